@@ -1,0 +1,1 @@
+"""Foreign text made fit to be shown to a person."""

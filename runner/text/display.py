@@ -1,0 +1,76 @@
+"""Text from outside, made safe to show: what cannot be seen is spelled out.
+
+Terminals obey control characters, bidi overrides reorder what a reviewer reads, and invisible
+characters hide what a reviewer approves. Every text that we did not write passes `display`
+before it reaches a terminal, a page or a CI annotation.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Unicode 16 general categories Cc, Cf, Cs, Zl and Zp, together with the derived property
+# Default_Ignorable_Code_Point (DerivedCoreProperties.txt) and the two blanks that look like
+# nothing at all: U+2800 and the Hangul fillers. Written out, because asking `unicodedata` for
+# every character is a hundred times slower than one regular expression.
+_UNSEEN = (
+    r"\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2"
+    r"\u115f-\u1160\u17b4-\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800"
+    r"\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    r"\U000e0000-\U000e0fff"
+)
+_ONE_LINE = re.compile(f"[{_UNSEEN}]")
+_MANY_LINES = re.compile(rf"(?![\n\t])[{_UNSEEN}]")
+_SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_EMOJI_PRESENTATION = "\ufe0f"
+_LAST_BYTE = 0xFF
+_LAST_BMP = 0xFFFF
+
+
+def display(text: str, *, lines: bool = False) -> str:
+    r"""`text` with every character that cannot be seen spelled out (ESC as `\x1b`).
+
+    Control, bidi, zero-width and otherwise invisible characters and lone surrogates become
+    escapes. With `lines`, newline and tab stay as they are; without it the result is one line.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return (_MANY_LINES if lines else _ONE_LINE).sub(_spelled, text)
+
+
+def escape_annotation(text: str) -> str:
+    """`text` as the message of a CI workflow command (`::error::…`): one line, nothing obeyed.
+
+    Escapes as GitHub's workflow commands are documented: `%`, carriage return and newline.
+    """
+    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return display(escaped, lines=True)
+
+
+def escape_annotation_property(text: str) -> str:
+    """`text` as a property of a workflow command (`file=…`): colon and comma escaped too."""
+    return escape_annotation(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _spelled(match: re.Match[str]) -> str:
+    character = match[0]
+    if character == _EMOJI_PRESENTATION and _follows_symbol(match.string, match.start()):
+        return character  # it only asks for the coloured form of a symbol that is seen
+    return _SHORT.get(character) or _escape(ord(character))
+
+
+def _escape(code: int) -> str:
+    if code <= _LAST_BYTE:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= _LAST_BMP else f"\\U{code:08x}"
+
+
+def _follows_symbol(text: str, position: int) -> bool:
+    import unicodedata
+
+    return (
+        position > 0
+        and unicodedata.category(text[position - 1]) == "So"
+        and not _ONE_LINE.match(text[position - 1])
+    )

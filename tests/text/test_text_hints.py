@@ -1,0 +1,61 @@
+"""A mistyped word finds its way; a line shows where."""
+
+from __future__ import annotations
+
+import pytest
+
+from runner.text.caret import caret
+from runner.text.hints import did_you_mean, nearest
+
+KNOWN = ["Status", "Depends on", "Output files", "Coverage"]
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("statsu", 'did you mean "Status"?'),
+        ("DEPEND ON", 'did you mean "Depends on"?'),
+        ("colour", ""),
+        ("", ""),
+        ("x" * 5000, ""),
+    ],
+)
+def test_a_word_near_a_known_one_is_recognised(word, hint):
+    assert did_you_mean(word, KNOWN) == hint
+
+
+def test_a_hint_is_made_visible_like_all_foreign_text():
+    assert did_you_mean("na\x1bme", ["na\x1bmes"]) == 'did you mean "na\\x1bmes"?'
+
+
+def test_nearest_takes_any_iterable():
+    assert nearest("jbos", iter(["jobs", "job"])) == "jobs"
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "width", "shown"),
+    [
+        ("abc", 2, 1, "abc\n ^"),
+        ("abc", 2, 2, "abc\n ^^"),
+        ("\tabc", 2, 3, "    abc\n    ^^^"),
+        ("a\tb", 3, 1, "a   b\n    ^"),
+        ("漢字x", 3, 1, "漢字x\n    ^"),
+        ("漢字x", 2, 1, "漢字x\n  ^^"),
+        ("e\u0301x", 3, 1, "e\u0301x\n ^"),
+        ("a\x1bb", 3, 1, "a\\x1bb\n     ^"),
+        ("abc\r\n", 4, 1, "abc\n   ^"),
+        ("abc", 99, 1, "abc\n   ^"),
+        ("", 1, 1, "\n^"),
+        ("abc", 0, 1, "abc\n^"),
+    ],
+)
+def test_the_caret_stands_under_the_place(line, column, width, shown):
+    assert caret(line, column, width) == shown
+
+
+def test_a_line_of_millions_is_cut_around_the_caret():
+    line, under = caret("x" * 3_000_000 + "HERE" + "y" * 3_000_000, 3_000_001, 4).split("\n")
+    assert len(line) <= 122
+    assert line[under.index("^") :].startswith("HERE")
+    assert line.startswith("…")
+    assert line.endswith("…")
