@@ -1,0 +1,135 @@
+"""False positives that a person allowed: a tracked file that no task may write.
+
+An entry keeps a salted digest of the value, who allowed it, why, and until when. The value
+itself is nowhere, and equal values under two salts do not look alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from runner.errors import RunnerError
+
+FILE_NAME = "secrets-allowed.toml"
+"""At the root of the repository, under version control; a control file no task may write."""
+
+_HEAD = (
+    "# What the secret scan may pass here, allowed by a person: python -m runner secrets allow\n"
+    "# Entries hold a salted digest, never a value. An entry past its day is as if it were gone.\n"
+)
+_HINT = "mend the entry, or take it out and run `python -m runner secrets allow` again"
+_FIELDS = frozenset({"salt", "digest", "reason", "author", "expires"})
+_SALT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """One value a person allowed, until and including the day `expires` (None: without end)."""
+
+    salt: str
+    digest: str
+    reason: str
+    author: str
+    expires: date | None = None
+
+    def holds(self, value: str, today: date) -> bool:
+        """Whether this entry allows `value` today."""
+        if self.expires is not None and today > self.expires:
+            return False
+        return hmac.compare_digest(self.digest, _digest(value, self.salt))
+
+
+@dataclass(frozen=True, slots=True)
+class AllowList:
+    """The entries of the file, and the day they are asked on."""
+
+    entries: tuple[Allowed, ...] = ()
+    today: date = date.min
+
+    def match(self, value: str) -> bool:
+        """Whether a person allowed `value` and the entry has not expired."""
+        return any(entry.holds(value, self.today) for entry in self.entries)
+
+    def with_entry(self, entry: Allowed) -> AllowList:
+        """The list with one entry more."""
+        return AllowList((*self.entries, entry), self.today)
+
+    def expired(self) -> tuple[Allowed, ...]:
+        """The entries whose day has passed."""
+        return tuple(e for e in self.entries if e.expires is not None and self.today > e.expires)
+
+    def render(self) -> bytes:
+        """The file's bytes: what `read_allow_list` reads back as the same entries."""
+        return (_HEAD + "".join(_entry_text(entry) for entry in self.entries)).encode()
+
+
+def entry(
+    value: str, *, reason: str, author: str, expires: date | None, salt: bytes | None = None
+) -> Allowed:
+    """A new entry for `value`; raises RunnerError without a reason or an author.
+
+    `salt` is for tests; without it 16 random bytes are drawn.
+    """
+    if not reason.strip() or not author.strip():
+        raise RunnerError(
+            "an allowed secret needs a reason and an author",
+            where=FILE_NAME,
+            hint='say why: python -m runner secrets allow … --reason "…"',
+        )
+    drawn = (os.urandom(_SALT) if salt is None else salt).hex()
+    return Allowed(drawn, _digest(value, drawn), reason.strip(), author.strip(), expires)
+
+
+def read_allow_list(content: bytes, today: date, where: str = FILE_NAME) -> AllowList:
+    """The allow-list in `content` (TOML); RunnerError names the entry that cannot be read."""
+    import tomllib
+
+    try:
+        table = tomllib.loads(content.decode("utf-8-sig"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RunnerError(f"the allow-list is no TOML: {error}", where=where, hint=_HINT) from None
+    rows = table.pop("allowed", [])
+    if table or not isinstance(rows, list):
+        raise RunnerError("only [[allowed]] entries may stand here", where=where, hint=_HINT)
+    return AllowList(tuple(_read(row, n, where) for n, row in enumerate(rows, 1)), today)
+
+
+def _read(row: object, number: int, where: str) -> Allowed:
+    if not isinstance(row, dict) or not row.keys() <= _FIELDS:
+        raise _bad(number, f"known fields are {', '.join(sorted(_FIELDS))}", where)
+    texts = {name: row.get(name) for name in ("salt", "digest", "reason", "author")}
+    missing = [name for name, text in texts.items() if not isinstance(text, str) or not text]
+    expires = row.get("expires")
+    if missing:
+        raise _bad(number, f"{', '.join(missing)} must be a text that is not empty", where)
+    if expires is not None and (isinstance(expires, datetime) or not isinstance(expires, date)):
+        raise _bad(number, "expires must be a date such as 2027-01-31", where)
+    return Allowed(**{name: str(text) for name, text in texts.items()}, expires=expires)
+
+
+def _bad(number: int, why: str, where: str) -> RunnerError:
+    return RunnerError(f"entry {number} cannot be read: {why}", where=where, hint=_HINT)
+
+
+def _digest(value: str, salt: str) -> str:
+    return hashlib.sha256(f"{salt}:{value}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _entry_text(one: Allowed) -> str:
+    import json
+
+    # A JSON text is a TOML basic string (TOML 1.0), once surrogate pairs and DEL are avoided.
+    rows = [f"{name} = {json.dumps(_plain(text), ensure_ascii=False)}"
+            for name, text in (("salt", one.salt), ("digest", one.digest),
+                               ("reason", one.reason), ("author", one.author))]  # fmt: skip
+    if one.expires is not None:
+        rows.append(f"expires = {one.expires.isoformat()}")
+    return "\n[[allowed]]\n" + "\n".join(rows) + "\n"
+
+
+def _plain(text: str) -> str:
+    return text.encode("utf-8", "replace").decode().replace("\x7f", "?")

@@ -1,0 +1,88 @@
+"""Where a text is blotted out: its secrets and the values declared secret, by place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.secrets.find import find
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_SHORTEST_KNOWN = 4
+"""A declared secret shorter than this would blot out ordinary text."""
+_CONTINUES = 0x80
+_CONTINUES_MASK = 0xC0
+
+
+class Blot(NamedTuple):
+    """Bytes that must not be shown, and the name that is shown instead."""
+
+    start: int
+    end: int
+    name: str
+
+
+def blots(text: bytes, known: tuple[bytes, ...]) -> list[Blot]:
+    """What of `text` must not be shown, in order and without overlaps."""
+    found = [Blot(secret.start, secret.end, secret.shape.name) for secret in find(text)]
+    for value in known:
+        found.extend(Blot(start, start + len(value), "secret") for start in _all(text, value))
+    merged: list[Blot] = []
+    for blot in sorted(_whole(text, blot) for blot in found):
+        if merged and blot.start < merged[-1].end:
+            before = merged.pop()
+            blot = Blot(before.start, max(before.end, blot.end), before.name)  # noqa: PLW2901 - both in one
+        merged.append(blot)
+    return merged
+
+
+def blotted(text: bytes, found: list[Blot], first: int, last: int) -> bytes:
+    """`text` from `first` to `last`, with `[REDACTED:name]` for every blot."""
+    shown: list[bytes] = []
+    done = first
+    for start, end, name in found:
+        if end > first and start < last:
+            shown += [text[done : max(start, done)], f"[REDACTED:{name}]".encode()]
+            done = min(end, last)
+    shown.append(text[done:last])
+    return b"".join(shown)
+
+
+def known_values(known: Iterable[str]) -> tuple[bytes, ...]:
+    """The forms in which declared values are looked for: as they are, by line, and encoded."""
+    forms: set[bytes] = set()
+    for value in known:
+        for part in (value, *value.splitlines()):
+            if len(part.strip()) >= _SHORTEST_KNOWN:
+                forms.update(_forms(part.strip()))
+    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
+
+
+def _forms(value: str) -> Iterator[bytes]:
+    import json
+    from base64 import b64encode
+    from urllib.parse import quote
+
+    plain = value.encode("utf-8", "surrogatepass")
+    yield plain
+    yield json.dumps(value)[1:-1].encode()
+    yield quote(plain, safe="").encode()
+    yield b64encode(plain).rstrip(b"=")
+
+
+def _whole(text: bytes, blot: Blot) -> Blot:
+    """`blot`, widened so that it begins and ends between UTF-8 characters."""
+    first, last = blot.start, blot.end
+    while first > 0 and text[first] & _CONTINUES_MASK == _CONTINUES:
+        first -= 1
+    while last < len(text) and text[last] & _CONTINUES_MASK == _CONTINUES:
+        last += 1
+    return Blot(first, last, blot.name)
+
+
+def _all(text: bytes, value: bytes) -> Iterator[int]:
+    start = text.find(value)
+    while start >= 0:
+        yield start
+        start = text.find(value, start + len(value))

@@ -1,0 +1,89 @@
+"""Every secret of a text, in every reading of it, told in bytes of the original."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.secrets.patterns import places
+from runner.secrets.views import views
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.secrets.shape import Shape
+
+_UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+_UTF32 = {b"\xff\xfe\0\0": "utf-32-le", b"\0\0\xfe\xff": "utf-32-be"}
+
+_WINDOW = 1 << 20
+_OVERLAP = 32 << 10
+"""Bytes; no secret that is found by its beginning is longer than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """One secret: its shape, its bytes in the text as it stands, and its value put together.
+
+    The value is for comparing with an allow-list; it never leaves the process.
+    """
+
+    shape: Shape
+    start: int
+    end: int
+    value: str
+
+    def __repr__(self) -> str:
+        return f"Secret({self.shape.name!r}, {self.start}, {self.end})"
+
+
+def utf8(content: bytes) -> bytes:
+    """`content` in the encoding that is searched: UTF-16 and UTF-32 by their marks, else as is.
+
+    The patterns are ASCII, so bytes that are no UTF-8 need no decoding: they match nothing
+    and hide nothing.
+    """
+    for mark, encoding in (*_UTF32.items(), *_UTF16.items()):
+        if content.startswith(mark):
+            return content[len(mark) :].decode(encoding, "replace").encode("utf-8", "replace")
+    return content
+
+
+def find(text: bytes) -> tuple[Secret, ...]:
+    """The secrets of `text`, in order, each place once, named by the first shape that fits.
+
+    A long text is read in windows that overlap, so that memory stays bounded.
+    """
+    found: list[Secret] = []
+    for start in range(0, max(len(text), 1), _WINDOW):
+        found.extend(_in_window(text[start : start + _WINDOW + _OVERLAP], start))
+    return _without_repeats(found)
+
+
+def _in_window(text: bytes, offset: int) -> Iterator[Secret]:
+    for number, view in enumerate(views(text)):
+        # Names and values are read in the text as written. In the other readings only shapes
+        # that stand for themselves count: joining literals makes names of any two strings.
+        for place in places(view.text, named_only=number > 0):
+            start, end = view.origin(place.start, place.end)
+            value = view.text[place.start : place.end].decode("utf-8", "replace")
+            yield Secret(place.shape, start + offset, end + offset, value)
+
+
+def _without_repeats(found: list[Secret]) -> tuple[Secret, ...]:
+    """One secret a place: where several overlap, the one found first."""
+    kept: list[Secret] = []
+    last = -1
+    order = {id(secret): rank for rank, secret in enumerate(found)}
+    for secret in sorted(found, key=lambda secret: (secret.start, -secret.end)):
+        if secret.start >= last:
+            kept.append(secret)
+            last = secret.end
+            continue
+        before = kept[-1]
+        first = min(before, secret, key=lambda one: order.get(id(one), len(found)))
+        last = max(last, secret.end)
+        merged = Secret(first.shape, before.start, last, first.value)
+        order[id(merged)] = order.get(id(first), len(found))
+        kept[-1] = merged
+    return tuple(kept)

@@ -1,0 +1,151 @@
+"""Secrets taken out of whatever leaves: whole tokens become `[REDACTED:openai]`.
+
+A stream is redacted line by line. What came before stays as context, and an unfinished line is
+held back, so that a key cut in two by a read is seen whole; a key of many lines (PEM) is
+swallowed from its first line to its end.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runner.secrets.blots import Blot, blots, blotted, known_values
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_CONTEXT = 1 << 10
+"""Bytes already given out that the next search still sees."""
+_HELD = 64 << 10
+"""Bytes of an unfinished line that are held back before a part of it is given out."""
+_TAIL = 8 << 10
+"""Bytes of such a part that stay: no secret needs more to be recognised."""
+_LONGEST_KEY = 64 << 10
+"""Bytes that are swallowed after the first line of a private key, at most."""
+_MARK = b"[REDACTED:private-key]\n"
+
+_KEY_BEGIN = re.compile(rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
+_KEY_LINE = re.compile(
+    rb"(?:\\[nr]|[\s\"'+,;>|#*.()])*+(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n]*+"
+    rb"|(-----END [^\n]*+)|[A-Za-z0-9+/=]*+)(?:\\[nr]?|[\s\"'+,;)])*+\Z"
+)
+_TOKEN = re.compile(rb"[A-Za-z0-9+/=_.~-]*+")
+_GAP = b" \t\r\n\"'+,;\\)"
+
+
+def redact(text: str, known: Collection[str] = ()) -> str:
+    """`text` without secrets: named shapes, and the literal values in `known`.
+
+    Linear in the length. A `known` value shorter than four characters is left alone.
+    """
+    content = text.encode("utf-8", "surrogatepass")
+    found = blots(content, known_values(known))
+    if not found:
+        return text
+    return blotted(content, found, 0, len(content)).decode("utf-8", "surrogatepass")
+
+
+class StreamRedactor:
+    """Redacts a stream of bytes, fed in pieces of any size; memory stays bounded.
+
+    Every complete line is given out at once. An unfinished one is held back up to 64 kB.
+    """
+
+    def __init__(self, known: Collection[str] = ()) -> None:
+        self._known = known_values(known)
+        self._clear()
+
+    def feed(self, chunk: bytes) -> bytes:
+        """What of the stream may be shown now that `chunk` has come too."""
+        self._pieces.append(chunk)
+        self._held += len(chunk)
+        if b"\n" not in chunk and b"\r" not in chunk and self._held <= _HELD:
+            return b""
+        pending = b"".join(self._pieces)
+        end = max(pending.rfind(b"\n"), pending.rfind(b"\r")) + 1
+        if len(pending) - end > _HELD:
+            end = len(pending) - _TAIL
+        return self._give(pending, end)
+
+    def finish(self) -> bytes:
+        """The rest of the stream; afterwards the redactor is as new."""
+        pending = b"".join(self._pieces)
+        given = self._give(pending, len(pending))
+        self._clear()
+        return given
+
+    def _clear(self) -> None:
+        self._context = b""
+        self._pieces: list[bytes] = []
+        self._held = 0
+        self._in_token = False
+        """A secret reached the end of what was known when it was shown: its rest is dropped."""
+        self._key_left = 0
+        """Bytes of an open private key that may still be swallowed."""
+        self._owed = b""
+        """What stands for a key of which nothing but its first line was shown so far."""
+
+    def _give(self, pending: bytes, end: int) -> bytes:
+        """Give out `pending` up to `end` and keep the rest, less what belongs to a secret."""
+        swallowed, mark = self._swallow(pending, end)
+        text = self._context + pending[swallowed:]
+        first, cut = len(self._context), len(self._context) + end - swallowed
+        found = blots(text, self._known)
+        self._keep(text, found, cut)
+        if cut > first:
+            self._watch_for_key(text, found, cut)
+            self._context = text[max(0, cut - _CONTEXT) : cut]
+        return mark + blotted(text, found, first, cut)
+
+    def _keep(self, text: bytes, found: list[Blot], cut: int) -> None:
+        """Keep what lies behind the cut; the rest of a secret that crosses it is dropped."""
+        rest = next((blot.end for blot in found if blot.start < cut < blot.end), cut)
+        if rest > cut:
+            self._in_token = rest == len(text)
+        self._pieces, self._held = [text[rest:]], len(text) - rest
+
+    def _watch_for_key(self, text: bytes, found: list[Blot], cut: int) -> None:
+        """Notice a private key that has begun before the cut and not ended."""
+        for start, end, name in found:
+            if name == "private-key" and start < cut and not text[end:cut].strip(_GAP):
+                self._key_left = 0 if b"-----END" in text[start:end] else _LONGEST_KEY
+                return
+        if _ends_in_header(text, cut):
+            self._key_left, self._owed = _LONGEST_KEY, _MARK
+
+    def _swallow(self, pending: bytes, end: int) -> tuple[int, bytes]:
+        """How many first bytes belong to a secret that was shown already, and what is owed."""
+        done = self._rest_of_token(pending, end) if self._in_token else 0
+        mark = b""
+        while self._key_left > 0 and done < end:
+            stop = pending.find(b"\n", done, end) + 1 or end
+            line = _KEY_LINE.match(pending[done:stop])
+            if line is None:
+                self._leave_key()
+            else:
+                mark, self._owed = mark + self._owed, b""
+                self._key_left -= stop - done
+                done = stop
+                if line[1]:
+                    self._leave_key()
+        return done, mark
+
+    def _rest_of_token(self, pending: bytes, end: int) -> int:
+        match = _TOKEN.match(pending, 0, end)
+        done = match.end() if match else 0
+        self._in_token = done == end
+        return done
+
+    def _leave_key(self) -> None:
+        self._key_left, self._owed, self._context = 0, b"", b""
+
+
+def _ends_in_header(text: bytes, cut: int) -> bool:
+    """Whether nothing but lines of a key follow the last `BEGIN … PRIVATE KEY` before `cut`."""
+    begin = text.rfind(b"-----BEGIN ", max(0, cut - _LONGEST_KEY), cut)
+    header = _KEY_BEGIN.match(text, begin, cut) if begin >= 0 else None
+    if header is None:
+        return False
+    lines = [_KEY_LINE.match(line) for line in text[header.end() : cut].splitlines(keepends=True)]
+    return all(line is not None and not line[1] for line in lines)

@@ -1,0 +1,190 @@
+"""The secret scan: a content, a name or a message becomes findings, never showing a value.
+
+Named shapes, detect-secrets' named plug-ins, and entropy assigned to a secret-looking name
+refuse; its keyword and entropy plug-ins alone warn, because one find in two of theirs is an
+identifier or a digest; a public address is only noted, because it opens nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.model import Finding, Severity
+from runner.secrets.find import find, utf8
+from runner.secrets.marks import Family
+from runner.secrets.second import SecondOpinionError, second_opinion
+
+if TYPE_CHECKING:
+    from runner.secrets.allowlist import AllowList
+    from runner.secrets.find import Secret
+    from runner.secrets.second import Suspicion
+
+CHECK = "secret-scan"
+_MOST = 100
+"""Findings told of one text; more would not help anybody to repair it."""
+
+_READ_IT = {
+    ".py": 'os.environ["{}"]',
+    ".js": "process.env.{}", ".jsx": "process.env.{}", ".mjs": "process.env.{}",
+    ".cjs": "process.env.{}", ".ts": "process.env.{}", ".tsx": "process.env.{}",
+    ".go": 'os.Getenv("{}")', ".rs": 'std::env::var("{}")', ".rb": 'ENV["{}"]',
+    ".java": 'System.getenv("{}")', ".kt": 'System.getenv("{}")', ".php": 'getenv("{}")',
+    ".sh": "${}", ".bash": "${}", ".cs": 'Environment.GetEnvironmentVariable("{}")',
+    ".yml": "${{{}}}", ".yaml": "${{{}}}",
+}  # fmt: skip
+_NAME = re.compile(r"(?i)[a-z_][a-z0-9_]*(?:key|secret|token|pass|pwd|credential)[a-z0-9_]*|"
+                   r"(?:key|secret|token|pass|pwd|credential)[a-z0-9_]*")  # fmt: skip
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One place of a text that looks like a secret; `start` counts bytes of its UTF-8 form.
+
+    `value` is what an allow-list entry is made from; it is kept out of every representation.
+    """
+
+    title: str
+    env: str
+    severity: Severity
+    start: int
+    value: str
+
+    def __repr__(self) -> str:
+        return f"Hit({self.title!r}, {self.start})"
+
+
+def scan_content(
+    content: bytes, path: str, *, allowed: AllowList | None = None
+) -> tuple[Finding, ...]:
+    """What of `content`, or of its own `path`, looks like a secret; empty when nothing does.
+
+    A scan that could not be done is a finding that refuses. Takes time linear in the size.
+    """
+    return (*_scan_name(path, allowed), *_scan(content, path, allowed))
+
+
+def scan_text(text: str, where: str, *, allowed: AllowList | None = None) -> tuple[Finding, ...]:
+    """The same for a text that is no file, such as a commit's message; `where` names it."""
+    return _scan(text.encode("utf-8", "surrogatepass"), where, allowed)
+
+
+def hits(content: bytes, path: str) -> tuple[Hit, ...]:
+    """Everything in `content` that the two scanners take for a secret, in order.
+
+    Raises SecondOpinionError when the second scan could not be done.
+    """
+    text = utf8(content)
+    own = find(text)
+    if text is not content:  # a false mark must not hide what is plainly there
+        own = (*own, *find(content))
+    found = [_of_secret(secret, text) for secret in own]
+    found += [_of_suspicion(one, text) for one in _unknown(second_opinion(text, path), own)]
+    return tuple(sorted(found, key=lambda hit: hit.start))
+
+
+def _scan_name(path: str, allowed: AllowList | None) -> tuple[Finding, ...]:
+    name = path.encode("utf-8", "surrogatepass")
+    return tuple(
+        Finding(CHECK, f"the file's name holds a secret: {secret.shape.title}",
+                hint="name the file without the value")
+        for secret in find(name)
+        if not (allowed and allowed.match(secret.value))
+    )  # fmt: skip
+
+
+def _scan(content: bytes, path: str, allowed: AllowList | None) -> tuple[Finding, ...]:
+    try:
+        found = [hit for hit in hits(content, path) if not (allowed and allowed.match(hit.value))]
+    except SecondOpinionError as error:
+        return (*_scan_first(content, path, allowed), _failed(str(error), path))
+    return _told(found, utf8(content), path)
+
+
+def _scan_first(content: bytes, path: str, allowed: AllowList | None) -> tuple[Finding, ...]:
+    text = utf8(content)
+    found = [
+        _of_secret(one, text) for one in find(text) if not (allowed and allowed.match(one.value))
+    ]
+    return _told(found, text, path)
+
+
+def _told(found: list[Hit], text: bytes, path: str) -> tuple[Finding, ...]:
+    """Findings for hits: the gravest first where there are too many, then in the text's order."""
+    chosen = found
+    if len(found) > _MOST:
+        chosen = sorted(found, key=lambda hit: hit.severity is not Severity.ERROR)[:_MOST]
+        chosen.sort(key=lambda hit: hit.start)
+    lines = _line_starts(text) if chosen else []
+    told = tuple(_finding(hit, text, path, lines) for hit in chosen)
+    return told if chosen is found else (*told, _and_more(len(found) - _MOST, told[-1]))
+
+
+def _finding(hit: Hit, text: bytes, path: str, lines: list[int]) -> Finding:
+    line = bisect_right(lines, hit.start)
+    before = text[lines[line - 1] : hit.start].decode("utf-8", "replace")
+    return Finding(
+        check=CHECK,
+        message=f"secret found: {hit.title}",
+        path=path,
+        line=line,
+        column=len(before) + 1,
+        severity=hit.severity,
+        hint=_hint(hit.env or _variable(before), path),
+    )
+
+
+def _hint(env: str, path: str) -> str:
+    ending = path[path.rfind(".") :].lower()
+    code = _READ_IT.get(ending, "the variable {}").format(env)
+    return f"take it out and read it from the environment: {code}"
+
+
+def _variable(before: str) -> str:
+    """The environment variable's name that the assigned name on the line suggests."""
+    names = _NAME.findall(before[-200:])
+    return _CAMEL.sub("_", names[-1]).upper()[:60] if names else "SECRET"
+
+
+def _of_secret(secret: Secret, text: bytes) -> Hit:
+    env = "" if secret.shape.name == "assigned" else secret.shape.env
+    start = min(secret.start, len(text))
+    return Hit(secret.shape.title, env, Severity.ERROR, start, secret.value)
+
+
+def _of_suspicion(one: Suspicion, text: bytes) -> Hit:
+    severity = Severity.ERROR if one.blocks else Severity.WARNING
+    if one.family is Family.ADDRESS:
+        severity = Severity.NOTE
+    return Hit(one.kind, "", severity, min(one.start, len(text)), one.value)
+
+
+def _unknown(suspicions: tuple[Suspicion, ...], own: tuple[Secret, ...]) -> list[Suspicion]:
+    """What the second scanner alone has found: one a place, the gravest."""
+    spans = sorted((secret.start, secret.end) for secret in own)
+    kept: dict[int, Suspicion] = {}
+    for one in sorted(suspicions, key=lambda one: not one.blocks):
+        before = bisect_right(spans, (one.start, 1 << 62)) - 1
+        if before < 0 or spans[before][1] <= one.start:
+            kept.setdefault(one.start, one)
+    return list(kept.values())
+
+
+def _line_starts(text: bytes) -> list[int]:
+    starts = [0]
+    starts.extend(match.end() for match in re.finditer(rb"\n", text))
+    return starts
+
+
+def _and_more(count: int, last: Finding) -> Finding:
+    return Finding(CHECK, f"{count} more places of this file look like secrets", last.path,
+                   last.line, severity=last.severity, hint="mend these first")  # fmt: skip
+
+
+def _failed(why: str, path: str) -> Finding:
+    return Finding(CHECK, f"the second secret scan failed, so the file is refused: {why}", path,
+                   hint="`python -m runner doctor` says what is missing; "
+                        "split a file that is too hostile or too large to read")  # fmt: skip

@@ -1,0 +1,29 @@
+"""One shape of a credential, as data: what it is called and what it looks like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A named pattern in RE2 syntax; the group `value`, if there is one, is the secret itself.
+
+    A text that contains none of the `needles` cannot match: they are looked for first, because
+    a search for a literal is a hundred times cheaper than any regular expression.
+    """
+
+    name: str
+    """Short and stable: what stands in `[REDACTED:name]`."""
+    title: str
+    """What a person calls it, with its article left out: `OpenAI API key`."""
+    env: str
+    """The environment variable its documentation suggests."""
+    needles: tuple[str, ...]
+    regex: str
+    random: bool = False
+    """Only a value that looks random counts: the shape alone would fit ordinary text."""
+    named: bool = True
+    """False where the shape leans on a variable's name: then split literals are no evidence."""
+    ignore_case: bool = False
+    """Needles are written in lower case and looked for in the lowered text."""

@@ -1,0 +1,222 @@
+"""What the scan must withstand: each way to hide a key, and what is no secret at all."""
+
+from __future__ import annotations
+
+import base64
+import sysconfig
+from pathlib import Path
+
+import pytest
+from secret_samples import B64, HEX, WORD, der, pem, some
+
+from runner.model import Severity
+from runner.secrets.scan import hits, scan_content, scan_text
+from runner.secrets.second import SecondOpinionError
+
+KEY = "gh" + "p_" + some(36)
+OPENAI = "sk-" + "proj-" + some(60)
+
+
+def refused(content, path="src/app.py"):
+    data = content.encode() if isinstance(content, str) else content
+    return any(finding.refuses for finding in scan_content(data, path))
+
+
+def escaped(text, form):
+    return "".join(form.format(ord(character)) for character in text)
+
+
+EVASIONS = {
+    "an assignment": f'key = "{KEY}"',
+    "a function call": f'client = Client("{KEY}")',
+    "an index": f'settings["k"] = "{KEY}"',
+    "a pragma": f'key = "{KEY}"  # pragma: allow' + "list secret",
+    "a nosec": f'key = "{KEY}"  # nosec  # noqa',
+    "an environment call around it": f'key = os.environ.get("K", "{KEY}")',
+    "two adjacent literals": f'key = "{KEY[:6]}" "{KEY[6:]}"',
+    "literals on two lines": f'key = ("{KEY[:6]}"\n       "{KEY[6:]}")',
+    "a comment between literals": f'key = ("{KEY[:6]}"  # first\n   "{KEY[6:]}")',
+    "a sum": f"key = '{KEY[:6]}' + '{KEY[6:]}'",
+    "a sum over three": f"key = '{KEY[:3]}' + '{KEY[3:9]}' + \"{KEY[9:]}\"",
+    "a growing variable": f"key = '{KEY[:6]}'\nkey += '{KEY[6:]}'",
+    "a join": f"key = ''.join(['{KEY[:6]}', '{KEY[6:]}'])",
+    "a format": f'key = "{KEY[:6]}{{}}".format("{KEY[6:]}")',
+    "a percent format": f'key = "{KEY[:6]}%s" % "{KEY[6:]}"',
+    "a nested template": f"key = f\"{{'{KEY[:6]}'}}{{'{KEY[6:]}'}}\"",
+    "a continued line": f'key = "{KEY[:6]}\\\n{KEY[6:]}"',
+    "hexadecimal escapes": f'key = "{escaped(KEY, chr(92) + "x{:02x}")}"',
+    "unicode escapes": f'key = "{escaped(KEY, chr(92) + "u{:04x}")}"',
+    "octal escapes": f'key = "{escaped(KEY, chr(92) + "{:03o}")}"',
+    "percent encoding": f"u = x?k={escaped(KEY, '%{:02x}')}",
+    "character references": f"<p>{escaped(KEY, '&#x{:02x};')}</p>",
+    "an escaped line end before it": '"first\\n' + "AK" + "IA" + some(16, WORD.upper()) + '"',
+    "base64": f'k = "{base64.b64encode(f"token {KEY}".encode()).decode()}"',
+    "base64 for addresses": f'k = "{base64.urlsafe_b64encode(KEY.encode()).decode()}"',
+    "base64 in lines": base64.encodebytes(f"{'x' * 70}{KEY}{'y' * 50}".encode()).decode(),
+    "base64 in split literals": '"' + base64.b64encode(OPENAI.encode()).decode()[:30] + '" "'
+    + base64.b64encode(OPENAI.encode()).decode()[30:] + '"',
+    "a zero-width space": f'key = "{KEY[:9]}\u200b{KEY[9:]}"',
+    "a word joiner and a soft hyphen": f'key = "{KEY[:5]}\u2060{KEY[5:9]}\xad{KEY[9:]}"',
+    "a tag character": f'key = "{KEY[:5]}\U000e0041{KEY[5:]}"',
+    "zero-width and split": f'key = "{KEY[:9]}\u200b" + "{KEY[9:]}"',
+    "a private key": pem(),
+    "a private key on one line": pem().replace("\n", "\\n"),
+    "a private key line by line": '"' + pem().replace("\n", '\\n"\n"') + '"',
+    "a private key without its header": der(),
+    "a line of five million bytes": "x" * 200_000 + f' "{KEY}" ' + "y" * 200_000,
+    "one byte that is no UTF-8": b'\xff\nkey = "' + KEY.encode() + b'"\n',
+    "UTF-16": f'key = "{KEY}"'.encode("utf-16"),
+    "UTF-16 without a mark": f'key = "{KEY}"'.encode("utf-16-be"),
+    "UTF-32": f'key = "{KEY}"'.encode("utf-32"),
+    "a false mark of UTF-16": b"\xff\xfe" + f'key = "{KEY}"'.encode(),
+    "a mark of UTF-8": f'\ufeffkey = "{KEY}"',
+    "a binary file": bytes(range(256)) * 20 + KEY.encode() + bytes(range(256)),
+    "old Macintosh line ends": f'a = 1\rkey = "{KEY}"\r',
+    "entropy under a secret name": f'db_password = "{some(24)}"',
+    "hexadecimal under a secret name": f'secret = "{some(32, HEX)}"',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("content", EVASIONS.values(), ids=EVASIONS)
+def test_a_key_cannot_hide_behind(content):
+    assert refused(content)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a.lock", "docs/swagger.json", "x.png", "a.min.js", "package-lock.json", "no-ending", "a.svg",
+     ".secrets.baseline", "tests/fixtures/a.py"],
+)  # fmt: skip
+def test_no_path_exempts_a_file(path):
+    assert refused(f'"{KEY}"', path)
+
+
+def test_a_name_is_scanned_too():
+    (finding,) = scan_content(b"", f"keys/{KEY}.txt")
+    assert finding.refuses
+    assert KEY not in repr(finding)
+
+
+def test_a_message_is_scanned_too():
+    (finding,) = scan_text(f"fix: use {KEY}\n", "the commit's message")
+    assert finding.refuses
+    assert (finding.path, finding.line, finding.column) == ("the commit's message", 1, 10)
+
+
+def test_a_finding_says_what_where_and_how_to_mend_it_but_never_the_value():
+    (finding,) = scan_content(f'import x\nü = f("{OPENAI}")\n'.encode(), "src/a.py")
+    assert finding.message == "secret found: OpenAI API key"
+    assert (finding.check, finding.path, finding.line) == ("secret-scan", "src/a.py", 2)
+    assert finding.column == 8
+    assert finding.hint.endswith('read it from the environment: os.environ["OPENAI_API_KEY"]')
+    assert OPENAI not in repr(finding)
+
+
+def test_the_hint_speaks_the_language_of_the_file_and_names_the_variable():
+    content = f'const paymentApiKey: string = "{some(32)}";'.encode()
+    (finding,) = scan_content(content, "src/a.ts")
+    assert finding.hint.endswith("process.env.PAYMENT_API_KEY")
+    (finding,) = scan_content(content, "notes")
+    assert finding.hint.endswith("the variable PAYMENT_API_KEY")
+
+
+def test_no_representation_of_a_hit_shows_the_value():
+    assert KEY not in repr(hits(f'"{KEY}"'.encode(), "a.py"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["your-api-key-goes-here", "xxxxxxxxxxxxxxxxxxxxxxxx", "<your token 12345>", "${API_KEY_2}",
+     "{{ secrets.KEY_V2 }}", "changeme-changeme-123", "example-token-1234567",
+     "%(password)s1234567",
+     "REPLACE_ME_WITH_KEY_1", "****************"],
+)  # fmt: skip
+def test_a_placeholder_under_a_secret_name_does_not_refuse(value):
+    assert not refused(f'api_key = "{value}"\n')
+    assert not refused(f"API_KEY={value}\n", ".env")
+
+
+def test_reading_the_environment_does_not_refuse():
+    for line in (
+        'api_key = os.environ["SERVICE_API_KEY_V2"]',
+        "const token = process.env.SERVICE_TOKEN_2024;",
+        'password = config.get("database.password.v2")',
+        "token: ${{ secrets.NPM_TOKEN_2 }}",
+    ):
+        assert scan_content(line.encode(), "a.py") == ()
+
+
+def test_a_filled_up_shape_is_no_key_but_filling_hides_none():
+    assert not refused("gh" + "p_" + "x" * 36)
+    assert refused(KEY + "x" * 60)
+
+
+def test_the_documented_example_of_aws_is_refused_too():
+    # It opens nothing, but no rule about a value's ending may exist that a task could use.
+    assert refused("id = " + "ELPMAXE7NNDOFSOIAIKA"[::-1])
+
+
+def test_a_keyword_alone_and_entropy_alone_only_warn():
+    content = f'password = "blue42horse"\nx = "{some(64, B64)}"\n'
+    found = scan_content(content.encode(), "a.py")
+    assert [f.severity for f in found] == [Severity.WARNING, Severity.WARNING]
+
+
+def test_a_public_address_is_only_noted():
+    (finding,) = scan_content(b'dns = "8.8.8.8"', "a.py")
+    assert finding.severity is Severity.NOTE
+
+
+def test_what_both_scanners_find_is_told_once():
+    assert len(scan_content(f'"{KEY}"'.encode(), "a.py")) == 1
+
+
+def test_an_empty_file_has_nothing():
+    assert scan_content(b"", "a.py") == ()
+
+
+def test_many_keys_are_counted_not_all_told():
+    found = scan_content((f'call("{KEY}")\n' * 250).encode(), "a.py")
+    assert len(found) == 101
+    assert found[-1].message == "150 more places of this file look like secrets"
+
+
+def test_a_second_scan_that_fails_refuses_the_file(monkeypatch):
+    import runner.secrets.scan as module
+
+    def broken(text, path):
+        raise SecondOpinionError("it took too long")
+
+    monkeypatch.setattr(module, "second_opinion", broken)
+    found = scan_content(f'"{KEY}"'.encode(), "a.py")
+    assert [finding.refuses for finding in found] == [True, True]
+    assert found[1].message == (
+        "the second secret scan failed, so the file is refused: it took too long"
+    )
+
+
+def test_the_standard_library_is_hardly_ever_refused():
+    root = Path(sysconfig.get_paths()["stdlib"])
+    files = [f for f in sorted(root.glob("**/*.py")) if "site-packages" not in f.parts][::13][:120]
+    lines = refusals = warnings = 0
+    for file in files:
+        content = file.read_bytes()
+        lines += content.count(b"\n")
+        found = scan_content(content, str(file.relative_to(root)))
+        refusals += sum(f.severity is Severity.ERROR for f in found)
+        warnings += sum(f.severity is Severity.WARNING for f in found)
+    assert lines > 20_000
+    assert refusals / lines * 1000 <= 0.1
+    assert warnings / lines * 1000 <= 1.5
+
+
+def test_this_project_passes_its_own_scan():
+    root = Path(__file__).parents[2]
+    found = [
+        (str(file.relative_to(root)), finding.line, finding.message)
+        for folder in ("runner", "tests")
+        for file in sorted((root / folder).glob("**/*.py"))
+        for finding in scan_content(file.read_bytes(), str(file.relative_to(root)))
+        if finding.refuses
+    ]
+    assert found == []
