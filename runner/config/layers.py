@@ -1,0 +1,148 @@
+"""The four places settings come from, as they were found: not yet validated, files unparsed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from runner.config.paths import SETTINGS_FILE
+from runner.errors import RunnerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from runner.config.paths import Places
+
+PREFIX = "RUNNER_"
+TAKEN = frozenset(
+    # GitHub's own runner sets the first eight; the others are ours, set for a task's commands.
+    PREFIX + name
+    for name in (
+        *("NAME", "TEMP", "OS", "ARCH", "DEBUG", "ENVIRONMENT", "WORKSPACE", "TOOL_CACHE"),
+        *("TASK", "BRIEF", "ATTEMPT", "SLOT", "PORT_BASE", "DECISIONS", "COMMAND", "DRAFT"),
+    )
+)
+"""Environment variables that never set anything."""
+
+_TABLES = frozenset({"gates", "resources"})
+"""Settings that are tables: no environment variable sets them."""
+_MOST_BYTES = 1 << 20
+_PROJECT_FILE = "pyproject.toml"
+
+
+class Origin(StrEnum):
+    """Who set something; later over earlier."""
+
+    USER = "user"
+    REPOSITORY = "repository"
+    ENVIRONMENT = "environment"
+    FLAG = "flag"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One place's settings: the bytes of a file, or values by the setting's name."""
+
+    origin: Origin
+    path: str = ""
+    """The file as a person names it."""
+    content: bytes = b""
+    table: tuple[str, ...] = ()
+    """The table of the file that is meant; empty for the whole file."""
+    given: Mapping[str, object] = field(default_factory=dict)
+
+
+def gather(
+    root: Path,
+    places: Places,
+    environ: Mapping[str, str],
+    flags: Mapping[str, object],
+    known: Iterable[str],
+) -> tuple[Layer, ...]:
+    """What each place has to say, the weakest first; places that say nothing are left out.
+
+    Raises RunnerError for a file that cannot be read.
+    """
+    user = _file_layer(Origin.USER, places.settings_file, _from_home(places.settings_file, environ))
+    return tuple(
+        layer
+        for layer in (
+            *user,
+            *_repository_layers(root),
+            Layer(Origin.ENVIRONMENT, given=_from_environment(environ, known)),
+            Layer(Origin.FLAG, given={k: v for k, v in flags.items() if v is not None}),
+        )
+        if layer.content.strip() or layer.given
+    )
+
+
+def _from_home(path: Path, environ: Mapping[str, str]) -> str:
+    """A path as people write it; `~` for the home folder."""
+    home = environ.get("HOME", "")
+    inside = home.startswith("/") and path.is_relative_to(home)
+    return "~/" + path.relative_to(home).as_posix() if inside else str(path)
+
+
+def _from_environment(environ: Mapping[str, str], known: Iterable[str]) -> dict[str, object]:
+    """What known RUNNER_ variables say; others belong to somebody else, empty ones to nobody."""
+    return {
+        name: environ[variable]
+        for name in known
+        if name not in _TABLES
+        and (variable := PREFIX + name.upper()) not in TAKEN
+        and environ.get(variable, "").strip()
+    }
+
+
+def _repository_layers(root: Path) -> Sequence[Layer]:
+    own = _file_layer(Origin.REPOSITORY, _within(root, SETTINGS_FILE), SETTINGS_FILE)
+    project = _file_layer(
+        Origin.REPOSITORY, _within(root, _PROJECT_FILE), _PROJECT_FILE, ("tool", "runner")
+    )
+    return [*own, *(layer for layer in project if b"runner" in layer.content)]
+
+
+def _within(root: Path, name: str) -> Path:
+    """A file of the repository; raises RunnerError where a link leads out of it."""
+    path = root / name
+    if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
+        raise RunnerError(
+            f"{name} is a link that leads out of the repository",
+            where=name,
+            hint=f'replace it by a file: cp --remove-destination "$(readlink -f {name})" {name}',
+        )
+    return path
+
+
+def _file_layer(
+    origin: Origin, path: Path, name: str, table: tuple[str, ...] = ()
+) -> Sequence[Layer]:
+    try:
+        content = _read(path)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise RunnerError(
+            f"the settings cannot be read: {error.strerror or error}",
+            where=name,
+            hint=f"look at it: ls -l {path}",
+        ) from error
+    return (Layer(origin, name, content, table),)
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a regular file; opened without waiting, since a FIFO would wait for ever."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(None, "it is no file")
+        if found.st_size > _MOST_BYTES:
+            raise OSError(None, f"it is larger than {_MOST_BYTES} bytes")
+        return os.read(descriptor, _MOST_BYTES)
+    finally:
+        os.close(descriptor)

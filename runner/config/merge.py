@@ -1,0 +1,273 @@
+"""Layers of settings put into one: validated, later over earlier, a repository only tightening."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.config.layers import PREFIX, Layer, Origin
+from runner.config.positions import line_of
+from runner.config.toml import parse_toml
+from runner.config.values import GATE_KEYS, Merged, flag_of, tightest
+from runner.errors import RunnerError
+from runner.model import ReviewMode
+from runner.text.caret import caret
+from runner.text.display import display
+from runner.text.hints import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+YOURS = frozenset({"sandbox", "sandbox_read", "network", "review_command", "pass_env", "secrets"})
+"""What only the person's own file, environment and flags may set."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A layer by the settings' names, with what is needed to point at a key."""
+
+    layer: Layer
+    text: str
+    values: Mapping[str, object]
+    written: Mapping[str, str]
+    """Setting to the key as it is written."""
+
+    def where(self, path: Sequence[str]) -> str:
+        """The place of a key, as a person can open it."""
+        if self.layer.origin is Origin.ENVIRONMENT:
+            return f"environment {PREFIX}{path[0].upper()}"
+        if self.layer.origin is Origin.FLAG:
+            return flag_of(path[0])
+        keys = (self.written.get(path[0], path[0]), *".".join(path[1:]).split("."))
+        line = line_of(self.text, (*self.layer.table, *(key for key in keys if key)))
+        return f"{self.layer.path}:{line}" if line else self.layer.path
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    where: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        hint = f"\n  hint: {self.hint}" if self.hint else ""
+        return f"{self.where}: {self.message}{hint}"
+
+
+def merged(layers: Sequence[Layer], known: Sequence[str]) -> Merged:
+    """What all layers say together.
+
+    Raises RunnerError that tells every unknown key and every bad value of every layer.
+    """
+    opened = [_open(layer) for layer in layers]
+    _one_file_of_the_repository(opened)
+    notes = [note for one in opened for note in _ignored(one)]
+    opened = [_without_yours(one) for one in opened]
+    checked = [(one, *_validated(one, known)) for one in opened]
+    problems = [
+        problem
+        for one, _, found in checked
+        for problem in sorted([*_unknown(one, known), *found], key=_line)
+    ]
+    if problems:
+        raise _all_of(problems)
+    return _laid_over([(one, values) for one, values, _ in checked], notes)
+
+
+def _line(problem: _Problem) -> int:
+    line = re.search(r":(\d+)$", problem.where)
+    return int(line[1]) if line else 0
+
+
+# --- opening --------------------------------------------------------------------------
+
+
+def _open(layer: Layer) -> _Opened:
+    if layer.origin in (Origin.ENVIRONMENT, Origin.FLAG):
+        return _Opened(layer, "", layer.given, {})
+    text = _decoded(layer)
+    table: object = _parsed(layer, text)
+    for name in layer.table:
+        table = table.get(name, {}) if isinstance(table, dict) else {}
+    raw = table if isinstance(table, dict) else {}
+    return _Opened(
+        layer,
+        text,
+        {key.replace("-", "_"): value for key, value in raw.items()},
+        {key.replace("-", "_"): key for key in raw},
+    )
+
+
+def _decoded(layer: Layer) -> str:
+    try:
+        return layer.content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = layer.content[: error.start].count(b"\n") + 1
+        raise RunnerError(
+            "the settings are not UTF-8",
+            where=f"{layer.path}:{line}",
+            hint="save the file as UTF-8",
+        ) from error
+
+
+def _parsed(layer: Layer, text: str) -> dict[str, object]:
+    try:
+        return parse_toml(text)
+    except ValueError as error:
+        raise _bad_toml(layer, text, str(error)) from error
+
+
+def _bad_toml(layer: Layer, text: str, said: str) -> RunnerError:
+    place = re.search(r" \(at line (\d+), column (\d+)\)$", said)
+    lines = text.splitlines()
+    line, column = (int(place[1]), int(place[2])) if place else (len(lines), 1)
+    shown = caret(lines[line - 1], column) if 0 < line <= len(lines) else ""
+    message = said[: place.start()] if place else said.removesuffix(" (at end of document)")
+    return RunnerError(
+        f"not TOML: {display(message[:1].lower() + message[1:])}",
+        where=f"{layer.path}:{line}:{column}",
+        detail=shown,
+        hint='a value is written as in `jobs = 4` or `implementer = "command"`',
+    )
+
+
+def _one_file_of_the_repository(opened: Iterable[_Opened]) -> None:
+    own = [one for one in opened if one.layer.origin is Origin.REPOSITORY and one.values]
+    if len(own) > 1:
+        raise RunnerError(
+            "the repository has its settings in two places: runner.toml and "
+            "[tool.runner] in pyproject.toml",
+            where=own[1].layer.path,
+            hint="keep one of them",
+        )
+
+
+# --- what a repository may not --------------------------------------------------------
+
+
+def _ignored(one: _Opened) -> list[str]:
+    if one.layer.origin is not Origin.REPOSITORY:
+        return []
+    return [
+        f"{one.where([name])}: {one.written[name]} is ignored: only your own settings, "
+        f"environment or {flag_of(name)} may set it"
+        for name in sorted(YOURS & set(one.values))
+    ]
+
+
+def _without_yours(one: _Opened) -> _Opened:
+    if one.layer.origin is not Origin.REPOSITORY:
+        return one
+    kept = {name: value for name, value in one.values.items() if name not in YOURS}
+    return _Opened(one.layer, one.text, kept, one.written)
+
+
+# --- mistakes -------------------------------------------------------------------------
+
+
+def _unknown(one: _Opened, known: Sequence[str]) -> list[_Problem]:
+    return [
+        _Problem(
+            one.where([name]),
+            f"unknown setting {display(one.written.get(name, name))[:80]}",
+            did_you_mean(name, known) or "runner settings lists every setting",
+        )
+        for name in one.values
+        if name not in known
+    ]
+
+
+def _validated(one: _Opened, known: Sequence[str]) -> tuple[dict[str, object], Sequence[_Problem]]:
+    values = {name: value for name, value in one.values.items() if name in known}
+    if not values:
+        return {}, ()
+    from runner.config.schema import validated
+
+    found, mistakes = validated(values)
+    problems = [
+        _Problem(
+            one.where(_place_of(path)),
+            f"{display('.'.join(_place_of(path)))} {message}{_not(value)}",
+            _hint_for(path, message),
+        )
+        for path, message, value in mistakes
+    ]
+    return found, problems or _paths_outside(one, found)
+
+
+def _place_of(path: Sequence[str]) -> tuple[str, ...]:
+    """The path of a key without what pydantic adds: positions in lists and kinds of types."""
+    return tuple(part for part in path if not part.isdigit() and "[" not in part)
+
+
+def _not(value: str) -> str:
+    return f", not {display(value)}" if value else ""
+
+
+def _hint_for(path: Sequence[str], message: str) -> str:
+    is_unknown_key = message == "is unknown" and path[0] == "gates"
+    return did_you_mean(path[-1], GATE_KEYS) if is_unknown_key else ""
+
+
+def _paths_outside(one: _Opened, values: Mapping[str, object]) -> Sequence[_Problem]:
+    plan = str(values.get("task_graph", ""))
+    if one.layer.origin is not Origin.REPOSITORY:
+        return ()
+    if plan.startswith("/") or ".." in plan.split("/"):
+        message = "task_graph must lie in the repository"
+        return [_Problem(one.where(["task_graph"]), message, 'such as "docs/TASK-GRAPH.md"')]
+    return ()
+
+
+def _all_of(problems: Sequence[_Problem]) -> RunnerError:
+    if len(problems) == 1:
+        only = problems[0]
+        return RunnerError(only.message, where=only.where, hint=only.hint)
+    return RunnerError(
+        f"{len(problems)} settings are wrong",
+        detail="\n".join(str(problem) for problem in problems),
+        hint="runner settings prints each setting and where it comes from",
+    )
+
+
+# --- laying over ----------------------------------------------------------------------
+
+
+def _laid_over(layers: Sequence[tuple[_Opened, dict[str, object]]], notes: list[str]) -> Merged:
+    values: dict[str, object] = {}
+    sources: dict[str, str] = {}
+    for one, found in layers:
+        if one.layer.origin is Origin.REPOSITORY:
+            found, more = _tightening(found, values, one)  # noqa: PLW2901  what is left of it
+            notes += more
+        elif "review" in found and one.layer.origin is not Origin.USER:
+            values["review_insisted"] = True
+        sources |= {name: one.where([name.removesuffix("_floor")]) for name in found}
+        for name, table in found.items():
+            if name in ("gates", "resources") and isinstance(table, dict):
+                sources |= {f"{name}.{key}": one.where([name, key]) for key in table}
+                earlier = values.get(name)
+                values[name] = {**(earlier if isinstance(earlier, dict) else {}), **table}
+            else:
+                values[name] = table
+    return Merged(values, sources, tuple(notes))
+
+
+def _tightening(
+    found: dict[str, object], values: Mapping[str, object], one: _Opened
+) -> tuple[dict[str, object], list[str]]:
+    """The repository's values with its review as a floor, and a note where it would loosen."""
+    if "review" not in found:
+        return found, []
+    asked = ReviewMode(str(found["review"]))
+    chosen = values.get("review")
+    standing = ReviewMode(str(chosen)) if chosen else None
+    rest = {name: value for name, value in found.items() if name != "review"}
+    if asked is ReviewMode.OFF or (standing and tightest(standing, asked) is not asked):
+        note = (
+            f'{one.where(["review"])}: review = "{asked}" is ignored: a repository may only '
+            "tighten (prompt, then auto, then off); loosen it in your own settings or by --review"
+        )
+        return rest, [note]
+    return rest | {"review_floor": asked.value}, []

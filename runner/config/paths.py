@@ -1,0 +1,67 @@
+"""Where the runner keeps what is not the repository's: settings, cache and state folders.
+
+By the XDG Base Directory Specification: a relative value of a variable is ignored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FOLDER = "runner"
+SETTINGS_FILE = "runner.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The user's three folders; none of them need exist."""
+
+    config: Path
+    cache: Path
+    state: Path
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> Places:
+        """The folders under these environment variables."""
+        home = _home(environ)
+        return cls(
+            config=_base(environ, "XDG_CONFIG_HOME", home / ".config") / FOLDER,
+            cache=_base(environ, "XDG_CACHE_HOME", home / ".cache") / FOLDER,
+            state=_base(environ, "XDG_STATE_HOME", home / ".local" / "state") / FOLDER,
+        )
+
+    @property
+    def settings_file(self) -> Path:
+        """The user's own settings."""
+        return self.config / SETTINGS_FILE
+
+    def repository_cache(self, root: Path) -> Path:
+        """Where one repository's deletable things lie (scratch trees, parsed plans, snapshots)."""
+        return self.cache / "repositories" / repository_key(root)
+
+    def repository_state(self, root: Path) -> Path:
+        """Where the user's own lasting records about one repository lie."""
+        return self.state / "repositories" / repository_key(root)
+
+
+def repository_key(root: Path) -> str:
+    """A short name for a repository: its folder's name and a digest of its real path."""
+    real = root.resolve()
+    digest = hashlib.sha256(bytes(real)).hexdigest()[:16]
+    readable = "".join(c if c.isascii() and c.isalnum() else "-" for c in real.name)[:32]
+    return f"{readable.strip('-') or 'root'}-{digest}"
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    home = environ.get("HOME", "")
+    return Path(home) if home.startswith("/") else Path.home()
+
+
+def _base(environ: Mapping[str, str], variable: str, default: Path) -> Path:
+    value = environ.get(variable, "")
+    return Path(value) if value.startswith("/") else default

@@ -1,0 +1,173 @@
+"""What holds for a run: every setting with its default, and the loading of them.
+
+Later over earlier: the user's `~/.config/runner/runner.toml`, the repository's `runner.toml` or
+`[tool.runner]` in its pyproject.toml, environment `RUNNER_<NAME>`, flags. Values are validated
+by pydantic-settings, which takes 160 ms to import; so a validated result is kept by the digest
+of all inputs, and where nothing is set there is nothing to validate.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
+
+from runner.config import layers, values
+from runner.config.paths import Places
+from runner.model import GateSpec, Network, Resource, ReviewMode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+MINUTE = 60.0
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting of a run; times are in seconds unless named otherwise."""
+
+    jobs: int = field(default_factory=_cores)
+    """Tasks at once."""
+    agents: int = 3
+    """Agents and models at once, within `jobs`."""
+    attempts: int = 5
+    """Attempts in a row before a task is BLOCKED."""
+    minutes: float = 30
+    """Minutes of a task, all attempts together."""
+    tokens: int | None = None
+    """Tokens of a task; none: no limit."""
+    dollars: float | None = None
+    """Dollars of a task; none: no limit."""
+    soft_seconds: float = 5 * MINUTE
+    """After this a command is reported as still running."""
+    idle_seconds: float = 10 * MINUTE
+    """A command that says nothing for so long is ended."""
+    hard_seconds: float = 30 * MINUTE
+    """A command is ended after this."""
+    gate_seconds: float = 300
+    types_seconds: float = 120
+    lint_seconds: float = 60
+    gates: tuple[GateSpec, ...] = ()
+    """Gates of every task."""
+    gates_by_type: tuple[tuple[str, tuple[GateSpec, ...]], ...] = ()
+    """Gates of the tasks of one type; one that is named as a general gate replaces it."""
+    coverage: float = 70
+    """Percent of the lines of a task's files that its tests must reach."""
+    project_coverage: float = 70
+    """Percent of the project's lines."""
+    checkpoint_every: int = 5
+    """Tasks from one full checkpoint to the next, 3 to 5."""
+    implementer: str = ""
+    """Who implements a task that names nobody and has neither blocks nor Command."""
+    command: str = ""
+    """What the `command` implementer runs for a task without Command."""
+    review: ReviewMode | None = None
+    """What the person chose; none: see `review_of`."""
+    review_floor: ReviewMode | None = None
+    """What the repository asks for at least."""
+    review_insisted: bool = False
+    """Whether `review` comes from environment or flag, which alone loosen what others ask."""
+    review_at: str = "proof"
+    """`proof`: once a task, of proven bytes; `write`: before the compile step of each write."""
+    review_command: str = ""
+    """What shows a proposal to the person instead of the built-in view."""
+    sandbox: str = "auto"
+    """`auto`, `bubblewrap` or `none`."""
+    sandbox_read: tuple[str, ...] = ()
+    """More paths that a command in the sandbox may read."""
+    network: Network = Network.YES
+    """The most that any command may reach, whatever plan and gates ask for."""
+    pass_env: tuple[str, ...] = ()
+    """Names of more environment variables that commands get."""
+    secrets: tuple[str, ...] | None = None
+    """Names that a task may require as secrets; none: whichever a trusted plan requires."""
+    id_prefixes: tuple[str, ...] = ()
+    """More prefixes of task ids, beside TASK and T."""
+    task_graph: str = ""
+    """The plan's path, where it is not in its usual place."""
+    commit: bool = True
+    """Whether what passed is committed."""
+    context_tokens: int = 8000
+    resources: tuple[Resource, ...] = ()
+    """How much of each scarce thing there is."""
+    sast_block_at: str = "high"
+    """Findings of this severity and above refuse a write: `low`, `medium`, `high` or `never`."""
+    strict_contracts: bool = False
+    """Whether a task that writes code needs a test contract."""
+
+    def gates_for(self, task_type: str) -> tuple[GateSpec, ...]:
+        """The project's gates for a task of this type, in their written order."""
+        own = dict(self.gates_by_type).get(task_type.casefold(), ())
+        replaced = {gate.name for gate in own}
+        return (*(gate for gate in self.gates if gate.name not in replaced), *own)
+
+    def seconds_for(self, gate: GateSpec) -> float:
+        """How many seconds a gate may take: what it says itself, else the default of its name."""
+        by_name = {"types": self.types_seconds, "lint": self.lint_seconds}
+        return gate.seconds or by_name.get(gate.name.casefold(), self.gate_seconds)
+
+    def network_for(self, asked: Network) -> Network:
+        """What a command may reach that asks for `asked`: never more than the person allows."""
+        reaches = tuple(Network)
+        return min(asked, self.network, key=reaches.index)
+
+    def review_of(self, asked: ReviewMode | None, default: ReviewMode) -> ReviewMode:
+        """Who reviews a task whose plan asks for `asked`, where nobody chose: `default`.
+
+        Plan and repository only tighten; environment and flags have the last word.
+        """
+        if self.review_insisted and self.review is not None:
+            return self.review
+        return values.tightest(self.review or default, self.review_floor, asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings and where each of them came from."""
+
+    settings: Settings
+    sources: Mapping[str, str]
+    """Setting to `default`, `runner.toml:3`, `environment RUNNER_JOBS` or `--jobs`."""
+    notes: tuple[str, ...] = ()
+    """What was set and does not count, and why."""
+
+
+NAMES = tuple(entry.name for entry in fields(Settings))
+_DERIVED = frozenset({"gates_by_type", "review_floor", "review_insisted"})
+"""Fields that no source sets by this name."""
+SETTABLE = tuple(name for name in NAMES if name not in _DERIVED)
+
+
+def load_settings(
+    root: Path,
+    environ: Mapping[str, str],
+    flags: Mapping[str, object],
+    cache: Path | None = None,
+) -> Loaded:
+    """The settings that hold in `root`, where `cache` may keep the validated result.
+
+    Raises RunnerError that reports every mistake of every source together.
+    """
+    given = layers.gather(root, Places.of(environ), environ, flags, SETTABLE)
+    if all(values.is_plain(layer) for layer in given):
+        return _loaded(values.plainly_merged(given))
+    from runner.config import kept
+
+    key = kept.key_of(given, NAMES)
+    found = kept.read(cache, key)
+    if found is None:
+        from runner.config import merge
+
+        found = merge.merged(given, SETTABLE)
+        kept.write(cache, key, found)
+    return _loaded(found)
+
+
+def _loaded(merged: values.Merged) -> Loaded:
+    sources = dict.fromkeys(NAMES, "default") | dict(merged.sources)
+    return Loaded(Settings(**values.typed(merged.values)), sources, merged.notes)

@@ -1,0 +1,234 @@
+"""What a repository's manifests declare about it: its stack, and the tools it needs.
+
+Only reads, bounded, and follows no link: a manifest may come with any clone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.config.toml import parse_toml
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_MOST_BYTES = 1 << 20
+_MOST_COMMANDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A repository's stack, as declared; empty where nothing is declared."""
+
+    names: tuple[str, ...] = ()
+    """`python`, `node`, `typescript`, `go`, `rust`, `make`, in this order."""
+    package_manager: str = ""
+    """`uv`, `poetry`, `pip`, `npm`, `pnpm`, `yarn`, `bun`, `go` or `cargo`, of the first name."""
+    tools: tuple[str, ...] = ()
+    """Programs that its commands need."""
+    commands: tuple[tuple[str, str], ...] = ()
+    """Commands the manifests declare, by name (`npm:test`, `make:lint`)."""
+    dependencies: tuple[str, ...] = ()
+    """Names of direct dependencies, lower case and sorted; patterns are matched by them."""
+    notes: tuple[str, ...] = ()
+    """Manifests that could not be read, and why."""
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Everything a pattern's Stack column can name."""
+        return frozenset((*self.names, *self.dependencies))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What one manifest says."""
+
+    names: tuple[str, ...] = ()
+    package_manager: str = ""
+    tools: tuple[str, ...] = ()
+    commands: tuple[tuple[str, str], ...] = ()
+    dependencies: tuple[str, ...] = ()
+    note: str = ""
+
+
+def detect_stack(root: Path) -> Stack:
+    """What the manifests in `root` declare; never raises for what they hold."""
+    found = [reader(root) for reader in (_python, _node, _typescript, _go, _rust, _make)]
+    return Stack(
+        names=tuple(name for one in found for name in one.names),
+        package_manager=next((one.package_manager for one in found if one.package_manager), ""),
+        tools=tuple(dict.fromkeys(tool for one in found for tool in one.tools)),
+        commands=tuple(pair for one in found for pair in one.commands)[:_MOST_COMMANDS],
+        dependencies=tuple(sorted({name for one in found for name in one.dependencies})),
+        notes=tuple(one.note for one in found if one.note),
+    )
+
+
+# --- one reader a manifest ------------------------------------------------------------
+
+
+def _python(root: Path) -> _Found:
+    if not any(_is_file(root / name) for name in _PYTHON_FILES):
+        return _Found()
+    table, note = _toml(root, "pyproject.toml")
+    declared = _texts(_at(table, "project", "dependencies"))
+    poetry = _at(table, "tool", "poetry", "dependencies")
+    names = [*declared, *(poetry if isinstance(poetry, dict) else ())]
+    manager = _first_there(root, (("uv.lock", "uv"), ("poetry.lock", "poetry"))) or "pip"
+    return _Found(
+        names=("python",),
+        package_manager=manager,
+        tools=("python3", *((manager,) if manager != "pip" else ())),
+        dependencies=tuple(filter(None, map(_distribution, names))),
+        note=note,
+    )
+
+
+_PYTHON_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
+_NODE_LOCKS = (
+    ("pnpm-lock.yaml", "pnpm"),
+    ("yarn.lock", "yarn"),
+    ("bun.lock", "bun"),
+    ("bun.lockb", "bun"),
+)
+
+
+def _node(root: Path) -> _Found:
+    if not _is_file(root / "package.json"):
+        return _Found()
+    table, note = _json(root, "package.json")
+    declared = str(table.get("packageManager", "")).partition("@")[0]
+    known = declared if declared in ("npm", "pnpm", "yarn", "bun") else ""
+    manager = known or _first_there(root, _NODE_LOCKS) or "npm"
+    dependencies = [*_keys(table, "dependencies"), *_keys(table, "devDependencies")]
+    return _Found(
+        names=("node",),
+        package_manager=manager,
+        tools=tuple(dict.fromkeys(("node", manager))),
+        commands=tuple((f"npm:{name}", text) for name, text in _pairs(table, "scripts")),
+        dependencies=tuple(name.lower() for name in dependencies),
+        note=note,
+    )
+
+
+def _typescript(root: Path) -> _Found:
+    return _Found(names=("typescript",)) if _is_file(root / "tsconfig.json") else _Found()
+
+
+def _go(root: Path) -> _Found:
+    if not _is_file(root / "go.mod"):
+        return _Found()
+    return _Found(names=("go",), package_manager="go", tools=("go",))
+
+
+def _rust(root: Path) -> _Found:
+    if not _is_file(root / "Cargo.toml"):
+        return _Found()
+    table, note = _toml(root, "Cargo.toml")
+    return _Found(
+        names=("rust",),
+        package_manager="cargo",
+        tools=("cargo",),
+        dependencies=tuple(name.lower() for name in _keys(table, "dependencies")),
+        note=note,
+    )
+
+
+def _make(root: Path) -> _Found:
+    import re
+
+    text, note = _text(root, "Makefile")
+    if not text:
+        return _Found(note=note)
+    targets = re.findall(r"^([A-Za-z0-9][A-Za-z0-9_-]*)[ \t]*::?(?!=)", text, re.MULTILINE)
+    commands = tuple((f"make:{name}", f"make {name}") for name in dict.fromkeys(targets))
+    return _Found(names=("make",), tools=("make",), commands=commands, note=note)
+
+
+# --- reading what may be hostile ------------------------------------------------------
+
+
+def _toml(root: Path, name: str) -> tuple[dict[str, object], str]:
+    text, note = _text(root, name)
+    try:
+        return parse_toml(text), note
+    except ValueError as error:
+        return {}, f"{name} is not TOML: {display(str(error))[:200]}"
+
+
+def _json(root: Path, name: str) -> tuple[dict[str, object], str]:
+    text, note = _text(root, name)
+    if not text:
+        return {}, note
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return {}, f"{name} is not JSON: {display(str(error))[:200]}"
+    return (document, "") if isinstance(document, dict) else ({}, f"{name} holds no object")
+
+
+def _text(root: Path, name: str) -> tuple[str, str]:
+    """A manifest's text, or a note why it was not read; neither for one that is not there."""
+    try:
+        descriptor = os.open(
+            root / name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+        )
+    except FileNotFoundError:
+        return "", ""
+    except OSError as error:
+        return "", f"{name} was not read: {error.strerror}"
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return "", f"{name} was not read: it is no file"
+        if found.st_size > _MOST_BYTES:
+            return "", f"{name} was not read: it is larger than {_MOST_BYTES} bytes"
+        return file.read(_MOST_BYTES).decode("utf-8-sig", "replace"), ""
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def _first_there(root: Path, files: tuple[tuple[str, str], ...]) -> str:
+    return next((manager for file, manager in files if _is_file(root / file)), "")
+
+
+def _at(table: object, *path: str) -> object:
+    for name in path:
+        table = table.get(name) if isinstance(table, dict) else None
+    return table
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    entries = value if isinstance(value, list) else ()
+    return tuple(entry for entry in entries if isinstance(entry, str))
+
+
+def _keys(table: dict[str, object], name: str) -> tuple[str, ...]:
+    value = table.get(name)
+    return tuple(map(str, value)) if isinstance(value, dict) else ()
+
+
+def _pairs(table: dict[str, object], name: str) -> Iterator[tuple[str, str]]:
+    value = table.get(name)
+    for key, text in value.items() if isinstance(value, dict) else ():
+        if isinstance(text, str):
+            yield str(key), text
+
+
+def _distribution(requirement: str) -> str:
+    """The name that a requirement begins with (PEP 508), lower case."""
+    import re
+
+    match = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
+    return match[1].lower() if match else ""

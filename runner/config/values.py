@@ -1,0 +1,111 @@
+"""Validated values of settings, as JSON keeps them, and what they are made into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runner.config.layers import Layer, Origin
+from runner.model import GateSpec, Network, Resource, ReviewMode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+GATE_KEYS = ("command", "seconds", "network", "types")
+"""Keys of a gate that is written as a table."""
+
+_WHOLE = frozenset({"jobs", "agents", "attempts", "context_tokens"})
+_SWITCHES = frozenset({"commit", "strict_contracts"})
+_REVIEWS = tuple(ReviewMode)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What all layers say together: JSON values, where each came from, and what did not count."""
+
+    values: Mapping[str, object]
+    sources: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+
+def tightest(first: ReviewMode, *others: ReviewMode | None) -> ReviewMode:
+    """The tightest of these modes; None asks for nothing."""
+    return min((first, *(mode for mode in others if mode)), key=_REVIEWS.index)
+
+
+def is_plain(layer: Layer) -> bool:
+    """Whether a layer is flags whose values are right as they stand: nothing to validate."""
+    return layer.origin is Origin.FLAG and all(
+        _is_right(name, value) for name, value in layer.given.items()
+    )
+
+
+def _is_right(name: str, value: object) -> bool:
+    if name in _SWITCHES:
+        return isinstance(value, bool)
+    if name in _WHOLE:
+        return type(value) is int and value > 0
+    return name == "review" and value in _REVIEWS
+
+
+def plainly_merged(layers: Sequence[Layer]) -> Merged:
+    """Plain layers as one."""
+    values = {name: value for layer in layers for name, value in layer.given.items()}
+    if "review" in values:
+        values["review_insisted"] = True
+    return Merged(values, {name: flag_of(name) for name in values})
+
+
+def flag_of(name: str) -> str:
+    """How a setting's flag is written."""
+    return "--" + name.replace("_", "-")
+
+
+# --- from JSON to the nouns -----------------------------------------------------------
+
+
+def typed(values: Mapping[str, object]) -> dict[str, Any]:
+    """Fields of `Settings`; Any, since each field has its own type and schema.py has held it."""
+    fields: dict[str, Any] = {name: _typed(name, value) for name, value in values.items()}
+    if "gates" in values:
+        gates = [_Gate.of(name, table) for name, table in _table(values["gates"]).items()]
+        fields["gates"] = tuple(gate.spec for gate in gates if not gate.types)
+        fields["gates_by_type"] = _by_type(gates)
+    return fields
+
+
+def _typed(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if name in ("review", "review_floor"):
+        return ReviewMode(value)
+    if name == "network":
+        return Network(value)
+    if name == "resources":
+        return tuple(Resource(what, amount) for what, amount in value.items())
+    return tuple(value) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    spec: GateSpec
+    types: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str, table: dict[str, Any]) -> _Gate:
+        spec = GateSpec(
+            name=name.rpartition(".")[2],
+            command=table["command"],
+            network=Network(table.get("network") or Network.NO),
+            seconds=table.get("seconds") or 0.0,
+        )
+        return cls(spec, tuple(str(word).casefold() for word in table.get("types") or ()))
+
+
+def _by_type(gates: Sequence[_Gate]) -> tuple[tuple[str, tuple[GateSpec, ...]], ...]:
+    types = dict.fromkeys(word for gate in gates for word in gate.types)
+    return tuple((word, tuple(gate.spec for gate in gates if word in gate.types)) for word in types)
+
+
+def _table(value: object) -> dict[str, dict[str, Any]]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,26 @@
+from runner.config.positions import line_of
+
+TEXT = '''\
+jobs = 3 # [gates]
+note = """
+[gates]
+lint = "not this"
+"""
+[gates]
+"lint" = "ruff"
+types.command = "mypy"
+[gates.ui]
+shot = "x"
+'''
+
+
+def test_keys_are_found_in_tables_dotted_and_quoted():
+    assert line_of(TEXT, ("jobs",)) == 1
+    assert line_of(TEXT, ("gates", "lint")) == 7
+    assert line_of(TEXT, ("gates", "types", "command")) == 8
+    assert line_of(TEXT, ("gates", "ui", "shot")) == 10
+
+
+def test_a_key_that_is_not_written_is_placed_at_its_table():
+    assert line_of(TEXT, ("gates", "ui", "missing")) == 9
+    assert line_of(TEXT, ("nothing",)) == 0

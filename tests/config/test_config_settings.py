@@ -1,0 +1,306 @@
+import json
+import subprocess
+import sys
+from dataclasses import fields
+
+import pytest
+
+from runner.config import schema
+from runner.config.layers import TAKEN
+from runner.config.settings import SETTABLE, Settings, load_settings
+from runner.errors import RunnerError
+from runner.model import Network, ReviewMode
+
+
+class House:
+    """A home folder and a repository, and what `load_settings` makes of them."""
+
+    def __init__(self, folder):
+        self.home = folder / "home"
+        self.root = folder / "repository"
+        self.cache = folder / "cache"
+        self.environ = {"HOME": str(self.home)}
+        self.root.mkdir()
+
+    def user(self, text):
+        path = self.home / ".config" / "runner" / "runner.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def repository(self, text, name="runner.toml"):
+        (self.root / name).write_text(text)
+
+    def load(self, **flags):
+        return load_settings(self.root, self.environ, flags, self.cache)
+
+    def refusal(self, **flags):
+        with pytest.raises(RunnerError) as caught:
+            self.load(**flags)
+        return caught.value
+
+
+@pytest.fixture
+def house(tmp_path):
+    return House(tmp_path)
+
+
+def test_where_nothing_is_set_the_defaults_of_the_formats_hold(house):
+    settings = house.load().settings
+    assert (settings.attempts, settings.minutes) == (5, 30)
+    assert (settings.soft_seconds, settings.idle_seconds, settings.hard_seconds) == (300, 600, 1800)
+    assert (settings.gate_seconds, settings.types_seconds, settings.lint_seconds) == (300, 120, 60)
+    assert (settings.coverage, settings.project_coverage) == (70, 70)
+    assert (settings.checkpoint_every, settings.agents, settings.context_tokens) == (5, 3, 8000)
+    assert settings.jobs >= 1
+
+
+def test_every_setting_can_be_set_and_nothing_else():
+    assert set(schema.Given.model_fields) == set(SETTABLE)
+    assert set(SETTABLE) < {entry.name for entry in fields(Settings)}
+
+
+def test_later_places_win_over_earlier_ones_and_each_value_says_where_it_came_from(house):
+    house.user("attempts = 2\njobs = 2\nagents = 2\nminutes = 2\n")
+    house.repository("# ours\njobs = 3\nagents = 3\nminutes = 3\n")
+    house.environ |= {"RUNNER_AGENTS": "4", "RUNNER_MINUTES": "4"}
+    loaded = house.load(minutes=5)
+    settings, sources = loaded.settings, loaded.sources
+    assert (settings.attempts, settings.jobs, settings.agents, settings.minutes) == (2, 3, 4, 5)
+    assert sources["attempts"] == "~/.config/runner/runner.toml:1"
+    assert sources["jobs"] == "runner.toml:2"
+    assert sources["agents"] == "environment RUNNER_AGENTS"
+    assert sources["minutes"] == "--minutes"
+    assert sources["coverage"] == "default"
+
+
+def test_a_repository_may_keep_its_settings_in_pyproject(house):
+    house.repository("[project]\nname = 'x'\n\n[tool.runner]\njobs = 3\n", "pyproject.toml")
+    loaded = house.load()
+    assert loaded.settings.jobs == 3
+    assert loaded.sources["jobs"] == "pyproject.toml:5"
+
+
+def test_two_files_of_one_repository_are_refused(house):
+    house.repository("[tool.runner]\njobs = 3\n", "pyproject.toml")
+    house.repository("jobs = 3\n")
+    error = house.refusal()
+    assert "two places" in error.message
+    assert error.hint == "keep one of them"
+
+
+def test_a_pyproject_that_says_nothing_to_us_stands_beside_runner_toml(house):
+    house.repository("[project]\nname = 'runner-user'\n", "pyproject.toml")
+    house.repository("jobs = 3\n")
+    assert house.load().settings.jobs == 3
+
+
+def test_all_mistakes_of_all_places_come_together_with_line_and_hint(house):
+    house.user('jobs = "many"\n')
+    house.repository('atempts = 3\ncheckpoint_every = 9\n[gates.lint]\ncomand = "ruff"\n')
+    house.environ["RUNNER_COVERAGE"] = "180%"
+    error = house.refusal()
+    assert error.message == "6 settings are wrong"
+    assert error.detail.splitlines() == [
+        "~/.config/runner/runner.toml:1: jobs must be a whole number, not 'many'",
+        "runner.toml:1: unknown setting atempts",
+        '  hint: did you mean "attempts"?',
+        "runner.toml:2: checkpoint_every must be at most 5, not 9",
+        "runner.toml:3: gates.lint.command is missing",
+        "runner.toml:4: gates.lint.comand is unknown, not 'ruff'",
+        '  hint: did you mean "command"?',
+        "environment RUNNER_COVERAGE: coverage must be at most 100, not '180'",
+    ]
+
+
+def test_one_mistake_is_told_as_itself(house):
+    house.repository("jobs = true\n")
+    error = house.refusal()
+    assert (error.where, error.message) == ("runner.toml:1", "jobs must be a number, not True")
+
+
+def test_broken_toml_is_shown_with_a_caret(house):
+    house.repository("jobs = 3\nagents = = 4\n")
+    error = house.refusal()
+    assert error.where == "runner.toml:2:10"
+    assert error.detail == "agents = = 4\n         ^"
+
+
+@pytest.mark.parametrize("content", [b"jobs = '\xff'\n", b"a = " + b"[" * 50_000, b"x = '"])
+def test_hostile_files_are_refused_in_words(house, content):
+    (house.root / "runner.toml").write_bytes(content)
+    assert "runner.toml" in house.refusal().where
+
+
+def test_a_link_out_of_the_repository_is_not_read(house, tmp_path):
+    (tmp_path / "secret.toml").write_text("jobs = 3\n")
+    (house.root / "runner.toml").symlink_to(tmp_path / "secret.toml")
+    assert "leads out" in house.refusal().message
+
+
+def test_a_fifo_does_not_hold_us_up(house):
+    import os
+
+    os.mkfifo(house.root / "runner.toml")
+    assert "no file" in house.refusal().message
+
+
+def test_variables_of_others_and_our_own_set_nothing(house):
+    house.environ |= dict.fromkeys(TAKEN, "?") | {"RUNNER_TRACKING_ID": "x", "RUNNER_JOBS": ""}
+    assert house.load() == load_settings(house.root, {"HOME": str(house.home)}, {}, None)
+
+
+def test_the_env_file_of_a_repository_configures_nothing(house):
+    house.repository("RUNNER_JOBS=1\nRUNNER_ATTEMPTS=1\nattempts=1\n", ".env")
+    house.repository("agents = 2\n")
+    assert house.load().settings.attempts == 5
+
+
+def test_what_only_a_person_may_set_is_ignored_in_a_repository_and_said(house):
+    house.repository(
+        'sandbox = "none"\nnetwork = "yes"\nreview_command = "sh"\n'
+        'pass-env = ["AWS"]\nsecrets = ["X"]\nsandbox_read = ["/"]\njobs = 2\n'
+    )
+    loaded = house.load()
+    plain = Settings(jobs=2)
+    assert loaded.settings == plain
+    assert len(loaded.notes) == 6
+    assert loaded.notes[0] == (
+        "runner.toml:2: network is ignored: only your own settings, "
+        "environment or --network may set it"
+    )
+
+
+def test_the_person_may_set_them(house):
+    house.user('sandbox = "none"\nnetwork = "loopback"\npass_env = ["AWS_PROFILE"]\n')
+    settings = house.load().settings
+    assert settings.sandbox == "none"
+    assert settings.network is Network.LOOPBACK
+    assert settings.pass_env == ("AWS_PROFILE",)
+
+
+def test_no_command_reaches_more_than_the_person_allows():
+    capped = Settings(network=Network.LOOPBACK)
+    assert capped.network_for(Network.YES) is Network.LOOPBACK
+    assert capped.network_for(Network.NO) is Network.NO
+    assert Settings().network_for(Network.YES) is Network.YES
+
+
+class TestReview:
+    def test_a_repository_may_tighten_what_the_person_chose(self, house):
+        house.user('review = "off"\n')
+        house.repository('review = "prompt"\n')
+        settings = house.load().settings
+        assert settings.review_of(None, ReviewMode.OFF) is ReviewMode.PROMPT
+
+    def test_a_repository_may_not_loosen_and_is_told_so(self, house):
+        house.user('review = "prompt"\n')
+        house.repository('review = "auto"\n')
+        loaded = house.load()
+        assert loaded.settings.review_of(None, ReviewMode.OFF) is ReviewMode.PROMPT
+        assert "may only tighten" in loaded.notes[0]
+
+    def test_a_plan_tightens_too(self):
+        assert Settings().review_of(ReviewMode.PROMPT, ReviewMode.OFF) is ReviewMode.PROMPT
+        assert Settings().review_of(ReviewMode.OFF, ReviewMode.PROMPT) is ReviewMode.PROMPT
+
+    def test_environment_and_flag_have_the_last_word(self, house):
+        house.repository('review = "prompt"\n')
+        assert house.load(review="off").settings.review_of(
+            ReviewMode.PROMPT, ReviewMode.PROMPT
+        ) is (ReviewMode.OFF)
+        house.environ["RUNNER_REVIEW"] = "auto"
+        assert house.load().settings.review_of(None, ReviewMode.PROMPT) is ReviewMode.AUTO
+
+
+class TestGates:
+    def test_a_gate_is_a_command_or_a_table(self, house):
+        house.repository(
+            '[gates]\nlint = "ruff check ."\n'
+            '[gates.types]\ncommand = "mypy"\nseconds = "2 minutes"\nnetwork = "loopback"\n'
+        )
+        lint, types = house.load().settings.gates_for("api")
+        assert (lint.name, lint.command, lint.seconds) == ("lint", "ruff check .", 0)
+        assert (types.command, types.seconds, types.network) == ("mypy", 120, Network.LOOPBACK)
+
+    def test_a_gate_of_one_type_replaces_the_general_one_of_its_name(self, house):
+        house.repository(
+            '[gates]\nlint = "ruff"\nshots = {command = "shoot", types = ["UI"]}\n'
+            '[gates.ui]\nlint = "eslint"\n'
+        )
+        settings = house.load().settings
+        assert [gate.command for gate in settings.gates_for("ui")] == ["shoot", "eslint"]
+        assert [gate.command for gate in settings.gates_for("api")] == ["ruff"]
+
+    def test_a_repository_gate_takes_nothing_over_from_the_person_s_gate_of_its_name(self, house):
+        house.user('[gates]\nlint = {command = "mine", network = "yes"}\nmore = "more"\n')
+        house.repository('[gates]\nlint = "theirs"\n')
+        loaded = house.load()
+        lint, more = loaded.settings.gates
+        assert (lint.command, lint.network, more.command) == ("theirs", Network.NO, "more")
+        assert loaded.sources["gates.lint"] == "runner.toml:2"
+        assert loaded.sources["gates.more"] == "~/.config/runner/runner.toml:3"
+
+    def test_seconds_go_by_name_unless_the_gate_says_itself(self, house):
+        house.repository(
+            '[gates]\nlint = "a"\ntypes = "b"\nbuild = "c"\nslow = {command = "d", seconds = 9}\n'
+        )
+        settings = house.load().settings
+        assert [settings.seconds_for(gate) for gate in settings.gates] == [60, 120, 300, 9]
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "name", "value"),
+    [
+        ("RUNNER_SOFT_SECONDS", "2 minutes", "soft_seconds", 120),
+        ("RUNNER_HARD_SECONDS", "1h", "hard_seconds", 3600),
+        ("RUNNER_COVERAGE", "80%", "coverage", 80),
+        ("RUNNER_PASS_ENV", "A, B", "pass_env", ("A", "B")),
+        ("RUNNER_SANDBOX_READ", "/opt/a b:/srv", "sandbox_read", ("/opt/a b", "/srv")),
+        ("RUNNER_COMMIT", "false", "commit", False),
+        ("RUNNER_ID_PREFIXES", "JIRA-", "id_prefixes", ("JIRA",)),
+    ],
+)
+def test_texts_of_the_environment_become_values(house, variable, text, name, value):
+    house.environ[variable] = text
+    assert getattr(house.load().settings, name) == value
+
+
+def test_a_repository_cannot_point_at_a_plan_outside(house):
+    house.repository('task_graph = "../other/TASK-GRAPH.md"\n')
+    assert house.refusal().message == "task_graph must lie in the repository"
+
+
+def test_a_plain_run_and_a_second_run_never_import_pydantic(house):
+    script = (
+        "import json, sys, pathlib\n"
+        "from runner.config.settings import load_settings\n"
+        "root, home, cache = map(pathlib.Path, sys.argv[1:])\n"
+        "load_settings(root, {'HOME': str(home)}, {'jobs': 3, 'review': None}, cache)\n"
+        "print(json.dumps('pydantic' in sys.modules))\n"
+    )
+
+    def imports_pydantic():
+        command = [sys.executable, "-c", script, house.root, house.home, house.cache]
+        return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+    assert not imports_pydantic()
+    house.repository("attempts = 2\n[gates]\nlint = 'x'\n[resources]\ngpu = 1\n")
+    assert imports_pydantic()
+    assert not imports_pydantic()
+    house.repository("attempts = 3\n")
+    assert imports_pydantic()
+
+
+def test_the_kept_result_is_the_same_and_a_damaged_one_is_made_again(house):
+    house.repository("review = 'prompt'\nsecrets = []\n[gates]\nlint = 'x'\n[resources]\ngpu = 1\n")
+    first = house.load(coverage="80%")
+    assert house.load(coverage="80%") == first
+    for path in (house.cache / "settings").iterdir():
+        path.write_text("{")
+    assert house.load(coverage="80%") == first
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(house):
+    house.cache.write_text("a file is in the way")
+    house.repository("jobs = 2\n")
+    assert house.load().settings.jobs == 2

@@ -1,0 +1,54 @@
+import json
+
+import pytest
+
+from runner.config.trust import Trust, commands_shown
+
+
+def test_trust_is_given_once_for_the_folder_itself(tmp_path):
+    root = tmp_path / "repository"
+    root.mkdir()
+    (tmp_path / "link").symlink_to(root)
+    assert not Trust(tmp_path / "state").given(root)
+    Trust(tmp_path / "state").give(root, "asked")
+    assert Trust(tmp_path / "state").given(tmp_path / "link")
+    assert not Trust(tmp_path / "state").given(tmp_path)
+
+
+def test_trust_in_one_repository_keeps_that_in_another(tmp_path):
+    trust = Trust(tmp_path / "state")
+    trust.give(tmp_path / "a", "asked")
+    trust.give(tmp_path / "b", "--trust")
+    assert trust.given(tmp_path / "a")
+    record = json.loads((tmp_path / "state" / "trust.json").read_text())
+    assert record["repositories"][str(tmp_path / "b")]["how"] == "--trust"
+
+
+@pytest.mark.parametrize(
+    "damaged", [b"", b"{", b"[]", b'{"repositories": 3}', b"\xff", b"[" * 9999]
+)
+def test_a_damaged_record_is_no_trust_and_can_be_given_anew(tmp_path, damaged):
+    trust = Trust(tmp_path)
+    (tmp_path / "trust.json").write_bytes(damaged)
+    assert not trust.given(tmp_path)
+    trust.give(tmp_path, "asked")
+    assert trust.given(tmp_path)
+
+
+def test_a_record_that_does_not_say_how_is_no_trust(tmp_path):
+    (tmp_path / "trust.json").write_text(json.dumps({"repositories": {str(tmp_path): True}}))
+    assert not Trust(tmp_path).given(tmp_path)
+
+
+def test_commands_are_shown_once_and_cannot_hide_anything():
+    shown = commands_shown(
+        [
+            ("TASK-001", "pytest"),
+            ("TASK-002", " pytest "),
+            ("TASK-003", "ls\x1b[2K\u202e"),
+            ("gate lint", ""),
+            ("TASK-004", "x" * 600),
+        ]
+    )
+    assert shown[:2] == ("TASK-001: pytest", "TASK-003: ls\\x1b[2K\\u202e")
+    assert shown[2].endswith("… (100 more characters)")
