@@ -1,0 +1,130 @@
+"""The sandbox that bubblewrap(1) builds: the scratch tree in the repository's place, little else.
+
+What a command sees: the machine's file system read-only; HOME, /tmp and their like empty but
+for the tool chain; no other process; no network unless it is asked for; no capabilities.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.model import Network
+from runner.process import view
+from runner.process.limits import ulimits
+from runner.process.sandbox import Prepared
+from runner.process.toolchain import NAMES
+from runner.process.tools import capture, which
+from runner.process.view import real
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from runner.process.command import Command, Place
+
+_SHELL = """%s; trap : TERM; "$@" 2>&1; code=$?; left=0
+for each in /proc/[0-9]*; do
+  case $each in /proc/1|/proc/$$) ;; *) [ -e "$each/exe" ] && left=$((left+1)) ;; esac
+done
+echo "left $left" >&2; exit $code"""
+"""Sets limits, outlives SIGTERM so that the command may end in peace, counts what it left."""
+_OPTIONAL = ("--size", "--disable-userns")
+"""Options that older versions lack."""
+_PATIENCE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap:
+    """Runs a command in namespaces of its own."""
+
+    program: Path
+    features: frozenset[str]
+    """Options this version has and this machine allows."""
+    read: tuple[Path, ...] = ()
+    reason: str = ""
+    name = "bubblewrap"
+    contains = True
+
+    def enclose(self, command: Command) -> Prepared:
+        """Put bubblewrap and the shell that sets the limits before the command.
+
+        bubblewrap starts with next to no environment of its own: what it starts with can be
+        read through /proc/1/environ. Its options come in a file, since they hold variables.
+        """
+        place = command.place
+        options = (
+            *self._walls(command.network),
+            *self._view(command),
+            *_variables(inner_environment(command.environment, place)),
+            *("--chdir", str(real(place.shown) / place.start / command.folder)),
+        )
+        # A seccomp filter will come here: its program in a memory file, as `--seccomp FD`.
+        shell = ("/bin/sh", "-c", _SHELL % ulimits(command.limits), "sh")
+        argv = (str(self.program), "--", *shell, *command.argv)
+        return Prepared(argv, {}, Path("/"), options, reports=True)
+
+    def sees(self, place: Place, path: Path) -> Path:
+        """What lies in the scratch tree is seen in the repository's own place."""
+        if path.is_relative_to(place.tree):
+            return real(place.shown) / path.relative_to(place.tree)
+        return path
+
+    def trial(self) -> list[str]:
+        """A whole command line that ends with 0 where this sandbox works."""
+        home = os.environ.get("HOME", "")
+        floor = view.floor(home, sized="--size" in self.features)
+        return [str(self.program), *self._walls(Network.NO), *floor, "--", "/bin/sh", "-c", ":"]
+
+    def _walls(self, network: Network) -> tuple[str, ...]:
+        """Namespaces, capabilities, and an end that comes with our own."""
+        walls = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+        walls += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+        walls += ["--hostname", "sandbox"]
+        if "--disable-userns" in self.features:
+            walls += ["--unshare-user", "--disable-userns"]
+        if network is not Network.YES:
+            walls += ["--unshare-net"]
+        return tuple(walls)
+
+    def _view(self, command: Command) -> tuple[str, ...]:
+        """The file system: the floor first, what is shown on it afterwards."""
+        environ, place = command.environment, command.place
+        home = environ.get("HOME", "")
+        where = frozenset((name, environ[name]) for name in NAMES if name in environ)
+        return (
+            *view.floor(home, sized="--size" in self.features),
+            *view.tools(where, self.read),
+            *(view.resolver() if command.network is Network.YES else ()),
+            *view.desk(place),
+        )
+
+
+def inner_environment(environ: Mapping[str, str], place: Place) -> dict[str, str]:
+    """The command's variables, with the paths as they are inside."""
+    inner = {**environ, "TMPDIR": view.TMP}
+    if place.objects:
+        inner["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(view.object_paths(place))
+    return inner
+
+
+def _variables(environ: Mapping[str, str]) -> Iterable[str]:
+    for name, value in environ.items():
+        yield from ("--setenv", name, value)
+
+
+def probe(read: tuple[Path, ...]) -> Bubblewrap | str:
+    """Find bubblewrap as it works on this machine, or the reason why it does not."""
+    program = which("bwrap", os.environ)
+    if program is None:
+        return "bubblewrap is not installed"
+    _, text = capture([str(program), "--help"], Path("/"), {}, _PATIENCE)
+    offered = frozenset(word for word in _OPTIONAL if word in text.decode("utf-8", "replace"))
+    said = b""
+    for features in dict.fromkeys((offered, offered - {"--disable-userns"})):
+        found = Bubblewrap(program, features, read)
+        code, said = capture(found.trial(), Path("/"), {}, _PATIENCE)
+        if code == 0:
+            return found
+    return said.decode("utf-8", "replace").strip() or "it ended without a word"

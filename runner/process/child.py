@@ -1,0 +1,231 @@
+"""A started command: its pipes, its exit, and the tree of processes below it."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.process import tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.process.output import Output
+    from runner.process.sandbox import Prepared
+
+_READ = 65536
+_REPORT = 65536
+"""More than a sandbox ever has to say; a command that finds this pipe cannot fill memory."""
+_DRAIN = 1.0
+"""Seconds for which a pipe is heard that somebody beyond our reach still holds."""
+_POLL = 0.02
+"""Seconds between two looks where the kernel has no pidfd_open(2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the sandbox itself said on its own channel."""
+
+    left_behind: int = 0
+    refusal: str = ""
+    """Why the sandbox did not start the command."""
+    words: bytes = b""
+    """What its shell said of the command, such as "Segmentation fault"."""
+
+
+class Child:
+    """A command that has been started; an open resource until `close`.
+
+    Raises OSError or ValueError when it cannot be started.
+    """
+
+    def __init__(self, prepared: Prepared, stdin: bytes, output: Output) -> None:
+        self._output = output
+        self._input = memoryview(stdin)
+        self._reports = bytearray()
+        self.enclosed = prepared.reports
+        """Whether the kernel ends all of the command with its first process."""
+        self._tree = _plant(prepared, piped=bool(stdin))
+        self._selector = selectors.DefaultSelector()
+        self._exit_seen = False
+        self.heard = effects.monotonic()
+        """When there last was output."""
+        self._open_pipes()
+
+    # --- while it runs ----------------------------------------------------------------
+
+    @property
+    def exited(self) -> bool:
+        """Whether the first process has ended."""
+        if not self._exit_seen:
+            options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            self._exit_seen = os.waitid(os.P_PID, self._tree.first.pid, options) is not None
+        return self._exit_seen
+
+    @property
+    def busy(self) -> bool:
+        """Whether any process of the command is alive."""
+        return not self.exited or bool(self._tree.survivors())
+
+    def pump(self, seconds: float) -> None:
+        """Move what can be moved through the pipes; wait at most so long for the first."""
+        pause = seconds if self._pidfd is not None else min(seconds, _POLL)
+        for key, _ in self._selector.select(pause):
+            move: Callable[[], None] = key.data
+            move()
+
+    def survivors(self) -> list[int]:
+        """What is still alive of a command whose first process has ended."""
+        return [process.pid for process in self._tree.survivors()]
+
+    def terminate(self) -> None:
+        """Ask every process of the command to end."""
+        self._tree.terminate()
+
+    def kill(self) -> None:
+        """End every process of the command."""
+        self._tree.kill()
+
+    # --- at its end -------------------------------------------------------------------
+
+    def drain(self) -> None:
+        """Hear what is left in the pipes."""
+        self._forget(self._pidfd)
+        self._forget(self._stdin)
+        until = effects.monotonic() + _DRAIN
+        while self._selector.get_map() and effects.monotonic() < until:
+            self.pump(0.05)
+
+    def close(self) -> int:
+        """Let go of everything; the exit code as a shell says it."""
+        self._tree.close()
+        self._selector.close()
+        first = self._tree.first
+        for pipe in (first.stdin, first.stdout, first.stderr):
+            if pipe:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+        if self._pidfd is not None:
+            os.close(self._pidfd)
+        code = first.returncode
+        return code if code >= 0 else 128 - code
+
+    @property
+    def report(self) -> Report:
+        """What the sandbox said of this command."""
+        return _read_report(bytes(self._reports))
+
+    # --- pipes ------------------------------------------------------------------------
+
+    def _open_pipes(self) -> None:
+        first = self._tree.first
+        self._pidfd = _pidfd(first.pid)
+        self._stdin = first.stdin.fileno() if first.stdin else None
+        self._stdout = first.stdout.fileno() if first.stdout else None
+        self._stderr = first.stderr.fileno() if first.stderr else None
+        self._listen(self._pidfd, self._see_exit)
+        self._listen(self._stdout, self._hear)
+        self._listen(self._stderr, self._hear_report)
+        if self._stdin is not None:
+            os.set_blocking(self._stdin, False)
+            self._selector.register(self._stdin, selectors.EVENT_WRITE, self._feed)
+
+    def _listen(self, descriptor: int | None, move: Callable[[], None]) -> None:
+        if descriptor is not None:
+            self._selector.register(descriptor, selectors.EVENT_READ, move)
+
+    def _forget(self, descriptor: int | None) -> None:
+        if descriptor is not None and descriptor in self._selector.get_map():
+            self._selector.unregister(descriptor)
+
+    def _see_exit(self) -> None:
+        self._forget(self._pidfd)
+
+    def _hear(self) -> None:
+        chunk = os.read(self._stdout or 0, _READ)
+        if chunk:
+            self.heard = effects.monotonic()
+            self._output.take(chunk)
+        else:
+            self._forget(self._stdout)
+
+    def _hear_report(self) -> None:
+        chunk = os.read(self._stderr or 0, _READ)
+        if not chunk:
+            self._forget(self._stderr)
+        self._reports += chunk[: _REPORT - len(self._reports)]
+
+    def _feed(self) -> None:
+        """Write what the pipe takes; close it when all is said or nobody listens."""
+        try:
+            self._input = self._input[os.write(self._stdin or 0, self._input) :]
+        except BrokenPipeError:
+            self._input = self._input[:0]
+        if not self._input and self._tree.first.stdin:
+            self._forget(self._stdin)
+            self._tree.first.stdin.close()
+            self._stdin = None
+
+
+def _plant(prepared: Prepared, *, piped: bool) -> tree.Tree:
+    """Start the first process, its options in a file where the sandbox takes them so."""
+    mark = tree.new_mark()
+    wrapper = os.path.basename(prepared.argv[0]) if prepared.reports else ""  # noqa: PTH119 - text
+    argv = list(prepared.argv)
+    options = _options_file(prepared.options)
+    if options is not None:
+        argv[1:1] = ["--args", str(options)]
+
+    def start() -> subprocess.Popen[bytes]:
+        effects.step("spawn", argv[0])
+        return subprocess.Popen(
+            argv,
+            cwd=prepared.cwd,
+            env={**prepared.env, tree.MARK: mark},
+            stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if prepared.reports else subprocess.STDOUT,
+            bufsize=0,
+            pass_fds=() if options is None else (options,),
+            start_new_session=True,
+        )
+
+    try:
+        return tree.plant(mark, start, wrapper)
+    finally:
+        if options is not None:
+            os.close(options)
+
+
+def _options_file(options: tuple[str, ...]) -> int | None:
+    """Options NUL-separated in a file of memory, open at its beginning."""
+    if not options:
+        return None
+    descriptor = os.memfd_create("options")
+    content = b"".join(os.fsencode(option) + b"\0" for option in options)
+    effects.append(descriptor, content, "options")
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _pidfd(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
+
+
+def _read_report(said: bytes) -> Report:
+    """`left N` is the last line of the sandbox's shell; without it, it never came so far."""
+    lines = said.splitlines(keepends=True)
+    last = lines[-1].split() if lines else []
+    if len(last) == 2 and last[0] == b"left" and last[1].isdigit():  # noqa: PLR2004 - "left N"
+        return Report(int(last[1][:9]), "", b"".join(lines[:-1]))
+    refused = any(line.startswith(b"bwrap: ") for line in lines)
+    text = said.decode("utf-8", "replace").strip()
+    return Report(0, f"the sandbox could not be made: {text}" if refused else "", said)

@@ -1,0 +1,117 @@
+"""A command, where it runs, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from runner.model import Digest, Network
+from runner.process.limits import Limits
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from runner.process.sandbox import Sandbox
+
+__all__ = ["Command", "Ended", "Limits", "Place", "Ran", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The folders a command works in."""
+
+    tree: Path
+    """The scratch tree on disk."""
+    shown: Path
+    """The repository's own path, which in a sandbox shows the scratch tree."""
+    box: Path
+    """A folder outside the tree, writable, at the same path inside and outside."""
+    objects: Path | None = None
+    """The repository's git objects, which the scratch tree borrows."""
+    shares: tuple[str, ...] = ()
+    """Ignored folders of the repository (`.venv`), which a sandbox shows read-only."""
+    start: str = ""
+    """Where commands start, relative to the tree: the project's folder in its repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to run: a `str` by `/bin/sh -c`, a tuple as it stands."""
+
+    line: str | tuple[str, ...]
+    place: Place
+    environment: Mapping[str, str]
+    """All its variables; see `environment.command_environment`."""
+    stdin: bytes = b""
+    network: Network = Network.NO
+    """`LOOPBACK` is as `NO` in a sandbox: each has a loopback of its own."""
+    limits: Limits = field(default_factory=Limits)
+    log: Path | None = None
+    """Where its redacted output is kept, bounded by `limits.output`."""
+    known_secrets: tuple[str, ...] = ()
+    folder: str = ""
+    """Where it starts, relative to `place.start`."""
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The program with its arguments."""
+        return ("/bin/sh", "-c", self.line) if isinstance(self.line, str) else self.line
+
+
+class Ended(StrEnum):
+    """Why a command is over."""
+
+    EXITED = "exited"
+    IDLE = "idle"
+    HARD = "hard"
+    CANCELLED = "cancelled"
+    COULD_NOT_START = "could-not-start"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a command ended; nothing of it is alive any more."""
+
+    exit: int
+    """As a shell says it: 128 + n when signal n ended it, 126 or 127 when it did not start."""
+    seconds: float
+    ended: Ended
+    output: Digest
+    """Of all its output (both streams as they came), redacted."""
+    size: int
+    """Bytes of output, redacted."""
+    tail: str
+    """The last lines, redacted, at most 4 KB."""
+    log: Path | None = None
+    left_behind: int = 0
+    """Processes that outlived the command's first one and were ended."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it came to its own end and said success."""
+        return self.ended is Ended.EXITED and self.exit == 0
+
+
+def run(
+    command: Command,
+    sandbox: Sandbox,
+    *,
+    tell: Callable[[str], None] | None = None,
+    cancelled: threading.Event | None = None,
+) -> Ran:
+    """Run a command to its end, and end all it started.
+
+    `tell` hears the last line of output now and then, and once that the command still runs
+    after `limits.soft`; what it hears is redacted but not made safe for a terminal. Setting
+    `cancelled` ends the command. A command that fails or cannot start is a value, too.
+    """
+    from runner.process.course import follow
+
+    return follow(command, sandbox, tell or _nobody, cancelled)
+
+
+def _nobody(_line: str) -> None:
+    """Hear nothing."""

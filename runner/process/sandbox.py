@@ -1,0 +1,103 @@
+"""What a command can reach: the choice of a sandbox, and the one that is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol
+
+from runner.errors import ExitCode, RunnerError
+from runner.process.limits import ulimits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runner.process.command import Command, Place
+
+WORDS = ("auto", "bubblewrap", "none")
+_HINT = "apt-get install bubblewrap, or set sandbox = none in your own settings"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A command made ready to start by a sandbox."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: Path
+    options: tuple[str, ...] = ()
+    """Arguments handed over in a file, as `--args FD` after the first: nobody's `ps` sees them."""
+    reports: bool = False
+    """Whether standard error is the sandbox's own, not the command's (that joins its output)."""
+
+
+class Sandbox(Protocol):
+    """Encloses commands."""
+
+    @property
+    def name(self) -> str:
+        """The word of the settings."""
+
+    @property
+    def reason(self) -> str:
+        """Why there is no better one; "" when there is nothing to say."""
+
+    @property
+    def contains(self) -> bool:
+        """Whether what runs in it cannot harm the machine."""
+
+    def enclose(self, command: Command) -> Prepared:
+        """Make the command ready to start."""
+
+    def sees(self, place: Place, path: Path) -> Path:
+        """The path under which the command finds a path of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoSandbox:
+    """Runs a command with the person's own rights, in the scratch tree; only limits hold."""
+
+    reason: str = ""
+    name = "none"
+    contains = False
+
+    def enclose(self, command: Command) -> Prepared:
+        """Start the shell that sets the limits in the scratch tree itself."""
+        limits = ulimits(command.limits)
+        argv: tuple[str, ...]
+        if isinstance(command.line, str):
+            argv = ("/bin/sh", "-c", f"{limits}; {command.line}")
+        else:
+            argv = ("/bin/sh", "-c", f'{limits}; exec "$@"', "sh", *command.line)
+        folder = command.place.tree / command.place.start / command.folder
+        return Prepared(argv, dict(command.environment), folder)
+
+    def sees(self, place: Place, path: Path) -> Path:  # noqa: ARG002 - the protocol's shape
+        """The same path."""
+        return path
+
+
+def choose_sandbox(wanted: str, read: tuple[Path, ...] = ()) -> Sandbox:
+    """The sandbox a person's settings ask for, known to work: a process was started in it.
+
+    `read` are further paths that a sandbox shows read-only. Raises RunnerError when the word is
+    unknown, or when bubblewrap is asked for and does not work here.
+    """
+    if wanted not in WORDS:
+        raise RunnerError(f'"{wanted}" is no sandbox', hint=f"one of {', '.join(WORDS)}")
+    if wanted == "none":
+        return NoSandbox("the settings say so")
+    found = _probed(read)
+    if wanted == "bubblewrap" and not found.contains:
+        raise RunnerError(
+            f"bubblewrap does not work here: {found.reason}", hint=_HINT, code=ExitCode.PERSON
+        )
+    return found
+
+
+@lru_cache(maxsize=8)
+def _probed(read: tuple[Path, ...]) -> Sandbox:
+    from runner.process import bubblewrap
+
+    found = bubblewrap.probe(read)
+    return NoSandbox(found) if isinstance(found, str) else found

@@ -1,0 +1,88 @@
+"""Where a person's tools lie, so that a sandbox that hides HOME and /tmp can show them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_HOMES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    # variable, its default below HOME, what of it is shown: never where credentials are kept
+    ("PYENV_ROOT", ".pyenv", ("",)),
+    ("NVM_DIR", ".nvm", ("",)),
+    ("VOLTA_HOME", ".volta", ("",)),
+    ("RBENV_ROOT", ".rbenv", ("",)),
+    ("ASDF_DATA_DIR", ".asdf", ("",)),
+    ("SDKMAN_DIR", ".sdkman", ("",)),
+    ("RUSTUP_HOME", ".rustup", ("",)),
+    ("CARGO_HOME", ".cargo", ("bin", "registry", "git", "env")),
+    ("GOPATH", "go", ("bin", "pkg")),
+    ("npm_config_cache", ".npm", ("_cacache",)),
+    ("BUN_INSTALL", ".bun", ("bin",)),
+    ("DENO_INSTALL", ".deno", ("bin",)),
+    ("PNPM_HOME", ".local/share/pnpm", ("",)),
+    ("GOROOT", "", ("",)),
+    ("JAVA_HOME", "", ("",)),
+    ("DOTNET_ROOT", "", ("",)),
+    ("CONDA_PREFIX", "", ("",)),
+    ("VIRTUAL_ENV", "", ("",)),
+    ("", ".local/lib", ("",)),
+    ("", ".local/pipx", ("",)),
+    ("", ".local/share/pipx", ("",)),
+    ("", ".local/share/uv", ("python", "tools")),
+    ("", ".local/share/mise", ("installs", "shims")),
+    ("", ".m2", ("repository",)),
+)
+_MARKS_OF_A_ROOT = ("pyvenv.cfg", "conda-meta", "lib", "libexec")
+"""A folder that holds `bin` and one of these is an environment, needed whole."""
+_CERTIFICATES = (
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    *("NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "PIP_CERT"),
+)
+
+
+NAMES = frozenset(
+    {"HOME", "PATH", *_CERTIFICATES, *(variable for variable, *_ in _HOMES if variable)}
+)
+"""The variables that say where tools lie."""
+
+
+def tool_paths(environ: Mapping[str, str]) -> list[Path]:
+    """Existing absolute paths that the commands of this environment need to read."""
+    home = Path(environ.get("HOME", "/nonexistent"))
+    candidates = [
+        *_interpreter(),
+        *_search_path(environ.get("PATH", ""), home),
+        *_tool_homes(environ, home),
+        *(Path(environ[name]) for name in _CERTIFICATES if environ.get(name)),
+    ]
+    return [path for path in dict.fromkeys(candidates) if path.is_absolute() and path.exists()]
+
+
+def _interpreter() -> Iterable[Path]:
+    """The running interpreter and this package, which gates of ours are started from."""
+    yield Path(sys.prefix)
+    yield Path(sys.base_prefix)
+    yield Path(os.path.realpath(sys.executable)).parent
+    yield Path(__file__).parent.parent
+
+
+def _search_path(path: str, home: Path) -> Iterable[Path]:
+    for folder in map(Path, filter(None, path.split(os.pathsep))):
+        yield folder
+        root = folder.parent
+        personal = root in {home, home / ".local", Path("/")}
+        if not personal and any((root / mark).exists() for mark in _MARKS_OF_A_ROOT):
+            yield root
+
+
+def _tool_homes(environ: Mapping[str, str], home: Path) -> Iterable[Path]:
+    for variable, default, parts in _HOMES:
+        told = environ.get(variable, "") if variable else ""
+        if told or default:
+            root = Path(told) if told else home / default
+            yield from (root / part for part in parts)

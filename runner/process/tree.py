@@ -1,0 +1,215 @@
+"""The processes a command has started: found whole and ended whole, whoever adopted them.
+
+A process group is not enough: `setsid` leaves it. So this process adopts the orphans of its
+descendants (PR_SET_CHILD_SUBREAPER, prctl(2)), and each command carries a mark in its
+environment that its children inherit: what shows up here as an orphan can be told apart even
+while other commands run in other threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from runner.process import proc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from subprocess import Popen
+
+MARK = "RUNNER_COMMAND"
+"""The variable that says which command a process belongs to; nested runners append theirs."""
+
+_KILLING = 5.0
+"""Seconds that processes which keep forking are hunted for."""
+_PR_SET_CHILD_SUBREAPER = 36
+
+# What this process has running is a fact about the process, hence not passed around. The lock
+# is held while a child starts, so that no other thread sees one that is not yet written down.
+_lock = threading.Lock()
+_running: dict[int, Tree] = {}
+_signalled: set[int] = set()
+_wrappers: set[str] = set()
+_numbers = itertools.count(1)
+_adopting = 0
+
+
+def new_mark() -> str:
+    """A mark no other command on this machine carries."""
+    return f"{own_prefix()}{next(_numbers)}"
+
+
+def own_prefix() -> str:
+    """What all marks of this process begin with; recorded, it lets a later run clean up."""
+    outer = os.environ.get(MARK)
+    own = proc.process(os.getpid())
+    started = own.started if own else 0
+    return f"{outer}/{os.getpid()}.{started}." if outer else f"{os.getpid()}.{started}."
+
+
+class Tree:
+    """A command's first process with all its descendants; open until `close`."""
+
+    def __init__(self, mark: str, first: Popen[bytes], wrapper: str = "") -> None:
+        self.mark = mark
+        self.first = first
+        self._wrapper = wrapper
+        process = proc.process(first.pid)
+        self._started = process.started if process else 0
+
+    def survivors(self) -> list[proc.Process]:
+        """The command's live processes that were orphaned; fetches those that died."""
+        with _lock:
+            orphans = [orphan for orphan in _orphans() if self._owns(orphan)]
+        below = [pid for orphan in orphans for pid in proc.descendants(orphan.pid)]
+        return orphans + _alive(below)
+
+    def members(self) -> list[proc.Process]:
+        """All live processes of the command, parents first."""
+        pids = [self.first.pid, *proc.descendants(self.first.pid)]
+        return [*_alive(pids), *self.survivors()]
+
+    def terminate(self) -> None:
+        """Ask all to end but a sandbox's own processes, whose end would kill the others."""
+        asked = (each for each in self.members() if each.name != self._wrapper)
+        _signal(asked, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End all, those too that fork while being ended."""
+        until = time.monotonic() + _KILLING
+        while members := self.members():
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.first.pid, signal.SIGKILL)
+            _signal(members, signal.SIGKILL)
+            if time.monotonic() > until:
+                return
+            time.sleep(0.002)
+
+    def close(self) -> None:
+        """Fetch the first process and forget the command. Its number may be used again then."""
+        self.first.wait()
+        with _lock:
+            _running.pop(self.first.pid, None)
+
+    def _owns(self, orphan: proc.Process) -> bool:
+        if orphan.session == self.first.pid:
+            return True
+        mark = _mark_of(orphan.pid)
+        if mark:
+            return _within(mark, self.mark) or _left_over(mark)
+        # It wiped its environment. It is ours when no other command can have started it; where
+        # several can, the last of them to end takes it.
+        others = (tree for tree in _running.values() if tree is not self)
+        return self._started <= orphan.started and all(
+            tree._started > orphan.started  # noqa: SLF001 - the same class
+            for tree in others
+        )
+
+
+def plant(mark: str, start: Callable[[], Popen[bytes]], wrapper: str = "") -> Tree:
+    """Start a command's first process, which must begin a session. Raises what `start` raises.
+
+    `wrapper` is the name of a sandbox's own processes, "" where there is none.
+    """
+    _adopt_orphans()
+    with _lock:
+        if wrapper:
+            _wrappers.add(wrapper)
+        tree = Tree(mark, start(), wrapper)
+        _running[tree.first.pid] = tree
+    return tree
+
+
+def end_marked(prefix: str) -> int:
+    """End every process whose mark begins with `prefix`: what a killed run left; how many.
+
+    For `prefix` see `own_prefix`. Only for a run that is known to be dead.
+    """
+    ended: set[int] = set()
+    until = time.monotonic() + _KILLING
+    while time.monotonic() < until:
+        found = _alive(pid for pid in proc.everyone() if _mark_of(pid).startswith(prefix))
+        if not found:
+            break
+        ended.update(each.pid for each in found)
+        _signal(found, signal.SIGKILL)
+        time.sleep(0.002)
+    return len(ended)
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of orphaned descendants; where that is refused, groups must do."""
+    global _adopting  # noqa: PLW0603 - set once per process, and again after a fork
+    if _adopting != os.getpid():
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        _adopting = os.getpid()
+
+
+def _orphans() -> list[proc.Process]:
+    """Live children of this process that no one here has started.
+
+    Every command begins a session, so a child in our own session was started by other code
+    of this process, which waits for it itself.
+    """
+    own = os.getsid(0)
+    found = []
+    for pid in proc.children(os.getpid()):
+        child = None if pid in _running else proc.process(pid)
+        if child is None or child.session == own:
+            continue
+        if child.alive:
+            found.append(child)
+        elif _nobodys(child):
+            _fetch(child.pid)
+    return found
+
+
+def _nobodys(dead: proc.Process) -> bool:
+    """Whether no one else can be waiting for this dead child.
+
+    One that leads a session of its own may have been started so by other code here: unless we
+    ended it, or it was a sandbox's, it is left to that code.
+    """
+    return dead.session != dead.pid or dead.pid in _signalled or dead.name in _wrappers
+
+
+def _fetch(pid: int) -> None:
+    """Take a dead orphan out of the process table."""
+    _signalled.discard(pid)
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def _alive(pids: Iterable[int]) -> list[proc.Process]:
+    found = (proc.process(pid) for pid in pids)
+    return [each for each in found if each and each.alive]
+
+
+def _signal(processes: Iterable[proc.Process], number: signal.Signals) -> None:
+    for each in processes:
+        _signalled.add(each.pid)
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(each.pid, number)
+
+
+def _mark_of(pid: int) -> str:
+    variables = b"\0" + proc.environment(pid)
+    _, found, rest = variables.partition(f"\0{MARK}=".encode())
+    return rest.partition(b"\0")[0].decode("utf-8", "replace") if found else ""
+
+
+def _within(mark: str, outer: str) -> bool:
+    return mark == outer or mark.startswith(outer + "/")
+
+
+def _left_over(mark: str) -> bool:
+    """Whether the mark is of a command of this process that is no longer running."""
+    running = (tree.mark for tree in _running.values())
+    return mark.startswith(own_prefix()) and not any(_within(mark, each) for each in running)

@@ -1,0 +1,205 @@
+"""A command that takes too long is ended, and nothing it started outlives it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from runner.process import tree
+from runner.process.command import Ended, Limits
+
+
+def alive(word: str) -> list[int]:
+    """Live processes that have this word as an argument."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if word.encode() in words:
+            found.append(int(folder.name))
+    return found
+
+
+def gone(word: str) -> bool:
+    """Whether they are gone, if they are given a moment to be taken from the table."""
+    until = time.monotonic() + 1
+    while alive(word) and time.monotonic() < until:
+        time.sleep(0.01)
+    return not alive(word)
+
+
+def test_silence_ends_it_but_talking_keeps_it(bench):
+    ran = bench.run("echo x; sleep 41.1", limits=Limits(soft=0, idle=0.3, hard=9))
+    assert (ran.ended, ran.exit, ran.passed) == (Ended.IDLE, 143, False)
+    assert ran.tail.startswith("x\n")
+    talking = "for i in 1 2 3 4 5; do echo $i; sleep 0.12; done"
+    ran = bench.run(talking, limits=Limits(soft=0, idle=0.5, hard=9))
+    assert (ran.ended, ran.exit) == (Ended.EXITED, 0)
+
+
+def test_the_hard_limit_ends_it_even_while_it_talks(bench):
+    ran = bench.run("while :; do echo x; sleep 0.01; done", limits=Limits(idle=5, hard=0.4))
+    assert (ran.ended, ran.exit) == (Ended.HARD, 143)
+    assert 0.4 <= ran.seconds < 2
+
+
+def test_a_person_ends_it(bench):
+    cancelled = threading.Event()
+    threading.Timer(0.2, cancelled.set).start()
+    ran = bench.run("sleep 41.2", cancelled=cancelled)
+    assert ran.ended is Ended.CANCELLED
+    assert ran.seconds < 2
+    assert gone("41.2")
+
+
+def test_the_soft_limit_only_says_so(bench):
+    told: list[str] = []
+    ran = bench.run("sleep 0.5; echo end", tell=told.append, limits=Limits(soft=0.2))
+    assert ran.passed
+    assert told[0] == "still running after 0.2 seconds"
+
+
+def test_lines_are_told_now_and_then(bench):
+    told: list[str] = []
+    bench.run("echo one; sleep 0.4; echo two; sleep 0.4", tell=told.append)
+    assert told == ["one", "two"]
+
+
+def test_a_command_may_tidy_up_when_asked_to_end(bench):
+    line = "trap 'echo tidied > note; exit 0' TERM; echo up; while :; do sleep 0.05; done"
+    ran = bench.run(line, limits=Limits(soft=0, idle=0.4, hard=9))
+    assert ran.ended is Ended.IDLE
+    assert (bench.place.tree / "note").read_text() == "tidied\n"
+
+
+def test_one_that_refuses_to_end_is_killed(bench, monkeypatch):
+    monkeypatch.setattr("runner.process.course.GRACE", 0.3)
+    line = "trap '' TERM; sleep 41.3; sleep 41.3; sleep 41.3"
+    ran = bench.run(line, limits=Limits(soft=0, idle=0.3, hard=9))
+    assert (ran.ended, ran.exit) == (Ended.IDLE, 137)
+    assert gone("41.3")
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "sleep 41.4 &",
+        "setsid sleep 41.4 &",
+        "(setsid sh -c 'sleep 41.4 & sleep 41.4' &)",
+        "env -i setsid sleep 41.4 &",
+        "nohup setsid sleep 41.4 >/dev/null 2>&1 </dev/null &",
+    ],
+)
+def test_what_it_leaves_running_is_ended_and_counted(bench, start):
+    ran = bench.run(f"{start}\nsleep 0.1; echo done")
+    assert (ran.ended, ran.exit, ran.tail) == (Ended.EXITED, 0, "done\n")
+    assert ran.left_behind >= 1
+    assert ran.seconds < 2
+    assert gone("41.4")
+
+
+def test_what_hides_is_ended_too_when_it_takes_too_long(bench):
+    line = "env -i setsid sleep 41.5 & (setsid sleep 41.5 &); sleep 41.5"
+    ran = bench.run(line, limits=Limits(soft=0, idle=0.3, hard=9))
+    assert ran.ended is Ended.IDLE
+    assert gone("41.5")
+
+
+def test_processes_that_keep_forking_are_ended(bench):
+    line = "f() { sleep 41.6 & f & sleep 0.02; }; f; sleep 0.2"
+    ran = bench.run(line)
+    assert ran.left_behind >= 1
+    assert gone("41.6")
+
+
+def test_a_command_that_ends_does_not_touch_another_ones_daemons(bench):
+    results = []
+
+    def long_one() -> None:
+        line = "(setsid sleep 41.7 &); (env -i setsid sleep 41.8 &); sleep 0.6; echo end"
+        results.append(bench.run(line))
+
+    thread = threading.Thread(target=long_one)
+    thread.start()
+    time.sleep(0.2)
+    for _ in range(5):
+        assert bench.run("setsid sleep 41.9 & sleep 0.02").left_behind == 1
+    assert alive("41.7")
+    assert alive("41.8")
+    thread.join()
+    assert results[0].left_behind == 2
+    assert gone("41.7")
+    assert gone("41.8")
+    assert gone("41.9")
+
+
+def test_children_that_other_code_started_are_left_alone(bench):
+    other = subprocess.Popen(["sleep", "42.1"])
+    try:
+        bench.run("setsid sleep 42.2 & sleep 0.05")
+        assert other.poll() is None
+    finally:
+        other.kill()
+    assert other.wait() == -signal.SIGKILL
+    ended = subprocess.Popen(["sh", "-c", "exit 7"])
+    bench.run("sleep 0.05")
+    assert ended.wait() == 7
+
+
+def test_no_zombies_are_kept(bare):
+    bare.run("for i in 1 2 3; do setsid sleep 42.3 & done; (sleep 0.01 &); sleep 0.05")
+    bare.run("true")
+    kept = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    states = [Path(f"/proc/{pid}/stat").read_text() for pid in kept]
+    assert [state for state in states if ") Z" in state] == []
+
+
+def test_what_a_killed_run_left_is_found_by_its_marks(tmp_path):
+    script = (
+        "from pathlib import Path; import sys, os;"
+        "from runner.process import tree;"
+        "from runner.process.command import *; from runner.process.sandbox import NoSandbox;"
+        "print(tree.own_prefix(), flush=True);"
+        "place = Place(*[Path(sys.argv[1])] * 3);"
+        "run(Command('setsid sleep 42.4 & sleep 42.4', place, {'PATH': '/bin'}), NoSandbox())"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True, env=env
+    ) as run:
+        prefix = run.stdout.readline().strip()
+        until = time.monotonic() + 3
+        while len(alive("42.4")) < 2 and time.monotonic() < until:
+            time.sleep(0.01)
+        run.kill()
+    assert alive("42.4")
+    assert tree.end_marked(prefix) >= 2
+    assert gone("42.4")
+
+
+def test_bubblewrap_ends_with_a_killed_run(walled, tmp_path):
+    script = (
+        "from pathlib import Path; import sys;"
+        "from runner.process.command import *; from runner.process.sandbox import *;"
+        "place = Place(*[Path(each) for each in sys.argv[1:]]);"
+        "command = Command('setsid sleep 42.5 & sleep 42.5', place, {'PATH': '/bin'});"
+        "run(command, choose_sandbox('bubblewrap'))"
+    )
+    place = walled.place
+    folders = [str(place.tree), str(place.shown), str(place.box)]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen([sys.executable, "-c", script, *folders], env=env) as run:
+        until = time.monotonic() + 3
+        while len(alive("42.5")) < 2 and time.monotonic() < until:
+            time.sleep(0.01)
+        run.kill()
+    assert gone("42.5")

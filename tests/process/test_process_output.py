@@ -1,0 +1,143 @@
+"""Output is bounded, redacted while it streams, and its end is at hand."""
+
+from __future__ import annotations
+
+import hashlib
+import resource
+import sys
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runner.process.command import Limits
+from runner.process.output import TAIL, KeptLog, Output, tail_of
+
+MB = 1024 * 1024
+
+
+def a_key() -> str:
+    """A key of a known shape, never written down whole."""
+    return "gh" + "p_" + "A1b2C3d4E5" * 3 + "F6g7H8"
+
+
+def peak() -> int:
+    """The most memory this process ever held, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def test_much_output_costs_neither_disk_nor_memory(bare, tmp_path):
+    bare.run("echo the first use loads what is needed")
+    log, before = tmp_path / "log", peak()
+    line = "yes 0123456789abcdefghijklmnopqrstuvwxyz | head -c 8000000; echo the end"
+    ran = bare.run(line, log=log, limits=Limits(output=MB))
+    assert ran.size == 8_000_008
+    assert peak() - before < 6 * MB
+    kept = log.read_bytes()
+    assert kept.startswith(b"0123456789abc")
+    assert kept.endswith(b"the end\n")
+    assert b"\n[... %d bytes left out ...]\n" % (8_000_008 - MB) in kept
+
+
+def test_a_log_of_a_hundred_megabytes_stays_small(tmp_path):
+    log, before, chunk = KeptLog(tmp_path / "log", 2 * MB), peak(), b"x" * 65536
+    for _ in range(1600):
+        log.write(chunk)
+    log.finish()
+    assert peak() - before < 6 * MB
+    assert (tmp_path / "log").stat().st_size < 2 * MB + 100
+
+
+def test_binary_output_is_kept_as_it_is_and_shown_with_replacement(bench, tmp_path):
+    log = tmp_path / "log"
+    ran = bench.run(r"printf '\377\000\376ok\n'", log=log)
+    assert log.read_bytes() == b"\xff\x00\xfeok\n"
+    assert ran.tail == "\ufffd\0\ufffdok\n"
+
+
+def test_a_key_split_between_two_writes_is_nowhere(bench, tmp_path):
+    key, log = a_key(), tmp_path / "log"
+    told: list[str] = []
+    script = (
+        "import sys, time\n"
+        f"first, second = {key[:9]!r}, {key[9:]!r}\n"
+        "for part in ('token = ', first, second, ' and more\\n'):\n"
+        "    sys.stdout.write(part); sys.stdout.flush(); time.sleep(0.03)\n"
+        "time.sleep(0.3)"
+    )
+    ran = bench.run((sys.executable, "-c", script), log=log, tell=told.append)
+    assert ran.passed
+    for text in (ran.tail, log.read_text(), *told):
+        assert key not in text
+        assert key[:9] not in text
+        assert key[9:] not in text
+    assert "[REDACTED:" in ran.tail
+    assert ran.output == "sha256:" + hashlib.sha256(log.read_bytes()).hexdigest()
+
+
+def test_a_secret_given_to_the_command_is_nowhere(bench, tmp_path):
+    secret, log = "correct-horse-" + "battery", tmp_path / "log"
+    environment = {"PATH": "/usr/bin:/bin", "DB_PASSWORD": secret}
+    line = 'echo "password is $DB_PASSWORD."; printf correct-; sleep 0.1; echo horse-battery'
+    ran = bench.run(line, environment=environment, known_secrets=(secret,), log=log)
+    assert ran.tail == "password is [REDACTED:secret].\n[REDACTED:secret]\n"
+    assert secret not in log.read_text()
+
+
+def test_the_tail_begins_at_a_line_start(bare):
+    ran = bare.run("seq 1 5000")
+    lines = ran.tail.splitlines()
+    assert len(ran.tail.encode()) <= TAIL
+    assert lines == [str(number) for number in range(int(lines[0]), 5001)]
+
+
+def test_the_tail_of_one_endless_line_is_its_end():
+    text = tail_of(("ü" * 5000).encode()[-TAIL + 1 :], cut=True)
+    assert set(text) == {"ü"}
+    assert len(tail_of(b"\xff" * TAIL).encode()) <= TAIL
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.binary(max_size=300), max_size=30), st.integers(0, 400))
+def test_a_kept_log_holds_the_first_and_the_last(tmp_path_factory, chunks, kept):
+    path = tmp_path_factory.mktemp("kept") / "log"
+    log = KeptLog(path, kept)
+    for chunk in chunks:
+        log.write(chunk)
+    log.finish()
+    whole, held = b"".join(chunks), path.read_bytes()
+    if len(whole) <= kept:
+        assert held == whole
+    else:
+        first, last = kept - kept // 2, kept // 2
+        notice = b"\n[... %d bytes left out ...]\n" % (len(whole) - kept)
+        assert held == whole[:first] + notice + whole[len(whole) - last :]
+
+
+def test_a_million_tiny_writes_stay_small(tmp_path):
+    log = KeptLog(tmp_path / "log", 200_000)
+    for number in range(300_000):
+        log.write(b"%d" % (number % 10))
+    assert len(log._last._blocks) <= 3
+    log.finish()
+
+
+def test_a_full_disk_costs_the_log_and_not_the_command(bare):
+    from pathlib import Path
+
+    ran = bare.run("echo said", log=Path("/dev/full"))
+    assert (ran.exit, ran.tail, ran.log) == (0, "said\n", None)
+
+
+def test_a_log_that_cannot_be_opened_costs_only_the_log(bare, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    ran = bare.run("echo said", log=tmp_path / "link")
+    assert (ran.exit, ran.tail, ran.log) == (0, "said\n", None)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_the_last_line_is_the_last_that_says_something(tmp_path):
+    output = Output(None, 100)
+    output.take(b"one\n\ntwo  \n\n   \n")
+    output.finish()
+    assert output.last_line == "two"
+    assert output.log is None

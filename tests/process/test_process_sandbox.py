@@ -1,0 +1,353 @@
+"""What bubblewrap promises, each promise tried from inside."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from process_bench import Bench, a_place
+
+from runner.errors import RunnerError
+from runner.model import Network
+from runner.process.command import Ended
+from runner.process.environment import command_environment
+from runner.process.sandbox import NoSandbox, choose_sandbox
+
+
+def environment(**more) -> dict[str, str]:
+    return command_environment({**os.environ, **more})
+
+
+# --- the scratch tree ------------------------------------------------------------------
+
+
+def test_the_repositorys_path_shows_the_scratch_tree(walled):
+    (walled.place.tree / "file").write_text("scratch")
+    (walled.place.shown / "file").write_text("real")
+    assert walled.says("pwd") == f"{walled.place.shown}\n"
+    assert walled.says(f"cat {walled.place.shown}/file") == "scratch"
+
+
+def test_what_is_written_lands_in_the_scratch_tree_alone(walled):
+    (walled.place.shown / "file").write_text("real")
+    walled.says(f"echo x > file; echo y > {walled.place.shown}/new")
+    assert (walled.place.shown / "file").read_text() == "real"
+    assert not (walled.place.shown / "new").exists()
+    assert (walled.place.tree / "file").read_text() == "x\n"
+    assert (walled.place.tree / "new").read_text() == "y\n"
+
+
+def test_an_editable_install_imports_the_scratch_code(walled, tmp_path):
+    for folder, said in ((walled.place.tree, "scratch"), (walled.place.shown, "real")):
+        (folder / "src").mkdir()
+        (folder / "src" / "booking.py").write_text(f"print({said!r})\n")
+    code = f"import sys; sys.path.insert(0, {str(walled.place.shown / 'src')!r}); import booking"
+    assert walled.says((sys.executable, "-c", code)) == "scratch\n"
+
+
+def test_shared_folders_are_seen_and_cannot_be_written(walled):
+    real = walled.place.shown / ".venv" / "bin"
+    real.mkdir(parents=True)
+    (real / "tool").write_text("#!/bin/sh\necho shared\n")
+    (real / "tool").chmod(0o755)
+    bench = walled.at(replace(walled.place, shares=(".venv", "node_modules")))
+    assert bench.says(".venv/bin/tool") == "shared\n"
+    assert bench.says((f"{walled.place.shown}/.venv/bin/tool",)) == "shared\n"
+    assert bench.run("echo x > .venv/bin/tool").exit != 0
+    assert bench.run("rm -rf .venv/bin").exit != 0
+    assert (real / "tool").exists()
+
+
+def test_a_share_replaced_by_a_link_does_not_start_or_stays_inside(walled, tmp_path):
+    (walled.place.shown / "node_modules").mkdir()
+    target = tmp_path / "elsewhere"
+    target.mkdir()
+    (walled.place.tree / "node_modules").symlink_to(target)
+    ran = walled.at(replace(walled.place, shares=("node_modules",))).run("touch node_modules/x")
+    assert not ran.passed
+    assert list(target.iterdir()) == []
+    assert list((walled.place.shown / "node_modules").iterdir()) == []
+
+
+def test_the_box_is_the_same_path_inside_and_outside(bench):
+    bench.says(f"echo decided > '{bench.place.box}/decision'")
+    assert (bench.place.box / "decision").read_text() == "decided\n"
+
+
+def test_sees_says_where_a_path_of_ours_is_found_inside(walled):
+    (walled.place.tree / "a").write_text("found")
+    inside = walled.sandbox.sees(walled.place, walled.place.tree / "a")
+    assert inside == walled.place.shown / "a"
+    assert walled.says(("cat", str(inside))) == "found"
+    box = walled.place.box / "brief"
+    assert walled.sandbox.sees(walled.place, box) == box
+    assert NoSandbox().sees(walled.place, walled.place.tree) == walled.place.tree
+
+
+@pytest.mark.parametrize("name", ["with space", "ünï☃", "-dash", 'quo"te', "new\nline", "$HOME;x"])
+def test_paths_of_any_name(walled, tmp_path, name):
+    folder = tmp_path / name
+    bench = walled.at(a_place(folder, shares=("sha red",)))
+    (bench.place.shown / "sha red").mkdir()
+    (bench.place.tree / "file").write_text("here")
+    assert bench.says("cat ./file; echo x > out; ls -d 'sha red'") == "heresha red\n"
+    assert (bench.place.tree / "out").exists()
+
+
+def test_a_repository_reached_through_a_link(walled, tmp_path):
+    (tmp_path / "link").symlink_to(walled.place.shown)
+    (walled.place.tree / "file").write_text("scratch")
+    bench = walled.at(replace(walled.place, shown=tmp_path / "link"))
+    assert bench.says("cat file") == "scratch"
+
+
+def test_a_repository_under_home_and_tools_under_home(walled, tmp_path):
+    home = tmp_path / "home"
+    tools = home / "tools" / "bin"
+    tools.mkdir(parents=True)
+    (tools / "mytool").write_text("#!/bin/sh\necho mine\n")
+    (tools / "mytool").chmod(0o755)
+    (home / ".ssh").mkdir()
+    (home / ".ssh" / "id").write_text("private")
+    bench = walled.at(a_place(home / "work" / "repository"))
+    (bench.place.shown / "secret").write_text("real")
+    env = environment(HOME=str(home), PATH=f"{tools}:/usr/bin:/bin")
+    assert bench.says("mytool; ls", environment=env) == "mine\n"
+    assert bench.says('ls -A "$HOME"', environment=env) == "tools\nwork\n"
+
+
+def test_git_works_in_a_scratch_repository_that_borrows_objects(walled):
+    def git(folder: Path, *words: str) -> str:
+        told = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b", *words]
+        return subprocess.run(told, check=True, capture_output=True, text=True).stdout
+
+    real, scratch = walled.place.shown, walled.place.tree
+    git(real, "init", "-q")
+    (real / "file").write_text("one\n")
+    git(real, "add", ".")
+    git(real, "commit", "-qm", "first")
+    git(scratch, "init", "-q")
+    (scratch / ".git/objects/info/alternates").write_text(f"{real}/.git/objects\n")
+    git(scratch, "reset", "-q", "--hard", git(real, "rev-parse", "HEAD").strip())
+    bench = walled.at(replace(walled.place, objects=real / ".git/objects"))
+    (scratch / "file").write_text("two\n")
+    assert bench.says("git status --porcelain; git log --oneline | wc -l") == " M file\n1\n"
+    bench.says("git -c user.name=a -c user.email=a@b commit -qam second")
+    assert git(real, "log", "--format=%s").split() == ["first"]
+
+
+# --- what is out of reach --------------------------------------------------------------
+
+
+def test_home_is_empty_and_may_be_written(walled, tmp_path):
+    home = tmp_path / "home"
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh" / "id").write_text("private")
+    env = environment(HOME=str(home), PATH="/usr/bin:/bin")
+    assert walled.says('ls -A "$HOME"; echo x > "$HOME/cache"', environment=env) == ""
+    ran = walled.run(f"cat {home}/.ssh/id", environment=env)
+    assert "No such file" in ran.tail
+    assert [each.name for each in home.iterdir()] == [".ssh"]
+
+
+def test_the_persons_own_credentials_are_not_there(walled):
+    home = Path(os.environ["HOME"])
+    names = [".ssh", ".aws", ".netrc", ".git-credentials", ".cargo/credentials.toml", ".npmrc"]
+    line = "; ".join(f"test -e '{home}/{name}' && echo '{name}'" for name in names)
+    assert walled.run(line).tail == ""
+
+
+def test_further_paths_are_shown_only_when_the_person_says_so(tmp_path, walled):
+    extra = tmp_path / "models"
+    extra.mkdir()
+    (extra / "weights").write_text("here")
+    assert walled.run(f"cat {extra}/weights").exit != 0
+    told = Bench(walled.place, choose_sandbox("bubblewrap", (extra,)))
+    assert told.says(f"cat {extra}/weights") == "here"
+    assert told.run(f"echo x > {extra}/weights").exit != 0
+
+
+def test_the_parents_environment_is_nowhere_in_proc(walled, monkeypatch):
+    monkeypatch.setenv("SECRET_OF_THE_PARENT", "hunter2" + "hunter2")
+    said = walled.says("cat /proc/[0-9]*/environ | tr '\\0' '\\n'")
+    assert "RUNNER_COMMAND=" in said
+    assert "SECRET_OF_THE_PARENT" not in said
+
+
+def test_its_own_variables_are_in_nobodys_command_line(walled):
+    env = {"PATH": "/usr/bin:/bin", "TOKEN": "for-my" + "-eyes-only"}
+    found = threading.Event()
+
+    def look(_line: str) -> None:
+        lines = [
+            path for path in Path("/proc").glob("[0-9]*/cmdline") if _holds(path, env["TOKEN"])
+        ]
+        if lines:
+            found.set()
+
+    ran = walled.run('echo "${TOKEN%-only}"; sleep 0.4', environment=env, tell=look)
+    assert ran.passed
+    assert not found.is_set()
+
+
+def _holds(path: Path, text: str) -> bool:
+    try:
+        return text.encode() in path.read_bytes()
+    except OSError:
+        return False
+
+
+def test_other_processes_are_not_seen(walled):
+    numbers = [int(number) for number in walled.says("ls /proc | grep '^[0-9]'").split()]
+    assert max(numbers) < 20
+    assert walled.run(f"kill -0 {os.getpid()}").exit != 0
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/etc/x", "/usr/bin/x", "/var/lib/x", "/sys/x", "/dev/x", "/proc/sys/kernel/core_pattern"],
+)
+def test_writing_outside_fails(walled, target):
+    before = Path(target).read_bytes() if Path(target).exists() else None
+    ran = walled.run(f"true >> {target} && cat {target} > {target}")
+    assert ran.exit != 0
+    assert any(word in ran.tail for word in ("Read-only", "denied", "cannot create"))
+    assert (Path(target).read_bytes() if Path(target).exists() else None) == before
+
+
+def test_no_control_of_the_kernel_can_be_opened_for_writing(walled):
+    code = (
+        "import os\n"
+        "for top in ('/proc/sys', '/proc/irq', '/proc/fs', '/sys'):\n"
+        "    for folder, _, files in os.walk(top):\n"
+        "        for name in files:\n"
+        "            try: os.close(os.open(f'{folder}/{name}', os.O_WRONLY | os.O_NONBLOCK))\n"
+        "            except OSError: continue\n"
+        "            print(folder, name)\n"
+    )
+    assert walled.says((sys.executable, "-c", code)) == ""
+
+
+def test_a_link_in_the_tree_leads_nowhere_outside(walled, tmp_path):
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+    (walled.place.tree / "link").symlink_to(outside)
+    walled.run("echo x > link")
+    assert outside.read_text() == "mine"
+    (walled.place.tree / "passwords").symlink_to("/etc/shadow")
+    assert walled.run("cat passwords").exit != 0
+
+
+def test_the_real_repositorys_hooks_cannot_be_written(walled):
+    hooks = walled.place.shown / ".git" / "hooks"
+    hooks.mkdir(parents=True)
+    walled.run(f"mkdir -p {hooks}; echo evil > {hooks}/post-commit")
+    assert list(hooks.iterdir()) == []
+
+
+def test_tcp_udp_and_abstract_sockets_of_the_machine_are_out_of_reach(walled):
+    code = (
+        "import socket, sys\n"
+        "tcp, udp = socket.socket(), socket.socket(type=socket.SOCK_DGRAM)\n"
+        "try: tcp.connect(('127.0.0.1', int(sys.argv[1]))); print('tcp')\n"
+        "except OSError: pass\n"
+        "try: udp.sendto(b'x', ('127.0.0.1', int(sys.argv[2])))\n"
+        "except OSError: pass\n"
+        "name = sys.argv[3].replace('@', chr(0))\n"
+        "try: socket.socket(socket.AF_UNIX).connect(name); print('unix')\n"
+        "except OSError: pass\n"
+    )
+    name = f"runner-test-{os.getpid()}"
+    with (
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(type=socket.SOCK_DGRAM) as udp,
+        socket.socket(socket.AF_UNIX) as abstract,
+    ):
+        udp.bind(("127.0.0.1", 0))
+        udp.settimeout(0.2)
+        abstract.bind("\0" + name)
+        abstract.listen()
+        ports = str(tcp.getsockname()[1]), str(udp.getsockname()[1])
+        argv = (sys.executable, "-c", code, *ports, "@" + name)
+        assert walled.says(argv) == ""
+        with pytest.raises(TimeoutError):
+            udp.recv(1)
+        # With the network asked for, the same words arrive: the test can fail.
+        assert walled.says(argv, network=Network.YES) == "tcp\nunix\n"
+        assert udp.recv(1) == b"x"
+
+
+def test_a_loopback_of_its_own_works(walled):
+    code = (
+        "import socket\n"
+        "server = socket.create_server(('127.0.0.1', 0))\n"
+        "socket.create_connection(server.getsockname()); print('ok')"
+    )
+    assert walled.says((sys.executable, "-c", code), network=Network.LOOPBACK) == "ok\n"
+
+
+def test_no_capabilities_no_new_privileges_and_no_further_namespaces(walled):
+    said = walled.says("grep -E 'CapEff|CapPrm|NoNewPrivs' /proc/self/status")
+    assert said.split() == ["CapPrm:", "0" * 16, "CapEff:", "0" * 16, "NoNewPrivs:", "1"]
+    if "--disable-userns" in walled.sandbox.features:
+        assert walled.run("unshare -U true").exit != 0
+
+
+def test_temporary_files_are_its_own(walled):
+    assert walled.says('echo "$TMPDIR"; echo x > /tmp/of-the-sandbox; mktemp').startswith("/tmp\n")
+    assert not Path("/tmp/of-the-sandbox").exists()
+
+
+# --- the choice ------------------------------------------------------------------------
+
+
+def test_an_unknown_word_is_refused_with_the_known_ones():
+    with pytest.raises(RunnerError) as caught:
+        choose_sandbox("docker")
+    assert caught.value.hint == "one of auto, bubblewrap, none"
+
+
+def test_none_is_none():
+    chosen = choose_sandbox("none")
+    assert (chosen.name, chosen.contains) == ("none", False)
+
+
+def test_without_bubblewrap_auto_says_why_and_asking_for_it_is_refused(monkeypatch, tmp_path):
+    from runner.process import sandbox
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    sandbox._probed.cache_clear()
+    try:
+        chosen = choose_sandbox("auto")
+        assert (chosen.name, chosen.reason) == ("none", "bubblewrap is not installed")
+        with pytest.raises(RunnerError, match="does not work here") as caught:
+            choose_sandbox("bubblewrap")
+        assert "apt-get install bubblewrap" in caught.value.hint
+    finally:
+        sandbox._probed.cache_clear()
+
+
+def test_a_bubblewrap_that_may_not_make_namespaces_is_noticed(monkeypatch, tmp_path):
+    from runner.process import sandbox
+
+    fake = tmp_path / "bwrap"
+    fake.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    sandbox._probed.cache_clear()
+    try:
+        assert choose_sandbox("auto").reason == "bwrap: No permissions to create new namespace"
+    finally:
+        sandbox._probed.cache_clear()
+
+
+def test_a_place_the_sandbox_cannot_build_is_a_command_that_could_not_start(walled, tmp_path):
+    ran = walled.at(replace(walled.place, tree=tmp_path / "gone")).run("true")
+    assert (ran.ended, ran.exit) == (Ended.COULD_NOT_START, 126)
+    assert ran.tail.startswith("the sandbox could not be made: bwrap: ")
