@@ -1,0 +1,108 @@
+"""Small git folders that borrow another repository's objects, laid out without a process."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.repo.git import raw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runner.repo.prefix import Prefix
+
+BY_PRODUCTS = (
+    "__pycache__/",
+    "*.pyc",
+    "*.egg-info/",
+    ".coverage",
+    ".coverage.*",
+    ".hypothesis/",
+    ".mypy_cache/",
+    ".nox/",
+    ".pytest_cache/",
+    ".ruff_cache/",
+    ".tox/",
+    ".venv/",
+    "node_modules/",
+    "target/",
+    ".gradle/",
+    ".terraform/",
+    ".DS_Store",
+)
+"""What tools leave behind; a `.gitignore` may take one back (`!target/`), a tracked file stays."""
+
+_ATTRIBUTES = "* -text -filter -ident -working-tree-encoding -diff -merge\n"
+"""Bytes as they are: `info/attributes` is stronger than any file of the tree (gitattributes(5))."""
+
+_CONFIG = """\
+[core]
+\trepositoryformatversion = {version}
+\tbare = false
+\tfilemode = true
+\tsymlinks = true
+\tignorecase = false
+\tautocrlf = false
+\tsafecrlf = false
+\tuntrackedCache = false
+\tlogallrefupdates = false
+\tattributesFile = /dev/null
+\texcludesFile = /dev/null
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+"""
+_SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Lender:
+    """What a scratch tree needs to know of the repository it borrows from."""
+
+    objects: Path
+    object_format: str
+    shallow: Path
+    branch: str | None
+    """The ref HEAD names, such as `refs/heads/main`; None when detached."""
+    prefix: Prefix
+    ignored: bytes
+    """The person's own ignore rules."""
+
+
+def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> None:
+    """Make, or put right, a git folder that borrows; objects and index in it stay.
+
+    `head` is the content of its HEAD.
+    """
+    for folder in ("objects/info", "objects/pack", "refs/heads", "info"):
+        (git / folder).mkdir(parents=True, exist_ok=True)
+    sha256 = lender.object_format == "sha256"
+    config = _CONFIG.format(version=1 if sha256 else 0) + (_SHA256 if sha256 else "")
+    _put(git / "config", config.encode())
+    _put(git / "HEAD", head.encode() + b"\n")
+    _put(git / "info" / "attributes", _ATTRIBUTES.encode())
+    _put(git / "info" / "exclude", _excluded(lender, shares))
+    _put(git / "objects" / "info" / "alternates", os.fsencode(lender.objects) + b"\n")
+    if lender.shallow.is_file():
+        _put(git / "shallow", lender.shallow.read_bytes())
+
+
+def _excluded(lender: Lender, shares: tuple[str, ...]) -> bytes:
+    # no slash at the end: a share may be a link or a mount point as well as a folder
+    bound = [f"/{_escaped(lender.prefix.whole(share).strip('/'))}" for share in shares]
+    return lender.ignored + b"\n" + raw("\n".join((*BY_PRODUCTS, *bound))) + b"\n"
+
+
+def _escaped(path: str) -> str:
+    return "".join(f"\\{mark}" if mark in "*?[]\\!# " else mark for mark in path)
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Write only what differs: an agent without a sandbox could have changed it."""
+    if path.is_symlink():
+        path.unlink()
+    if not path.is_file() or path.read_bytes() != content:
+        path.write_bytes(content)

@@ -1,0 +1,131 @@
+"""What git's configuration says, with who said it: the person or the repository."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.repo import neutral
+from runner.repo.git import text
+
+if TYPE_CHECKING:
+    from runner.repo.git import Git
+
+_OWN = ("system", "global")
+"""Scopes that are the person's; `local`, `worktree` come with the repository."""
+_SIGNERS = {"openpgp": "gpg", "x509": "gpgsm", "ssh": "ssh-keygen"}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One configuration value and its scope; a key without value says `true`."""
+
+    scope: str
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who commits. `invented`: neither environment nor configuration names anyone."""
+
+    name: str
+    email: str
+    invented: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Signing:
+    """How the person signs commits; the programs are the person's own, never the repository's."""
+
+    format: str
+    program: str
+    key: str
+
+    def settings(self) -> neutral.Settings:
+        """Settings under which `git commit-tree -S` signs."""
+        kind = "gpg.program" if self.format == "openpgp" else f"gpg.{self.format}.program"
+        said = (("gpg.format", self.format), (kind, self.program))
+        return (*said, ("user.signingKey", self.key)) if self.key else said
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """All of git's configuration for one repository, in the order git reads it."""
+
+    said: tuple[Said, ...]
+
+    def value(self, key: str, *, own: bool = False) -> str | None:
+        """The value that counts: the last one; `own` asks the person's files alone."""
+        return next(
+            (
+                entry.value
+                for entry in reversed(self.said)
+                if entry.key == key.lower() and (not own or entry.scope in _OWN)
+            ),
+            None,
+        )
+
+    def is_true(self, key: str, *, own: bool = False) -> bool:
+        """Whether a switch is on."""
+        return (self.value(key, own=own) or "").lower() in {"true", "yes", "on", "1"}
+
+    def silenced(self) -> neutral.Settings:
+        """Settings that empty the programs which the repository itself configured.
+
+        A program that only the person's own files name (git-lfs, say) stays: it is theirs.
+        """
+        return neutral.silenced(entry.key for entry in self.said if entry.scope not in _OWN)
+
+    def signing(self) -> Signing | None:
+        """How to sign, when the person's own configuration says that commits are signed."""
+        if not (self.is_true("commit.gpgsign", own=True) and self.is_true("commit.gpgsign")):
+            return None
+        kind = self.value("gpg.format", own=True) or "openpgp"
+        program = self.value(f"gpg.{kind}.program", own=True)
+        if program is None and kind == "openpgp":
+            program = self.value("gpg.program", own=True)
+        key = self.value("user.signingkey") or ""
+        return Signing(kind, program or _SIGNERS.get(kind, "gpg"), key)
+
+    def identity(self) -> Identity:
+        """Who commits: environment, then configuration, then login and host."""
+        name = _environment("NAME") or self.value("user.name") or ""
+        email = _environment("EMAIL") or self.value("user.email") or os.environ.get("EMAIL", "")
+        if name and email:
+            return Identity(_one_line(name), _one_line(email), invented=False)
+        login, host = _login(), os.uname().nodename
+        return Identity(
+            _one_line(name) or login, _one_line(email) or f"{login}@{host}", invented=True
+        )
+
+
+def read_configuration(git: Git) -> Configuration:
+    """Ask git for its configuration; this runs nothing."""
+    fields = text(git.run("config", "--list", "--show-scope", "-z")).split("\0")
+    pairs = zip(fields[::2], fields[1::2], strict=False)
+    return Configuration(tuple(_said(scope, entry) for scope, entry in pairs))
+
+
+def _said(scope: str, entry: str) -> Said:
+    key, given, value = entry.partition("\n")
+    return Said(scope, key, value if given else "true")
+
+
+def _environment(what: str) -> str:
+    return os.environ.get(f"GIT_COMMITTER_{what}") or os.environ.get(f"GIT_AUTHOR_{what}") or ""
+
+
+def _login() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # no such user: a container run with a bare number
+        return f"user{os.getuid()}"
+
+
+def _one_line(name: str) -> str:
+    """A name as a commit may hold it: git strips these characters itself (ident.c)."""
+    return " ".join(name.translate({ord(mark): " " for mark in "<>\n\0"}).split())

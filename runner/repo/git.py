@@ -1,0 +1,222 @@
+"""The one door to GitPython: git as a process, told to run nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.repo import neutral
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from git.cmd import Git as Stranger
+
+_PIPE = -1
+"""`subprocess.PIPE`, without importing what only `process/` may import."""
+_SECONDS = 600.0
+_PATIENCE = 5.0
+"""Seconds an interrupted git may go on: one that is killed leaves its locks behind."""
+
+Outputs: TypeAlias = "tuple[bytes, bytes]"
+
+
+class Running(Protocol):
+    """The part of a started process that is used here; `subprocess.Popen` has it."""
+
+    pid: int
+    returncode: int | Any  # as Popen declares it
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+
+    def communicate(
+        self,
+        input: bytes | None = None,  # noqa: A002 - as Popen names it
+        timeout: float | None = None,
+    ) -> Outputs:
+        """Write the input, read both outputs to their end."""
+
+    def kill(self) -> None:
+        """End it at once."""
+
+
+class GitError(RunnerError):
+    """Git said no; `said` is its standard error, `exit` its exit code."""
+
+    def __init__(self, verb: str, said: str, status: int, folder: Path | None = None) -> None:
+        hint = ""
+        if "dubious ownership" in said:
+            hint = f"if you trust it: git config --global --add safe.directory {folder}"
+        super().__init__(f"git {verb} failed", detail=said.strip(), hint=hint)
+        self.said = said
+        self.exit = status
+
+
+class GitTimeoutError(GitError):
+    """Git did not end in time and was killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one git process gave back."""
+
+    exit: int
+    out: bytes
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """How git is called in one place. Holds nothing: any thread may use it."""
+
+    folder: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+    settings: neutral.Settings = ()
+    alone: bool = False
+    """Whether the person's own environment and configuration stay out of it."""
+
+    def told(self, *settings: tuple[str, str], **environment: str) -> Git:
+        """The same with more settings and variables."""
+        return replace(
+            self,
+            settings=self.settings + settings,
+            environment={**self.environment, **environment},
+        )
+
+    def run(self, *words: str, stdin: bytes = b"", seconds: float = _SECONDS) -> bytes:
+        """Standard output of one git command; raises GitError."""
+        answer = self.ask(*words, stdin=stdin, seconds=seconds)
+        if answer.exit:
+            raise GitError(words[0], answer.said, answer.exit, self.folder)
+        return answer.out
+
+    def line(self, *words: str) -> str:
+        """The one line that a git command answers, without its end; raises GitError."""
+        return text(self.run(*words)).removesuffix("\n")
+
+    def ask(self, *words: str, stdin: bytes = b"", seconds: float = _SECONDS) -> Answer:
+        """What one git command answers, whatever its exit code."""
+        process = self.start(*words)
+        try:
+            outputs = _outputs(process, seconds, stdin)
+        except BaseException:
+            _end(process, patience=_PATIENCE)
+            raise
+        if outputs is None:
+            _end(process, patience=0)
+            raise GitTimeoutError(words[0], f"no end after {seconds:.1f} seconds", -9)
+        out, said = outputs
+        return Answer(process.returncode, out, said.decode(errors="replace"))
+
+    def start(self, *words: str) -> Running:
+        """A git process with open pipes, in a group of its own: Ctrl-C does not reach it."""
+        said = self._variables()
+        stripped = [option for name in neutral.unwanted(said) for option in ("-u", name)]
+        before = ["env", *stripped] if stripped else []
+        stranger = _stranger()
+        argv = [*before, "git", "-C", str(self.folder), *words]
+        effects.step("git", words[0])
+        running = stranger.execute(
+            argv, istream=_PIPE, as_process=True, env=said, process_group=0
+        )
+        process = running.proc
+        running.proc = None  # so that its finaliser leaves the process to us
+        if process is None:
+            raise GitError(words[0], "it did not start", -1)
+        return process
+
+    def _variables(self) -> dict[str, str]:
+        outside: Mapping[str, str] = {} if self.alone else os.environ
+        configured = neutral.as_environment(neutral.SETTINGS + self.settings, outside)
+        return {**neutral.ENVIRONMENT, **configured, **self.environment}
+
+
+class ObjectReader:
+    """One `git cat-file --batch` kept running: an object costs no process. Safe for threads."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._lock = Lock()
+        self._process: Running | None = None
+
+    def read(self, name: str) -> tuple[str, bytes] | None:
+        """Kind and content of an object by its name, or None; the name holds no newline."""
+        with self._lock:
+            try:
+                return self._ask(name)
+            except (BrokenPipeError, EOFError):
+                self._end()
+                return self._ask(name)
+
+    def close(self) -> None:
+        """End the process."""
+        with self._lock:
+            self._end()
+
+    def _ask(self, name: str) -> tuple[str, bytes] | None:
+        process = self._process = self._process or self._git.start("cat-file", "--batch")
+        if process.stdin is None or process.stdout is None:
+            raise EOFError
+        process.stdin.write(raw(name) + b"\n")
+        process.stdin.flush()
+        head = process.stdout.readline()
+        if not head:
+            raise EOFError
+        words = head.split()
+        if len(words) != 3 or not words[2].isdigit() or head.endswith(b" missing\n"):  # noqa: PLR2004 - `<oid> <type> <size>`
+            return None
+        content = process.stdout.read(int(words[2]) + 1)
+        return words[1].decode(), content[:-1]
+
+    def _end(self) -> None:
+        if self._process is None:
+            return
+        self._process.kill()
+        self._process.communicate()
+        self._process = None
+
+
+def _outputs(process: Running, seconds: float, stdin: bytes | None = None) -> Outputs | None:
+    """Both outputs to their end, or None when that did not come in time."""
+    try:
+        return process.communicate(stdin, timeout=seconds)
+    except BaseException as error:
+        # subprocess.TimeoutExpired, a name that only `process/` may import
+        if type(error).__name__ != "TimeoutExpired":
+            raise
+        return None
+
+
+def _end(process: Running, patience: float) -> None:
+    """Let it finish, then ask it to stop (git takes its locks away), then end its session."""
+    for seconds, mark in ((patience, signal.SIGTERM), (_PATIENCE, signal.SIGKILL)):
+        if _outputs(process, seconds) is not None:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, mark)
+    process.communicate()
+
+
+def text(path: bytes) -> str:
+    """Bytes of git as text that can be turned back, whatever they are."""
+    return path.decode("utf-8", "surrogateescape")
+
+
+def raw(path: str) -> bytes:
+    """Text as the bytes that git knows."""
+    return path.encode("utf-8", "surrogateescape")
+
+
+def _stranger() -> Stranger:
+    try:
+        from git.cmd import Git as Stranger
+    except ImportError as error:
+        raise RunnerError("git is not installed", hint="install git") from error
+    return Stranger()

@@ -1,0 +1,167 @@
+"""Where HEAD is and which folder is the project, read from files alone: no process, no import."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.errors import RunnerError
+
+PLANS = ("TASK-GRAPH.md", "artifacts/build/TASK-GRAPH.md")
+_DEPTH = 5
+"""How many symbolic refs git follows (refs.c, SYMREF_MAXDEPTH)."""
+_OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The folders of one work tree; `git` and `common` differ in a linked worktree."""
+
+    top: Path
+    git: Path
+    common: Path
+
+    @property
+    def objects(self) -> Path:
+        """Where the repository keeps its objects."""
+        return self.common / "objects"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What HEAD says: a branch with or without a commit yet, or a commit alone."""
+
+    branch: str | None
+    """`main`; a symbolic HEAD outside `refs/heads/` is named whole; None when detached."""
+    commit: str | None
+    """None before the first commit."""
+    detached: bool
+    git_dir: Path
+    common_dir: Path
+
+    @property
+    def ref(self) -> str:
+        """The ref that a new commit moves: the branch, or HEAD itself when detached."""
+        if self.branch is None:
+            return "HEAD"
+        return self.branch if self.branch.startswith("refs/") else f"refs/heads/{self.branch}"
+
+    @property
+    def shown(self) -> str:
+        """How a person calls it."""
+        return self.branch or f"detached head {(self.commit or '')[:12]}"
+
+
+def find_project(start: Path) -> Path:
+    """The nearest folder upwards that holds TASK-GRAPH.md, within the git work tree.
+
+    Raises RunnerError when there is no git repository or no plan.
+    """
+    folders = find_git(start)
+    if folders is None:
+        raise RunnerError("this folder is in no git repository", where=str(start), hint="git init")
+    here = Path(os.path.realpath(start))
+    for folder in (here, *here.parents):
+        if any((folder / plan).is_file() for plan in PLANS):
+            return folder
+        if folder == folders.top:
+            break
+    raise RunnerError("there is no TASK-GRAPH.md here", where=str(start), hint="runner init")
+
+
+def find_git(start: Path) -> Folders | None:
+    """The git folders of the work tree that holds `start`, or None; bare ones do not count."""
+    here = Path(os.path.realpath(start))
+    for folder in (here, *here.parents):
+        git = _git_folder(folder / ".git")
+        if git is not None:
+            return Folders(folder, git, _common_folder(git))
+    return None
+
+
+def read_head(root: Path) -> Head:
+    """What HEAD says now. Raises RunnerError when `root` is in no git repository."""
+    folders = find_git(root)
+    if folders is None:
+        raise RunnerError("this folder is in no git repository", where=str(root), hint="git init")
+    if (folders.common / "reftable").is_dir():
+        return _asked_head(folders)
+    said = _head_text(folders.git / "HEAD")
+    if not said.startswith("ref:"):
+        return Head(
+            None, said or None, detached=True, git_dir=folders.git, common_dir=folders.common
+        )
+    ref = said.removeprefix("ref:").strip()
+    return _symbolic(folders, ref, read_ref(folders, ref))
+
+
+def read_ref(folders: Folders, ref: str) -> str | None:
+    """The commit that a ref of this repository points to, or None; not for reftable."""
+    for _ in range(_DEPTH):
+        said = _loose(folders, ref) or _packed(folders, ref)
+        if not said.startswith("ref:"):
+            return said if _OBJECT.fullmatch(said) else None
+        ref = said.removeprefix("ref:").strip()
+    return None
+
+
+def _symbolic(folders: Folders, ref: str, commit: str | None) -> Head:
+    branch = ref.removeprefix("refs/heads/")
+    return Head(branch, commit, detached=False, git_dir=folders.git, common_dir=folders.common)
+
+
+def _git_folder(dot_git: Path) -> Path | None:
+    if (dot_git / "HEAD").exists() or (dot_git / "HEAD").is_symlink():
+        return Path(os.path.realpath(dot_git))
+    said = _read(dot_git) if dot_git.is_file() else ""
+    if not said.startswith("gitdir:"):
+        return None
+    named = dot_git.parent / said.removeprefix("gitdir:").strip()
+    return Path(os.path.realpath(named)) if (named / "HEAD").exists() else None
+
+
+def _common_folder(git: Path) -> Path:
+    said = _read(git / "commondir")
+    return Path(os.path.realpath(git / said)) if said else git
+
+
+def _head_text(head: Path) -> str:
+    # git before 1.5 and some tools still keep HEAD as a symbolic link to the branch's file
+    if head.is_symlink():
+        target = head.readlink().as_posix()
+        return f"ref: {target}" if target.startswith("refs/") else _read(head)
+    return _read(head)
+
+
+def _loose(folders: Folders, ref: str) -> str:
+    own = ref.startswith(("refs/bisect/", "refs/worktree/", "refs/rewritten/"))
+    if ".." in ref.split("/"):
+        return ""
+    return _read((folders.git if own else folders.common) / ref)
+
+
+def _packed(folders: Folders, ref: str) -> str:
+    packed = _read(folders.common / "packed-refs")
+    found = re.search(rf"^([0-9a-f]+) {re.escape(ref)}$", packed, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "surrogateescape").strip()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return ""
+
+
+def _asked_head(folders: Folders) -> Head:
+    """The same from git itself, where refs are not files (reftable, git 2.45 and later)."""
+    from runner.repo.git import Git
+
+    git = Git(folders.top)
+    ref = git.ask("symbolic-ref", "-q", "HEAD").out.decode().strip()
+    commit = git.ask("rev-parse", "-q", "--verify", "HEAD^{commit}").out.decode().strip() or None
+    if ref:
+        return _symbolic(folders, ref, commit)
+    return Head(None, commit, detached=True, git_dir=folders.git, common_dir=folders.common)

@@ -1,0 +1,145 @@
+"""A task's changes carried from the base they were made on to a newer one."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.model import Action, Change, digest_of
+from runner.repo.git import GitError, ObjectReader
+from runner.repo.trees import FOLDER, TreeEntry, tree_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from runner.repo.git import Git
+    from runner.repo.prefix import Prefix
+
+_FAILED = 255
+"""Exit code of git-merge-file(1) for an error; a lower one counts conflicts."""
+_LOOKED_AT = 8000
+"""Bytes in which a NUL makes a file binary to git (xdiff-interface.c)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Changes restated against the new base; `conflicts` are paths that a person must see."""
+
+    changes: tuple[Change, ...]
+    conflicts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """What both bases hold at the changed paths and at the folders above them."""
+
+    git: Git
+    reader: ObjectReader
+    old: Mapping[str, TreeEntry]
+    new: Mapping[str, TreeEntry]
+    deleted: frozenset[str]
+
+
+def carry(
+    git: Git,
+    prefix: Prefix,
+    bases: tuple[str | None, str | None],
+    changes: Sequence[Change],
+) -> Merged:
+    """Carry changes from the old base to the new one, path by path.
+
+    A path that is the same in both takes ours. One that they changed too is merged by lines
+    (git-merge-file(1)); binary files, deletions against changes, files against folders and
+    different modes are conflicts.
+    """
+    paths = sorted({above for change in changes for above in _with_parents(change.path)})
+    old, new = (tree_entries(git, prefix, base, paths) for base in bases)
+    deleted = frozenset(change.path for change in changes if change.content is None)
+    reader = ObjectReader(git)
+    try:
+        sides = _Sides(git, reader, old, new, deleted)
+        results = [(change, _carried(sides, change)) for change in changes]
+    finally:
+        reader.close()
+    return Merged(
+        changes=tuple(made for _, made in results if isinstance(made, Change)),
+        conflicts=tuple(change.path for change, made in results if made == "conflict"),
+    )
+
+
+def _with_parents(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def _carried(sides: _Sides, change: Change) -> Change | str:
+    """The change on the new base, or `conflict`, or `same` where nothing is left to do."""
+    old, new = sides.old.get(change.path), sides.new.get(change.path)
+    if change.content is not None and _is_blocked(sides, change.path):
+        return "conflict"
+    if new == old:
+        return change
+    theirs = _content(sides, new)
+    if change.content is None:
+        return "same" if new is None else "conflict"
+    if new is None:
+        return "conflict"
+    if (theirs, new.mode) == (change.content, change.mode):
+        return "same"
+    return _by_lines(sides, change, theirs)
+
+
+def _is_blocked(sides: _Sides, path: str) -> bool:
+    """Whether a file stands where a folder is needed, or a folder where the file is."""
+    here = sides.new.get(path)
+    if here is not None and here.mode == FOLDER and here != sides.old.get(path):
+        return True
+    above = [folder for folder in _with_parents(path) if folder != path]
+    return any(
+        folder in sides.new and sides.new[folder].mode != FOLDER and folder not in sides.deleted
+        for folder in above
+    )
+
+
+def _by_lines(sides: _Sides, change: Change, theirs: bytes | None) -> Change | str:
+    old, new = sides.old.get(change.path), sides.new[change.path]
+    base = _content(sides, old)
+    if old is None or base is None or theirs is None or change.content is None:
+        return "conflict"
+    mode = _merge_mode(old.mode, change.mode, new.mode)
+    if mode is None:
+        return "conflict"
+    merged = _merge_file(sides.git, change.content, base, theirs)
+    if merged is None:
+        return "conflict"
+    before = digest_of(theirs)
+    return Change(change.path, Action.MODIFY, mode, before, digest_of(merged), merged)
+
+
+def _merge_mode(old: int, ours: int, theirs: int) -> int | None:
+    """The mode both agree on or one of them changed; None for a link or two answers."""
+    if not {old, ours, theirs} <= {0o100644, 0o100755}:
+        return None
+    return theirs if ours == old else ours
+
+
+def _content(sides: _Sides, entry: TreeEntry | None) -> bytes | None:
+    found = sides.reader.read(entry.sha) if entry and entry.mode != FOLDER else None
+    return found[1] if found and found[0] == "blob" else None
+
+
+def _merge_file(git: Git, ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
+    """The merged bytes, or None on conflict or for binary content. Raises GitError."""
+    if any(b"\0" in content[:_LOOKED_AT] for content in (ours, base, theirs)):
+        return None
+    with tempfile.TemporaryDirectory(dir=git.folder) as folder:
+        files = [Path(folder, name) for name in ("task", "base", "landed")]
+        for file, content in zip(files, (ours, base, theirs), strict=True):
+            file.write_bytes(content)
+        answer = git.ask("merge-file", "-p", "--quiet", *(str(file) for file in files))
+    if answer.exit == _FAILED:
+        raise GitError("merge-file", answer.said, answer.exit)
+    return answer.out if answer.exit == 0 else None

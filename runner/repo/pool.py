@@ -1,0 +1,89 @@
+"""Slots for scratch trees in the user's cache folder, each held by one process at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from runner import effects
+from runner.errors import RunnerError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_MOST = 1000
+
+
+@dataclass(slots=True)
+class Slot:
+    """One slot this process holds; its lock ends with `release`, or with the process."""
+
+    number: int
+    folder: Path
+    _lock: int = field(repr=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Let another process have the slot; doing so twice is fine."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def note_process(self, group: int, started: str) -> None:
+        """Record a process group begun in this slot, with its start time against reuse of ids."""
+        effects.step("write", self._processes)
+        with self._processes.open("a") as file:
+            file.write(f"{group} {started}\n")
+
+    def processes(self) -> tuple[tuple[int, str], ...]:
+        """Process groups recorded here and not forgotten: an earlier run's, until it ends them."""
+        try:
+            lines = self._processes.read_text().splitlines()
+        except FileNotFoundError:
+            return ()
+        pairs = (line.split(" ", 1) for line in lines)
+        return tuple((int(at[0]), at[1]) for at in pairs if len(at) > 1 and at[0].isdecimal())
+
+    def forget_processes(self) -> None:
+        """Say that every recorded process has ended."""
+        effects.unlink(self._processes)
+
+    @property
+    def _processes(self) -> Path:
+        return self.folder / "processes"
+
+
+class Pool:
+    """The slots of one repository: `<folder>/slots/0`, `1` and so on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "slots"
+
+    def take(self) -> Slot:
+        """The first slot that no process holds; made when there is none."""
+        effects.make_folder(self.folder, mode=0o700)
+        for number in range(_MOST):
+            lock = self._locked(number)
+            if lock is not None:
+                folder = self.folder / str(number)
+                effects.make_folder(folder, mode=0o700)
+                return Slot(number, folder, lock)
+        raise RunnerError("every scratch slot is held by another process", where=str(self.folder))
+
+    def _locked(self, number: int) -> int | None:
+        """The open lock of a slot, or None when it is held (flock(2): a dead owner loses it)."""
+        path = self.folder / f"{number}.lock"
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return None
+        return lock

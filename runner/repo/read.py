@@ -1,0 +1,219 @@
+"""A person's repository, read: state, contents, history. It changes nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from runner.errors import RunnerError
+from runner.repo.borrowed import Lender
+from runner.repo.git import Git, ObjectReader, text
+from runner.repo.head import find_git, read_head
+from runner.repo.prefix import Prefix
+from runner.repo.trees import EMPTY, diff_trees, tree_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runner.repo.configuration import Configuration, Identity, Signing
+    from runner.repo.head import Folders, Head
+    from runner.repo.landed import LandedCommit
+    from runner.repo.state import RepoState
+    from runner.repo.trees import TreeChange, TreeEntry
+
+
+class Repository:
+    """An open repository, for one thread: the coordinator's. `blob` may be called from any.
+
+    `root` is the project's folder, which may lie below the repository's top. Every path that
+    goes in or comes out is relative to the project; what is outside of it begins with `../`.
+    """
+
+    def __init__(self, root: Path, folders: Folders) -> None:
+        self.root = root
+        self.folders = folders
+        inside = root.relative_to(folders.top).as_posix()
+        self.prefix = Prefix("" if inside == "." else inside + "/")
+        # a repository's core.worktree could lead anywhere
+        said = {"GIT_OPTIONAL_LOCKS": "0", "GIT_WORK_TREE": str(folders.top)}
+        self.git = Git(folders.top, environment=said)
+        self._objects = ObjectReader(self.git)
+        self._configuration: Configuration | None = None
+
+    @classmethod
+    def open(cls, root: Path) -> Self:
+        """Open the repository of a project; starts no process. Raises RunnerError without git."""
+        folders = find_git(root)
+        if folders is None:
+            hint = "git init"
+            raise RunnerError("this folder is in no git repository", where=str(root), hint=hint)
+        return cls(Path(os.path.realpath(root)), folders)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process that reads objects."""
+        self._objects.close()
+
+    def quiet(self) -> Git:
+        """Git for what may look into files: the filters this repository names now are silenced.
+
+        That is `status`, and any write of the index, which compares files that were written in
+        the same second (racy git). Asked anew each time, since an included file may have changed.
+        """
+        self._configuration = self._read_configuration()
+        return self.git.told(*self._configuration.silenced())
+
+    # --- what is there now ---
+
+    def head(self) -> Head:
+        """What HEAD says now."""
+        return read_head(self.folders.top)
+
+    def state(self) -> RepoState:
+        """What a person's repository is like now."""
+        from runner.repo.state import read_state
+
+        return read_state(self.quiet(), self.head(), self.configuration(), self.prefix)
+
+    def configuration(self) -> Configuration:
+        """Git's configuration, read once and again with each `state()`."""
+        if self._configuration is None:
+            self._configuration = self._read_configuration()
+        return self._configuration
+
+    def _read_configuration(self) -> Configuration:
+        from runner.repo.configuration import read_configuration
+
+        return read_configuration(self.git)
+
+    def identity(self) -> Identity:
+        """Who commits; `invented` when nobody is configured."""
+        return self.configuration().identity()
+
+    def signing(self) -> Signing | None:
+        """How commits are signed, when the person's own configuration says so."""
+        return self.configuration().signing()
+
+    def object_format(self) -> str:
+        """`sha1` or `sha256`."""
+        return self.configuration().value("extensions.objectformat") or "sha1"
+
+    def zeros(self) -> str:
+        """The name of no object, in the length this repository uses."""
+        return "0" * (64 if self.object_format() == "sha256" else 40)
+
+    def empty_tree(self) -> str:
+        """The name of the empty tree."""
+        return EMPTY[self.object_format()]
+
+    def lender(self) -> Lender:
+        """What scratch trees borrow from here; a value, for any thread."""
+        head = self.head()
+        return Lender(
+            objects=self.folders.objects,
+            object_format=self.object_format(),
+            shallow=self.folders.common / "shallow",
+            branch=None if head.detached else head.ref,
+            prefix=self.prefix,
+            ignored=self.ignore_rules(),
+        )
+
+    # --- contents ---
+
+    def blob(self, treeish: str, path: str) -> bytes | None:
+        """Bytes of a file in a commit or tree, as git stores them; None when there is none."""
+        whole = self.prefix.whole(path)
+        if "\n" in whole:
+            entry = self.tree_entries(treeish, (path,)).get(path)
+            name = entry.sha if entry else ""
+        else:
+            name = f"{treeish}:{whole}"
+        found = self._objects.read(name) if treeish and name else None
+        return found[1] if found and found[0] == "blob" else None
+
+    def content(self, sha: str) -> bytes | None:
+        """Bytes of a blob by its name; None when there is none."""
+        found = self._objects.read(sha)
+        return found[1] if found and found[0] == "blob" else None
+
+    def tree_entries(self, treeish: str | None, paths: Sequence[str]) -> dict[str, TreeEntry]:
+        """Mode and object at each of these paths that the tree holds; none for no commit."""
+        return tree_entries(self.git, self.prefix, treeish, paths)
+
+    def list_tree(self, treeish: str) -> tuple[str, ...]:
+        """Every path of a tree that lies in the project, files and gitlinks."""
+        out = text(self.git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", treeish))
+        inside = (self.prefix.inside(path) for path in out.split("\0")[:-1])
+        return tuple(path for path in inside if not path.startswith("../"))
+
+    def tree_of(self, commit: str | None) -> str:
+        """The tree of a commit or tree; the empty tree for no commit. Raises GitError."""
+        if not commit:
+            return self.empty_tree()
+        return self.git.line("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
+
+    def diff_trees(self, old: str | None, new: str | None) -> tuple[TreeChange, ...]:
+        """Paths that differ between two commits or trees; renames are a deletion and a creation."""
+        names = (old or self.empty_tree(), new or self.empty_tree())
+        return diff_trees(self.git, self.prefix, *names)
+
+    # --- history ---
+
+    def is_ancestor(self, older: str, newer: str) -> bool:
+        """Whether `newer` descends from `older`, or is it; an unknown commit is no ancestor."""
+        return self.git.ask("merge-base", "--is-ancestor", older, newer).exit == 0
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The best common ancestor of two commits, or None."""
+        answer = self.git.ask("merge-base", one, other)
+        return answer.out.decode().strip() or None
+
+    def resolve(self, name: str) -> str | None:
+        """The commit a name means, or None."""
+        answer = self.git.ask("rev-parse", "-q", "--verify", "--end-of-options", name + "^{commit}")
+        return answer.out.decode().strip() or None
+
+    def log_trailers(self, tip: str, *, since: str | None = None) -> Iterator[LandedCommit]:
+        """Commits of tasks that `tip` reaches, and `since` does not, newest first."""
+        from runner.repo.landed import landed_commits
+
+        return landed_commits(self.git, (tip, f"^{since}") if since else (tip,))
+
+    def find_landing(
+        self, tip: str, task: str, attempt: int, *, since: str | None = None, limit: int = 2000
+    ) -> str | None:
+        """The commit that landed an attempt, looked for from `tip` back over `limit` commits."""
+        from runner.repo.landed import landed_commits
+
+        tips = (tip, f"^{since}") if since and self.resolve(since) else (tip,)
+        found = landed_commits(self.git, tips, limit)
+        return next((at.commit for at in found if (at.task, at.attempt) == (task, attempt)), None)
+
+    def attributes(self, paths: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Attributes such as `filter` that apply to paths, for each path that has any set."""
+        whole = "".join(self.prefix.whole(path) + "\0" for path in paths)
+        out = self.git.run(
+            "check-attr", "-z", "--stdin", *names, stdin=whole.encode("utf-8", "surrogateescape")
+        )
+        fields = text(out).split("\0")
+        found: dict[str, dict[str, str]] = {}
+        for path, name, value in zip(fields[::3], fields[1::3], fields[2::3], strict=False):
+            if value not in {"unspecified", "unset"}:
+                found.setdefault(self.prefix.inside(path), {})[name] = value
+        return found
+
+    def ignore_rules(self) -> bytes:
+        """The person's own ignore rules for this repository, beside those the tree holds."""
+        named = self.configuration().value("core.excludesfile")
+        default = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "git/ignore"
+        files = (
+            Path(named).expanduser() if named else default,
+            self.folders.common / "info" / "exclude",
+        )
+        return b"\n".join(path.read_bytes() for path in files if path.is_file())

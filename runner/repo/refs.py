@@ -1,0 +1,80 @@
+"""Names for commits that must not be lost: drafts on branches, and refs of the runner's own."""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+from typing import TYPE_CHECKING
+
+from runner.repo.commit import DURABLE, commit_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runner.repo.commit import Written
+    from runner.repo.read import Repository
+
+_SLUG_WIDTH = 50
+
+
+def keep_ref(repo: Repository, name: str, commit: str) -> None:
+    """Hold a commit under `refs/runner/<name>`, durably. Raises GitError."""
+    repo.git.told(DURABLE).run("update-ref", f"refs/runner/{name}", commit)
+
+
+def kept_ref(repo: Repository, name: str) -> str | None:
+    """The commit held under `refs/runner/<name>`, or None."""
+    return repo.resolve(f"refs/runner/{name}")
+
+
+def drop_ref(repo: Repository, name: str) -> None:
+    """Let go of `refs/runner/<name>`; one that is not there is fine. Raises GitError."""
+    repo.git.told(DURABLE).run("update-ref", "-d", f"refs/runner/{name}")
+
+
+def branch_exists(repo: Repository, branch: str) -> bool:
+    """Whether a local branch is there."""
+    return repo.resolve(f"refs/heads/{branch}") is not None
+
+
+def slug(title: str) -> str:
+    """A title as part of a branch name: `booking-model`; never empty."""
+    words = re.sub(r"[^\w]+", "-", title.lower(), flags=re.ASCII).strip("-_")
+    return words[:_SLUG_WIDTH].strip("-_") or "work"
+
+
+def draft(
+    repo: Repository,
+    task: str,
+    title: str,
+    parent: str | None,
+    changes: Sequence[Written],
+    message: str,
+) -> str:
+    """Keep work that did not pass on a branch `draft/TASK-003-slug`; the branch's name.
+
+    Older work is never replaced: another tree on the same parent takes the next number. Work
+    that is there already is not kept twice. Raises GitError.
+    """
+    made = commit_tree(repo, parent, changes, message, sign=False)
+    start = f"{slug(task).upper()}-{slug(title)}"
+    # a branch called `draft` leaves no room below it (git keeps refs as files)
+    start = f"draft-{start}" if branch_exists(repo, "draft") else f"draft/{start}"
+    for number in count(1):
+        branch = start if number == 1 else f"{start}-{number}"
+        there = repo.resolve(f"refs/heads/{branch}")
+        if there is None:
+            _create(repo, branch, made.sha)
+            return branch
+        if repo.tree_of(there) == made.tree and _parent(repo, there) == parent:
+            return branch
+    raise AssertionError
+
+
+def _create(repo: Repository, branch: str, commit: str) -> None:
+    git = repo.git.told(DURABLE)
+    git.run("update-ref", "-m", "runner: keep", f"refs/heads/{branch}", commit, repo.zeros())
+
+
+def _parent(repo: Repository, commit: str) -> str | None:
+    return repo.resolve(f"{commit}^")

@@ -1,0 +1,303 @@
+"""One slot: a scratch tree for a task, and the runner's own git folder that watches it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.model import Action, Change, digest_of
+from runner.repo.borrowed import lay_out
+from runner.repo.git import Git, GitError, GitTimeoutError, ObjectReader, raw, text
+from runner.repo.merge import Merged, carry
+from runner.repo.putting import put
+from runner.repo.sweep import make_readable, remove_odd_files, remove_tree, sweep
+from runner.repo.trees import EMPTY, GITLINK, TreeChange, diff_trees
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from runner.repo.borrowed import Lender
+
+LARGEST = 100_000_000
+"""Bytes of one file that a task may propose; it is held in memory."""
+_SOON = 60.0
+"""Seconds after which something is wrong with the tree, not with its size."""
+_FIXED = {
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": "/dev/null",
+}
+
+
+class TooLargeError(RunnerError):
+    """A task left a file that is too large to hold; `path` names it."""
+
+    def __init__(self, path: str, size: int) -> None:
+        super().__init__(f"{path} has {size:,} bytes; a task may write {LARGEST:,} at most")
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What the tree holds against its base."""
+
+    tree: str
+    changes: tuple[Change, ...]
+
+
+class Scratch:
+    """A work tree of its own for one task at a time, remade for each.
+
+    `tree` is what commands see, with a small `.git` they may do with as they like; `slot/git`
+    is the runner's, and all questions go through it. An object belongs to one thread at a time,
+    the worker's that runs in this slot; different slots share nothing that changes.
+    """
+
+    def __init__(self, slot: Path, lender: Lender, shares: tuple[str, ...]) -> None:
+        self.slot = slot
+        self.tree_folder = slot / "tree"
+        self.lender = lender
+        self.base: str | None = None
+        self._shares = shares
+        self._git_folder = slot / "git"
+        self._gitlinks: dict[str, str] = {}
+        self._incomplete = False
+        named = {"GIT_DIR": self._git_folder, "GIT_WORK_TREE": self.tree_folder}
+        environment = _FIXED | {name: str(path) for name, path in named.items()}
+        self._git = Git(slot, environment, (("core.fsync", "none"),), alone=True)
+
+    @classmethod
+    def open(cls, slot: Path, lender: Lender, *, shares: tuple[str, ...] = ()) -> Self:
+        """Open a slot, made new or left by an earlier run; call `reset` before anything else.
+
+        `shares` are ignored folders of the project that commands see and that never count.
+        """
+        effects.make_folder(slot)
+        return cls(slot, lender, shares)
+
+    @property
+    def project(self) -> Path:
+        """The project's folder in the tree: where commands start."""
+        return self.tree_folder / self.lender.prefix.value
+
+    # --- from the base ---
+
+    def reset(self, base: str | None) -> None:
+        """Make the tree exactly `base`, a commit or tree of the repository; None: empty.
+
+        Bytes are as git stores them. Raises GitError when the base is unknown.
+        """
+        effects.step("scratch", self.tree_folder)
+        try:
+            self._reset(base)
+        except (OSError, GitError):
+            self._move_aside()
+            self._reset(base)
+
+    def _reset(self, base: str | None) -> None:
+        self._restate()
+        objects = self._git_folder / "objects"
+        sweep(objects, [b"info/alternates"])  # what was refused is not kept
+        git = self._on("index")
+        git.run("read-tree", "--reset", base) if base else git.run("read-tree", "--empty")
+        keep = self._listed(git)
+        sweep(self.tree_folder, keep)
+        if keep:
+            git.run("checkout-index", "--all", "--force", "--index", "--quiet")
+        self.project.mkdir(parents=True, exist_ok=True)
+        self._lend_git(base)
+        self.base = base
+
+    def _restate(self) -> None:
+        """Folders and settings as they must be, whatever was done to them."""
+        for folder in (self.tree_folder, self._git_folder):
+            if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+                folder.unlink()
+            folder.mkdir(exist_ok=True)
+        lay_out(self._git_folder, self.lender, self._shares, "ref: refs/heads/runner")
+        for lock in self._git_folder.glob("*.lock"):
+            lock.unlink()
+
+    def _listed(self, git: Git) -> set[bytes]:
+        """Paths the index holds; gitlinks are marked as not carried."""
+        listed = git.run("ls-files", "-s", "-z")
+        lines = listed.split(b"\0")[:-1]
+        self._gitlinks = {}
+        if b"160000 " in listed:
+            links = [line.split(b"\t", 1) for line in lines if line.startswith(b"160000 ")]
+            self._gitlinks = {text(path): text(head.split(b" ")[1]) for head, path in links}
+            paths = b"".join(raw(path) + b"\0" for path in self._gitlinks)
+            git.run("update-index", "-z", "--skip-worktree", "--stdin", stdin=paths)
+        return {line.split(b"\t", 1)[1] for line in lines if not line.startswith(b"160000 ")}
+
+    def _lend_git(self, base: str | None) -> None:
+        """A git folder for tools and agents, on the branch of the real one; nothing trusts it."""
+        inner = self.tree_folder / ".git"
+        commit = self._commit_of(base)
+        ref = self.lender.branch
+        lay_out(inner, self.lender, self._shares, f"ref: {ref}" if ref or not commit else commit)
+        if commit and ref:
+            branch = inner / ref
+            branch.parent.mkdir(parents=True, exist_ok=True)
+            branch.write_text(commit + "\n")
+        (inner / "index").write_bytes((self._git_folder / "index").read_bytes())
+        times = (self._git_folder / "index").stat()
+        os.utime(inner / "index", ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    def _commit_of(self, base: str | None) -> str | None:
+        if base is None or self._git.line("cat-file", "-t", base) == "commit":
+            return base
+        who = {"GIT_AUTHOR_NAME": "runner", "GIT_AUTHOR_EMAIL": "runner@localhost"}
+        who |= {name.replace("AUTHOR", "COMMITTER"): said for name, said in who.items()}
+        inner = self._git.told(GIT_DIR=str(self.tree_folder / ".git"), **who)
+        lay_out(self.tree_folder / ".git", self.lender, self._shares, "ref: refs/heads/runner")
+        return inner.line("commit-tree", "-m", "base", base)
+
+    def _move_aside(self) -> None:
+        """Something resists: leave it, begin with new folders, remove the old where possible."""
+        for folder in (self.tree_folder, self._git_folder):
+            if os.path.lexists(folder):
+                folder.rename(self.slot / f"aside-{effects.new_id()}")
+        for old in self.slot.glob("aside-*"):
+            try:
+                remove_tree(os.fsencode(old)) if not old.is_symlink() else old.unlink()
+            except OSError:
+                continue
+
+    # --- what is there now ---
+
+    def changes(self) -> tuple[Change, ...]:
+        """What differs from the base; see `snapshot`."""
+        return self.snapshot().changes
+
+    def tree(self) -> str:
+        """Name of the git tree that the files are now, ignored ones left out."""
+        return self._written(self._staged())
+
+    def snapshot(self) -> Snapshot:
+        """Ask the files what differs from the base, whatever git was told in the tree.
+
+        Contents come from the objects just made, so they are the bytes of `tree`. Modes are
+        reported as they are: 120000 for a link, 160000 for a repository inside, the file's own
+        type for what git cannot hold; those have empty content and wait for the path rules.
+        Raises TooLargeError.
+        """
+        git = self._staged()
+        tree = self._written(git)
+        old = self.base or EMPTY[self.lender.object_format]
+        differing = diff_trees(git, self.lender.prefix, old, tree)
+        odd = self._left_over(git) if self._incomplete else ()
+        reader = ObjectReader(git)
+        try:
+            changes = [self._change(reader, at) for at in differing]
+        finally:
+            reader.close()
+        return Snapshot(tree, tuple(sorted((*changes, *odd), key=lambda change: change.path)))
+
+    def _staged(self) -> Git:
+        """Git on a copy of the base's index with the tree added.
+
+        The base's own index is never refreshed: its times are those of the files as git itself
+        wrote them, so a file changed within the same second cannot hide behind them. The copy
+        is a second name for the same file, which git replaces and does not change.
+        """
+        index = self._git_folder / "index.work"
+        try:
+            self._restate()
+            index.unlink(missing_ok=True)
+            os.link(self._git_folder / "index", index)
+        except OSError as error:
+            raise RunnerError(
+                "the scratch slot was damaged while the task ran", where=str(self.slot)
+            ) from error
+        git = self._on("index.work")
+        self._incomplete = not self._added(git)
+        return git
+
+    def _added(self, git: Git) -> bool:
+        """Add the whole tree; whether git could hold all of it."""
+        words = ("add", "--all", "--ignore-errors")
+        try:
+            answer = git.ask(*words, seconds=_SOON)
+        except GitTimeoutError:
+            self._restate()
+            remove_odd_files(self.tree_folder)
+            answer = git.ask(*words)
+        if answer.exit:
+            make_readable(self.tree_folder)
+            answer = git.ask(*words)
+        return answer.exit == 0
+
+    def _written(self, git: Git) -> str:
+        if self._gitlinks:
+            lines = (f"160000 {sha} 0\t{path}\0" for path, sha in self._gitlinks.items())
+            git.run("update-index", "-z", "--index-info", stdin=raw("".join(lines)))
+        return git.line("write-tree")
+
+    def _left_over(self, git: Git) -> tuple[Change, ...]:
+        """What git refused to add, as changes that no rule lets pass."""
+        others = git.run("ls-files", "-z", "--others", "--exclude-standard")
+        differing = git.run("diff-files", "-z", "--name-only", "--ignore-submodules=all")
+        paths = {text(path) for path in (others + differing).split(b"\0") if path}
+        return tuple(self._odd(path) for path in sorted(paths))
+
+    def _odd(self, path: str) -> Change:
+        at = self.tree_folder / path
+        if not os.path.lexists(at):
+            return Change(self.lender.prefix.inside(path), Action.DELETE, 0, None, None)
+        mode = GITLINK if path.endswith("/") or at.is_dir() else at.lstat().st_mode
+        mode = 0o100644 if stat.S_ISREG(mode) else mode
+        inside = self.lender.prefix.inside(path.rstrip("/"))
+        return Change(inside, Action.CREATE, mode, None, digest_of(b""), b"")
+
+    # --- into the tree ---
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        """Put the bytes of changes into the tree. Raises RunnerError for a path outside of it."""
+        for change in sorted(changes, key=lambda change: (change.content is not None, change.path)):
+            path = self.lender.prefix.value + change.path
+            put(self.tree_folder, path, change.mode, change.content)
+
+    def merge_onto(self, new_base: str | None, changes: Sequence[Change]) -> Merged:
+        """Reset the tree to `new_base` and put the changes made on the old base into it.
+
+        With conflicts the tree is `new_base` alone. Contents come from `changes`.
+        """
+        merged = carry(self._git, self.lender.prefix, (self.base, new_base), changes)
+        self.reset(new_base)
+        if not merged.conflicts:
+            self.apply(merged.changes)
+        return merged
+
+    def _on(self, index: str) -> Git:
+        return self._git.told(GIT_INDEX_FILE=str(self._git_folder / index))
+
+    def _change(self, reader: ObjectReader, at: TreeChange) -> Change:
+        before = _bytes(reader, at.old_mode, at.old_sha)
+        old = digest_of(before) if before is not None else None
+        if not at.new_mode:
+            return Change(at.path, Action.DELETE, 0, old, None, None)
+        self._refuse_large(at.path)
+        content = _bytes(reader, at.new_mode, at.new_sha) or b""
+        action = Action.MODIFY if at.old_mode else Action.CREATE
+        return Change(at.path, action, at.new_mode, old, digest_of(content), content)
+
+    def _refuse_large(self, path: str) -> None:
+        try:
+            size = (self.tree_folder / self.lender.prefix.whole(path)).lstat().st_size
+        except OSError:  # gone since it was added: its object is what counts
+            return
+        if size > LARGEST:
+            raise TooLargeError(path, size)
+
+
+def _bytes(reader: ObjectReader, mode: int, sha: str) -> bytes | None:
+    """A blob's bytes; None for what has none: nothing, or another repository's commit."""
+    found = reader.read(sha) if mode and mode != GITLINK else None
+    return found[1] if found else None

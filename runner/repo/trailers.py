@@ -1,0 +1,166 @@
+"""Commit messages that carry a task's evidence: built and read back, purely."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from runner.model import Proof, Spec
+
+NAMES = ("Task", "Attempt", "Spec", "Proof", "Coverage", "Review", "Tools", "Checked")
+"""The trailers of this house, in the order they stand."""
+
+_SUBJECT_WIDTH = 72
+_VALUE_WIDTH = 2000
+_TYPES = {
+    "bugfix": "fix",
+    "docs": "docs",
+    "test": "test",
+    "refactor": "refactor",
+    "infra": "build",
+}
+_TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A commit message taken apart."""
+
+    subject: str
+    body: str
+    trailers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def subject(task: str, title: str, task_type: str = "") -> str:
+    """A Conventional Commits subject of at most 72 characters: `feat(TASK-002): booking model`."""
+    start = f"{_TYPES.get(task_type.lower(), 'feat')}({one_line(task)}): "
+    title = one_line(title)
+    # only a plain capital goes down: `SQLite storage` and `API` stay as they are
+    if title[:1].isupper() and not title[1:2].isupper() and title.split()[0][1:].islower():
+        title = title[0].lower() + title[1:]
+    return shortened(start + (title or "work"), _SUBJECT_WIDTH)
+
+
+def build_message(subject: str, body: str = "", trailers: Iterable[tuple[str, str]] = ()) -> str:
+    """A whole message; each trailer is one line whatever its value holds."""
+    lines = [
+        f"{name}: {shortened(one_line(value), _VALUE_WIDTH)}".rstrip()
+        for name, value in trailers
+        if one_line(value)
+    ]
+    parts = [
+        shortened(one_line(subject) or "work", _SUBJECT_WIDTH),
+        _plain_body(body),
+        "\n".join(lines),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def task_trailers(
+    task: str,
+    attempt: int,
+    spec: Spec,
+    proofs: Iterable[Proof] = (),
+    **others: str,
+) -> tuple[tuple[str, str], ...]:
+    """The trailers of a task's commit; `others` are Coverage, Review, Tools, Checked by name."""
+    given = {name.capitalize(): value for name, value in others.items()}
+    return (
+        ("Task", task),
+        ("Attempt", str(attempt)),
+        ("Spec", f"{spec.what} {spec.proof}"),
+        *(("Proof", proof_line(proof)) for proof in proofs),
+        *((name, given[name]) for name in NAMES if name in given),
+    )
+
+
+def proof_line(proof: Proof) -> str:
+    """One proof in one line: `TC-002 pass exit=0 passed=3 seconds=0.41 output=sha256:…`."""
+    counts = [f"{one_line(name).replace(' ', '-')}={number}" for name, number in proof.counts]
+    words = [
+        *(one_line(proof.id).replace(" ", "-"), str(proof.verdict), f"exit={proof.exit}", *counts),
+        *(f"seconds={proof.seconds:.2f}", f"output={proof.output}"),
+    ]
+    return " ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class SaidProof:
+    """A proof as a trailer says it."""
+
+    id: str
+    verdict: str
+    exit: int
+    seconds: float
+    output: str
+    counts: tuple[tuple[str, int], ...] = ()
+
+
+def parse_proof(line: str) -> SaidProof | None:
+    """The proof that a trailer's value says, or None when it is not of our making."""
+    words = line.split()
+    if len(words) < 3 or not all("=" in word for word in words[2:]):  # noqa: PLR2004 - id, verdict, exit
+        return None
+    said = dict(word.split("=", 1) for word in words[2:])
+    try:
+        exit_code, seconds = int(said.pop("exit")), float(said.pop("seconds"))
+        output = said.pop("output")
+        counts = tuple((name, int(number)) for name, number in said.items())
+    except (KeyError, ValueError):
+        return None
+    return SaidProof(words[0], words[1], exit_code, seconds, output, counts)
+
+
+def parse_message(message: str) -> Message:
+    """Take a message apart; trailers are the last paragraph when every line of it is one.
+
+    As git-interpret-trailers(1) does for messages of this shape; folded lines continue.
+    """
+    paragraphs = re.split(r"\n[ \t]*\n", message.strip("\n"))
+    head, last = paragraphs[0], paragraphs[-1] if len(paragraphs) > 1 else ""
+    trailers = _trailers(last.splitlines()) if last else None
+    body = paragraphs[1:-1] if trailers is not None else paragraphs[1:]
+    return Message(" ".join(head.splitlines()), "\n\n".join(body).strip("\n"), trailers or {})
+
+
+def one_line(value: str) -> str:
+    """Text without line ends and control characters, spaces run together."""
+    return " ".join(_CONTROL.sub(" ", value).split())
+
+
+def shortened(value: str, width: int) -> str:
+    """Text of at most `width` characters, with an ellipsis where it was cut."""
+    return value if len(value) <= width else value[: width - 1].rstrip() + "…"
+
+
+def _plain_body(body: str) -> str:
+    """A body whose own paragraphs cannot be taken for the trailers."""
+    text = re.sub(r"[^\S\n]+\n", "\n", body.replace("\r\n", "\n").replace("\0", " ")).strip("\n")
+    paragraphs = re.split(r"\n{2,}", text) if text else []
+    return "\n\n".join(
+        "\n".join(f"  {line}" for line in paragraph.splitlines())
+        if _trailers(paragraph.splitlines()) is not None
+        else paragraph
+        for paragraph in paragraphs
+    )
+
+
+def _trailers(lines: list[str]) -> dict[str, tuple[str, ...]] | None:
+    found: list[tuple[str, str]] = []
+    for line in lines:
+        match = _TRAILER.fullmatch(line)
+        if match:
+            found.append((match[1], match[2].strip()))
+        elif line[:1] in {" ", "\t"} and found:
+            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
+        else:
+            return None
+    grouped: dict[str, tuple[str, ...]] = {}
+    for name, value in found:
+        grouped[name] = (*grouped.get(name, ()), value)
+    return grouped or None

@@ -1,0 +1,102 @@
+"""What git trees hold, and how two of them differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.repo.git import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runner.repo.git import Git
+    from runner.repo.prefix import Prefix
+
+GITLINK = 0o160000
+SYMLINK = 0o120000
+FOLDER = 0o040000
+EMPTY = {
+    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+"""Names of the empty tree, which git knows without an object (object-file.c)."""
+
+_ARGUMENTS = 100_000
+"""Characters of paths given to one process; Linux allows 2 MB in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """What a tree holds at a path."""
+
+    mode: int
+    sha: str
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a plain file, executable or not."""
+        return self.mode in {0o100644, 0o100755}
+
+
+@dataclass(frozen=True, slots=True)
+class TreeChange:
+    """A path that differs between two trees; mode 0 and zeros where it is not there."""
+
+    path: str
+    old_mode: int
+    new_mode: int
+    old_sha: str
+    new_sha: str
+
+
+def tree_entries(
+    git: Git, prefix: Prefix, treeish: str | None, paths: Sequence[str]
+) -> dict[str, TreeEntry]:
+    """Mode and object at each of these paths that the tree holds; none for no tree."""
+    found: dict[str, TreeEntry] = {}
+    wanted = set(paths)
+    for some in batches([prefix.whole(path) for path in paths]) if treeish else ():
+        listed = git.run("ls-tree", "-z", "-t", "--full-tree", str(treeish), "--", *some)
+        for line in text(listed).split("\0")[:-1]:
+            head, _, whole = line.partition("\t")
+            mode, _, sha = head.split(" ")
+            path = prefix.inside(whole)
+            if path in wanted:  # `-t` shows the folders above as well
+                found[path] = TreeEntry(int(mode, 8), sha)
+    return found
+
+
+def diff_trees(
+    git: Git, prefix: Prefix, old: str, new: str, paths: Sequence[str] = ()
+) -> tuple[TreeChange, ...]:
+    """Paths that differ between two commits or trees; a rename is a deletion and a creation."""
+    words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv")
+    groups = batches([prefix.whole(path) for path in paths]) if paths else [[]]
+    return tuple(
+        change
+        for some in groups
+        for change in _changes(git.run(*words, old, new, "--", *some), prefix)
+    )
+
+
+def _changes(out: bytes, prefix: Prefix) -> Iterator[TreeChange]:
+    """Changes from `--raw -z` (git-diff(1), raw output format)."""
+    fields = text(out).split("\0")
+    for head, path in zip(fields[::2], fields[1::2], strict=False):
+        old_mode, new_mode, old, new, _ = head.removeprefix(":").split(" ")
+        yield TreeChange(prefix.inside(path), int(old_mode, 8), int(new_mode, 8), old, new)
+
+
+def batches(paths: Sequence[str]) -> Iterator[list[str]]:
+    """Paths in groups that fit on one command line; no group for no paths."""
+    group: list[str] = []
+    size = 0
+    for path in paths:
+        if size > _ARGUMENTS:
+            yield group
+            group, size = [], 0
+        group.append(path)
+        size += len(path) + 1
+    if group:
+        yield group

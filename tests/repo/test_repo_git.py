@@ -1,0 +1,119 @@
+import signal
+import threading
+
+import pytest
+from repo_build import a_repository, git, summary, write
+
+from runner import effects
+from runner.repo.git import Git, GitError, GitTimeoutError
+from runner.repo.neutral import as_environment, silenced
+from runner.repo.read import Repository
+from runner.repo.scratch import Scratch
+
+
+def test_every_git_that_starts_is_an_effect_that_can_be_stopped(tmp_path):
+    a_repository(tmp_path, {"a": "1"})
+    seen = []
+
+    def stop(kind, target):
+        seen.append((kind, target))
+        raise KeyboardInterrupt
+
+    effects.watch(stop)
+    try:
+        with Repository.open(tmp_path) as repo, pytest.raises(KeyboardInterrupt):
+            repo.state()
+    finally:
+        effects.unwatch(stop)
+    assert seen == [("git", "config")]
+
+
+def test_a_failure_says_what_git_said(tmp_path):
+    a_repository(tmp_path)
+
+    with pytest.raises(GitError) as failed:
+        Git(tmp_path).run("rev-parse", "--verify", "nothing")
+
+    assert failed.value.message == "git rev-parse failed"
+    assert failed.value.detail == "fatal: Needed a single revision"
+    assert failed.value.exit == 128
+
+
+def test_a_folder_that_is_gone_is_no_reason_to_look_elsewhere(tmp_path):
+    with pytest.raises(GitError):
+        Git(tmp_path / "gone").run("status")
+
+
+def test_a_git_that_does_not_end_is_ended(tmp_path):
+    a_repository(tmp_path)
+    waiting = Git(tmp_path, settings=(("alias.wait", "!sleep 30"),))
+
+    with pytest.raises(GitTimeoutError) as ended:
+        waiting.run("wait", seconds=0.2)
+    assert ended.value.detail == "no end after 0.2 seconds"
+
+
+def test_settings_the_person_gives_in_the_environment_come_first(monkeypatch, tmp_path):
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "2")
+    for number, (key, value) in enumerate((("user.name", "Env"), ("core.hooksPath", "/x"))):
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", key)
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value)
+    a_repository(tmp_path)
+    there = Git(tmp_path)
+
+    assert there.line("config", "user.name") == "Env"
+    assert there.line("config", "core.hooksPath") == "/dev/null"
+    with pytest.raises(GitError):
+        Git(tmp_path, {"GIT_DIR": str(tmp_path / "none")}, alone=True).line("config", "user.name")
+
+
+def test_names_of_programs_are_emptied_and_others_left():
+    names = ("filter.a.b.clean", "filter.x.required", "diff.x.textconv", "merge.m.driver", "a.b")
+
+    assert silenced(names) == (
+        ("diff.x.textconv", ""),
+        ("filter.a.b.clean", ""),
+        ("merge.m.driver", ""),
+        ("filter.x.required", "false"),
+    )
+    assert as_environment((("a.b", "c"),), {}) == {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "a.b",
+        "GIT_CONFIG_VALUE_0": "c",
+    }
+
+
+def test_slots_work_side_by_side_in_threads(tmp_path):
+    real = a_repository(tmp_path / "real", {f"f{n}": f"{n}" for n in range(30)})
+    with Repository.open(real) as repo:
+        base, lender = repo.head().commit, repo.lender()
+    seen = {}
+
+    def work(number):
+        scratch = Scratch.open(tmp_path / f"slot{number}", lender)
+        for turn in range(4):
+            scratch.reset(base)
+            write(scratch.project, {f"f{number}": f"turn {turn}"})
+            seen[number, turn] = summary(scratch.changes())
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(seen) == 16
+    for (number, _), changes in seen.items():
+        assert changes == {f"f{number}": ("modify", "0o100644")}
+    assert git(real, "status", "--porcelain") == ""
+
+
+def test_an_interrupt_lets_git_finish_so_that_no_lock_stays(tmp_path):
+    a_repository(tmp_path)
+    slow = Git(tmp_path, settings=(("alias.slow", f"!sleep 0.4; touch '{tmp_path}/done'"),))
+    threading.Timer(0.15, signal.raise_signal, (signal.SIGINT,)).start()
+
+    with pytest.raises(KeyboardInterrupt):
+        slow.run("slow")
+
+    assert (tmp_path / "done").exists()

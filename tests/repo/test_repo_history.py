@@ -1,0 +1,125 @@
+from repo_build import a_change, a_repository, commit_all, git, write
+
+from runner.model import Proof, Spec, Verdict, digest_of
+from runner.repo.commit import commit_tree, swap_branch
+from runner.repo.read import Repository
+from runner.repo.trailers import build_message, parse_proof, subject, task_trailers
+
+SPEC = Spec(digest_of(b"what"), digest_of(b"proof"))
+PROOF = Proof(
+    "TC-002", "test", "pytest", Verdict.PASS, 0, 1.25, digest_of(b"out"), None, (("passed", 3),)
+)
+
+
+def land(repo, task, attempt, text="x"):
+    head = repo.head()
+    trailers = task_trailers(task, attempt, SPEC, (PROOF,), coverage="84%", review="off")
+    message = build_message(subject(task, "Work"), "Prose.\n", trailers)
+    made = commit_tree(repo, head.commit, (a_change(task, text),), message)
+    assert swap_branch(repo, head, head.commit, made.sha)
+    return made
+
+
+def test_what_a_landing_says_is_read_back(tmp_path):
+    a_repository(tmp_path, {"a": "1"})
+    with Repository.open(tmp_path) as repo:
+        begin = repo.head().commit
+        made = land(repo, "TASK-002", 3)
+        (found,) = repo.log_trailers("HEAD")
+
+    assert (found.commit, found.tree, found.parent) == (made.sha, made.tree, begin)
+    assert (found.task, found.attempt, found.subject) == ("TASK-002", 3, "feat(TASK-002): work")
+    assert (found.spec_what, found.spec_proof) == (SPEC.what, SPEC.proof)
+    assert found.trailers["Coverage"] == ("84%",)
+    proof = parse_proof(found.trailers["Proof"][0])
+    assert (proof.id, proof.verdict, proof.exit, proof.counts) == (
+        "TC-002",
+        "pass",
+        0,
+        (("passed", 3),),
+    )
+    assert proof.output == PROOF.output
+    assert found.time.timestamp() > 1_700_000_000
+
+
+def test_a_landing_is_found_by_task_and_attempt(tmp_path):
+    a_repository(tmp_path, {"a": "1"})
+    with Repository.open(tmp_path) as repo:
+        begin = repo.head().commit
+        first = land(repo, "TASK-001", 1)
+        second = land(repo, "TASK-001", 2, "y")
+        tip = land(repo, "TASK-010", 1)
+
+        assert repo.find_landing(tip.sha, "TASK-001", 1) == first.sha
+        assert repo.find_landing("main", "TASK-001", 2, since=begin) == second.sha
+        assert repo.find_landing("main", "TASK-001", 1, since=first.sha) is None
+        assert repo.find_landing("main", "TASK-001", 1, limit=2) is None
+        assert repo.find_landing("main", "TASK-01", 1) is None
+        assert repo.find_landing("main", "TASK-001", 1, since="0" * 40) == first.sha
+        assert [at.task for at in repo.log_trailers("HEAD", since=first.sha)] == [
+            "TASK-010",
+            "TASK-001",
+        ]
+
+
+def test_prose_that_looks_like_a_trailer_is_none(tmp_path):
+    a_repository(tmp_path)
+    write(tmp_path, {"a": "1"})
+    commit_all(tmp_path, "subject\n\nTask: TASK-001\nAttempt: 1\n\nand more prose")
+    write(tmp_path, {"a": "2"})
+    commit_all(tmp_path, "Task: TASK-001")
+    with Repository.open(tmp_path) as repo:
+        assert list(repo.log_trailers("HEAD")) == []
+
+
+def test_our_messages_are_read_by_git_as_we_read_them(tmp_path):
+    a_repository(tmp_path, {"a": "1"})
+    with Repository.open(tmp_path) as repo:
+        land(repo, "TASK-002", 3)
+    said = git(tmp_path, "log", "-1", "--format=%(trailers:key=Attempt,valueonly)")
+    assert said.strip() == "3"
+
+
+def test_ancestors_and_bases(tmp_path):
+    a_repository(tmp_path, {"a": "1"})
+    with Repository.open(tmp_path) as repo:
+        begin = repo.head().commit
+        made = land(repo, "TASK-001", 1)
+        git(tmp_path, "checkout", "-qb", "side", begin)
+        write(tmp_path, {"b": "1"})
+        side = commit_all(tmp_path, "side")
+
+        assert repo.is_ancestor(begin, made.sha)
+        assert not repo.is_ancestor(made.sha, begin)
+        assert not repo.is_ancestor("0" * 40, begin)
+        assert repo.merge_base(made.sha, side) == begin
+        assert repo.resolve("nothing") is None
+
+
+def test_contents_are_read_from_any_commit(tmp_path):
+    a_repository(tmp_path, {"a b/ü": b"\0\1", "dir/x": "1"})
+    with Repository.open(tmp_path) as repo:
+        head = repo.head().commit
+        assert repo.blob(head, "a b/ü") == b"\0\1"
+        assert repo.blob("HEAD", "dir") is None
+        assert repo.blob("HEAD", "missing") is None
+        assert repo.blob("HEAD", "new\nline") is None
+        assert repo.blob("", "a") is None
+        entry = repo.tree_entries(head, ("dir/x", "dir", "missing"))
+        assert entry["dir/x"].is_file
+        assert not entry["dir"].is_file
+        assert set(entry) == {"dir/x", "dir"}
+        assert repo.tree_entries(None, ("a",)) == {}
+        assert repo.content(entry["dir/x"].sha) == b"1"
+        assert repo.tree_of(None) == repo.empty_tree() == git(tmp_path, "mktree", stdin=b"")
+        made = land(repo, "TASK-001", 1)
+        assert repo.blob(made.sha, "TASK-001") == b"x"
+
+
+def test_the_reading_process_may_die(tmp_path):
+    a_repository(tmp_path, {"a": "1"})
+    with Repository.open(tmp_path) as repo:
+        assert repo.blob("HEAD", "a") == b"1"
+        repo._objects._process.kill()
+        repo._objects._process.wait()
+        assert repo.blob("HEAD", "a") == b"1"

@@ -1,0 +1,370 @@
+import os
+import shutil
+
+import pytest
+from repo_build import a_change, a_repository, commit_all, files_of, git, summary, write
+
+from runner.errors import RunnerError
+from runner.model import digest_of
+from runner.repo import scratch as scratch_module
+from runner.repo.commit import commit_tree
+from runner.repo.git import GitError
+from runner.repo.read import Repository
+from runner.repo.scratch import Scratch, TooLargeError
+
+
+def a_scratch(real, slot, *, shares=()):
+    with Repository.open(real) as repo:
+        scratch = Scratch.open(slot, repo.lender(), shares=shares)
+        scratch.reset(repo.head().commit)
+    return scratch
+
+
+def test_the_tree_is_the_base_byte_for_byte(tmp_path):
+    real = a_repository(tmp_path / "real")
+    files = {
+        "crlf.txt": b"a\r\nb\r\n",
+        "bin": bytes(range(256)),
+        "with space/ü.py": b"x",
+        "-dash": b"",
+        "run.sh": b"#!/bin/sh\n",
+        ".gitattributes": b"*.txt text eol=lf ident\n",
+    }
+    with Repository.open(real) as repo:
+        modes = {"run.sh": 0o100755}
+        changes = [
+            a_change(path, said, mode=modes.get(path, 0o100644)) for path, said in files.items()
+        ]
+        made = commit_tree(repo, None, changes, "base")
+        scratch = Scratch.open(tmp_path / "slot", repo.lender())
+    scratch.reset(made.sha)
+
+    assert files_of(scratch.tree_folder) == files
+    assert os.access(scratch.tree_folder / "run.sh", os.X_OK)
+    assert not os.access(scratch.tree_folder / "bin", os.X_OK)
+    assert scratch.tree() == made.tree
+    assert scratch.changes() == ()
+
+
+def test_before_the_first_commit_the_tree_is_empty_and_fills(tmp_path):
+    real = a_repository(tmp_path / "real", branch="trunk")
+    write(real, {"untracked": "not seen by tasks"})
+    scratch = a_scratch(real, tmp_path / "slot")
+
+    assert files_of(scratch.tree_folder) == {}
+    assert git(scratch.tree_folder, "symbolic-ref", "HEAD") == "refs/heads/trunk"
+    write(scratch.project, {"src/a": "1"})
+    assert summary(scratch.changes()) == {"src/a": ("create", "0o100644")}
+
+
+def test_changes_are_what_the_files_say(tmp_path):
+    real = a_repository(
+        tmp_path / "real", {"a": "1", "gone": "1", "same": "1", "sh": "1", "s/x": "1"}
+    )
+    scratch = a_scratch(real, tmp_path / "slot")
+    tree = scratch.project
+    write(tree, {"a": b"two\r\n\0", "new/file": "n", "same": "1"})
+    (tree / "gone").unlink()
+    (tree / "sh").chmod(0o755)
+    (tree / "link").symlink_to("a")
+
+    changes = scratch.changes()
+
+    assert summary(changes) == {
+        "a": ("modify", "0o100644"),
+        "gone": ("delete", "0o0"),
+        "link": ("create", "0o120000"),
+        "new/file": ("create", "0o100644"),
+        "sh": ("modify", "0o100755"),
+    }
+    first = changes[0]
+    assert (first.before, first.after) == (digest_of(b"1"), digest_of(b"two\r\n\0"))
+    assert first.content == b"two\r\n\0"
+    assert changes[2].content == b"a"
+
+
+def test_reset_removes_everything_else(tmp_path):
+    real = a_repository(tmp_path / "real", {"src/a.py": "1", ".gitignore": "ignored/\n"})
+    scratch = a_scratch(real, tmp_path / "slot")
+    tree = scratch.project
+    expected = files_of(tree)
+    write(tree, {
+        "src/a.py": "changed", "src/extra": "x", "ignored/x": "x", "__pycache__/y": "",
+        "src/.git/config": "x", "deep/er/.git/HEAD": "ref: x",
+    })  # fmt: skip
+    git(tree, "init", "-q", "nested")
+    (tree / "locked/in").mkdir(parents=True)
+    write(tree, {"locked/in/file": "x"})
+    (tree / "locked/in").chmod(0o500)
+    (tree / "locked").chmod(0o500)
+    (tree / "src").chmod(0o500)
+    (tree / "away").symlink_to(real)
+    os.mkfifo(tree / "pipe")
+
+    scratch.reset(scratch.base)
+
+    assert files_of(tree) == expected
+    assert sorted(path.name for path in tree.iterdir()) == [".git", ".gitignore", "src"]
+    assert not (tree / "src/.git").exists()
+    assert (real / "src/a.py").read_text() == "1"
+    assert scratch.changes() == ()
+
+
+def test_a_file_that_became_a_folder_and_back_is_reset(tmp_path):
+    real = a_repository(tmp_path / "real", {"file": "1", "folder/x": "1", "folder/y": "1"})
+    scratch = a_scratch(real, tmp_path / "slot")
+    tree = scratch.project
+    expected = files_of(tree)
+    (tree / "file").unlink()
+    write(tree, {"file/inside": "x"})
+    git(tree, "rm", "-rqf", "folder")
+    (tree / "folder").symlink_to(real)
+
+    assert summary(scratch.changes()) == {
+        "file": ("delete", "0o0"),
+        "file/inside": ("create", "0o100644"),
+        "folder": ("create", "0o120000"),
+        "folder/x": ("delete", "0o0"),
+        "folder/y": ("delete", "0o0"),
+    }
+    scratch.reset(scratch.base)
+    assert files_of(tree) == expected == files_of(real)
+
+
+def test_a_folder_too_deep_to_name_is_removed(tmp_path):
+    scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
+    here = os.open(scratch.project, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("deep-folder", dir_fd=here)
+        below = os.open("deep-folder", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+
+    scratch.reset(scratch.base)
+
+    assert files_of(scratch.project) == {"a": b"1"}
+    assert sorted(path.name for path in scratch.project.iterdir()) == [".git", "a"]
+
+
+def test_reset_goes_from_one_base_to_another_and_back(tmp_path):
+    real = a_repository(tmp_path / "real", {"a": "1", "b": "1", "only-first": "x"})
+    scratch = a_scratch(real, tmp_path / "slot")
+    first = scratch.base
+    (real / "only-first").unlink()
+    write(real, {"a": "2", "c/d": "2"})
+    second = commit_all(real, "second")
+
+    for base, expected in (
+        (second, {"a": b"2", "b": b"1", "c/d": b"2"}),
+        (first, {"a": b"1", "b": b"1", "only-first": b"x"}),
+        (None, {}),
+        (second, {"a": b"2", "b": b"1", "c/d": b"2"}),
+    ):
+        scratch.reset(base)
+        assert files_of(scratch.tree_folder) == expected
+        assert scratch.changes() == ()
+
+
+def test_a_base_may_be_a_tree(tmp_path):
+    real = a_repository(tmp_path / "real", {"a": "1"})
+    scratch = a_scratch(real, tmp_path / "slot")
+    tree = git(real, "rev-parse", "HEAD^{tree}")
+
+    scratch.reset(tree)
+
+    assert scratch.tree() == tree
+    assert git(scratch.tree_folder, "status", "--porcelain") == ""
+    assert git(scratch.tree_folder, "rev-list", "--count", "HEAD") == "1"
+
+
+def test_an_unknown_base_is_an_error(tmp_path):
+    scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
+
+    with pytest.raises(GitError):
+        scratch.reset("1234567890" * 4)
+
+
+def test_a_tool_inside_sees_a_clean_repository_with_its_history(tmp_path):
+    real = a_repository(tmp_path / "real", {"a": "1"})
+    write(real, {"a": "2"})
+    commit_all(real, "second")
+    scratch = a_scratch(real, tmp_path / "slot", shares=(".venv", "node_modules"))
+    inside = scratch.tree_folder
+    write(inside, {".venv/bin/python": "x", "node_modules/x": "y"})
+
+    assert git(inside, "status", "--porcelain") == ""
+    assert git(inside, "log", "--format=%s") == "second\nbegin"
+    assert git(inside, "branch", "--show-current") == "main"
+    assert scratch.changes() == ()
+
+
+def test_a_detached_head_and_a_linked_worktree_lend_as_well(tmp_path):
+    real = a_repository(tmp_path / "real", {"a": "1"})
+    git(real, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    scratch = a_scratch(tmp_path / "linked", tmp_path / "slot")
+
+    assert files_of(scratch.tree_folder) == {"a": b"1"}
+    assert git(scratch.tree_folder, "rev-parse", "HEAD") == scratch.base
+    assert git(scratch.tree_folder, "branch", "--show-current") == ""
+
+
+def test_a_shallow_clone_lends_what_it_has(tmp_path):
+    real = a_repository(tmp_path / "real", {"a": "1"})
+    write(real, {"a": "2"})
+    commit_all(real, "second")
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{real}", "copy")
+    scratch = a_scratch(tmp_path / "copy", tmp_path / "slot")
+
+    assert git(scratch.tree_folder, "log", "--format=%s") == "second"
+
+
+def test_sha256_repositories_work(tmp_path):
+    real = tmp_path / "real"
+    real.mkdir()
+    git(real, "init", "-q", "-b", "main", "--object-format=sha256")
+    write(real, {"a": "1"})
+    commit_all(real, "x")
+    scratch = a_scratch(real, tmp_path / "slot")
+    write(scratch.project, {"a": "2"})
+
+    assert summary(scratch.changes()) == {"a": ("modify", "0o100644")}
+    with Repository.open(real) as repo:
+        made = commit_tree(repo, scratch.base, scratch.changes(), "x")
+    assert len(made.sha) == 64
+    assert made.tree == scratch.tree()
+
+
+def test_by_products_and_ignored_files_are_no_changes(tmp_path, home):
+    real = a_repository(
+        tmp_path / "real", {".gitignore": "*.log\n!target/\n", "kept.pyc": "tracked"}
+    )
+    write(real, {".git/info/exclude": "mine\n"})
+    write(home, {"config/git/ignore": "*.swp\n"})
+    scratch = a_scratch(real, tmp_path / "slot")
+    write(scratch.project, {
+        "src/__pycache__/a.pyc": "", ".coverage": "", "node_modules/x/y": "", "x.log": "",
+        "mine": "", "a.swp": "", "target/kept": "the project asks for it", "kept.pyc": "changed",
+    })  # fmt: skip
+
+    assert [change.path for change in scratch.changes()] == ["kept.pyc", "target/kept"]
+
+
+def test_submodules_are_not_carried_and_never_a_change(tmp_path):
+    inner = a_repository(tmp_path / "inner", {"x": "1"})
+    real = a_repository(tmp_path / "real", {"a": "1"})
+    git(
+        real,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        str(inner),
+        "lib/inner",
+    )
+    commit_all(real, "submodule")
+    scratch = a_scratch(real, tmp_path / "slot")
+    assert scratch.tree() == git(real, "rev-parse", "HEAD^{tree}")
+
+    write(scratch.project, {"a": "2", "lib/inner/x": "put there"})
+    assert [change.path for change in scratch.changes()] == ["a"]
+    git(scratch.project, "rm", "-rqf", "--cached", "--sparse", "lib")
+    shutil.rmtree(scratch.project / "lib")
+    assert [change.path for change in scratch.changes()] == ["a"]
+    scratch.reset(scratch.base)
+    assert scratch.changes() == ()
+
+
+def test_refused_content_never_enters_the_real_repository(tmp_path):
+    real = a_repository(tmp_path / "real", {"a": "1"})
+    before = sorted(path for path in (real / ".git/objects").rglob("*"))
+    scratch = a_scratch(real, tmp_path / "slot")
+    write(scratch.project, {"key": "secret"})
+    name = git(real, "hash-object", "--stdin", stdin=b"secret")
+
+    assert scratch.changes()[0].content == b"secret"
+    assert sorted(path for path in (real / ".git/objects").rglob("*")) == before
+    kept = scratch.slot / "git/objects" / name[:2] / name[2:]
+    assert kept.exists()
+    scratch.reset(scratch.base)
+    assert not kept.exists()
+
+
+def test_accepted_bytes_are_put_into_a_fresh_tree(tmp_path):
+    real = a_repository(tmp_path / "real", {"a": "1", "gone/x": "1", "f": "1"})
+    scratch = a_scratch(real, tmp_path / "slot")
+    changes = (
+        a_change("f/now/folder", "2"),
+        a_change("f", None),
+        a_change("gone/x", None),
+        a_change("run", "#!", mode=0o100755),
+        a_change("a", b"\r\n\0"),
+    )
+
+    scratch.apply(changes)
+
+    assert files_of(scratch.project) == {"f/now/folder": b"2", "run": b"#!", "a": b"\r\n\0"}
+    assert os.access(scratch.project / "run", os.X_OK)
+    assert {change.path for change in scratch.changes()} == {change.path for change in changes}
+
+
+@pytest.mark.parametrize(
+    "path", ["../x", "/etc/x", "a/../../x", ".git/config", "a//b", "link/x", "a/x"]
+)
+def test_bytes_are_put_nowhere_else(tmp_path, path):
+    scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
+    (scratch.project / "link").symlink_to(tmp_path)
+
+    with pytest.raises(RunnerError):
+        scratch.apply((a_change(path),))
+    assert not (tmp_path / "x").exists()
+    assert not (scratch.slot / "x").exists()
+
+
+def test_a_link_where_a_file_is_put_is_replaced_not_followed(tmp_path):
+    scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
+    write(tmp_path, {"outside": "theirs"})
+    (scratch.project / "b").symlink_to(tmp_path / "outside")
+
+    scratch.apply((a_change("b", "ours"),))
+
+    assert (tmp_path / "outside").read_text() == "theirs"
+    assert (scratch.project / "b").read_text() == "ours"
+
+
+def test_a_file_too_large_to_hold_is_named(tmp_path, monkeypatch):
+    scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
+    monkeypatch.setattr(scratch_module, "LARGEST", 1000)
+    write(scratch.project, {"big": "x" * 1001})
+
+    with pytest.raises(TooLargeError) as refused:
+        scratch.changes()
+    assert refused.value.message == "big has 1,001 bytes; a task may write 1,000 at most"
+
+
+def test_a_project_in_a_subdirectory_counts_from_there(tmp_path):
+    real = a_repository(
+        tmp_path / "real", {"top": "1", "sub/TASK-GRAPH.md": "", "sub/a": "1", "other/x": "1"}
+    )
+    scratch = a_scratch(real / "sub", tmp_path / "slot", shares=("node_modules",))
+    assert scratch.project == scratch.tree_folder / "sub"
+    write(scratch.project, {"a": "2", "new": "x", "node_modules/m": "shared"})
+    write(scratch.tree_folder, {"top": "2", "other/y": "1"})
+
+    changes = scratch.changes()
+
+    assert [change.path for change in changes] == ["../other/y", "../top", "a", "new"]
+    mine = [change for change in changes if not change.path.startswith("../")]
+    scratch.reset(scratch.base)
+    scratch.apply(mine)
+    assert scratch.changes() == tuple(mine)
+    with Repository.open(real / "sub") as repo:
+        made = commit_tree(repo, scratch.base, mine, "x")
+        assert repo.blob(made.sha, "a") == b"2"
+        assert repo.blob(made.sha, "../top") == b"1"
+        assert repo.list_tree(made.sha) == ("TASK-GRAPH.md", "a", "new")
+        write(real, {"sub/a": "dirty", "top": "dirty", "sub/un": "x", "un": "x"})
+        state = repo.state()
+        assert [file.path for file in state.dirty] == ["a", "../top"]
+        assert state.untracked == ("un", "../un")

@@ -1,0 +1,102 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runner.model import Proof, Spec, Verdict, digest_of
+from runner.repo.trailers import (
+    build_message,
+    one_line,
+    parse_message,
+    parse_proof,
+    proof_line,
+    subject,
+    task_trailers,
+)
+
+
+@pytest.mark.parametrize(
+    ("task_type", "title", "expected"),
+    [
+        ("data", "Booking model", "feat(TASK-002): booking model"),
+        ("bugfix", "Overlap", "fix(TASK-002): overlap"),
+        ("docs", "README", "docs(TASK-002): README"),
+        ("test", "More tests", "test(TASK-002): more tests"),
+        ("Refactor", "Split", "refactor(TASK-002): split"),
+        ("infra", "CI", "build(TASK-002): CI"),
+        ("", "SQLite storage", "feat(TASK-002): SQLite storage"),
+        ("", "JavaScript client", "feat(TASK-002): JavaScript client"),
+        ("", "two\nlines\x1b[31m", "feat(TASK-002): two lines [31m"),
+        ("", "", "feat(TASK-002): work"),
+    ],
+)
+def test_a_subject_says_type_task_and_title(task_type, title, expected):
+    assert subject("TASK-002", title, task_type) == expected
+
+
+def test_a_subject_has_at_most_72_characters():
+    assert subject("TASK-002", "w" * 99) == f"feat(TASK-002): {'w' * 55}…"
+    assert len(subject("TASK-002", "word " * 40)) <= 72
+
+
+def test_a_message_reads_as_designed():
+    spec = Spec("sha256:aa", "sha256:bb")
+    proof = Proof("TC-001", "test", "x", Verdict.PASS, 0, 0.5, "sha256:cc", None, (("passed", 2),))
+    trailers = task_trailers("TASK-001", 1, spec, (proof,), coverage="84%", review="off")
+
+    assert build_message("feat(TASK-001): x", "Why.", trailers) == (
+        "feat(TASK-001): x\n"
+        "\n"
+        "Why.\n"
+        "\n"
+        "Task: TASK-001\n"
+        "Attempt: 1\n"
+        "Spec: sha256:aa sha256:bb\n"
+        "Proof: TC-001 pass exit=0 passed=2 seconds=0.50 output=sha256:cc\n"
+        "Coverage: 84%\n"
+        "Review: off\n"
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(), st.text(), st.text(max_size=60))
+def test_nothing_in_a_value_or_body_becomes_another_trailer(body, value, title):
+    message = build_message(title or "s", body, (("Task", "TASK-001"), ("Review", value)))
+
+    said = parse_message(message)
+
+    expected = {"Task": ("TASK-001",)}
+    if one_line(value):
+        expected["Review"] = (one_line(value),)
+    assert said.trailers == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(min_size=1), st.integers(-9, 255), st.floats(0, 1e6), st.integers(0, 10**9))
+def test_a_proof_is_read_back_whatever_its_id(name, code, seconds, passed):
+    proof = Proof(
+        name, "test", "x", Verdict.FAIL, code, seconds, digest_of(b""), None, (("passed", passed),)
+    )
+
+    said = parse_proof(proof_line(proof))
+
+    if one_line(name):
+        assert said is not None
+        assert (said.verdict, said.exit, said.counts) == ("fail", code, (("passed", passed),))
+
+
+@pytest.mark.parametrize(
+    "line", ["", "x", "x pass", "x pass exit=1", "x pass what", "x p exit=a seconds=1 output=x"]
+)
+def test_other_peoples_proofs_are_none(line):
+    assert parse_proof(line) is None
+
+
+def test_a_forged_body_is_indented():
+    message = build_message("s", "text\n\nTask: TASK-666\nAttempt: 1", ())
+
+    assert parse_message(message).trailers == {}
+    assert "  Task: TASK-666" in message
+
+
+def test_folded_trailers_continue():
+    assert parse_message("s\n\nTask: T\n  1\nTask: 2").trailers == {"Task": ("T 1", "2")}
