@@ -1,0 +1,1 @@
+"""What TASK-GRAPH.md and its kin say: values in, values out."""

@@ -1,0 +1,158 @@
+"""What stands below a task's heading, sorted: fields, prose, blocks, quotes, commands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.model import Block
+from runner.plan import fields as styles
+from runner.plan.blocks import block_of, fences
+from runner.plan.fields import Field, Taken, items_of
+from runner.plan.nodes import Kind, Node
+from runner.plan.values import Complaint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from runner.plan.source import Source
+
+_COMMAND = re.compile(r"!(?P<kind>change|replay)(?:\s+(?P<text>.*))?$")
+_QUOTE = re.compile(r"^ {0,3}> ?")
+_CHANGE = re.compile(r"CHANGE-\d+")
+
+
+class Said(NamedTuple):
+    """A `!change` or `!replay` line; `line` counts from 0 in the source."""
+
+    kind: str
+    text: str
+    line: int
+
+
+@dataclass(slots=True)
+class Body:
+    """The parts of one task's section; filled block by block, then only read."""
+
+    fields: list[Field] = field(default_factory=list)
+    prose: list[str] = field(default_factory=list)
+    prose_texts: list[str] = field(default_factory=list)
+    """The prose without its fenced examples, whose white space counts."""
+    examples: list[str] = field(default_factory=list)
+    """Fenced blocks of the prose, byte for byte."""
+    blocks: list[Block] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
+    complaints: list[Complaint] = field(default_factory=list)
+    holders: list[Node] = field(default_factory=list)
+    """The blocks that hold fields."""
+
+
+def read_body(nodes: Sequence[Node], source: Source) -> Body:
+    """Sort the blocks below a heading.
+
+    Fields stand before the first heading further down; right under the task's heading they are
+    recognised more freely than below prose.
+    """
+    body = Body()
+    at_top = in_head = True
+    open_field = False
+    for node in nodes:
+        if node.kind is Kind.HEADING:
+            in_head = False
+        taken = _taken(node, source, at_top=at_top, continues=open_field) if in_head else None
+        if open_field and node.kind is Kind.LIST and taken is None:
+            _add_items(body, node, source)
+            open_field = False
+            continue
+        if taken:
+            _take(body, node, taken)
+            open_field = not taken.prose and _wants_items(taken)
+            continue
+        open_field = False
+        if node.kind is Kind.RULE or _is_comment(node, source):
+            continue
+        at_top = False
+        _read_prose(body, node, source)
+    return body
+
+
+def _taken(node: Node, source: Source, *, at_top: bool, continues: bool) -> Taken | None:
+    if node.kind is Kind.LIST:
+        return None if continues else styles.from_list(node, source, at_top=at_top)
+    if node.kind is Kind.PARAGRAPH:
+        return styles.from_paragraph(node, source, at_top=at_top)
+    if node.kind is Kind.TABLE:
+        return styles.from_table(node, source, at_top=at_top)
+    return None
+
+
+def _wants_items(taken: Taken) -> bool:
+    """Whether the last field is a line without a value: its items are in the list below."""
+    last = taken.fields[-1]
+    return last.style is styles.Style.LINE and not last.values
+
+
+def _add_items(body: Body, node: Node, source: Source) -> None:
+    values = tuple(items_of([node], source))
+    body.fields[-1] = styles.with_items(body.fields[-1], values)
+
+
+def _take(body: Body, node: Node, taken: Taken) -> None:
+    body.fields.extend(taken.fields)
+    body.holders.append(node)
+    _add_lines(body, taken.prose)
+
+
+def _is_comment(node: Node, source: Source) -> bool:
+    return node.kind is Kind.HTML and source.lines[node.start].lstrip().startswith("<!--")
+
+
+def _read_prose(body: Body, node: Node, source: Source) -> None:
+    found = list(fences([node]))
+    for fence in found:
+        made = block_of(fence, source)
+        if isinstance(made, Complaint):
+            body.complaints.append(made)
+        elif made:
+            body.blocks.append(made)
+        else:
+            body.examples.append(f"{fence.info}\n{fence.text}")
+    if node.kind is Kind.QUOTE:
+        _read_quote(body, node, source)
+    elif node.kind is Kind.PARAGRAPH:
+        _add_lines(body, ((at, source.lines[at]) for at in range(node.start, node.end)))
+    elif node.kind is not Kind.FENCE or block_of(node, source) is None:
+        text = source.between(node.start, node.end).rstrip("\n")
+        body.prose.append(text)
+        if node.kind is not Kind.FENCE:
+            body.prose_texts.append(text)
+
+
+def _add_lines(body: Body, lines: Iterable[tuple[int, str]]) -> None:
+    """Lines of prose, the commands among them put aside."""
+    kept: list[str] = []
+    for number, line in lines:
+        if match := _COMMAND.match(line.strip()):
+            body.said.append(Said(match["kind"], (match["text"] or "").strip(), number))
+        else:
+            kept.append(line)
+    if text := "\n".join(kept).strip("\n"):
+        body.prose.append(text)
+        body.prose_texts.append(text)
+
+
+def _read_quote(body: Body, node: Node, source: Source) -> None:
+    """A quote: the changes it records, or prose."""
+    lines = [_QUOTE.sub("", source.lines[number]) for number in range(node.start, node.end)]
+    first = next((at for at, line in enumerate(lines) if _CHANGE.match(line)), len(lines))
+    if first:
+        text = source.between(node.start, node.start + first).rstrip("\n")
+        body.prose.append(text)
+        body.prose_texts.append(text)
+    for line in lines[first:]:
+        if _CHANGE.match(line):
+            body.changes.append(line.strip())
+        elif line.strip():
+            body.changes[-1] += " " + line.strip()

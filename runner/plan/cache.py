@@ -1,0 +1,196 @@
+"""The parsed plan kept in the user's cache folder, so that a second look costs no parsing.
+
+Two files beside each other, `outline.json` and `plan.json`: a line that says what they belong to
+and a checksum, then one JSON list. What does not fit is ignored and written anew. Nothing here is
+durable or trusted: it holds only what the plan's own bytes say.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import TYPE_CHECKING
+
+import runner
+from runner import effects
+from runner.model import Severity
+from runner.plan import codec
+from runner.plan.outline import (
+    Cut,
+    Kept,
+    Known,
+    KnownSection,
+    Outline,
+    digest_without,
+    head_of,
+    tail_of,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from runner.model import Task
+    from runner.plan.document import Plan
+    from runner.plan.sections import Section
+
+_FORMAT = 1
+_OUTLINE = "outline.json"
+_PLAN = "plan.json"
+
+
+def load_outline(
+    data: bytes, path: str, cache_folder: Path | None, prefixes: tuple[str, ...] = ()
+) -> Outline:
+    """The plan in outline; sections the cache knows are not parsed.
+
+    `path` names the file and keeps the caches of several plans apart. Without a folder nothing is
+    kept. A folder that cannot be written is not an error.
+    """
+    stamp = _stamp(path, prefixes)
+    known = codec.known_sections(_read(cache_folder, _OUTLINE, stamp))
+    learner = _Learner(data, path, prefixes)
+    found = walk(data, known, prefixes, learner.learn)
+    sections = [each.known for each in found]
+    if learner.learnt or len(sections) != len(known):
+        _write(cache_folder, _OUTLINE, stamp, codec.plain_sections(sections))
+    tasks = tuple(task for each in found for task in each.tasks)
+    return Outline(
+        title=next((each.title for each in sections if each.title), ""),
+        tasks=tasks,
+        errors=sum(each.errors for each in sections) + (not tasks),
+        warnings=sum(each.warnings for each in sections),
+        sections=found,
+    )
+
+
+def load_plan(
+    data: bytes, path: str, cache_folder: Path | None, prefixes: tuple[str, ...] = ()
+) -> Plan:
+    """The whole plan, as `read_plan` gives it; only sections that changed are parsed."""
+    from runner.plan.document import plan_of
+
+    stamp = _stamp(path, prefixes)
+    outline = load_outline(data, path, cache_folder, prefixes)
+    kept = codec.kept_sections(_read(cache_folder, _PLAN, stamp))
+    learner = _Learner(data, path, prefixes)
+    sections: list[Section] = []
+    used: dict[str, object] = {}
+    for found in outline.sections:
+        digest = found.known.digest
+        section = codec.section_from(kept[digest], found, path) if digest in kept else None
+        if section is None:
+            section = learner.parse(found.start, found.first_line)
+            used[digest] = codec.plain_section(section)
+        else:
+            used[digest] = kept[digest]
+        sections.append(section)
+    if learner.learnt or len(used) != len(kept):
+        _write(cache_folder, _PLAN, stamp, used)
+    return plan_of(data, path, sections)
+
+
+class _Learner:
+    """Parses single sections, and counts them."""
+
+    def __init__(self, data: bytes, path: str, prefixes: tuple[str, ...]) -> None:
+        self._data = data
+        self._path = path
+        self._prefixes = prefixes
+        self._section_at: Callable[[int, int], Section] | None = None
+        self.learnt = 0
+
+    def parse(self, offset: int, line: int) -> Section:
+        """The section that begins at a byte."""
+        from runner.plan.markdown import Cuts
+        from runner.plan.sections import Reader, section_at
+
+        if self._section_at is None:
+            reader = Reader(self._path, self._prefixes, Cuts(self._data))
+            self._section_at = lambda start, number: section_at(self._data, start, number, reader)[
+                0
+            ]
+        self.learnt += 1
+        return self._section_at(offset, line)
+
+    def learn(self, offset: int, line: int) -> KnownSection:
+        """The same, as it is remembered."""
+        return _known(self._data, self.parse(offset, line))
+
+
+def _known(data: bytes, section: Section) -> KnownSection:
+    holes: list[tuple[int, int]] = []
+    tasks: list[Known] = []
+    cut = 0
+    for task, span in zip(section.tasks, section.spans, strict=True):
+        offset = span.start - section.start - cut
+        place: Cut | Kept
+        tail = tail_of(data, span, (task.status, task.note))
+        if tail is None:
+            length = span.end - span.start
+            place = Kept(offset, length, span.before, span.after, task.status.value, task.note)
+        else:
+            place = Cut(offset, tail)
+            holes.append((span.start, span.end))
+            cut += span.end - span.start
+        tasks.append(_remembered(task, section.first_line, place))
+    errors = sum(problem.severity is Severity.ERROR for problem in section.problems)
+    return KnownSection(
+        digest=digest_without(data, section.start, section.end, holes),
+        head=head_of(data, section.start),
+        size=section.end - section.start - cut,
+        lines=section.line_count,
+        level=section.level,
+        is_last=section.end == len(data),
+        title=section.title,
+        errors=errors,
+        warnings=len(section.problems) - errors,
+        tasks=tuple(tasks),
+    )
+
+
+def _remembered(task: Task, first_line: int, place: Cut | Kept) -> Known:
+    return Known(
+        task.id,
+        task.title,
+        task.line - first_line,
+        task.type,
+        task.depends_on,
+        task.outputs,
+        task.spec.what.removeprefix("sha256:"),
+        task.spec.proof.removeprefix("sha256:"),
+        place,
+    )
+
+
+# --- the files ------------------------------------------------------------------------
+
+
+def _stamp(path: str, prefixes: tuple[str, ...]) -> list[object]:
+    return [_FORMAT, runner.__version__, path, *prefixes]
+
+
+def _read(folder: Path | None, name: str, stamp: list[object]) -> object:
+    """The content of a cache file; None when it is missing, damaged or of something else."""
+    if folder is None:
+        return None
+    try:
+        head, _, body = (folder / name).read_bytes().partition(b"\n")
+        described = json.loads(head)
+        fits = described == [stamp, zlib.crc32(body)]
+        return json.loads(body) if fits else None
+    except (OSError, ValueError):
+        return None  # a cache that cannot be read is no cache
+
+
+def _write(folder: Path | None, name: str, stamp: list[object], content: object) -> None:
+    if folder is None:
+        return
+    body = json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode()
+    head = json.dumps([stamp, zlib.crc32(body)]).encode()
+    try:
+        effects.make_folder(folder)
+        effects.write_file(folder / name, head + b"\n" + body, mode=0o600)
+    except OSError:
+        return  # the next run parses again; nothing else is lost

@@ -1,0 +1,274 @@
+"""Checks of the plan as a whole, before anything runs; all that is wrong comes together."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.model import Severity
+from runner.plan.commands import executables, swallows_failure
+from runner.plan.globs import Claims, is_glob, matches
+from runner.plan.graph import TaskGraph
+from runner.plan.problem import Problem
+from runner.text.hints import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from runner.model import Task
+    from runner.plan.places import Places, Position
+
+_CODE = re.compile(
+    r"\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|go|rs|java|kt|kts|rb|php|cs|c|h|cc|cpp|hpp|swift|scala|ex|exs"
+    r"|sh|sql|vue|svelte|lua|dart|zig|clj|hs|ml|r|jl|pl)\Z",
+    re.I,
+)
+_WITH_CONTRACTS = {"api": "openapi", "data": "schema"}
+
+
+class Plan(NamedTuple):
+    """What every check looks at."""
+
+    tasks: Sequence[Task]
+    by_id: dict[str, Task]
+    graph: TaskGraph
+    places: Places
+
+
+def check_plan(
+    tasks: Iterable[Task],
+    *,
+    places: Places,
+    found: Callable[[str], bool],
+    exists: Callable[[str], bool],
+) -> tuple[Problem, ...]:
+    """Everything wrong with the plan as a whole, errors and warnings, in the order of the file.
+
+    `found` says whether an executable is on PATH, `exists` whether a path is in the project.
+    """
+    every = tuple(tasks)
+    by_id = {task.id: task for task in reversed(every)}
+    plan = Plan(every, by_id, TaskGraph.of(every), places)
+    problems = [
+        *_duplicates(plan),
+        *_unknown_ids(plan),
+        *_circles(plan),
+        *_shared_outputs(plan),
+        *_early_reads(plan, exists),
+        *_stray_blocks(plan),
+        *_commands(plan, found),
+        *_unproven(plan),
+    ]
+    return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
+
+
+def _problem(
+    plan: Plan, at: Position, message: str, hint: str, severity: Severity = Severity.ERROR
+) -> Problem:
+    return Problem(
+        message, plan.places.path, at.line, at.column, hint, severity, at.source_line, at.width
+    )
+
+
+# --- ids ------------------------------------------------------------------------------
+
+
+def _duplicates(plan: Plan) -> Iterator[Problem]:
+    for task in plan.tasks:
+        first = plan.by_id[task.id]
+        if first is not task:
+            message = f"{task.id} is already on line {first.line}"
+            hint = "give one of them an id that was never used"
+            yield _problem(plan, plan.places.heading(task), message, hint)
+
+
+def _unknown_ids(plan: Plan) -> Iterator[Problem]:
+    for task in plan.tasks:
+        for need in task.depends_on:
+            if need not in plan.by_id:
+                at = plan.places.find(task, "depends_on", need)
+                hint = (
+                    did_you_mean(need, plan.by_id) or "write the id of a task in this file, or none"
+                )
+                yield _problem(plan, at, f"{task.id} depends on {need}, which no task is", hint)
+
+
+def _circles(plan: Plan) -> Iterator[Problem]:
+    if _sorts(plan):
+        return
+    for circle in plan.graph.cycles():
+        path = " → ".join((*circle, circle[0]))
+        at = plan.places.find(plan.by_id[circle[0]], "depends_on", circle[1 % len(circle)])
+        hint = "take one of these ids out of its Depends on"
+        yield _problem(plan, at, f"tasks wait for each other in a circle: {path}", hint)
+
+
+def _sorts(plan: Plan) -> bool:
+    """Whether every task comes to its turn (Kahn's algorithm; spares networkx where all is well)."""
+    waiting = {task_id: len(plan.graph.dependencies(task_id)) for task_id in plan.graph.ids}
+    ready = [task_id for task_id, count in waiting.items() if not count]
+    for task_id in ready:
+        for after in plan.graph.dependents(task_id):
+            waiting[after] -= 1
+            if not waiting[after]:
+                ready.append(after)
+    return len(ready) == len(waiting)
+
+
+# --- files ----------------------------------------------------------------------------
+
+
+class _Before:
+    """Answers whether a task comes before another; the last task asked about is remembered."""
+
+    def __init__(self, graph: TaskGraph) -> None:
+        self._graph = graph
+        self._of = ""
+        self._all: set[str] = set()
+
+    def __call__(self, early: str, late: str) -> bool:
+        if early in self._graph.dependencies(late):
+            return True
+        if self._of != late:
+            self._of, self._all = late, self._ancestors(late)
+        return early in self._all
+
+    def _ancestors(self, task_id: str) -> set[str]:
+        found: set[str] = set()
+        front = [task_id]
+        while front:
+            for need in self._graph.dependencies(front.pop()):
+                if need not in found:
+                    found.add(need)
+                    front.append(need)
+        return found
+
+
+def _shared_outputs(plan: Plan) -> Iterator[Problem]:
+    """Files that two tasks write without an order between them."""
+    claims = Claims(
+        (task.id, path) for task in plan.by_id.values() for path in task.outputs if path != "any"
+    )
+    before = _Before(plan.graph)
+    place = {task_id: at for at, task_id in enumerate(plan.graph.ids)}
+    said: set[tuple[str, str]] = set()
+    for path, owners in claims.shared():
+        ordered = sorted(set(owners), key=place.__getitem__)
+        for early, late in zip(ordered, ordered[1:], strict=False):
+            if (early, late) in said or before(early, late) or before(late, early):
+                continue
+            said.add((early, late))
+            yield _problem(
+                plan,
+                plan.places.find(plan.by_id[late], "outputs", path),
+                f'{early} and {late} both write "{path}", with no order between them',
+                f"they run one after the other; to choose the order, add {early} to Depends on of {late}",
+                Severity.WARNING,
+            )
+
+
+def _early_reads(plan: Plan, exists: Callable[[str], bool]) -> Iterator[Problem]:
+    """Inputs that a task writes which does not come before."""
+    claims = Claims((task.id, path) for task in plan.by_id.values() for path in task.outputs)
+    before = _Before(plan.graph)
+    for task in plan.by_id.values():
+        for path in task.inputs:
+            writers = [] if is_glob(path) else claims.of(path)
+            if (
+                not writers
+                or task.id in writers
+                or any(before(writer, task.id) for writer in writers)
+            ):
+                continue
+            if not exists(path):
+                yield _problem(
+                    plan,
+                    plan.places.find(task, "inputs", path),
+                    f'{task.id} reads "{path}" before {writers[0]} writes it',
+                    f"add {writers[0]} to Depends on of {task.id}",
+                )
+
+
+def _stray_blocks(plan: Plan) -> Iterator[Problem]:
+    """Blocks for files that the task may not write."""
+    for task in plan.tasks:
+        for block in task.blocks:
+            if block.path and not task.writes_everything and not _in_outputs(block.path, task):
+                yield _problem(
+                    plan,
+                    plan.places.at_line(block.line, "file="),
+                    f'{task.id} has a block for "{block.path}", which is not in its Output files',
+                    f"add `{block.path}` to Output files of {task.id}",
+                    Severity.WARNING,
+                )
+
+
+def _in_outputs(path: str, task: Task) -> bool:
+    return path in task.outputs or any(
+        is_glob(output) and matches(output, path) for output in task.outputs
+    )
+
+
+# --- commands -------------------------------------------------------------------------
+
+
+def _commands(plan: Plan, found: Callable[[str], bool]) -> Iterator[Problem]:
+    """Executables that are missing, and commands that cannot fail."""
+    known: dict[str, bool] = {}
+    for task in plan.tasks:
+        for name, command, line in _lines(task):
+            missing = next(
+                (tool for tool in executables(command) if not _is(tool, known, found)), ""
+            )
+            at = plan.places.at_line(line, missing) if missing else None
+            if at:
+                yield _problem(
+                    plan,
+                    at,
+                    f"{name} of {task.id} runs {missing}, which is not on PATH",
+                    f"install {missing}; if an earlier task installs it, all is well",
+                    Severity.WARNING,
+                )
+            if swallowed := swallows_failure(command):
+                yield _problem(
+                    plan,
+                    plan.places.at_line(line, swallowed),
+                    f"{name} of {task.id} cannot fail: `{swallowed}` swallows it",
+                    f"take `{swallowed}` out of the command",
+                    Severity.WARNING,
+                )
+
+
+def _is(tool: str, known: dict[str, bool], found: Callable[[str], bool]) -> bool:
+    if tool not in known:
+        known[tool] = found(tool)
+    return known[tool]
+
+
+def _lines(task: Task) -> Iterator[tuple[str, str, int]]:
+    for test in task.test_contracts:
+        yield test.id, test.command, test.line
+    for gate in task.gates:
+        yield f"gate {gate.name}", gate.command, gate.line
+
+
+def _unproven(plan: Plan) -> Iterator[Problem]:
+    """Tasks that write code and test nothing, or an interface and check no contract."""
+    for task in plan.tasks:
+        if not task.test_contracts and any(map(_CODE.search, task.outputs)):
+            yield _problem(
+                plan,
+                plan.places.heading(task),
+                f"{task.id} writes code and has no test contracts",
+                "add Test contracts with an entry such as TC-001 (unit): `command`",
+                Severity.WARNING,
+            )
+        kind = _WITH_CONTRACTS.get(task.type)
+        if kind and not task.contracts:
+            yield _problem(
+                plan,
+                plan.places.find(task, "type"),
+                f"{task.id} is of type {task.type} and has no contracts",
+                f"add Contracts with an entry such as {kind}:",
+                Severity.WARNING,
+            )

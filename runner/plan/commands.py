@@ -1,0 +1,51 @@
+"""What a shell line says about itself: which programs it starts, whether it can fail."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BUILTINS = frozenset(
+    ". : [ alias bg break builtin case cd command continue do done echo elif else esac eval exec exit "
+    "export false fi for function getopts hash if in local printf pwd read readonly return set shift "
+    "source test then time times trap true type ulimit umask unset until wait while { } ( ) !".split()
+)
+_SWALLOWED = re.compile(
+    r"\|\|\s*(?:(?:/usr)?/bin/true|true|:|exit\s+0|echo\b[^|&;]*)(?=\s*(?:[;)&]|$))"
+    r"|;\s*(?:true|:|exit\s+0)(?=\s*(?:[;)]|$))"
+)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_BETWEEN = frozenset({";", "&&", "||", "|", "&", "|&", ";;", "(", "\n"})
+
+
+def swallows_failure(command: str) -> str:
+    """The part of a command that turns failure into success, such as `|| true`; else empty."""
+    match = _SWALLOWED.search(command)
+    return match[0] if match else ""
+
+
+def executables(command: str) -> Iterator[str]:
+    """The programs a shell line starts by name, as far as they can be seen without running it.
+
+    Built-ins of the shell, paths and names made at run time are left out.
+    """
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    try:
+        words = list(lexer)
+    except ValueError:
+        return  # an open quote: the shell will say so when the command runs
+    at_start = True
+    for word in words:
+        if word in _BETWEEN:
+            at_start = True
+        elif at_start and not _ASSIGNMENT.match(word):
+            at_start = False
+            if word not in _BUILTINS and not set(word) & set("/$`*?~<>"):
+                yield word
+            elif word in ("!", "then", "do", "else", "if", "while", "until", "{", "time", "exec"):
+                at_start = True

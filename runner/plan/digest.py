@@ -1,0 +1,68 @@
+"""The two digests of a task: what is to be built, and how it is proven."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, TypeAlias
+
+from runner.model import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from runner.model import Block, Contract, GateSpec, TestContract
+
+Part: TypeAlias = "str | float | None | tuple[Part, ...]"
+
+
+def spec_of(
+    title: str,
+    values: Mapping[str, object],
+    prose: Iterable[str],
+    fences: Iterable[str],
+    blocks: Iterable[Block],
+) -> Spec:
+    """Both digests of a task.
+
+    `prose` is without fields, comments, rules and change quotes; white space does not count.
+    `fences` are the fenced examples in it, `blocks` what is written: both byte for byte.
+    """
+    what: Part = (
+        _squeezed(title),
+        tuple(_squeezed(text) for text in prose if text.strip()),
+        tuple(fences),
+        tuple((block.kind.value, block.path, block.text) for block in blocks),
+        tuple(map(_squeezed, _texts(values, "acceptance"))),
+        tuple(sorted(_texts(values, "outputs"))),
+        tuple(sorted(_texts(values, "depends_on"))),
+        str(values.get("implementer", "")),
+        str(values.get("command", "")),
+    )
+    return Spec(_digest(what), _digest(_proof(values)))
+
+
+def _proof(values: Mapping[str, object]) -> Part:
+    tests: tuple[TestContract, ...] = values.get("test_contracts", ())  # type: ignore[assignment]  # the schema holds the types of its keys
+    contracts: tuple[Contract, ...] = values.get("contracts", ())  # type: ignore[assignment]  # the same
+    gates: tuple[GateSpec, ...] = values.get("gates", ())  # type: ignore[assignment]  # the same
+    coverage: float | None = values.get("coverage")  # type: ignore[assignment]  # the same
+    return (
+        tuple((test.id, test.level.value, test.command) for test in tests),
+        tuple((contract.kind, contract.value) for contract in contracts),
+        tuple((gate.name, gate.command, gate.network.value, gate.seconds) for gate in gates),
+        coverage,
+    )
+
+
+def _texts(values: Mapping[str, object], key: str) -> tuple[str, ...]:
+    found = values.get(key, ())
+    return tuple(map(str, found)) if isinstance(found, tuple) else ()
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _digest(part: Part) -> str:
+    """Digest of nested values; `repr` keeps every border between them."""
+    return "sha256:" + hashlib.sha256(repr(part).encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,82 @@
+"""The plan a TASK-GRAPH.md holds, with all that is wrong in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.model import Severity
+from runner.plan.problem import Problem
+from runner.plan.sections import Section, Written, read_sections
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from runner.model import Task
+    from runner.plan.status import StatusSpan
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Tasks in the order of the file; `problems` are about single places, not about the whole."""
+
+    path: str
+    title: str
+    tasks: tuple[Task, ...]
+    problems: tuple[Problem, ...]
+    written_commands: tuple[Written, ...]
+    spans: tuple[StatusSpan, ...]
+    """Where each task's status stands, in the order of `tasks`."""
+
+
+def read_plan(data: bytes, path: str, *, prefixes: tuple[str, ...] = ()) -> Plan:
+    """The plan in the bytes of a TASK-GRAPH.md; `path` names it in messages.
+
+    Format: TASK-GRAPH.md in the project's FORMATS; Markdown as CommonMark 0.31 with GFM tables.
+    """
+    return plan_of(data, path, read_sections(data, path, prefixes))
+
+
+def plan_of(data: bytes, path: str, sections: Iterable[Section]) -> Plan:
+    """A plan put together from its sections."""
+    title = ""
+    tasks: list[Task] = []
+    spans: list[StatusSpan] = []
+    problems = list(_encoding(data, path))
+    written: list[Written] = []
+    for section in sections:
+        title = title or section.title
+        tasks += section.tasks
+        spans += section.spans
+        problems += section.problems
+        written += section.written
+    if not tasks:
+        problems.append(_no_task(data, path))
+    problems.sort(key=lambda problem: (problem.line, problem.column))
+    return Plan(path, title, tuple(tasks), tuple(problems), tuple(written), tuple(spans))
+
+
+def _encoding(data: bytes, path: str) -> tuple[Problem, ...]:
+    """A complaint about the first byte that is not UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        line = before.count(b"\n") + 1
+        column = len(before.rpartition(b"\n")[2].decode("utf-8", "replace")) + 1
+        message = "the file is not UTF-8 text"
+        return (Problem(message, path, line, column, "save it in the encoding UTF-8"),)
+    return ()
+
+
+def _no_task(data: bytes, path: str) -> Problem:
+    first = data.removeprefix(b"\xef\xbb\xbf").splitlines()[:1]
+    return Problem(
+        "there is no task in the file",
+        path,
+        1,
+        1,
+        "begin one with a heading such as ## TASK-001: Title; `runner init` writes an example",
+        Severity.ERROR,
+        first[0].decode("utf-8", "replace") if first else "",
+    )

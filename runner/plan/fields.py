@@ -1,0 +1,269 @@
+"""The fields of a task's section, in the three styles people write: list, lines, table."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.plan import names
+from runner.plan.inline import plain
+from runner.plan.nodes import Item, Kind, Node
+from runner.plan.source import Run, Source
+from runner.plan.status import read_status
+from runner.plan.tables import Cell, cells
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_CHECKBOX = re.compile(r"\[[ xX]?\]\s+")
+_HARD_BREAK = re.compile(r"\\$")
+_COMMENT = re.compile(r"\s*<!--(?:(?!-->).)*-->\s*$")
+_COLUMNS = 2
+
+
+class Style(Enum):
+    """How a field is written."""
+
+    LIST = "list"
+    LINE = "line"
+    TABLE = "table"
+
+
+class Value(NamedTuple):
+    """One text of a field: what follows the colon, or one nested item."""
+
+    runs: tuple[Run, ...]
+
+    @property
+    def text(self) -> str:
+        """The text on one line."""
+        return " ".join(run.text for run in self.runs)
+
+
+class Field(NamedTuple):
+    """A field as written; `start` and `end` are line and column of its first value."""
+
+    key: str
+    """Empty for an unknown field."""
+    name: Run
+    values: tuple[Value, ...]
+    style: Style
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+
+class Taken(NamedTuple):
+    """What a block gave: its fields, and those of its lines that are prose, each with its line."""
+
+    fields: tuple[Field, ...]
+    prose: tuple[tuple[int, str], ...] = ()
+
+
+def with_items(field: Field, values: tuple[Value, ...]) -> Field:
+    """A field without a value, given the items of the list below it."""
+    if not values:
+        return field
+    first, last = values[0].runs[0], values[0].runs[-1]
+    return field._replace(values=values, start=(first.line, first.column), end=_end(last))
+
+
+# --- a list ---------------------------------------------------------------------------
+
+
+def from_list(node: Node, source: Source, *, at_top: bool) -> Taken | None:
+    """The fields of a bullet list, or None when the list holds prose.
+
+    Right under the heading (`at_top`) one known name makes it a list of fields; below prose
+    all its items must be known, or one of them be the Status.
+    """
+    read = [_item_field(item, source) for item in node.items]
+    fields = [field for field, _ in read]
+    if not _is_fields(fields, at_top=at_top):
+        return None
+    prose = tuple((line, source.lines[line]) for _, lines in read for line in lines)
+    return Taken(tuple(field for field in fields if field), prose)
+
+
+def _is_fields(fields: Sequence[Field | None], *, at_top: bool) -> bool:
+    present = [field for field in fields if field]
+    if not present:
+        return False
+    if any(field.key == "status" for field in present):
+        return True
+    if not at_top:
+        return all(field and field.key for field in fields)
+    return len(present) == len(fields) or any(
+        field.key or names.is_mistyped(field.name.text) for field in present
+    )
+
+
+def _item_field(item: Item, source: Source) -> tuple[Field | None, Iterable[int]]:
+    """The field an item holds, and those of its lines that are prose."""
+    everything = range(item.start, item.end)
+    if not item.children or item.children[0].kind is not Kind.PARAGRAPH:
+        return None, everything
+    first, *rest = runs_of(item.children[0], source)
+    nested = tuple(items_of(item.children[1:], source))
+    name = names.named(first.text)
+    if name is None:
+        key = names.key_of(plain(first.text)) if nested and not rest else ""
+        if not key:
+            return None, everything
+        name = names.Named(first.text, key, 0, len(first.text), marked=False)
+    if name.key != "status":
+        return _field(name, [first, *rest], nested, Style.LIST), ()
+    note = _wrapped_note(first, name, rest)
+    left = [run.line for run in rest[len(note) :]]
+    return _field(name, [first, *note], nested, Style.LIST), left
+
+
+def _wrapped_note(first: Run, name: names.Named, rest: list[Run]) -> list[Run]:
+    """The lines that go on with a status's note: indented ones; text that only follows is prose."""
+    read = read_status(first.text[name.value :])
+    if read is None or not read[1]:
+        return []
+    return list(takewhile(lambda run: run.column >= first.column, rest))
+
+
+def _field(
+    name: names.Named, runs: Sequence[Run], nested: tuple[Value, ...], style: Style
+) -> Field:
+    first, *rest = runs
+    value = first.part(name.value, len(first.text))
+    if name.key == "status" and not rest and (comment := _COMMENT.search(value.text)):
+        value = value._replace(text=value.text[: comment.start()])
+    own = tuple(run for run in (value, *rest) if run.text)
+    values = ((Value(own),) if own else ()) + nested
+    last = values[0].runs[-1] if values else value
+    begin = values[0].runs[0] if values else value
+    return Field(
+        name.key,
+        Run(name.name, first.line, first.column + name.start),
+        values,
+        style,
+        (begin.line, begin.column),
+        (last.line, last.column + len(last.text)),
+    )
+
+
+def items_of(nodes: Iterable[Node], source: Source) -> Iterable[Value]:
+    """The items of nested lists, outermost first, without their checkboxes; code as it stands."""
+    for node in nodes:
+        if node.kind in (Kind.FENCE, Kind.CODE) and node.text.strip():
+            yield Value((Run(node.text.strip("\n"), node.start + (node.kind is Kind.FENCE), 0),))
+        for item in node.items:
+            if item.children and item.children[0].kind is Kind.PARAGRAPH:
+                first, *rest = runs_of(item.children[0], source)
+                box = _CHECKBOX.match(first.text)
+                first = first.part(box.end() if box else 0, len(first.text))
+                yield Value((first, *rest))
+                yield from items_of(item.children[1:], source)
+            else:
+                yield from items_of(item.children, source)
+
+
+def runs_of(node: Node, source: Source) -> list[Run]:
+    """The lines of a paragraph, without what encloses it."""
+    texts = node.text.split("\n")
+    if len(texts) != node.end - node.start:
+        return [source.run(line) for line in range(node.start, node.end)]
+    return [
+        _found(text.strip(), source.lines[node.start + at], node.start + at)
+        for at, text in enumerate(texts)
+    ]
+
+
+def _found(text: str, raw: str, line: int) -> Run:
+    """The run of a text at the end of its line."""
+    stripped = raw.rstrip()
+    at = len(stripped) - len(text) if stripped.endswith(text) else max(raw.find(text), 0)
+    return Run(text, line, at)
+
+
+# --- lines of a paragraph -------------------------------------------------------------
+
+
+def from_paragraph(node: Node, source: Source, *, at_top: bool) -> Taken | None:
+    """The fields among the lines of a paragraph, or None when it holds prose alone.
+
+    A bold known name makes a line a field wherever it stands, a plain one right under the heading
+    where the paragraph begins with one. A value that is empty or ends in a comma goes on.
+    """
+    runs = [_without_break(source.run(line)) for line in range(node.start, node.end)]
+    heads = [names.named(run.text) for run in runs]
+    plain_ok = at_top and bool(heads[0] and heads[0].key)
+    known = any(head and head.key and (head.marked or plain_ok) for head in heads)
+    fields: list[Field] = []
+    prose: list[tuple[int, str]] = []
+    for run, head in zip(runs, heads, strict=True):
+        if head and _begins_field(head, plain_ok=plain_ok, known=known):
+            fields.append(_field(head, [run], (), Style.LINE))
+        elif fields and not prose and _goes_on(fields[-1]):
+            fields[-1] = _longer(fields[-1], run)
+        else:
+            prose.append((run.line, source.lines[run.line]))
+    return Taken(tuple(fields), tuple(prose)) if fields else None
+
+
+def _begins_field(head: names.Named, *, plain_ok: bool, known: bool) -> bool:
+    if head.key:
+        return head.marked or plain_ok
+    return head.marked and (known or names.is_mistyped(head.name))
+
+
+def _without_break(run: Run) -> Run:
+    text = _HARD_BREAK.sub("", run.text).rstrip()
+    return run._replace(text=text)
+
+
+def _goes_on(field: Field) -> bool:
+    if field.key in ("status", ""):
+        return False
+    return not field.values or field.values[-1].text.endswith(",")
+
+
+def _longer(field: Field, run: Run) -> Field:
+    if not field.values:
+        return field._replace(values=(Value((run,)),), start=(run.line, run.column), end=_end(run))
+    return field._replace(values=(Value((*field.values[0].runs, run)),), end=_end(run))
+
+
+def _end(run: Run) -> tuple[int, int]:
+    return run.line, run.column + len(run.text)
+
+
+# --- a table --------------------------------------------------------------------------
+
+
+def from_table(node: Node, source: Source, *, at_top: bool) -> Taken | None:
+    """The fields of a two-column table, or None when it is no table of fields."""
+    rows = [(line, cells(source.lines[line])) for line in node.rows]
+    if len(rows[0][1]) != _COLUMNS:
+        return None
+    read = [_row_field(line, row[0], row[1]) for line, row in rows if len(row) >= _COLUMNS]
+    head, body = read[0], read[1:]
+    fields = [field for field in ((head, *body) if head.key else body) if field.name.text]
+    known = [bool(field.key) for field in fields]
+    if not any(known) or not (at_top or all(known) or _has_status(fields)):
+        return None
+    return Taken(tuple(fields))
+
+
+def _has_status(fields: Iterable[Field]) -> bool:
+    return any(field.key == "status" for field in fields)
+
+
+def _row_field(line: int, name: Cell, value: Cell) -> Field:
+    written = plain(name.text).rstrip(": ")
+    key = names.key_of(written)
+    run = Run(value.raw if key == "status" else value.text, line, value.start)
+    return Field(
+        key,
+        Run(written, line, name.start),
+        (Value((run,)),) if value.raw else (),
+        Style.TABLE,
+        (line, value.start),
+        (line, value.end),
+    )

@@ -1,0 +1,142 @@
+"""Inline Markdown as the fields of a plan use it: code spans literal, links as their text."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import NamedTuple
+
+_TOKEN = re.compile(
+    r"(?P<ticks>`+)|\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"|!?\[(?P<label>(?:[^\[\]\\]|\\.)*)\](?P<target>\((?:[^()\\]|\\.|\([^()]*\))*\)|\[[^\]]*\])?"
+    r"|<(?P<link>[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*)>|(?P<tag></?[A-Za-z][^<>]*>)"
+)
+_STRONG = re.compile(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1")
+_EMPHASIS = re.compile(r"(?<![\w*])([*_])(?=\S)([^*_]+?)(?<=\S)\1(?![\w*])")
+_BREAK = re.compile(r"<br\s*/?>", re.I)
+EMPTY_WORDS = frozenset({"", "none", "n/a", "-", "–", "—", "−"})
+
+
+class Span(NamedTuple):
+    """A stretch of inline text; `code` when it is the content of a code span."""
+
+    text: str
+    start: int
+    end: int
+    code: bool
+
+
+def spans(text: str) -> list[Span]:
+    """Text cut into code spans and what is between them (CommonMark 6.1), links resolved."""
+    if not _TOKEN.search(text):
+        return [Span(text, 0, len(text), code=False)] if text else []
+    found: list[Span] = []
+    position = 0
+    while position < len(text):
+        match = _TOKEN.search(text, position)
+        if match is None:
+            found.append(Span(text[position:], position, len(text), code=False))
+            break
+        if match.start() > position:
+            found.append(Span(text[position : match.start()], position, match.start(), code=False))
+        span = _code_span(text, match) if match["ticks"] else _other(match)
+        found.append(span)
+        position = span.end
+    return found
+
+
+def _code_span(text: str, match: re.Match[str]) -> Span:
+    ticks = match["ticks"]
+    closing = re.compile(rf"(?<!`){ticks}(?!`)").search(text, match.end())
+    if closing is None:
+        return Span(ticks, match.start(), match.end(), code=False)
+    content = text[match.end() : closing.start()].replace("\n", " ")
+    if content.startswith(" ") and content.endswith(" ") and content.strip():
+        content = content[1:-1]
+    return Span(content, match.start(), closing.end(), code=True)
+
+
+def _other(match: re.Match[str]) -> Span:
+    if match["escaped"]:
+        shown = match["escaped"]
+    elif match["label"] is not None:
+        label = plain(match["label"])
+        shown = label if match["target"] or label.strip() not in {"x", "X", ""} else match[0]
+    elif match["tag"]:
+        shown = "\n" if _BREAK.fullmatch(match["tag"]) else match[0]
+    else:
+        shown = match["link"]
+    return Span(shown, match.start(), match.end(), code=False)
+
+
+def plain(text: str) -> str:
+    """Inline Markdown as a reader sees it: no emphasis, no escapes, links as their text."""
+    if text.isalnum():
+        return text
+    without = (
+        _EMPHASIS.sub(r"\2", _STRONG.sub(r"\2", text)) if ("*" in text or "_" in text) else text
+    )
+    return "".join(
+        span.text if span.code else html.unescape(span.text) for span in spans(without)
+    ).strip()
+
+
+class Word(NamedTuple):
+    """One value of a list of values, and where it stands in its text."""
+
+    text: str
+    start: int
+    end: int
+    code: bool
+
+
+def words(text: str, *, separators: str = ",;\n", code_alone: bool = True) -> list[Word]:
+    """The values of a list such as "`a.py`, b.py"; `none` and dashes are no values.
+
+    With `code_alone`, the words around a code span are a remark on it.
+    """
+    found: list[Word] = []
+    for group in _split(spans(text), separators):
+        codes = [span for span in group if span.code]
+        if codes and (code_alone or len(group) == 1):
+            found.extend(Word(span.text, span.start, span.end, code=True) for span in codes)
+            continue
+        joined = "".join(span.text for span in group)
+        if joined.strip().casefold() not in EMPTY_WORDS:
+            lead = len(joined) - len(joined.lstrip())
+            start = group[0].start + lead
+            end = max(start + 1, group[-1].end - (len(joined) - len(joined.rstrip())))
+            found.append(Word(joined.strip(), start, end, code=False))
+    return found
+
+
+def _split(parts: list[Span], separators: str) -> list[list[Span]]:
+    """Spans grouped between separators; only text outside of code spans separates."""
+    groups: list[list[Span]] = [[]]
+    for span in parts:
+        if span.code or span.end - span.start != len(span.text):
+            if span.text == "\n":
+                groups.append([])
+            else:
+                groups[-1].append(span)
+            continue
+        begin = 0
+        for match in re.finditer(f"[{separators}]", span.text):
+            groups[-1].append(_cut(span, begin, match.start()))
+            groups.append([])
+            begin = match.end()
+        groups[-1].append(_cut(span, begin, len(span.text)))
+    return [
+        kept for group in groups if (kept := [span for span in group if span.text or span.code])
+    ]
+
+
+def _cut(span: Span, start: int, end: int) -> Span:
+    return Span(span.text[start:end], span.start + start, span.start + end, code=False)
+
+
+def literal(text: str) -> str:
+    """A command: the content of its code span when it is one, else the text as written."""
+    parts = spans(text)
+    codes = [span.text for span in parts if span.code]
+    return codes[0] if len(codes) == 1 else text.strip()

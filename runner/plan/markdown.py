@@ -1,0 +1,192 @@
+"""A Markdown file cut at headings into pieces whose blocks equal those of the whole file.
+
+The only module that knows markdown-it. A file is cut where a line begins with `#` (or where a
+setext heading follows a blank line); such a line ends every open list, quote, table and
+paragraph, so that only two blocks can reach over the cut: a fence and an HTML block. A piece
+that ends in an open one is carried on from that block to its end, so each line is parsed at
+most twice and the memory of a parse is that of one piece.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.plan.nodes import Item, Kind, Node
+from runner.plan.source import Source, body_start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_LF = re.compile(
+    rb"\n(?=#{1,6}(?:[ \t\r\n]|\Z))|\n\r?\n(?=[A-Za-z][^\n]*\n(?:=+|-+)[ \t]*(?:[\r\n]|\Z))"
+)
+_LONE_CR = re.compile(rb"[\r\n](?=#{1,6}(?:[ \t\r\n]|\Z))")
+_HTML_ENDS = (
+    (
+        re.compile(r"<(?:script|pre|style|textarea)(?=[\s>]|$)", re.I),
+        re.compile(rb"</(?:script|pre|style|textarea)>", re.I),
+    ),
+    (re.compile(r"<!--"), re.compile(rb"-->")),
+    (re.compile(r"<\?"), re.compile(rb"\?>")),
+    (re.compile(r"<![A-Za-z]"), re.compile(rb">")),
+    (re.compile(r"<!\[CDATA\["), re.compile(rb"\]\]>")),
+)
+_BLANK_LINE = re.compile(rb"(?:\r\n|\n|\r(?!\n))[ \t]*[\r\n]")
+
+
+class Piece(NamedTuple):
+    """A part of a file that begins at a top-level block and ends before one."""
+
+    source: Source
+    nodes: tuple[Node, ...]
+    end: int
+    """Byte behind the piece."""
+
+
+class Cuts:
+    """Where a file may be cut: the byte offsets of lines that look like headings."""
+
+    def __init__(self, data: bytes) -> None:
+        lone = data.count(b"\r") != data.count(b"\r\n")
+        self._offsets = [match.end() for match in (_LONE_CR if lone else _LF).finditer(data)]
+        self._size = len(data)
+
+    def at_or_after(self, offset: int) -> int:
+        """The first cut from `offset` on; the file's end when there is none."""
+        index = bisect_left(self._offsets, offset)
+        return self._offsets[index] if index < len(self._offsets) else self._size
+
+
+def pieces(data: bytes) -> Iterator[Piece]:
+    """All pieces of a file, in order."""
+    cuts = Cuts(data)
+    offset, line = body_start(data), 1
+    while offset < len(data):
+        piece = piece_at(data, offset, line, cuts)
+        yield piece
+        offset, line = piece.end, line + piece.source.line_count
+
+
+def piece_at(data: bytes, start: int, first_line: int, cuts: Cuts) -> Piece:
+    """The piece that begins at byte `start`, which must begin a top-level block."""
+    nodes: list[Node] = []
+    base, skipped = start, 0
+    end = cuts.at_or_after(start + 1)
+    while True:
+        source = Source(data[base:end], base, first_line)
+        found = parse(source.text)
+        ending = _ending_of(found, source) if end < len(data) else None
+        if ending is None:
+            nodes.extend(node.moved(skipped) for node in found)
+            whole = source if base == start else Source(data[start:end], start, first_line)
+            return Piece(whole, tuple(nodes), end)
+        nodes.extend(node.moved(skipped) for node in found[:-1])
+        base, skipped = source.byte(found[-1].start, 0), skipped + found[-1].start
+        behind_first_line = source.byte(found[-1].start + 1, 0)
+        closed = ending.search(data, base if found[-1].kind is Kind.HTML else behind_first_line)
+        end = cuts.at_or_after(closed.end()) if closed else len(data)
+
+
+def _ending_of(nodes: Sequence[Node], source: Source) -> re.Pattern[bytes] | None:
+    """What would end the last block, when that block reaches over the end of its text."""
+    if not nodes:
+        return None
+    last = nodes[-1]
+    if last.kind is Kind.FENCE:
+        ending = _fence_end(last.markup)
+        first = source.byte(last.start + 1, 0)
+        return None if ending.search(source.raw, first - source.start) else ending
+    if last.kind is not Kind.HTML:
+        return None
+    opening = source.lines[last.start].lstrip(" ")
+    ending = next((end for begin, end in _HTML_ENDS if begin.match(opening)), _BLANK_LINE)
+    return None if ending.search(source.raw, source.byte(last.start, 0) - source.start) else ending
+
+
+@cache
+def _fence_end(markup: str) -> re.Pattern[bytes]:
+    fence = f"{re.escape(markup[0])}{{{len(markup)},}}"
+    return re.compile(rf"(?:^|(?<=\r)) {{0,3}}{fence}[ \t]*(?=[\r\n]|\Z)".encode(), re.M)
+
+
+# --- markdown-it ----------------------------------------------------------------------
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table")
+
+
+def parse(text: str) -> list[Node]:
+    """The top-level blocks of a text with LF line ends; inline text is left as written."""
+    parser = _parser()
+    tokens: list[Token] = []
+    parser.block.parse(text, parser, {}, tokens)
+    return list(_nodes(tokens, 0, len(tokens)))
+
+
+def _nodes(tokens: Sequence[Token], index: int, end: int) -> Iterator[Node]:
+    while index < end:
+        behind = _behind(tokens, index)
+        yield _node(tokens, index, behind)
+        index = behind
+
+
+def _behind(tokens: Sequence[Token], index: int) -> int:
+    """The index behind the token that closes the one at `index`."""
+    level = tokens[index].level
+    if tokens[index].nesting == 1:
+        index += 1
+        while tokens[index].nesting != -1 or tokens[index].level != level:
+            index += 1
+    return index + 1
+
+
+def _node(tokens: Sequence[Token], index: int, behind: int) -> Node:
+    token = tokens[index]
+    start, end = token.map or (0, 0)
+    match token.type:
+        case "heading_open":
+            level = int(token.tag[1])
+            return Node(Kind.HEADING, start, end, level=level, text=tokens[index + 1].content)
+        case "paragraph_open":
+            return Node(Kind.PARAGRAPH, start, end, text=tokens[index + 1].content)
+        case "bullet_list_open" | "ordered_list_open":
+            items = tuple(_items(tokens, index + 1, behind - 1))
+            return Node(Kind.LIST, start, end, markup=token.markup, items=items)
+        case "table_open":
+            rows = tuple(
+                inner.map[0]
+                for inner in tokens[index:behind]
+                if inner.type == "tr_open" and inner.map
+            )
+            return Node(Kind.TABLE, start, end, rows=rows)
+        case "fence":
+            return Node(
+                Kind.FENCE, start, end, text=token.content, info=token.info, markup=token.markup
+            )
+    return Node(_OTHERS[token.type], start, end, text=token.content)
+
+
+_OTHERS = {
+    "blockquote_open": Kind.QUOTE,
+    "code_block": Kind.CODE,
+    "html_block": Kind.HTML,
+    "hr": Kind.RULE,
+}
+
+
+def _items(tokens: Sequence[Token], index: int, end: int) -> Iterator[Item]:
+    while index < end:
+        behind = _behind(tokens, index)
+        start, stop = tokens[index].map or (0, 0)
+        yield Item(start, stop, tuple(_nodes(tokens, index + 1, behind - 1)))
+        index = behind

@@ -1,0 +1,283 @@
+"""The plan in outline: what `status` and a run without work need, read without any parser.
+
+A section's digest leaves out the characters of its statuses, so that a section is known again
+after its status changed. Known sections are walked from the file's beginning: each says how
+long it is, the next one must begin behind it. Only what is not known is parsed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.model import Spec, Status
+from runner.plan.ids import heading_of
+from runner.plan.source import body_start
+from runner.plan.status import StatusSpan, read_status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_REST_OF_LINE = re.compile(rb"[^\r\n]*")
+_HEADING = re.compile(rb"(?P<hashes>#{1,6})(?:[ \t]+(?P<text>[^\r\n]*))?(?=[\r\n]|\Z)")
+_SETEXT = re.compile(rb"(?P<text>[A-Za-z][^\r\n]*)\r?\n(?P<line>=+|-+)[ \t]*(?=[\r\n]|\Z)")
+_ODD_VALUE = re.compile(rb"(?<!\\)\||<!--|\\\Z|\A\s|\s\Z|\A\Z")
+
+
+class Cut(NamedTuple):
+    """A status inside a section: where its value begins when all values before it are left out."""
+
+    offset: int
+    tail: str
+    """What follows the value on its line."""
+
+
+class Kept(NamedTuple):
+    """A status that is part of the digest: missing, or not on one line."""
+
+    offset: int
+    length: int
+    before: str
+    after: str
+    status: str
+    note: str
+
+
+class Known(NamedTuple):
+    """A task as a known section remembers it; `line` counts from the section's first."""
+
+    id: str
+    title: str
+    line: int
+    type: str
+    depends_on: tuple[str, ...]
+    outputs: tuple[str, ...]
+    what: str
+    proof: str
+    place: Cut | Kept
+
+
+class KnownSection(NamedTuple):
+    """All that must be known of a section to read it again without parsing it."""
+
+    digest: str
+    head: int
+    """CRC of the first line, to find the section again when it moved."""
+    size: int
+    """Bytes without those of the cut values."""
+    lines: int
+    level: int
+    is_last: bool
+    """Whether it reached to the end of its file, so that it is known only there."""
+    title: str
+    errors: int
+    warnings: int
+    tasks: tuple[Known, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineTask:
+    """A task, as far as its status line, its order and its evidence need it."""
+
+    id: str
+    title: str
+    line: int
+    status: Status
+    note: str
+    type: str
+    depends_on: tuple[str, ...]
+    outputs: tuple[str, ...]
+    spec: Spec
+    span: StatusSpan
+
+
+class Found(NamedTuple):
+    """A section in the file at hand."""
+
+    known: KnownSection
+    start: int
+    end: int
+    first_line: int
+    tasks: tuple[OutlineTask, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """All tasks in the order of the file; `errors` and `warnings` count problems of single places."""
+
+    title: str
+    tasks: tuple[OutlineTask, ...]
+    errors: int
+    warnings: int
+    sections: tuple[Found, ...] = field(repr=False)
+
+    @property
+    def spans(self) -> dict[str, StatusSpan]:
+        """Where each status stands, for an edit; of two tasks with one id, the first."""
+        return {task.id: task.span for task in reversed(self.tasks)}
+
+
+def walk(
+    data: bytes,
+    known: Sequence[KnownSection],
+    prefixes: tuple[str, ...],
+    learn: Callable[[int, int], KnownSection],
+) -> tuple[Found, ...]:
+    """The sections of a file; `learn(byte, line)` parses one that is not among the known."""
+    found: list[Found] = []
+    offset, line, expected = body_start(data), 1, 0
+    by_head: dict[int, list[int]] = {}
+    while offset < len(data):
+        index = expected if expected < len(known) else -1
+        here = _match(data, offset, line, known[index], prefixes) if index >= 0 else None
+        if here is None:
+            by_head = by_head or _by_head(known)
+            here, index = _elsewhere(data, offset, line, known, by_head, prefixes)
+        if here is None:
+            learnt = learn(offset, line)
+            here = _match(data, offset, line, learnt, prefixes, trusted=True)
+            if here is None:
+                raise AssertionError("a section that was just read is not known again")
+        else:
+            expected = index + 1
+        found.append(here)
+        offset, line = here.end, line + here.known.lines
+    return tuple(found)
+
+
+def _by_head(known: Sequence[KnownSection]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for index, section in enumerate(known):
+        found.setdefault(section.head, []).append(index)
+    return found
+
+
+def _elsewhere(
+    data: bytes,
+    offset: int,
+    line: int,
+    known: Sequence[KnownSection],
+    by_head: dict[int, list[int]],
+    prefixes: tuple[str, ...],
+) -> tuple[Found | None, int]:
+    for index in by_head.get(head_of(data, offset), ())[:8]:
+        here = _match(data, offset, line, known[index], prefixes)
+        if here:
+            return here, index
+    return None, -1
+
+
+def head_of(data: bytes, offset: int) -> int:
+    """CRC of the line that begins at a byte."""
+    match = _REST_OF_LINE.match(data, offset)
+    return zlib.crc32(match[0] if match else b"")
+
+
+def digest_without(data: bytes, start: int, end: int, holes: Sequence[tuple[int, int]]) -> str:
+    """Digest of a stretch without the bytes in its holes."""
+    hasher = hashlib.sha256()
+    for left, right in holes:
+        hasher.update(data[start:left])
+        hasher.update(b"\0")
+        start = right
+    hasher.update(data[start:end])
+    return hasher.hexdigest()
+
+
+def _match(
+    data: bytes,
+    start: int,
+    first_line: int,
+    section: KnownSection,
+    prefixes: tuple[str, ...],
+    *,
+    trusted: bool = False,
+) -> Found | None:
+    """The section at a byte, when it is this known one but for its statuses."""
+    holes: list[tuple[int, int]] = []
+    tasks: list[OutlineTask] = []
+    shift = start
+    for task in section.tasks:
+        place = task.place
+        if isinstance(place, Kept):
+            status, note = Status(place.status), place.note
+            at = shift + place.offset
+            span = StatusSpan(at, at + place.length, place.before, place.after)
+        else:
+            at = shift + place.offset
+            value = _value(data, at, place.tail.encode())
+            read = read_status(value.decode("utf-8", "replace")) if value else None
+            if value is None or read is None:
+                return None
+            status, note = read
+            span = StatusSpan(at, at + len(value))
+            holes.append((at, at + len(value)))
+            shift += len(value)
+        tasks.append(_outlined(task, first_line, status, note, span))
+    end = shift + section.size
+    if end > len(data) or digest_without(data, start, end, holes) != section.digest:
+        return None
+    if not trusted and not _ends(data, end, section, prefixes):
+        return None
+    return Found(section, start, end, first_line, tuple(tasks))
+
+
+def _outlined(
+    task: Known, first_line: int, status: Status, note: str, span: StatusSpan
+) -> OutlineTask:
+    return OutlineTask(
+        task.id,
+        task.title,
+        first_line + task.line,
+        status,
+        note,
+        task.type,
+        task.depends_on,
+        task.outputs,
+        Spec("sha256:" + task.what, "sha256:" + task.proof),
+        span,
+    )
+
+
+def _value(data: bytes, at: int, tail: bytes) -> bytes | None:
+    """The value at a byte, when its line ends in `tail` and nothing in it makes Markdown."""
+    match = _REST_OF_LINE.match(data, at)
+    rest = match[0] if match else b""
+    if not rest.endswith(tail):
+        return None
+    value = rest[: len(rest) - len(tail)]
+    return None if _ODD_VALUE.search(value) else value
+
+
+def tail_of(data: bytes, span: StatusSpan, read: tuple[Status, str]) -> str | None:
+    """What follows a value on its line, when the value can be left out of a digest; else None."""
+    match = _REST_OF_LINE.match(data, span.end)
+    rest = match[0] if match else b""
+    try:
+        tail = rest.decode()
+    except UnicodeDecodeError:
+        return None
+    value = _value(data, span.start, rest)
+    if span.before or value is None or span.start + len(value) != span.end:
+        return None
+    return tail if read_status(value.decode("utf-8", "replace")) == read else None
+
+
+def _ends(data: bytes, end: int, section: KnownSection, prefixes: tuple[str, ...]) -> bool:
+    """Whether a section ends at a byte: the file does, or a heading that is none of its own."""
+    if end == len(data):
+        return True
+    if section.is_last or data[end - 1 : end] not in (b"\n", b"\r"):
+        return False
+    match = _HEADING.match(data, end) or _SETEXT.match(data, end)
+    if match is None:
+        return False
+    if not section.level:
+        return True
+    groups = match.groupdict()
+    level = len(groups["hashes"]) if "hashes" in groups else 1 + groups["line"].startswith(b"-")
+    heading = heading_of((match["text"] or b"").decode("utf-8", "replace"), prefixes)
+    return level <= section.level or bool(heading and heading.certain and heading.separated)

@@ -1,0 +1,189 @@
+"""FILE_OWNERSHIP_MAP.md: which tasks own which files."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from runner.plan.globs import is_glob
+from runner.plan.ids import task_id
+from runner.plan.inline import words
+from runner.plan.problem import Problem
+from runner.plan.sheet import Row, Sheet, read_sheet
+from runner.plan.source import BOM, line_end_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pathspec import GitIgnoreSpec
+
+_COLUMNS = ("file", "tasks")
+_PATH = "FILE_OWNERSHIP_MAP.md"
+
+
+class OwnershipMap:
+    """The rows of the map, in their order. Exact paths are looked up, globs are tried in turn."""
+
+    def __init__(
+        self, rows: tuple[tuple[str, tuple[str, ...]], ...], problems: tuple[Problem, ...]
+    ) -> None:
+        self.rows = rows
+        self.problems = problems
+
+    @classmethod
+    def read(cls, data: bytes, path: str = _PATH, prefixes: tuple[str, ...] = ()) -> OwnershipMap:
+        """The map in a file; one without the columns File and Tasks has no rows."""
+        sheet = read_sheet(data, _COLUMNS)
+        rows = tuple(
+            (file, _owners_in(row, prefixes)) for row in sheet.rows for file in _files_in(row)
+        )
+        return cls(rows, tuple(_problems(sheet, path, prefixes)))
+
+    def owners(self, path: str) -> tuple[str, ...]:
+        """The tasks that own a file, in the order of the rows that name it."""
+        found = list(self._exact.get(path, ()))
+        for spec, owners in self._globs:
+            if spec.match_file(path):
+                found += owners
+        return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def _exact(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for file, owners in self.rows:
+            if not is_glob(file):
+                found[file] = found.get(file, ()) + owners
+        return found
+
+    @cached_property
+    def _globs(self) -> list[tuple[GitIgnoreSpec, tuple[str, ...]]]:
+        globs = [(file, owners) for file, owners in self.rows if is_glob(file)]
+        if not globs:
+            return []
+        from pathspec import GitIgnoreSpec
+
+        return [(GitIgnoreSpec.from_lines([file]), owners) for file, owners in globs]
+
+
+def _files_in(row: Row) -> tuple[str, ...]:
+    cell = row.cells.get("file")
+    return tuple(word.text.removeprefix("./") for word in words(cell.text)) if cell else ()
+
+
+def _owners_in(row: Row, prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    cell = row.cells.get("tasks")
+    named = [task_id(word.text, prefixes) for word in words(cell.text)] if cell else []
+    return tuple(dict.fromkeys(name for name in named if name))
+
+
+def _problems(sheet: Sheet, path: str, prefixes: tuple[str, ...]) -> list[Problem]:
+    found = [
+        Problem(
+            "the file has conflict markers",
+            path,
+            line + 1,
+            1,
+            "keep the rows of both sides and take the markers out",
+            source_line=sheet.lines[line],
+            width=len(sheet.lines[line]),
+        )
+        for line in sheet.conflicts
+    ]
+    for row in sheet.rows:
+        cell = row.cells.get("tasks")
+        for word in words(cell.text) if cell else ():
+            if cell and not task_id(word.text, prefixes):
+                message = f'"{word.text}" is no task id'
+                column = cell.start + word.start + 1
+                hint = "write ids such as TASK-001"
+                source = sheet.lines[row.line]
+                found.append(
+                    Problem(
+                        message,
+                        path,
+                        row.line + 1,
+                        column,
+                        hint,
+                        source_line=source,
+                        width=word.end - word.start,
+                    )
+                )
+    return found
+
+
+# --- adding ---------------------------------------------------------------------------
+
+
+def add_owners(
+    data: bytes, rows: Mapping[str, tuple[str, ...]], prefixes: tuple[str, ...] = ()
+) -> bytes:
+    """The file with these owners added: to the row of the path, or as a new last row.
+
+    Owners that are there stay, and so does every byte but what is added. A file without the table
+    gets one at its end.
+    """
+    sheet = read_sheet(data, _COLUMNS)
+    if sheet.head < 0:
+        return _with_table(data, rows)
+    by_file = {file: row for row in reversed(sheet.rows) for file in _files_in(row)}
+    raw = data.removeprefix(BOM).splitlines(keepends=True)
+    new: list[str] = []
+    for path, owners in rows.items():
+        row = by_file.get(path)
+        if row is None:
+            new.append(_row(sheet, path, owners))
+            continue
+        present = _owners_in(row, prefixes)
+        missing = [owner for owner in owners if owner not in present]
+        cell = row.cells.get("tasks")
+        if missing and cell:
+            raw[row.line] = _longer(raw[row.line], cell.start, cell.end, cell.raw, missing)
+    return (BOM if data.startswith(BOM) else b"") + _inserted(raw, sheet, new, line_end_of(data))
+
+
+def _longer(line: bytes, start: int, end: int, raw: str, missing: list[str]) -> bytes:
+    text = line.decode("utf-8", "surrogateescape")
+    empty = not words(raw)
+    value = ", ".join(([] if empty else [raw]) + missing)
+    pad = " " if start == end and text[end : end + 1] == "|" else ""
+    return (text[:start] + value + pad + text[end:]).encode("utf-8", "surrogateescape")
+
+
+def _row(sheet: Sheet, path: str, owners: tuple[str, ...]) -> str:
+    content = {"file": _coded(path), "tasks": ", ".join(owners)}
+    inner = " | ".join(content.get(column, "") for column in sheet.columns)
+    return f"| {inner} |"
+
+
+def _coded(path: str) -> str:
+    """A path as a code span in a table's cell."""
+    ticks = "`" * (max((len(run) for run in re.findall("`+", path)), default=0) + 1)
+    pad = " " if path.startswith("`") or path.endswith("`") else ""
+    return f"{ticks}{pad}{path}{pad}{ticks}".replace("|", "\\|")
+
+
+def _inserted(raw: list[bytes], sheet: Sheet, new: list[str], line_end: bytes) -> bytes:
+    if not new:
+        return b"".join(raw)
+    before, after = raw[: sheet.end], raw[sheet.end :]
+    ended = before[-1].endswith((b"\n", b"\r"))
+    text = line_end.join(row.encode() for row in new)
+    if ended:
+        return b"".join((*before, text, line_end, *after))
+    return b"".join((*before, line_end, text))
+
+
+def _with_table(data: bytes, rows: Mapping[str, tuple[str, ...]]) -> bytes:
+    end = line_end_of(data)
+    sheet = Sheet((), _COLUMNS, 0, (), 0, ())
+    table = [
+        "| File | Tasks |",
+        "|---|---|",
+        *(_row(sheet, path, ids) for path, ids in rows.items()),
+    ]
+    body = end.join(line.encode() for line in table) + end
+    if not data.removeprefix(BOM).strip():
+        return data + b"# File ownership" + end * 2 + body
+    gap = b"" if data.endswith(end * 2) else end if data.endswith((b"\n", b"\r")) else end * 2
+    return data + gap + body

@@ -1,0 +1,40 @@
+"""What is wrong with a file a person wrote: where, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runner.model import Severity
+from runner.text.caret import caret
+from runner.text.display import display
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something to say about a place in a file; `line` and `column` count from 1."""
+
+    message: str
+    path: str
+    line: int
+    column: int
+    hint: str = ""
+    severity: Severity = Severity.ERROR
+    source_line: str = ""
+    width: int = 1
+
+    @property
+    def is_error(self) -> bool:
+        """Whether nothing may run before this is mended."""
+        return self.severity is Severity.ERROR
+
+
+def render(problem: Problem) -> str:
+    """The problem as it is printed: place and message, the line with a caret, the hint."""
+    place = f"{display(problem.path)}:{problem.line}:{problem.column}"
+    lines = [f"{place}: {problem.severity.value}: {display(problem.message)}"]
+    if problem.source_line:
+        shown = caret(problem.source_line, problem.column, problem.width)
+        lines += ["  " + line for line in shown.split("\n")]
+    if problem.hint:
+        lines.append(f"hint: {display(problem.hint)}")
+    return "\n".join(lines)

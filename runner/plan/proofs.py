@@ -1,0 +1,139 @@
+"""The fields that say how a task is proven: test contracts, contracts and gates."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+from runner.model import Contract, GateSpec, Level, Network, TestContract
+from runner.plan.inline import EMPTY_WORDS, literal, plain, spans
+from runner.plan.source import Run
+from runner.plan.values import BadValue, Complaint, seconds_in
+from runner.text.hints import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from runner.plan.fields import Field
+
+_TEST = re.compile(
+    r"(?:\*\*|__|`)?(?P<id>TC[-_ ]?[\w.-]*\w)(?:\*\*|__|`)?\s*:?\s*"
+    r"(?:[(\[]\s*(?P<level>[\w -]+?)\s*[)\]](?:\*\*|__)?)?\s*(?::|—|–|-(?=\s))\s*(?:\*\*|__)?\s*",
+    re.I,
+)
+_NAMED = re.compile(
+    r"(?:\*\*|__|`)?(?P<name>[\w][\w ./-]*?)(?:\*\*|__|`)?\s*(?:\((?P<in>[^()]*)\)\s*)?(?:\*\*|__)?:(?:\*\*|__)?\s*"
+)
+_NEXT = re.compile(r"\s*(?:<br\s*/?>|;)\s*|,\s*(?=TC-)", re.I)
+_LEVELS = {"end-to-end": "e2e", "end to end": "e2e", "int": "integration"}
+Made = TypeVar("Made", TestContract, Contract, GateSpec)
+_CONTRACTS = ("openapi", "schema", "command")
+
+
+def entries(field: Field) -> Iterator[Run]:
+    """Every entry as one text; several may stand on a line, between `;` or `<br>`."""
+    for value in field.values:
+        whole = Run(value.text, value.runs[0].line, value.runs[0].column)
+        for run in _parted(whole):
+            if plain(run.text).casefold() not in EMPTY_WORDS:
+                yield run
+
+
+def _parted(run: Run) -> Iterator[Run]:
+    """The text cut at separators that stand outside of code spans."""
+    code = [(span.start, span.end) for span in spans(run.text) if span.code]
+    begin = 0
+    for match in _NEXT.finditer(run.text):
+        in_code = any(start < match.start() < end for start, end in code)
+        if not in_code and (code or match[0].strip().startswith((",", "<"))):
+            yield run.part(begin, match.start())
+            begin = match.end()
+    yield run.part(begin, len(run.text))
+
+
+def _complaint(run: Run, message: str, hint: str) -> Complaint:
+    return Complaint(message, hint, run.line, run.column, max(1, len(run.text)))
+
+
+def _collected(made: Iterable[Made | Complaint]) -> tuple[Made, ...]:
+    """What was made of every entry; raises BadValue with all complaints."""
+    found: list[Made] = []
+    bad: list[Complaint] = []
+    for one in made:
+        if isinstance(one, Complaint):
+            bad.append(one)
+        else:
+            found.append(one)
+    if bad:
+        raise BadValue(*bad)
+    return tuple(found)
+
+
+def test_contracts(field: Field, first_line: int) -> tuple[TestContract, ...]:
+    """`TC-002 (unit): command`; no level means unit."""
+    numbered = enumerate(entries(field), start=1)
+    return _collected(_test_contract(run, number, first_line) for number, run in numbered)
+
+
+def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Complaint:
+    line = run.line + first_line
+    match = _TEST.match(run.text)
+    if match is None:
+        only_code = len(parts := spans(run.text)) == 1 and parts[0].code
+        if only_code:
+            return TestContract(f"TC-{number:03}", Level.UNIT, parts[0].text, line)
+        return _complaint(
+            run, f'bad test contract "{run.text}"', "write it as TC-001 (unit): `command`"
+        )
+    level = (match["level"] or "unit").casefold()
+    level = _LEVELS.get(level.removesuffix(" test"), level.removesuffix(" test"))
+    known = [entry.value for entry in Level]
+    if level not in known:
+        hint = did_you_mean(level, known) or "write one of " + ", ".join(known)
+        return _complaint(run, f'unknown level "{level}" of {match["id"]}', hint)
+    command = literal(run.text[match.end() :])
+    if not command:
+        return _complaint(
+            run, f"{match['id']} has no command", "write it as TC-001 (unit): `command`"
+        )
+    return TestContract(
+        match["id"].upper().replace(" ", "-").replace("_", "-"), Level(level), command, line
+    )
+
+
+def contracts(field: Field, first_line: int) -> tuple[Contract, ...]:
+    """`openapi:`, `schema:` and `command:` entries."""
+    return _collected(_contract(run, first_line) for run in entries(field))
+
+
+def _contract(run: Run, first_line: int) -> Contract | Complaint:
+    match = _NAMED.match(run.text)
+    kind = match["name"].casefold() if match else ""
+    if match is None or kind not in _CONTRACTS:
+        hint = did_you_mean(kind, _CONTRACTS) or "write openapi:, schema: or command: before it"
+        return _complaint(run, f'unknown contract "{run.text}"', hint)
+    rest = run.text[match.end() :]
+    value = literal(rest) if kind == "command" else plain(rest)
+    return Contract(kind, value, run.line + first_line)
+
+
+def gates(field: Field, first_line: int) -> tuple[GateSpec, ...]:
+    """`name: command` and `name (network, 60 s): command`."""
+    return _collected(_gate(run, first_line) for run in entries(field))
+
+
+def _gate(run: Run, first_line: int) -> GateSpec | Complaint:
+    match = _NAMED.match(run.text)
+    command = literal(run.text[match.end() :]) if match else ""
+    if match is None or not command:
+        return _complaint(run, f'bad gate "{run.text}"', "write it as name: `command`")
+    network, seconds = Network.NO, 0.0
+    for option in filter(None, re.split(r"\s*,\s*", (match["in"] or "").casefold().strip())):
+        if option in ("network", "loopback"):
+            network = Network.YES if option == "network" else Network.LOOPBACK
+        elif limit := seconds_in(option):
+            seconds = limit
+        else:
+            hint = "write network, loopback or a time such as 60 s"
+            return _complaint(run, f'unknown option "{option}" of gate {match["name"]}', hint)
+    return GateSpec(match["name"], command, network, seconds, run.line + first_line)

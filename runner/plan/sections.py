@@ -1,0 +1,320 @@
+"""The plan's file as sections: the smallest parts whose tasks can be read alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.model import Budget, Severity, Status, Task
+from runner.plan import digest, names, schema
+from runner.plan.body import Body, read_body
+from runner.plan.markdown import Cuts, piece_at
+from runner.plan.ids import TaskHeading, heading_of
+from runner.plan.inline import plain
+from runner.plan.nodes import Kind, Node
+from runner.plan.placement import status_span
+from runner.plan.problem import Problem
+from runner.plan.source import Source, body_start
+from runner.plan.status import StatusSpan
+from runner.plan.values import Complaint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from runner.plan.markdown import Piece
+    from runner.plan.fields import Field
+
+_NO_BUDGET = Budget()
+
+
+class Written(NamedTuple):
+    """A `!change` or `!replay` line that a person wrote into a task's section."""
+
+    task: str
+    kind: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the file with the tasks in it; bytes from `start` to `end`."""
+
+    start: int
+    end: int
+    first_line: int
+    line_count: int
+    level: int
+    """Level of the task that is still open at the end, so that deeper headings belong to it; or 0."""
+    title: str
+    tasks: tuple[Task, ...]
+    spans: tuple[StatusSpan, ...]
+    problems: tuple[Problem, ...]
+    written: tuple[Written, ...]
+
+
+def read_sections(data: bytes, path: str, prefixes: tuple[str, ...]) -> Iterator[Section]:
+    """All sections of a file, in order."""
+    reader = Reader(path, prefixes, Cuts(data))
+    offset, line = body_start(data), 1
+    ahead: Piece | None = None
+    while offset < len(data):
+        section, ahead = section_at(data, offset, line, reader, ahead)
+        yield section
+        offset, line = section.end, line + section.line_count
+
+
+class Reader(NamedTuple):
+    """What reading a section needs to know besides the bytes."""
+
+    path: str
+    prefixes: tuple[str, ...]
+    cuts: Cuts
+
+
+def section_at(
+    data: bytes, start: int, first_line: int, reader: Reader, ahead: Piece | None = None
+) -> tuple[Section, Piece | None]:
+    """The section that begins at byte `start`, and the piece behind it when that was read too."""
+    found = [ahead or piece_at(data, start, first_line, reader.cuts)]
+    lines = found[0].source.line_count
+    level = _open_level(found[0], 0, reader.prefixes)
+    following: Piece | None = None
+    while level and found[-1].end < len(data):
+        following = piece_at(data, found[-1].end, first_line + lines, reader.cuts)
+        if _begins_section(following, level, reader.prefixes):
+            break
+        found.append(following)
+        lines += following.source.line_count
+        level = _open_level(following, level, reader.prefixes)
+        following = None
+    return _section(data, found, level, reader), following
+
+
+def _open_level(piece: Piece, level: int, prefixes: tuple[str, ...]) -> int:
+    """The level of the task that is open behind a piece, when `level` was open before it."""
+    for index, node in enumerate(piece.nodes):
+        if node.kind is Kind.HEADING:
+            if task_heading(piece.nodes, index, piece.source, prefixes):
+                level = node.level
+            elif node.level <= level:
+                level = 0
+    return level
+
+
+def _begins_section(piece: Piece, level: int, prefixes: tuple[str, ...]) -> bool:
+    if not piece.nodes or piece.nodes[0].kind is not Kind.HEADING:
+        return False
+    shallow = piece.nodes[0].level <= level
+    return shallow or task_heading(piece.nodes, 0, piece.source, prefixes) is not None
+
+
+def task_heading(
+    nodes: Sequence[Node], index: int, source: Source, prefixes: tuple[str, ...]
+) -> TaskHeading | None:
+    """What the heading at `index` says when it begins a task, or None.
+
+    An id that is none for certain needs a Status item before the next heading.
+    """
+    node = nodes[index]
+    heading = heading_of(node.text, prefixes) if node.level > 1 else None
+    if heading is None or (heading.certain and heading.separated):
+        return heading
+    below = nodes[index + 1 : _next_heading(nodes, index + 1)]
+    has_status = any(field.key == "status" for field in read_body(below, source).fields)
+    return heading if has_status else None
+
+
+def _next_heading(nodes: Sequence[Node], index: int) -> int:
+    while index < len(nodes) and nodes[index].kind is not Kind.HEADING:
+        index += 1
+    return index
+
+
+# --- the tasks of a section -----------------------------------------------------------
+
+
+def _section(data: bytes, found: Sequence[Piece], level: int, reader: Reader) -> Section:
+    first = found[0].source
+    end = found[-1].end
+    source = (
+        first if len(found) == 1 else Source(data[first.start : end], first.start, first.first_line)
+    )
+    nodes = _joined(found)
+    maker = _Maker(source, reader)
+    for index, heading, stop in _task_ranges(nodes, source, reader.prefixes):
+        maker.add_task(nodes[index], heading, nodes[index + 1 : stop])
+    maker.add_notes(nodes)
+    return Section(
+        start=source.start,
+        end=end,
+        first_line=source.first_line,
+        line_count=source.line_count,
+        level=level,
+        title=maker.title,
+        tasks=tuple(maker.tasks),
+        spans=tuple(maker.spans),
+        problems=tuple(maker.problems),
+        written=tuple(maker.written),
+    )
+
+
+def _joined(found: Sequence[Piece]) -> tuple[Node, ...]:
+    if len(found) == 1:
+        return found[0].nodes
+    first_line = found[0].source.first_line
+    return tuple(
+        node.moved(piece.source.first_line - first_line) for piece in found for node in piece.nodes
+    )
+
+
+def _task_ranges(
+    nodes: Sequence[Node], source: Source, prefixes: tuple[str, ...]
+) -> Iterator[tuple[int, TaskHeading, int]]:
+    """Every task's heading, what it says, and the index behind its last block."""
+    begun: tuple[int, TaskHeading] | None = None
+    for index, node in enumerate(nodes):
+        if node.kind is not Kind.HEADING:
+            continue
+        heading = task_heading(nodes, index, source, prefixes)
+        if begun and (heading or node.level <= nodes[begun[0]].level):
+            yield *begun, index
+            begun = None
+        if heading:
+            begun = (index, heading)
+    if begun:
+        yield *begun, len(nodes)
+
+
+class _Maker:
+    """Collects what a section holds, task by task."""
+
+    def __init__(self, source: Source, reader: Reader) -> None:
+        self.source = source
+        self.reader = reader
+        self.title = ""
+        self.tasks: list[Task] = []
+        self.spans: list[StatusSpan] = []
+        self.problems: list[Problem] = []
+        self.written: list[Written] = []
+
+    def add_task(self, node: Node, heading: TaskHeading, below: Sequence[Node]) -> None:
+        body = read_body(below, self.source)
+        fields = self._fields_by_key(body)
+        around = schema.Surroundings(self.reader.prefixes, self.source.first_line)
+        read = schema.validate(fields, around)
+        for complaint in (*body.complaints, *read.complaints):
+            self._complain(complaint)
+        line = node.start + self.source.first_line
+        self.tasks.append(_task(heading, line, body, read.values))
+        self.spans.append(status_span(node, below, body, self.source))
+        self.written.extend(
+            Written(heading.id, said.kind, said.text, said.line + self.source.first_line)
+            for said in body.said
+        )
+
+    def _fields_by_key(self, body: Body) -> Mapping[str, Field]:
+        """The known fields; a list that is given twice is one list, other repeats are errors."""
+        known: dict[str, Field] = {}
+        for field in body.fields:
+            if not field.key:
+                self._unknown(field)
+            elif field.key not in known:
+                known[field.key] = field
+            elif field.key in _LISTS:
+                first = known[field.key]
+                known[field.key] = first._replace(values=first.values + field.values)
+            else:
+                self._complain(
+                    _about(
+                        field, f"{names.FIELDS[field.key][0]} is given twice", "keep one of them"
+                    )
+                )
+        return known
+
+    def _unknown(self, field: Field) -> None:
+        near = names.meant(field.name.text)
+        hint = f'did you mean "{near}"?' if near else "it is kept, but nothing reads it"
+        self._complain(_about(field, f'unknown field "{field.name.text}"', hint), Severity.WARNING)
+
+    def add_notes(self, nodes: Sequence[Node]) -> None:
+        """The title, and headings that look like tasks but are none."""
+        tasks = {task.line for task in self.tasks}
+        for node in nodes:
+            if node.kind is not Kind.HEADING or node.start + self.source.first_line in tasks:
+                continue
+            heading = heading_of(node.text, self.reader.prefixes)
+            if node.level == 1 and not self.title:
+                self.title = " ".join(plain(node.text).split())
+            if heading and heading.certain:
+                self._complain(_no_task(node, heading, self.source), Severity.WARNING)
+
+    def _complain(self, complaint: Complaint, severity: Severity = Severity.ERROR) -> None:
+        self.problems.append(problem_of(complaint, self.source, self.reader.path, severity))
+
+
+def problem_of(complaint: Complaint, source: Source, path: str, severity: Severity) -> Problem:
+    """A complaint with its place in the file."""
+    return Problem(
+        complaint.message,
+        path,
+        source.first_line + complaint.line,
+        complaint.column + 1,
+        complaint.hint,
+        severity,
+        source.lines[complaint.line],
+        complaint.width,
+    )
+
+
+def _about(field: Field, message: str, hint: str) -> Complaint:
+    return Complaint(message, hint, field.name.line, field.name.column, len(field.name.text))
+
+
+def _no_task(node: Node, heading: TaskHeading, source: Source) -> Complaint:
+    column = max(source.lines[node.start].find(node.text[:1]), 0)
+    if node.level == 1:
+        message = f"a level-1 heading is no task, though it names {heading.id}"
+        return Complaint(
+            message, "write it with ## to make it a task", node.start, column, len(node.text)
+        )
+    message = f"{heading.id} is no task here: no separator follows the id"
+    hint = f"write {'#' * node.level} {heading.id}: {heading.title}"
+    return Complaint(message, hint, node.start, column, len(node.text))
+
+
+_LISTS = frozenset(
+    {
+        "depends_on",
+        "outputs",
+        "inputs",
+        "acceptance",
+        "test_contracts",
+        "contracts",
+        "gates",
+        "keywords",
+        "stack",
+        "patterns",
+        "requires",
+        "uses",
+    }
+)
+
+
+def _task(heading: TaskHeading, line: int, body: Body, values: Mapping[str, object]) -> Task:
+    title = " ".join(plain(heading.title).split())
+    status, note = values.get("status", (Status.PENDING, ""))  # type: ignore[misc]  # the schema holds the types of its keys
+    others = {key: value for key, value in values.items() if key != "status" and value is not None}
+    others.setdefault("budget", _NO_BUDGET)
+    return Task(
+        id=heading.id,
+        title=title,
+        line=line,
+        spec=digest.spec_of(title, values, body.prose_texts, body.examples, body.blocks),
+        status=status,
+        note=note,
+        prose="\n\n".join(body.prose),
+        blocks=tuple(body.blocks),
+        changes=tuple(body.changes),
+        **others,  # type: ignore[arg-type]  # the schema holds the types of its keys
+    )

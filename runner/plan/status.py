@@ -1,0 +1,79 @@
+"""A Status value as people write it, and the characters that the runner puts in its place."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from runner.model import Status
+
+_WORD = re.compile(r"(?P<word>PENDING|IN[\s_-]*PROGRESS|DONE|BLOCKED|STALE)(?!\w)", re.I)
+_DASH = re.compile(r"\s*(?:—|–|−|--?)\s*")
+_MARKUP = re.compile(r"^(\*\*|__|\*|_|`|~~)(?=\S)(?P<in>.+?)\1")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]+")
+
+
+class StatusSpan(NamedTuple):
+    """The bytes of a Status value, or the place where a missing one goes.
+
+    `before` and `after` are written around an inserted value; both empty when one is replaced.
+    """
+
+    start: int
+    end: int
+    before: str = ""
+    after: str = ""
+
+    def moved(self, distance: int) -> StatusSpan:
+        """The same span when bytes before it were added or taken away."""
+        return self._replace(start=self.start + distance, end=self.end + distance)
+
+
+def read_status(value: str) -> tuple[Status, str] | None:
+    """Status and note of a value such as `BLOCKED ❌ — no key`; None when it is none of the five.
+
+    An empty value is PENDING. A mark that is no letter or digit may follow the word.
+    """
+    text = value.strip()
+    if wrapped := _MARKUP.match(text):
+        text = wrapped["in"] + text[wrapped.end() :]
+    if not text:
+        return Status.PENDING, ""
+    match = _WORD.match(text)
+    if match is None:
+        return None
+    status = Status(re.sub(r"[\s_-]+", "-", match["word"].upper()).replace("INP", "IN-P"))
+    rest = _without_emoji(text[match.end() :])
+    if not rest:
+        return status, ""
+    dash = _DASH.match(rest)
+    return (status, rest[dash.end() :].replace("\\|", "|").strip()) if dash else None
+
+
+def _without_emoji(text: str) -> str:
+    """The text without the symbols it begins with, such as ` ✅`."""
+    index = 0
+    while (
+        index < len(text)
+        and not text[index].isalnum()
+        and text[index] not in "—–−-()[]{}:,;/\\'\"`*_<&"
+    ):
+        index += 1
+    return text[index:].strip()
+
+
+def write_status(status: Status, note: str) -> str:
+    """The characters of a value; read back they give `status` and `one_line(note)`."""
+    folded = one_line(note)
+    return f"{status.value} — {escaped(folded)}" if folded else status.value
+
+
+def one_line(note: str) -> str:
+    """A note as it can stand in the file: one line that no Markdown block can begin or end in."""
+    folded = " ".join(_CONTROL.sub(" ", note).split())
+    return folded.replace("<!--", "<! --").rstrip("\\ ")
+
+
+def escaped(text: str) -> str:
+    """Text that cannot make a table of the line it stands in, nor a cell of its own."""
+    return text.replace("|", "\\|")

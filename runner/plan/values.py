@@ -1,0 +1,330 @@
+"""The values of fields: from text as people write it to the words of the model."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from runner.model import Budget, Network, Requirement, Resource, ReviewMode, Status
+from runner.plan import status as statuses
+from runner.plan.ids import task_id
+from runner.plan.inline import EMPTY_WORDS, Word, literal, plain, words
+from runner.text.hints import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from enum import StrEnum
+
+    from runner.plan.fields import Field
+    from runner.plan.source import Run
+
+    Choice = TypeVar("Choice", bound=StrEnum)
+
+_SECONDS = {
+    "s": 1,
+    "sec": 1,
+    "second": 1,
+    "m": 60,
+    "min": 60,
+    "minute": 60,
+    "h": 3600,
+    "hr": 3600,
+    "hour": 3600,
+}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.I)
+_ALL_PERCENT = 100
+_YES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+_AND = re.compile(r"\s+(?:and|&|\+)\s+|\s*&\s*", re.I)
+_REMARK = re.compile(r"\s+[(–—].*$")
+
+
+class Complaint(NamedTuple):
+    """What is wrong with a value, and where; line and column count from 0 in the source."""
+
+    message: str
+    hint: str
+    line: int
+    column: int
+    width: int
+
+
+class BadValue(ValueError):
+    """A known field with a value that cannot be read; all complaints about it at once."""
+
+    def __init__(self, *complaints: Complaint) -> None:
+        super().__init__(complaints[0].message)
+        self.complaints = complaints
+
+
+class Located(NamedTuple):
+    """One value of a list of values, with its place."""
+
+    text: str
+    line: int
+    column: int
+    width: int
+    code: bool
+
+
+def located(field: Field, *, code_alone: bool = True) -> Iterator[Located]:
+    """All values of a field that holds a list of them."""
+    for value in field.values:
+        for run in value.runs:
+            for word in words(run.text, code_alone=code_alone):
+                yield _located(word, run)
+
+
+def _located(word: Word, run: Run) -> Located:
+    return Located(word.text, run.line, run.column + word.start, word.end - word.start, word.code)
+
+
+def whole(field: Field) -> str:
+    """The first value as a reader sees it; empty for `none` and dashes."""
+    text = plain(field.values[0].text) if field.values else ""
+    return "" if text.casefold() in EMPTY_WORDS else text
+
+
+def complain(field: Field, message: str, hint: str) -> BadValue:
+    """A complaint about the whole value of a field."""
+    line, column = field.start
+    last_line, last = field.end
+    width = last - column if last_line == line else len(field.values[0].runs[0].text)
+    return BadValue(Complaint(message, hint, line, column, max(1, width)))
+
+
+def complain_at(value: Located, message: str, hint: str) -> Complaint:
+    """A complaint about one of several values."""
+    return Complaint(message, hint, value.line, value.column, max(1, value.width))
+
+
+# --- single words ---------------------------------------------------------------------
+
+
+def status(field: Field) -> tuple[Status, str]:
+    """One of the five, then optionally a note."""
+    text = field.values[0].text if field.values else ""
+    read = statuses.read_status(text)
+    if read is None:
+        known = [entry.value for entry in Status]
+        word = plain(text)
+        raise complain(
+            field,
+            f'unknown status "{word}"',
+            did_you_mean(re.split(r"\s+[—–-]", word)[0], known)
+            or "write one of " + ", ".join(known),
+        )
+    return read
+
+
+def word(field: Field) -> str:
+    """A word or two, lower case."""
+    return whole(field).casefold()
+
+
+def name(field: Field) -> str:
+    """A name, as written."""
+    return whole(field)
+
+
+def command(field: Field) -> str:
+    """A shell line."""
+    text = literal(field.values[0].text) if field.values else ""
+    return "" if text.casefold() in EMPTY_WORDS else text
+
+
+def choice(kind: type[Choice], what: str) -> Callable[[Field], Choice | None]:
+    """A reader of one of the values of `kind`."""
+
+    def read(field: Field) -> Choice | None:
+        text = whole(field).casefold()
+        known = [entry.value for entry in kind]
+        if text and text not in known:
+            hint = did_you_mean(text, known) or "write one of " + ", ".join(known)
+            raise complain(field, f'unknown {what} "{text}"', hint)
+        return kind(text) if text else None
+
+    return read
+
+
+def yes_or_no(field: Field) -> bool | None:
+    """Yes or no; nothing leaves the default."""
+    text = whole(field).casefold()
+    if text and text not in _YES:
+        raise complain(field, f'"{text}" is neither yes nor no', "write yes or no")
+    return _YES.get(text)
+
+
+def network(field: Field) -> Network:
+    """Yes, loopback or no."""
+    text = whole(field).casefold()
+    as_bool = _YES.get(text)
+    if as_bool is not None:
+        return Network.YES if as_bool else Network.NO
+    return choice(Network, "network")(field) or Network.NO
+
+
+def percent(field: Field) -> float | None:
+    """A percentage from 0 to 100."""
+    text = whole(field)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:%|percent)?", text, re.I)
+    if not text:
+        return None
+    if match is None or float(match[1]) > _ALL_PERCENT:
+        raise complain(
+            field, f'"{text}" is no percentage', "write a number from 0 to 100, such as 80%"
+        )
+    return float(match[1])
+
+
+def seconds_in(text: str) -> float | None:
+    """Seconds in a text such as `1 h 30 min`; None when it is no duration."""
+    total, rest = 0.0, text.strip().casefold()
+    if not rest:
+        return None
+    for match in _DURATION.finditer(rest):
+        unit = match[2] if match[2] in _SECONDS else match[2].rstrip("s")
+        if unit not in _SECONDS:
+            return None
+        total += float(match[1]) * _SECONDS[unit]
+    return total if not _DURATION.sub("", rest).replace("and", "").strip(" ,") else None
+
+
+def duration(field: Field) -> float | None:
+    """Seconds of a duration such as `10 minutes`."""
+    text = whole(field)
+    seconds = seconds_in(text)
+    if text and not seconds:
+        raise complain(
+            field, f'"{text}" is no duration', "write a number and a unit, such as 10 minutes"
+        )
+    return seconds
+
+
+# --- lists of words -------------------------------------------------------------------
+
+
+def texts(field: Field) -> tuple[str, ...]:
+    """Values between commas, without emphasis."""
+    return tuple(entry.text if entry.code else plain(entry.text) for entry in located(field))
+
+
+def sentences(field: Field) -> tuple[str, ...]:
+    """Every item as one text, its Markdown kept."""
+    collapsed = (" ".join(value.text.split()) for value in field.values)
+    return tuple(text for text in collapsed if text.casefold() not in EMPTY_WORDS)
+
+
+def paths(field: Field) -> tuple[str, ...]:
+    """Paths and globs, relative to the project; a remark behind one is dropped."""
+    found: list[str] = []
+    bad: list[Complaint] = []
+    for entry in located(field):
+        path = entry.text if entry.code else _REMARK.sub("", entry.text)
+        path = path.removeprefix("./") or path
+        if complaint := path_complaint(path):
+            bad.append(complain_at(entry, *complaint))
+        found.append(path)
+    if bad:
+        raise BadValue(*bad)
+    return tuple(dict.fromkeys(found))
+
+
+def outputs(field: Field) -> tuple[str, ...]:
+    """Paths and globs a task may write, or `any`."""
+    found = paths(field)
+    anything = [entry for entry in found if entry.casefold() in ("any", "anything")]
+    if anything and len(found) > 1:
+        raise complain(field, "any stands beside other paths", "write any alone, or only the paths")
+    return ("any",) if anything else found
+
+
+def path_complaint(path: str) -> tuple[str, str] | None:
+    """What is wrong with a path and what to do instead, or None."""
+    parts = path.split("/")
+    if path.startswith(("/", "~")) or re.match(r"[A-Za-z]:", path):
+        return f'bad path "{path}": it is absolute', "write it relative to the project's folder"
+    if "\\" in path:
+        return f'bad path "{path}": it has a backslash', "separate folders with /"
+    if ".." in parts:
+        return f'bad path "{path}": it has ..', "a task stays inside the project's folder"
+    if any(part.casefold().rstrip(" .") == ".git" for part in parts):
+        return f'bad path "{path}": it lies in .git', "no task may write git's own files"
+    if not path.strip() or any(ord(sign) < ord(" ") for sign in path):
+        return f'bad path "{path}": it has characters no path has', "write the path in a code span"
+    return None
+
+
+def ids(field: Field, prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    """Task ids, in the spelling used everywhere."""
+    found: list[str] = []
+    bad: list[Complaint] = []
+    for entry in located(field, code_alone=False):
+        for part in filter(str.strip, _AND.split(entry.text)):
+            if known := task_id(plain(part).strip("*_[] "), prefixes):
+                found.append(known)
+            else:
+                message = f'"{plain(part)}" is no task id'
+                bad.append(complain_at(entry, message, "write ids such as TASK-001, or none"))
+    if bad:
+        raise BadValue(*bad)
+    return tuple(dict.fromkeys(found))
+
+
+def resources(field: Field) -> tuple[Resource, ...]:
+    """Scarce things such as `gpu 1, memory 4GB`; no amount means 1."""
+    pairs = (text.partition(" ") for text in texts(field))
+    return tuple(Resource(name.casefold(), amount.strip() or "1") for name, _, amount in pairs)
+
+
+def requirements(field: Field) -> tuple[Requirement, ...]:
+    """`root`, `secret NAME` and `tool NAME`."""
+    found: list[Requirement] = []
+    bad: list[Complaint] = []
+    for entry in located(field):
+        kind, _, thing = plain(entry.text).partition(" ")
+        kind, thing = kind.casefold().rstrip(":"), thing.strip()
+        if kind == "root" and not thing:
+            found.append(Requirement("root"))
+        elif kind in ("secret", "tool") and thing and " " not in thing:
+            found.append(Requirement(kind, thing))
+        else:
+            message = f'unknown requirement "{entry.text}"'
+            bad.append(complain_at(entry, message, "write root, secret NAME or tool NAME"))
+    if bad:
+        raise BadValue(*bad)
+    return tuple(found)
+
+
+def budget(field: Field) -> Budget:
+    """`5 attempts, 30 minutes, 200k tokens, $5` in any subset."""
+    found: dict[str, float] = {}
+    for entry in located(field):
+        part = _budget_part(plain(entry.text).casefold())
+        if part is None:
+            message = f'unknown budget "{entry.text}"'
+            hint = "write such as 5 attempts, 30 minutes, 200k tokens, $5"
+            raise BadValue(complain_at(entry, message, hint))
+        found[part[0]] = part[1]
+    attempts, tokens = found.get("attempts"), found.get("tokens")
+    return Budget(
+        attempts=None if attempts is None else int(attempts),
+        minutes=found.get("minutes"),
+        tokens=None if tokens is None else int(tokens),
+        dollars=found.get("dollars"),
+    )
+
+
+def _budget_part(text: str) -> tuple[str, float] | None:
+    if match := re.fullmatch(
+        r"(?:\$|usd\s*)(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)\s*(?:\$|usd|dollars?)", text
+    ):
+        return "dollars", float(match[1] or match[2])
+    if match := re.fullmatch(r"(\d+)\s*attempts?", text):
+        return "attempts", int(match[1])
+    if match := re.fullmatch(r"(\d+(?:\.\d+)?)\s*([km]?)\s*tokens?", text):
+        return "tokens", float(match[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[match[2]]
+    seconds = seconds_in(text)
+    return ("minutes", seconds / 60) if seconds else None
+
+
+review = choice(ReviewMode, "review")

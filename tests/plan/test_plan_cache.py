@@ -1,0 +1,124 @@
+"""A plan read through the cache is the plan, whatever happened to the file or the cache."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plan_documents import documents
+
+from runner.model import Severity, Status
+from runner.plan.cache import load_outline, load_plan
+from runner.plan.document import read_plan
+from runner.plan.edit import edit_statuses, find_spans
+
+SAMPLES = Path(__file__).parent / "samples"
+NAME = "TASK-GRAPH.md"
+
+
+def assert_outline_is_the_plan(outline, plan):
+    seen = [(t.id, t.title, t.line, t.status, t.note, t.type, t.depends_on, t.outputs, t.spec) for t in outline.tasks]
+    told = [(t.id, t.title, t.line, t.status, t.note, t.type, t.depends_on, t.outputs, t.spec) for t in plan.tasks]
+    assert seen == told
+    assert tuple(task.span for task in outline.tasks) == plan.spans
+    assert outline.title == plan.title
+
+
+def mixed(draw, one: bytes, other: bytes) -> bytes:
+    """Lines of one document with a stretch replaced by lines of another."""
+    lines, others = one.splitlines(keepends=True), other.splitlines(keepends=True)
+    start = draw.draw(st.integers(0, len(lines)))
+    end = draw.draw(st.integers(start, len(lines)))
+    return b"".join((*lines[:start], *others, *lines[end:]))
+
+
+@given(documents(), documents(), st.data())
+def test_the_cache_of_one_file_never_falsifies_another(tmp_path_factory, one, other, draw):
+    folder = tmp_path_factory.mktemp("cache")
+    load_plan(one, NAME, folder)
+    for data in (one, mixed(draw, one, other), other, one[: len(one) // 2], one + other):
+        assert_outline_is_the_plan(load_outline(data, NAME, folder), read_plan(data, NAME))
+        assert load_plan(data, NAME, folder) == read_plan(data, NAME)
+
+
+@given(documents(), st.sampled_from(Status), st.sampled_from(["", "why", "a | b", "❌", "<!-- x"]))
+def test_after_a_status_edit_the_outline_tells_the_new_statuses(tmp_path_factory, data, status, note):
+    folder = tmp_path_factory.mktemp("cache")
+    load_outline(data, NAME, folder)
+    edited = edit_statuses(data, dict.fromkeys(find_spans(data), (status, note)), find_spans(data))
+    assert_outline_is_the_plan(load_outline(edited.data, NAME, folder), read_plan(edited.data, NAME))
+
+
+@pytest.mark.parametrize("name", ["planner-style.md", "tables.md"])
+def test_status_edits_leave_the_cache_files_untouched(tmp_path, name):
+    data = (SAMPLES / name).read_bytes()
+    load_plan(data, NAME, tmp_path)
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    edited = edit_statuses(data, dict.fromkeys(find_spans(data), (Status.DONE, "")), find_spans(data))
+    plan = load_plan(edited.data, NAME, tmp_path)
+    assert {task.status for task in plan.tasks} == {Status.DONE}
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]\n[]", b"\xff\xfe", b"null\nnull"])
+def test_a_damaged_cache_is_ignored_and_written_anew(tmp_path, damage):
+    data = (SAMPLES / "planner-style.md").read_bytes()
+    load_plan(data, NAME, tmp_path)
+    whole = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    for path in whole:
+        path.write_bytes(damage)
+    assert load_plan(data, NAME, tmp_path) == read_plan(data, NAME)
+    assert {path: path.read_bytes() for path in whole} == whole
+
+
+def test_a_cache_cut_or_flipped_anywhere_is_ignored(tmp_path):
+    data = (SAMPLES / "tables.md").read_bytes()
+    load_outline(data, NAME, tmp_path)
+    file = tmp_path / "outline.json"
+    whole = file.read_bytes()
+    for at in range(0, len(whole), 37):
+        for broken in (whole[:at], whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]):
+            file.write_bytes(broken)
+            assert_outline_is_the_plan(load_outline(data, NAME, tmp_path), read_plan(data, NAME))
+
+
+def test_other_prefixes_or_another_path_make_another_cache(tmp_path):
+    data = b"## FEAT 7: a\n\n- Type: x\n"
+    assert not load_outline(data, NAME, tmp_path).tasks
+    assert [task.id for task in load_outline(data, NAME, tmp_path, ("FEAT",)).tasks] == ["FEAT-7"]
+    assert not load_outline(data, "other.md", tmp_path).tasks
+
+
+def test_without_a_folder_or_with_one_that_cannot_be_written_the_plan_is_read_all_the_same(tmp_path):
+    data = b"## TASK-001: a\n"
+    (tmp_path / "file").write_text("")
+    assert load_outline(data, NAME, None).tasks
+    assert load_plan(data, NAME, tmp_path / "file").tasks
+
+
+def test_problems_are_counted_and_come_back_from_the_cache_with_their_lines(tmp_path):
+    data = b"# P\n\n## TASK-001: a\n\n- Status: DNOE\n- Staus: x\n"
+    load_plan(data, NAME, tmp_path)
+    shifted = b"# P\n\nmore\n\n" + data[5:]
+    outline = load_outline(shifted, NAME, tmp_path)
+    assert (outline.errors, outline.warnings) == (1, 1)
+    problems = load_plan(shifted, NAME, tmp_path).problems
+    assert [(p.line, p.severity) for p in problems] == [(7, Severity.ERROR), (8, Severity.WARNING)]
+
+
+def test_a_second_look_imports_no_parser(tmp_path):
+    file = tmp_path / NAME
+    file.write_bytes((SAMPLES / "planner-style.md").read_bytes())
+    load_plan(file.read_bytes(), NAME, tmp_path / "cache")
+    code = (
+        "import sys, pathlib; from runner.plan.cache import load_plan\n"
+        f"plan = load_plan(pathlib.Path({str(file)!r}).read_bytes(), {NAME!r}, pathlib.Path({str(tmp_path / 'cache')!r}))\n"
+        "assert len(plan.tasks) == 4\n"
+        "print(sorted({'pydantic', 'markdown_it', 'networkx', 'pathspec'} & set(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"

@@ -1,0 +1,292 @@
+"""TASK-GRAPH.md is read as people write it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runner.model import (
+    BlockKind,
+    Budget,
+    Contract,
+    GateSpec,
+    Level,
+    Network,
+    Requirement,
+    Resource,
+    ReviewMode,
+    Status,
+    TestContract,
+)
+from runner.plan.document import read_plan
+from runner.plan.graph import TaskGraph
+
+SAMPLES = Path(__file__).parent / "samples"
+NAME = "TASK-GRAPH.md"
+
+
+def read(text: str, *prefixes: str):
+    return read_plan(text.encode(), NAME, prefixes=prefixes)
+
+
+def task(fields: str, heading: str = "## TASK-001: a"):
+    plan = read(f"{heading}\n\n{fields}")
+    assert plan.problems == ()
+    (only,) = plan.tasks
+    return only
+
+
+def test_the_planner_style_sample_reads_as_its_head_says():
+    plan = read_plan((SAMPLES / "planner-style.md").read_bytes(), NAME)
+    assert plan.problems == ()
+    assert plan.title == "🚀 Implementation Plan — Link Shortener"
+    assert [(t.id, t.title, t.status) for t in plan.tasks] == [
+        ("TASK-001", "Project setup", Status.DONE),
+        ("TASK-002", "Slug generation", Status.PENDING),
+        ("TASK-003", "Storage", Status.IN_PROGRESS),
+        ("TASK-004", "Shorten and expand", Status.PENDING),
+    ]
+    graph = TaskGraph.of(plan.tasks)
+    assert graph.batches() == (("TASK-001",), ("TASK-002", "TASK-003"), ("TASK-004",))
+    storage = plan.tasks[2]
+    assert [block.path for block in storage.blocks] == ["shortener/store.py", "tests/test_store.py"]
+    assert "```text\nnot a fence of the plan\n```\n" in storage.blocks[0].text
+    assert plan.tasks[3].test_contracts == (
+        TestContract("TC-004", Level.INTEGRATION, "python -m unittest -q tests.test_service", 135),
+    )
+
+
+def test_the_tables_sample_reads_as_its_head_says():
+    plan = read_plan((SAMPLES / "tables.md").read_bytes(), NAME)
+    assert plan.problems == ()
+    assert plan.title == "Data pipeline"
+    assert [(t.id, t.title, t.depends_on) for t in plan.tasks] == [
+        ("T001", "Reader", ()),
+        ("T002", "Writer | CSV", ("T001",)),
+        ("T010", "Both import", ("T001", "T002")),
+    ]
+    reader, writer, both = plan.tasks
+    assert reader.command.endswith("text.splitlines()\\n')\"")
+    assert writer.keywords == ("csv", "a | b")
+    assert (both.outputs, both.implementer, both.blocks) == ((), "", ())
+
+
+@pytest.mark.parametrize(
+    ("heading", "name", "title"),
+    [
+        ("## TASK-002: Booking model", "TASK-002", "Booking model"),
+        ("### Task 2 — Booking", "TASK-002", "Booking"),
+        ("###### task-2 - Booking", "TASK-002", "Booking"),
+        ("## T7: x", "T007", "x"),
+        ("## **TASK-003**: Bold `code` *and* [link](#x)", "TASK-003", "Bold code and link"),
+        ("## **TASK-003: Bold**", "TASK-003", "Bold"),
+        ("## [TASK-004](#a): Linked", "TASK-004", "Linked"),
+        ("## [TASK-004] Bracketed", "TASK-004", "Bracketed"),
+        ("## `TASK-005`: a \\| b &amp; c ##", "TASK-005", "a | b & c"),
+        ("## FEAT-12: with a prefix", "FEAT-12", "with a prefix"),
+        ("TASK-006: setext\n---", "TASK-006", "setext"),
+        ("  ## TASK-1000: many", "TASK-1000", "many"),
+    ],
+)
+def test_headings_that_begin_a_task(heading, name, title):
+    plan = read(heading + "\n", "FEAT")
+    assert [(t.id, t.title) for t in plan.tasks] == [(name, title)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# TASK-001: top", "## SHA-256: why", "- ## TASK-001: in a list", "> ## TASK-001: quoted",
+        "```\n## TASK-001: fenced\n```", "<!--\n## TASK-001: hidden\n-->", "## Phase 1 - Foundation",
+        "    ## TASK-001: code", "## Use TASK-001: later", "##TASK-001: hash", "## TASK-001a: letters",
+        "## SHA-256: why\n\ntext\n\n### Sub\n\n- Status: DONE",
+    ],
+)  # fmt: skip
+def test_headings_that_begin_no_task(text):
+    assert read(text + "\n").tasks == ()
+
+
+def test_letters_and_digits_are_a_task_when_a_status_follows():
+    plan = read("## JIRA-12: real\n\nWhy.\n\n- Status: DONE\n\n## SHA-256: why\n")
+    assert [t.id for t in plan.tasks] == ["JIRA-12"]
+
+
+def test_a_task_reaches_to_the_next_task_or_heading_of_its_level():
+    plan = read("### TASK-001: a\n\none\n\n#### Notes\n\ntwo\n\n#### TASK-002: b\n\nthree\n\n## Part\n\nfour\n")
+    assert [t.prose for t in plan.tasks] == ["one\n\n#### Notes\n\ntwo", "three"]
+
+
+LIST = """
+- Status: blocked ❌ — no key
+- **Task type**: API
+- needs: Task 2, [TASK-003](#task-003) and `T004`
+- output_files: `src/a b.py`, ./tests/*.py
+- Context-Files: docs/\\_x.md
+- Acceptance criteria:
+  - [x] an end before its start is refused
+  - it `works, well`
+    on two lines
+    - deeper
+- TC:
+  1. TC-002 (unit): `python -m pytest -q "a;b"`
+  2. **TC-003** (End-to-End) — `run it`
+- Contracts:
+  - schema: `c/b.json` = `booking.models:Booking`
+  - command: `check | it`
+- Gate:
+  - lint: `ruff check src`
+  - audit (network, 90 s): `pip-audit`
+- Coverage: 80 %
+- Implementer: Agent
+- Command: `make; true`
+- Red first: no
+- Uses: gpu 1, port 5432, memory 4GB, screen
+- Network: loopback
+- Timeout: 1 h 30 minutes
+- Keywords: validation, `a, b`
+- Stack: none
+- Patterns: PATTERN-001
+- Requires: root, secret STRIPE_KEY, tool docker
+- Budget: 5 attempts, 30 minutes, 200k tokens, $5
+- Review: auto
+"""
+
+
+def test_every_field_has_its_type():
+    read_task = task(LIST)
+    assert (read_task.status, read_task.note) == (Status.BLOCKED, "no key")
+    assert read_task.type == "api"
+    assert read_task.depends_on == ("TASK-002", "TASK-003", "T004")
+    assert read_task.outputs == ("src/a b.py", "tests/*.py")
+    assert read_task.inputs == ("docs/_x.md",)
+    assert read_task.acceptance == (
+        "an end before its start is refused",
+        "it `works, well` on two lines",
+        "deeper",
+    )
+    assert read_task.test_contracts == (
+        TestContract("TC-002", Level.UNIT, 'python -m pytest -q "a;b"', 15),
+        TestContract("TC-003", Level.E2E, "run it", 16),
+    )
+    assert read_task.contracts == (
+        Contract("schema", "c/b.json = booking.models:Booking", 18),
+        Contract("command", "check | it", 19),
+    )
+    assert read_task.gates == (
+        GateSpec("lint", "ruff check src", line=21),
+        GateSpec("audit", "pip-audit", Network.YES, 90.0, 22),
+    )
+    assert (read_task.coverage, read_task.implementer, read_task.command) == (80.0, "agent", "make; true")
+    assert (read_task.red_first, read_task.network, read_task.timeout) == (False, Network.LOOPBACK, 5400)
+    assert read_task.uses == (
+        Resource("gpu", "1"), Resource("port", "5432"), Resource("memory", "4GB"), Resource("screen", "1"),
+    )  # fmt: skip
+    assert (read_task.keywords, read_task.stack) == (("validation", "a, b"), ())
+    assert read_task.patterns == ("PATTERN-001",)
+    assert read_task.requires == (
+        Requirement("root"), Requirement("secret", "STRIPE_KEY"), Requirement("tool", "docker"),
+    )  # fmt: skip
+    assert read_task.budget == Budget(5, 30, 200_000, 5)
+    assert read_task.review is ReviewMode.AUTO
+
+
+@pytest.mark.parametrize("text", ["none", "-", "–", "—", "None", ""])
+def test_nothing_is_written_in_many_ways(text):
+    read_task = task(f"- Depends on: {text}\n- Output files: {text}\n- Gates: {text}\n- Acceptance: {text}\n")
+    assert (read_task.depends_on, read_task.outputs) == ((), ())
+    assert (read_task.gates, read_task.acceptance) == ((), ())
+
+
+SAME = [
+    "- Status: STALE\n- Type: data\n- Output files: `a.py`, `b.py`\n- Acceptance:\n  - one\n  - two\n\nProse.\n",
+    "* type: Data\n* STATUS: stale ⚠️\n* files:\n  + a.py\n  + `b.py`\n* acceptance:\n  1. one\n  2. [ ] two\n\n\nProse.\n",
+    "**Status:** STALE  \n**Type:** data  \n**Output files:**\n- a.py\n- b.py\n\n**Acceptance:**\n\n- one\n- two\n\nProse.\n\n---\n",
+    "Status: stale\nTask type: data\nOutputs: `a.py`,\n`b.py`\nAcceptance:\n- one\n- two\n\nProse.\n",
+    "Prose.\n\n__Status__: STALE\\\n__Type__: data\n\n**File:** a.py, b.py\n\n**Acceptance criteria**:\n* one\n* two\n",
+    "| Field | Value |\n|:--|--:|\n| **Status** | STALE |\n| Type | data |\n| Files | a.py<br>b.py |\n\n**Acceptance:**\n- one\n- two\n\nProse.\n",
+    "Prose.\n\n- Status: STALE\n- Type: data\n- Output files: a.py; b.py\n- Acceptance:\n  - one\n  - two\n",
+]
+
+
+@pytest.mark.parametrize("text", SAME[1:])
+def test_all_styles_say_the_same(text):
+    one, other = task(SAME[0]), task(text)
+    assert (other.status, other.type, other.outputs) == (Status.STALE, "data", ("a.py", "b.py"))
+    assert (other.acceptance, other.prose) == (("one", "two"), "Prose.")
+    assert other.spec == one.spec
+
+
+def test_a_list_of_prose_is_prose():
+    read_task = task("- build it\n- test it: well\n\n- Later\n")
+    assert read_task.prose == "- build it\n- test it: well\n\n- Later"
+
+
+def test_blocks_are_read_with_lf_whatever_the_line_ends():
+    text = (
+        '```python file="src/a b.py"\r\nx = 1\r\n\r\n```\r\n'
+        "```diff file=src/c.py\r\n-a\r\n+b\r\n```\r\n"
+        "~~~sh run\r\nmake\r\n~~~\r\n"
+        "``` file=old.py delete\r\n```\r\n"
+        "```python\r\nexample\r\n```\r\n"
+        "1. In a list:\r\n   ````py file=./d.py\r\n   ```\r\n   ````\r\n"
+    )
+    read_task = task(text)
+    assert [(block.kind, block.path, block.text, block.line) for block in read_task.blocks] == [
+        (BlockKind.FILE, "src/a b.py", "x = 1\n\n", 3),
+        (BlockKind.PATCH, "src/c.py", "-a\n+b\n", 7),
+        (BlockKind.RUN, "", "make\n", 11),
+        (BlockKind.DELETE, "old.py", "", 14),
+        (BlockKind.FILE, "d.py", "```\n", 20),
+    ]
+    assert "example" in read_task.prose
+
+
+def test_quotes_of_changes_and_written_commands_are_taken_out_of_the_prose():
+    plan = read(
+        "## TASK-001: a\n\ntext\n!change dates are UTC\nmore\n\n> CHANGE-001 (2026-11-21): one\n"
+        "> goes on\n> CHANGE-002 (2026-11-22): two\n\n> a plain quote\n\n!replay\n"
+    )
+    assert plan.tasks[0].changes == ("CHANGE-001 (2026-11-21): one goes on", "CHANGE-002 (2026-11-22): two")
+    assert plan.tasks[0].prose == "text\nmore\n\n> a plain quote"
+    assert [(w.task, w.kind, w.text, w.line) for w in plan.written_commands] == [
+        ("TASK-001", "change", "dates are UTC", 4),
+        ("TASK-001", "replay", "", 13),
+    ]
+
+
+# --- digests --------------------------------------------------------------------------
+
+BASE = "- Status: PENDING\n- Type: data\n- Files: a.py\n- Needs: TASK-002\n- Acceptance:\n  - one\n- Tests:\n  - TC-1 (unit): `t`\n- Gates:\n  - lint: `l`\n\nProse here.\n\n```\ncode  x\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ("PENDING", "DONE — note", ""),
+        ("- Type: data\n", "- Type: data\n- Budget: 2 attempts\n- Review: off\n- Keywords: x\n", ""),
+        ("Prose here.", "Prose\n  here.", ""),
+        ("Prose here.\n", "Prose here.\n\n> CHANGE-001 (2026-11-21): x\n", ""),
+        ("code  x", "code x", "what"),
+        ("Prose here.", "Prose there.", "what"),
+        ("  - one", "  - two", "what"),
+        ("a.py", "b.py", "what"),
+        ("TASK-002", "TASK-003", "what"),
+        ("- Type", "- Command: `x`\n- Type", "what"),
+        ("- Type", "- Implementer: x\n- Type", "what"),
+        ("- Type", "- Coverage: 50\n- Type", "proof"),
+        ("`t`", "`u`", "proof"),
+        ("`l`", "`m`", "proof"),
+        ("- Type", "- Contracts:\n  - schema: a.json\n- Type", "proof"),
+    ],
+)
+def test_each_change_counts_for_its_own_digest(old, new, changed):
+    assert old in BASE
+    before, after = task(BASE).spec, task(BASE.replace(old, new, 1)).spec
+    assert (before.what != after.what) == (changed == "what")
+    assert (before.proof != after.proof) == (changed == "proof")
+
+
+def test_the_title_counts_for_what_is_built():
+    assert task(BASE).spec.what != task(BASE, "## TASK-001: b").spec.what
+    assert task(BASE).spec == task(BASE, "### TASK-001 —   *a*").spec

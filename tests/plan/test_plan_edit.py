@@ -1,0 +1,148 @@
+"""A status edit changes the characters of the status and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from plan_documents import EXAMPLES, documents
+
+from runner.errors import RunnerError
+from runner.model import Status
+from runner.plan.document import read_plan
+from runner.plan.edit import edit_statuses, find_spans, set_statuses
+from runner.plan.quotes import add_quote
+from runner.plan.status import one_line
+
+SAMPLES = Path(__file__).parent / "samples"
+NAME = "TASK-GRAPH.md"
+notes = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(
+        ["a | b", "x\n# y", "---", "```", "<!-- c", "-->", "\\", "a \\| b\\", "| x |", "- Status: DONE", "— —",
+         "*a*", "[x]: /y", "❌ 5", "\ttab\t", "  ", "\r\n", "<div>", "`", "**", "a\u2028b", ","]
+    ),  # fmt: skip
+)
+statuses = st.tuples(st.sampled_from(Status), notes)
+
+
+def without_statuses(plan):
+    return (
+        plan.title,
+        [replace(task, status=Status.PENDING, note="", line=0, test_contracts=(), contracts=(), gates=(),
+                 blocks=tuple(replace(b, line=0) for b in task.blocks)) for task in plan.tasks],
+        [replace(p, line=0, column=0, source_line="") for p in plan.problems if "status" not in p.message],
+        [(w.task, w.kind, w.text) for w in plan.written_commands],
+    )  # fmt: skip
+
+
+def assert_edits_only_statuses(data: bytes, wanted: dict[str, tuple[Status, str]]) -> None:
+    before = read_plan(data, NAME)
+    spans = find_spans(data)
+    edited = edit_statuses(data, wanted, spans)
+    after = read_plan(edited.data, NAME)
+    assert without_statuses(after) == without_statuses(before)
+    seen = {task.id: (task.status, task.note) for task in reversed(after.tasks)}
+    assert {name: seen[name] for name in wanted} == {
+        name: (status, one_line(note)) for name, (status, note) in wanted.items()
+    }
+    assert find_spans(edited.data) == edited.spans
+    assert_same_outside(data, edited.data, spans, edited.spans, wanted)
+
+
+def assert_same_outside(old, new, spans, new_spans, wanted):
+    at = new_at = 0
+    for name, span in sorted(spans.items(), key=lambda pair: pair[1].start):
+        if name not in wanted:
+            continue
+        lead, trail = span.before.encode(), span.after.encode()
+        assert new[new_at : new_spans[name].start] == old[at : span.start] + lead
+        at, new_at = span.end, new_spans[name].end
+        assert new[new_at:].startswith(trail)
+        new_at += len(trail)
+    assert new[new_at:] == old[at:]
+
+
+@given(documents(), st.data())
+def test_an_edit_of_any_document_reads_as_the_same_plan(data, draw):
+    spans = find_spans(data)
+    assume(spans)
+    names = draw.draw(st.sets(st.sampled_from(sorted(spans)), min_size=1))
+    assert_edits_only_statuses(data, {name: draw.draw(statuses) for name in sorted(names)})
+
+
+@pytest.mark.parametrize("style", ["- Status: pending ✅\n", "**Status:** x\\\n**Type:** api\n", "| Status | done |\n|-|-|\n", ""])
+def test_every_commonmark_example_around_a_task_survives_an_edit(style):
+    for markdown in EXAMPLES:
+        data = f"{markdown}\n\n# Top\n\n## TASK-001: a\n\n{style}\n{markdown}\n## T002: b\n{markdown}".encode()
+        if {"TASK-001", "T002"} <= set(find_spans(data)):
+            assert_edits_only_statuses(data, {"TASK-001": (Status.BLOCKED, "a | b"), "T002": (Status.DONE, "")})
+
+
+@pytest.mark.parametrize("name", ["planner-style.md", "tables.md"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_the_samples_keep_every_byte_but_their_statuses(name, end):
+    data = b"\xef\xbb\xbf" + (SAMPLES / name).read_bytes().replace(b"\n", end)
+    wanted = {task: (Status.STALE, "CHANGE-001: a|b") for task in find_spans(data)}
+    assert_edits_only_statuses(data, wanted)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"## T1: a\n- Status: DONE \xe2\x9c\x85  \nx", b"## T1: a\n- Status: BLOCKED \xe2\x80\x94 no key  \nx"),
+        (b"## T1: a\n**Status:** IN_PROGRESS  \n", b"## T1: a\n**Status:** BLOCKED \xe2\x80\x94 no key  \n"),
+        (b"## T1: a\n| Status | DONE |\r\n|--|--|\r\n", b"## T1: a\n| Status | BLOCKED \xe2\x80\x94 no key |\r\n|--|--|\r\n"),
+        (b"## T1: a\n- Status: BLOCKED - old <!-- mine -->\n", b"## T1: a\n- Status: BLOCKED \xe2\x80\x94 no key <!-- mine -->\n"),
+        (b"## T1: a", b"## T1: a\n\n- Status: BLOCKED \xe2\x80\x94 no key"),
+        (b"## T1: a\n\ntext\n", b"## T1: a\n\n- Status: BLOCKED \xe2\x80\x94 no key\n\ntext\n"),
+        (b"## T1: a\n\n- just prose\n", b"## T1: a\n\n* Status: BLOCKED \xe2\x80\x94 no key\n\n- just prose\n"),
+        (b"## T1: a\r\n\r\n*  Type: api\r\n", b"## T1: a\r\n\r\n*  Status: BLOCKED \xe2\x80\x94 no key\r\n*  Type: api\r\n"),
+        (b"## T1: a\n\n**Type**: api  \n", b"## T1: a\n\n**Status**: BLOCKED \xe2\x80\x94 no key  \n**Type**: api  \n"),
+        (b"## T1: a\n\n| F | V |\n|-|-|\n| Type | api |\n", b"## T1: a\n\n| F | V |\n|-|-|\n| Status | BLOCKED \xe2\x80\x94 no key |\n| Type | api |\n"),
+        (b"## T1: a\n- Status:\n- Type: api\n", b"## T1: a\n- Status: BLOCKED \xe2\x80\x94 no key\n- Type: api\n"),
+        (b"## T1: a\n- Status:\n  - DONE\n", b"## T1: a\n- Status:\n  - BLOCKED \xe2\x80\x94 no key\n"),
+    ],
+)  # fmt: skip
+def test_each_style_is_edited_in_place(before, after):
+    assert set_statuses(before, {"T001": (Status.BLOCKED, "no key")}) == after
+
+
+def test_many_statuses_change_in_one_pass():
+    data = b"".join(b"## T%03d: x\n- Status: PENDING\n\n" % number for number in range(1, 200))
+    wanted = {f"T{number:03}": (Status.DONE, "") for number in range(1, 200)}
+    assert set_statuses(data, wanted) == data.replace(b"PENDING", b"DONE")
+
+
+def test_a_task_the_plan_does_not_have_is_refused():
+    with pytest.raises(RunnerError, match="the plan has no task TASK-009"):
+        set_statuses(b"## TASK-001: a\n", {"TASK-009": (Status.DONE, "")})
+
+
+# --- quotes ---------------------------------------------------------------------------
+
+
+@given(documents(), st.data())
+def test_a_quote_is_read_back_and_changes_nothing_else(data, draw):
+    before = read_plan(data, NAME)
+    assume(before.tasks)
+    ids = [task.id for task in before.tasks]
+    name = draw.draw(st.sampled_from(ids))
+    after = read_plan(add_quote(data, name, "CHANGE-042 (2026-11-21): new"), NAME)
+    place = ids.index(name)
+    assert [task.id for task in after.tasks] == ids
+    assert "CHANGE-042 (2026-11-21): new" in after.tasks[place].changes
+    assert [task.spec for task in after.tasks] == [task.spec for task in before.tasks]
+
+
+def test_a_command_line_becomes_the_quote_that_records_it():
+    data = b"## T1: a\r\n\r\n- Status: DONE\r\n\r\n!change dates are UTC\r\nmore text\r\n"
+    written = read_plan(data, NAME).written_commands[0]
+    assert (written.task, written.kind, written.text) == ("T001", "change", "dates are UTC")
+    edited = add_quote(data, "T001", "CHANGE-001 (2026-11-21): dates are UTC", replacing=written)
+    assert edited == (
+        b"## T1: a\r\n\r\n- Status: DONE\r\n\r\n> CHANGE-001 (2026-11-21): dates are UTC\r\n\r\nmore text\r\n"
+    )
