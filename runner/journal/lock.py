@@ -1,0 +1,152 @@
+"""One run at a time in a folder: flock is the lock, process id and start time are only its text."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from runner import effects
+from runner.errors import RunnerError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "run.lock"
+_TEXT_LIMIT = 4096
+
+
+class Holder(NamedTuple):
+    """Who holds the lock, by its own words."""
+
+    pid: int
+    ticks: int
+    """Start time of the process in clock ticks since boot: field 22 of /proc/PID/stat, proc(5)."""
+    started: str
+    """RFC 3339 in UTC."""
+    command: str
+
+    def lives(self) -> bool:
+        """Whether that very process is there still; a number given out again is another one."""
+        return self.pid > 0 and self.ticks > 0 and _ticks(self.pid) == self.ticks
+
+    def __str__(self) -> str:
+        try:
+            since = datetime.fromisoformat(self.started).astimezone()
+        except ValueError:
+            return f"process {self.pid}"
+        return f"process {self.pid}, since {since:%H:%M:%S}"
+
+
+class RunLock:
+    """Held from `acquire` to `release` or to the end of the process, however that comes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / NAME
+        self._descriptor = -1
+
+    def acquire(self) -> None:
+        """Take the lock at once; raises RunnerError naming the process that has it."""
+        effects.make_folder(self.path.parent)
+        descriptor = self._open()
+        try:
+            self._lock(descriptor)
+            _write(descriptor, self.path)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """Give it back; the file stays, since removing it would let two hold the lock."""
+        if self._descriptor < 0:
+            return
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._descriptor, 0)
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+    def holder(self) -> Holder | None:
+        """The run that is going on, or None. Asks without taking the lock."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            return None
+        try:
+            holder = _read(descriptor)
+        finally:
+            os.close(descriptor)
+        return holder if holder is not None and holder.lives() else None
+
+    def __enter__(self) -> Self:
+        self.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def _open(self) -> int:
+        effects.step("open", self.path)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            return os.open(self.path, flags, 0o644)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise RunnerError(
+                    "the lock of the run is a link", where=str(self.path), hint="remove it"
+                ) from error
+            raise
+
+    def _lock(self, descriptor: int) -> None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = _read(descriptor)
+            raise RunnerError(
+                "another run is going on in this folder: "
+                + (str(holder) if holder else "process unknown"),
+                where=str(self.path),
+                hint="wait for it, or end it"
+                + (f" (`kill {holder.pid}`)" if holder else "")
+                + "; then run again",
+            ) from error
+
+
+def _write(descriptor: int, path: Path) -> None:
+    mine = Holder(
+        os.getpid(), _ticks(os.getpid()), effects.timestamp(), " ".join(sys.argv[:2])[:200]
+    )
+    text = json.dumps(mine._asdict()).encode() + b"\n"
+    os.ftruncate(descriptor, 0)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    effects.append(descriptor, text, path)
+
+
+def _read(descriptor: int) -> Holder | None:
+    try:
+        fields = json.loads(os.pread(descriptor, _TEXT_LIMIT, 0))
+        return Holder(
+            int(fields["pid"]),
+            int(fields["ticks"]),
+            str(fields["started"]),
+            str(fields["command"]),
+        )
+    except (ValueError, KeyError, TypeError, OSError):
+        return None
+
+
+def _ticks(pid: int) -> int:
+    """Start time of a process in clock ticks since boot; -1 when there is none of that number."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 # the cheapest read there is
+            stat = file.read()
+    except OSError:
+        return -1
+    # The second field is the program's name in brackets and may hold anything, blanks too.
+    fields = stat[stat.rindex(b")") + 2 :].split()
+    return -1 if fields[0] in b"ZX" else int(fields[19])

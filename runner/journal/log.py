@@ -1,0 +1,283 @@
+"""The journal's file, open for appending: one write a record, durable where asked."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from threading import Lock
+from typing import TYPE_CHECKING, Self
+
+from runner import __version__, effects
+from runner.errors import RunnerError
+from runner.journal.codec import (
+    BadRecordError,
+    NewerRecordError,
+    UnfitRecordError,
+    decode,
+    encode,
+)
+from runner.journal.events import NAMES, Event, Record, Unknown
+from runner.journal.reading import Place, damage, last_line, newer, read_journal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import TracebackType
+
+PRODUCER = f"runner/{__version__}"
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_REMEMBERED = 4096
+
+
+class Journal:
+    """Appends records, from any number of threads and processes; the file's order is the truth.
+
+    Make one with `Journal.open`. `run` goes into every record and may be set at any time.
+    """
+
+    def __init__(self, path: Path, descriptor: int, *, run: str = "") -> None:
+        self.path = path
+        self.run = run
+        self._descriptor = descriptor
+        self._writing = Lock()
+        self._syncing = Lock()
+        self._end = 0  # where the last whole record we know of ends
+        self._sure = False  # whether the file ended there when we last looked
+        self._durable = 0
+        self._seq = 0
+        self._foreign: list[Record] = []
+        self._origins: dict[str, str] = {}
+        self._broken: OSError | None = None
+
+    @classmethod
+    def open(cls, path: Path, *, run: str = "") -> Journal:
+        """Open or make the journal, and cut a last line that is not whole.
+
+        Raises RunnerError when the line before is damaged too, when a newer runner wrote the
+        journal, or when the path is no plain file of our own (a link, a pipe).
+        """
+        effects.make_folder(path.parent)
+        journal = cls(path, _open(path), run=run)
+        try:
+            with journal._locked():  # its own
+                journal._look()  # its own
+            if journal._end == 0:  # its own
+                effects.fsync_folder(path.parent)
+        except BaseException:
+            journal.close()
+            raise
+        journal._foreign.clear()  # what was there before is read, not arrived
+        return journal
+
+    def append(
+        self,
+        event: Event,
+        *,
+        task: str = "",
+        attempt: int = 0,
+        cause: Record | str = "",
+        origin: str = "",
+        durable: bool = False,
+    ) -> Record:
+        """Write one event; with `durable` it and all before it are on disk on return.
+
+        `cause` is the record that led to it, or its id; then `origin` is needed only where that
+        record is older than this object. Raises OSError; after an error of fsync every further
+        append raises, since what is on disk is no longer known.
+        """
+        with self._locked():
+            self._catch_up()
+            record = self._record(event, task, attempt, cause, origin)
+            line = encode(record)
+            self._write(line)
+            self._seq = record.seq
+            end = self._end
+        self._remember(record)
+        if durable:
+            self._sync(end)
+        return record._replace(crc=line[-11:-3].decode())
+
+    def sync(self) -> None:
+        """Make everything appended so far durable."""
+        with self._writing:
+            end = self._end
+        self._sync(end)
+
+    def arrived(self) -> tuple[Record, ...]:
+        """What other processes appended since this object last looked, each told once."""
+        with self._locked():
+            self._catch_up()
+            told, self._foreign = tuple(self._foreign), []
+        return told
+
+    def read(self) -> Iterator[Record]:
+        """All records from the beginning; raises RunnerError for damage."""
+        return read_journal(self.path)
+
+    @property
+    def place(self) -> Place:
+        """Where the journal ends now, for a snapshot of the state folded up to here."""
+        return Place(self._end, -1, self._seq)
+
+    def close(self) -> None:
+        """Give the file back; closing twice is fine."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # --- writing ----------------------------------------------------------------------
+
+    def _record(
+        self, event: Event, task: str, attempt: int, cause: Record | str, origin: str
+    ) -> Record:
+        name = event.type if isinstance(event, Unknown) else NAMES[type(event)]
+        new = effects.new_id()
+        led = cause.id if isinstance(cause, Record) else cause
+        if isinstance(cause, Record):
+            origin = origin or cause.origin
+        first = origin or (self._origins.get(led, led) if led else new)
+        moment = effects.timestamp()
+        return Record(
+            new, self._seq + 1, moment, self.run, name, task, attempt, led, first, PRODUCER, event
+        )
+
+    def _write(self, line: bytes) -> None:
+        self._sure = False  # until the write is whole, nobody knows
+        effects.append(self._descriptor, line, self.path)
+        self._end += len(line)
+        self._sure = True
+
+    def _sync(self, end: int) -> None:
+        """One fsync serves every thread that wrote before it began."""
+        with self._syncing:
+            self._refuse_broken()
+            if end <= self._durable:
+                return
+            reached = self._end
+            try:
+                effects.fsync(self._descriptor, self.path)
+            except OSError as error:
+                self._broken = error
+                raise
+            self._durable = max(self._durable, end, reached)
+
+    def _refuse_broken(self) -> None:
+        if self._broken is not None:
+            raise OSError(
+                self._broken.errno or errno.EIO,
+                "the journal could not be made durable before; nothing more is written",
+                str(self.path),
+            )
+
+    def _remember(self, record: Record) -> None:
+        if len(self._origins) >= _REMEMBERED:
+            self._origins.clear()
+        self._origins[record.id] = record.origin
+
+    # --- looking ----------------------------------------------------------------------
+
+    def _locked(self) -> _Exclusive:
+        return _Exclusive(self._writing, self._descriptor)
+
+    def _catch_up(self) -> None:
+        """See what others appended; a number must never be used twice."""
+        self._refuse_broken()
+        found = os.fstat(self._descriptor)
+        if found.st_nlink == 0 or found.st_size < self._end:
+            raise RunnerError(
+                "the journal was removed or cut while the runner was writing it",
+                where=str(self.path),
+                hint="restore it if you can, then run again",
+            )
+        if not self._sure or found.st_size != self._end:
+            self._look()
+
+    def _look(self) -> None:
+        """Find the file's end and last number; a last line that is not whole is mended or cut."""
+        before = Place(self._end, -1, self._seq)
+        size = os.fstat(self._descriptor).st_size
+        start, line = last_line(self._descriptor, size)
+        record = self._whole(line, start)
+        if record is None and line:
+            effects.step("truncate", self.path)
+            os.ftruncate(self._descriptor, start)
+            size = start
+            start, line = last_line(self._descriptor, size)
+            record = self._whole(line, start)
+            if record is None and line:
+                raise damage(self.path, Place(start, -1), "it is not whole, and not the last")
+        elif line and not line.endswith(b"\n"):
+            effects.append(self._descriptor, b"\n", self.path)  # whole but for its line end
+            size += 1
+        self._end, self._seq, self._sure = size, record.seq if record else 0, True
+        if before.seq and self._seq > before.seq:
+            self._foreign.extend(read_journal(self.path, before))
+
+    def _whole(self, line: bytes, start: int) -> Record | None:
+        try:
+            return decode(line, wanted=())
+        except NewerRecordError as error:
+            raise newer(self.path, Place(start, -1), error) from error
+        except UnfitRecordError as error:
+            raise damage(self.path, Place(start, -1), str(error)) from error
+        except BadRecordError:
+            return None
+
+
+class _Exclusive:
+    """This thread and no other, this process and no other, at the journal's end."""
+
+    __slots__ = ("_descriptor", "_threads")
+
+    def __init__(self, threads: Lock, descriptor: int) -> None:
+        self._threads = threads
+        self._descriptor = descriptor
+
+    def __enter__(self) -> None:
+        self._threads.acquire()
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        except BaseException:
+            self._threads.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        finally:
+            self._threads.release()
+
+
+def _open(path: Path) -> int:
+    effects.step("open", path)
+    try:
+        descriptor = os.open(path, _FLAGS | os.O_CREAT, 0o644)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise _not_plain(path) from error
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _not_plain(path)
+    return descriptor
+
+
+def _not_plain(path: Path) -> RunnerError:
+    return RunnerError(
+        "the journal is not a plain file",
+        where=str(path),
+        hint="move it away; the runner does not write through links, pipes or devices",
+    )

@@ -1,0 +1,122 @@
+"""Reading the journal: whole records in their order, a torn end forgiven, other damage named."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.errors import RunnerError
+from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+    from pathlib import Path
+
+    from runner.journal.events import Record
+
+_STEP = 65_536
+
+
+class Place(NamedTuple):
+    """A point between two lines of the journal."""
+
+    offset: int = 0
+    """Bytes before it."""
+    line: int = 0
+    """Lines before it; -1 when nobody counted them."""
+    seq: int = 0
+    """Number of the record before it."""
+
+
+def read_journal(
+    path: Path, after: Place | None = None, *, wanted: Container[str] | None = None
+) -> Iterator[Record]:
+    """The records behind a place (from the beginning, if none is given).
+
+    A journal that does not exist has none. A last line that is not whole is left out: somebody is
+    writing it, or died while writing it. Raises RunnerError for a line in the middle that is not
+    whole, for a number that is missing or comes twice, and for a newer format.
+    """
+    for record, _ in read_places(path, after, wanted=wanted):
+        yield record
+
+
+def read_places(
+    path: Path, after: Place | None = None, *, wanted: Container[str] | None = None
+) -> Iterator[tuple[Record, Place]]:
+    """Each record with the place right behind it; else like `read_journal`."""
+    place = after or Place()
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        file.seek(place.offset)
+        for line in file:
+            try:
+                record = decode(line, wanted=wanted)
+            except NewerRecordError as error:
+                raise newer(path, place, error) from error
+            except UnfitRecordError as error:
+                raise damage(path, place, str(error)) from error
+            except BadRecordError as error:
+                if file.read(1):
+                    raise damage(path, place, str(error)) from error
+                return
+            _check_order(path, place, record)
+            place = Place(
+                place.offset + len(line), place.line + 1 if place.line >= 0 else -1, record.seq
+            )
+            yield record, place
+
+
+def _check_order(path: Path, place: Place, record: Record) -> None:
+    expected = place.seq + 1
+    if record.seq == expected:
+        return
+    what = (
+        f"records {expected} to {record.seq - 1} are missing before it"
+        if record.seq > expected
+        else f"it has the number {record.seq}, which was used before"
+    )
+    raise damage(path, place, what)
+
+
+def last_line(descriptor: int, size: int) -> tuple[int, bytes]:
+    """Where the last line of an open file begins, and its bytes; (0, b"") for an empty one."""
+    tail = b""
+    start = size
+    while start > 0:
+        step = min(_STEP, start)
+        start -= step
+        tail = os.pread(descriptor, step, start) + tail
+        cut = tail.rfind(b"\n", 0, len(tail) - 1)
+        if cut >= 0:
+            return start + cut + 1, tail[cut + 1 :]
+    return 0, tail
+
+
+def damage(path: Path, place: Place, what: str) -> RunnerError:
+    """The error for a line that is not whole and not the last."""
+    line = place.line + 1 if place.line >= 0 else _line_at(path, place.offset)
+    return RunnerError(
+        f"the journal is damaged: line {line}, at byte {place.offset}: {what}",
+        where=f"{path}:{line}",
+        hint="nothing was changed; restore the file from a backup, or move it away: then statuses"
+        " are taken from TASK-GRAPH.md and from the commits' trailers",
+    )
+
+
+def newer(path: Path, place: Place, error: NewerRecordError) -> RunnerError:
+    """The error for a journal this runner is too old to read."""
+    line = place.line + 1 if place.line >= 0 else _line_at(path, place.offset)
+    return RunnerError(
+        f"the journal was written by a newer runner: {error}",
+        where=f"{path}:{line}",
+        hint="update the runner (`pip install -U task-graph-runner`)",
+    )
+
+
+def _line_at(path: Path, offset: int) -> int:
+    with path.open("rb") as file:
+        return file.read(offset).count(b"\n") + 1

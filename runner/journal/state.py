@@ -1,0 +1,261 @@
+"""What the journal says of the run and its tasks: a frozen state, and the fold that makes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+
+from runner.journal import events
+from runner.journal.events import NAMES
+from runner.journal.persistent import Building, PersistentMap
+from runner.journal.task_fold import TASK_FOLDS
+from runner.journal.task_state import TaskState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from runner.journal.events import Record, WriteRejected, WriteReviewed
+    from runner.model import Digest
+
+    Review: TypeAlias = WriteReviewed | WriteRejected
+
+
+class ReviewKey(NamedTuple):
+    """What a person's decision about one write is kept under: it survives attempts."""
+
+    task: str
+    path: str
+    before: Digest | None
+    after: Digest | None
+
+
+class RunState(NamedTuple):
+    """Everything a command needs to know of what happened before."""
+
+    seq: int = 0
+    """Number of the last record."""
+    last_id: str = ""
+    run: str = ""
+    run_pid: int = 0
+    run_started: str = ""
+    run_open: bool = False
+    """Whether the last run has not said that it ended; the lock says whether it lives."""
+    head: str = ""
+    """The commit that run started on."""
+    branch: str = ""
+    ended_head: str = ""
+    """The commit that the last run to end by itself ended on."""
+    ended_exit: int = 0
+    plan: Digest = ""
+    mode: str = ""
+    stuck: tuple[str, ...] = ()
+    last_landing_head: str = ""
+    """The commit that landed last."""
+    published_head: str = ""
+    """The head under which statuses were last written into the plan."""
+    published_plan: Digest = ""
+    landing: Record | None = None
+    """A task.landing that nothing followed: look its trailer up before anything else."""
+    decisions: int = 0
+    """Number of the last decision; likewise changes and checkpoints."""
+    changes: int = 0
+    checkpoints: int = 0
+    since_checkpoint: tuple[str, ...] = ()
+    """Tasks that were finished since the last full checkpoint, in that order."""
+    awaiting_line: tuple[str, ...] = ()
+    """Finished tasks whose status line is not yet in CHECKPOINT.md."""
+    tasks: Mapping[str, TaskState] = PersistentMap()
+    reviews: Mapping[ReviewKey, Review] = PersistentMap()
+    """What persons decided about single writes; `auto` and `off` are no person's decision."""
+
+    @classmethod
+    def empty(cls) -> RunState:
+        """The state before the first record."""
+        return cls()
+
+    def after(self, record: Record) -> RunState:
+        """The state with one more record."""
+        folding = Folding(self)
+        folding.take(record)
+        return folding.done()
+
+    def task(self, task: str) -> TaskState:
+        """The state of a task; the journal need not know it yet."""
+        return self.tasks.get(task) or TaskState(task)
+
+    def review(
+        self, task: str, path: str, before: Digest | None, after: Digest | None
+    ) -> Review | None:
+        """What a person decided about exactly these bytes, or None."""
+        return self.reviews.get(ReviewKey(task, path, before, after))
+
+
+def fold(records: Iterable[Record], start: RunState | None = None) -> RunState:
+    """The state after all the records, which must be in their order."""
+    folding = Folding(start or RunState())
+    take = folding.take
+    for record in records:
+        take(record)
+    return folding.done()
+
+
+class Folding:
+    """A state that is being made; `done` freezes it. One path for one record and for many."""
+
+    __slots__ = ("_awaiting", "_last", "_reviews", "_since", "_start", "_tasks", "_values")
+
+    def __init__(self, start: RunState) -> None:
+        self._start = start
+        self._values: dict[str, Any] = {}  # the fields of RunState that were set
+        self._tasks: Building[str, TaskState] = Building(_frozen(start.tasks))
+        self._reviews: Building[ReviewKey, Review] = Building(_frozen(start.reviews))
+        self._since: dict[str, None] | None = None
+        self._awaiting: dict[str, None] | None = None
+        self._last: Record | None = None
+
+    def take(self, record: Record) -> None:
+        """Fold one record in; an event that is unknown only moves the sequence on."""
+        self._last = record
+        kind = type(record.event)
+        change = TASK_FOLDS.get(kind)
+        if change is not None:
+            task = self._tasks.get(record.task) or TaskState(record.task)
+            self._tasks[record.task] = change(task, record, record.event)
+            if kind in _SETTLES_LANDING:
+                self._settle_landing(record)
+        note = self.FOLDS.get(kind)
+        if note is not None:
+            note(self, record, record.event)
+
+    def done(self) -> RunState:
+        """The state so far."""
+        if self._last is None:
+            return self._start
+        values = self._values
+        if self._since is not None:
+            values["since_checkpoint"] = tuple(self._since)
+        if self._awaiting is not None:
+            values["awaiting_line"] = tuple(self._awaiting)
+        newest = self._last.seq > self._start.seq  # what another process wrote may come late
+        return self._start._replace(
+            seq=self._last.seq if newest else self._start.seq,
+            last_id=self._last.id if newest else self._start.last_id,
+            tasks=self._tasks.done(),
+            reviews=self._reviews.done(),
+            **values,
+        )
+
+    def _now(self, name: str) -> Any:
+        return self._values[name] if name in self._values else getattr(self._start, name)
+
+    def _settle_landing(self, record: Record) -> None:
+        landing: Record | None = self._now("landing")
+        if landing is not None and landing.task == record.task:
+            self._values["landing"] = None
+
+    # --- the run ----------------------------------------------------------------------
+
+    def _run_started(self, record: Record, event: events.RunStarted) -> None:
+        self._values.update(
+            run=record.run,
+            run_pid=event.pid,
+            run_started=record.time,
+            run_open=True,
+            head=event.head,
+            branch=event.branch,
+            plan=event.plan,
+            stuck=(),
+        )
+
+    def _run_finished(self, _: Record, event: events.RunFinished) -> None:
+        self._values.update(run_open=False, ended_head=event.head, ended_exit=event.exit)
+
+    def _run_stuck(self, _: Record, event: events.RunStuck) -> None:
+        self._values["stuck"] = event.waiting
+
+    def _mode_switched(self, _: Record, event: events.ModeSwitched) -> None:
+        self._values["mode"] = event.mode
+
+    def _plan_updated(self, _: Record, event: events.PlanUpdated) -> None:
+        self._values["plan"] = event.plan
+
+    # --- writes and landings ----------------------------------------------------------
+
+    def _write_reviewed(self, record: Record, event: events.WriteReviewed) -> None:
+        if event.review in {"applied", "edited"}:
+            self._reviews[ReviewKey(record.task, event.path, event.before, event.after)] = event
+
+    def _write_rejected(self, record: Record, event: events.WriteRejected) -> None:
+        self._reviews[ReviewKey(record.task, event.path, event.before, event.after)] = event
+
+    def _task_landing(self, record: Record, _: events.TaskLanding) -> None:
+        self._values["landing"] = record
+
+    def _task_landed(self, _: Record, event: events.TaskLanded) -> None:
+        if event.commit:
+            self._values["last_landing_head"] = event.commit
+
+    def _task_done(self, record: Record, _: events.TaskDone) -> None:
+        self._since = _ordered(self._since, self._start.since_checkpoint)
+        self._awaiting = _ordered(self._awaiting, self._start.awaiting_line)
+        self._since[record.task] = self._awaiting[record.task] = None
+
+    # --- documents --------------------------------------------------------------------
+
+    def _statuses_published(self, _: Record, event: events.StatusesPublished) -> None:
+        tasks = self._tasks
+        for name, status in event.statuses.items():
+            tasks[name] = (tasks.get(name) or TaskState(name))._replace(published=status)
+        self._values.update(published_head=event.head, published_plan=event.plan)
+
+    def _change_recorded(self, _: Record, event: events.ChangeRecorded) -> None:
+        self._values["changes"] = max(self._now("changes"), event.number)
+
+    def _decision_made(self, _: Record, event: events.DecisionMade) -> None:
+        self._values["decisions"] = max(self._now("decisions"), event.number)
+
+    def _checkpoint_written(self, _: Record, event: events.CheckpointWritten) -> None:
+        if event.kind == "full":
+            self._since = _ordered(self._since, self._start.since_checkpoint)
+            _leave_out(self._since, event.tasks)
+            self._values["checkpoints"] = max(self._now("checkpoints"), event.number)
+        else:
+            self._awaiting = _ordered(self._awaiting, self._start.awaiting_line)
+            _leave_out(self._awaiting, event.tasks)
+
+    # Any: each function takes the one event type it stands under.
+    FOLDS: ClassVar[dict[type[events.Event], Callable[[Folding, Record, Any], None]]] = {
+        events.RunStarted: _run_started,
+        events.RunFinished: _run_finished,
+        events.RunStuck: _run_stuck,
+        events.ModeSwitched: _mode_switched,
+        events.PlanUpdated: _plan_updated,
+        events.WriteReviewed: _write_reviewed,
+        events.WriteRejected: _write_rejected,
+        events.TaskLanding: _task_landing,
+        events.TaskLanded: _task_landed,
+        events.TaskDone: _task_done,
+        events.StatusesPublished: _statuses_published,
+        events.ChangeRecorded: _change_recorded,
+        events.DecisionMade: _decision_made,
+        events.CheckpointWritten: _checkpoint_written,
+    }
+
+
+def _frozen(mapping: Mapping[Any, Any]) -> PersistentMap[Any, Any]:
+    return mapping if isinstance(mapping, PersistentMap) else PersistentMap(mapping.items())
+
+
+def _ordered(have: dict[str, None] | None, start: tuple[str, ...]) -> dict[str, None]:
+    return dict.fromkeys(start) if have is None else have
+
+
+def _leave_out(names: dict[str, None], gone: tuple[str, ...]) -> None:
+    """A checkpoint that names no tasks is about all of them."""
+    for name in gone or tuple(names):
+        names.pop(name, None)
+
+
+_SETTLES_LANDING = frozenset(TASK_FOLDS) - {events.TaskApproved}
+
+FOLDED: frozenset[str] = frozenset(NAMES[kind] for kind in (*TASK_FOLDS, *Folding.FOLDS))
+"""Names of the events that change the state; the rest need not be decoded for a fold."""

@@ -1,0 +1,225 @@
+"""What each event makes of the task it is about: pure functions, one an event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runner.journal import events
+from runner.journal.task_state import Held, Landed, Open, TaskState, Try
+from runner.model import Ending, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from runner.journal.events import Record
+    from runner.model import Finding
+
+KEPT_DURATIONS = 5
+
+
+def _started(task: TaskState, record: Record, event: events.AttemptStarted) -> TaskState:
+    same = task.tried is None or task.tried == event.spec
+    attempt = Open(
+        record.attempt,
+        record.run,
+        event.base,
+        event.slot,
+        record.time,
+        event.spec,
+        event.mode,
+        event.implementer,
+        event.patterns,
+        _settled(task),
+    )
+    return task._replace(
+        status=Status.IN_PROGRESS,
+        note="",
+        reason=None,
+        tries=task.tries if same else (),
+        findings=task.findings if same else (),
+        tried=event.spec,
+        last_attempt=max(task.last_attempt, record.attempt),
+        open_attempt=attempt,
+        base=event.base,
+        passed=None,
+        held=None,
+        landed=None,
+        cause=record.id,
+        origin=record.origin,
+    )
+
+
+def _settled(task: TaskState) -> Status:
+    """The status to go back to when an attempt comes to nothing."""
+    if task.status is not Status.IN_PROGRESS:
+        return task.status
+    return task.open_attempt.was if task.open_attempt else Status.PENDING
+
+
+def _finished(task: TaskState, record: Record, event: events.AttemptFinished) -> TaskState:
+    back = task._replace(
+        open_attempt=None,
+        last_tree=event.tree,
+        draft=event.draft or task.draft,
+        cause=record.id,
+        origin=record.origin,
+    )
+    if event.ending is Ending.PASSED:
+        return _passed(back, record, event, task.open_attempt)
+    if event.ending is Ending.FAILED:
+        return _with_try(back, record, event.findings, event.seconds)
+    if event.ending is Ending.BLOCKED:
+        return back._replace(
+            status=Status.BLOCKED, reason=event.reason, findings=event.findings, passed=None
+        )
+    return back._replace(status=_settled(task))
+
+
+def _passed(
+    task: TaskState, record: Record, event: events.AttemptFinished, attempt: Open | None
+) -> TaskState:
+    if not event.held:
+        return task._replace(passed=event, findings=())
+    spec = attempt.spec if attempt else task.tried
+    held = Held(event.held, event.ref, task.base, event.tree, spec, record.attempt)
+    return task._replace(passed=event, findings=(), held=held, status=Status.PENDING)
+
+
+def _with_try(
+    task: TaskState, record: Record, findings: Iterable[Finding], seconds: float
+) -> TaskState:
+    """The task with one more failed attempt; one attempt counts once."""
+    findings = tuple(findings)
+    number = record.attempt or task.last_attempt
+    before = task.tries
+    if before and before[-1].attempt == number:
+        findings = findings or tuple(task.findings)
+        seconds = seconds or before[-1].seconds
+        before = before[:-1]
+    checks = tuple(sorted({finding.check for finding in findings if finding.refuses}))
+    return task._replace(
+        status=Status.PENDING,
+        tries=(*before, Try(number, task.last_tree, checks, seconds)),
+        findings=findings,
+        open_attempt=None,
+        passed=None,
+        landed=None,
+        cause=record.id,
+        origin=record.origin,
+    )
+
+
+def _failed(task: TaskState, record: Record, event: events.TaskFailed) -> TaskState:
+    return _with_try(task, record, event.findings, task.passed.seconds if task.passed else 0.0)
+
+
+def _landed(task: TaskState, record: Record, event: events.TaskLanded) -> TaskState:
+    landed = Landed(event.commit, event.tree, record.attempt, event.paths, event.late)
+    return task._replace(landed=landed, held=None)
+
+
+def _done(task: TaskState, record: Record, event: events.TaskDone) -> TaskState:
+    took = (task.passed.seconds,) if task.passed else ()
+    return _over(
+        task._replace(durations=(*task.durations, *took)[-KEPT_DURATIONS:]),
+        record,
+        event,
+    )._replace(tree=event.tree, coverage=event.coverage, patterns=event.patterns)
+
+
+def _adopted(task: TaskState, record: Record, event: events.TaskAdopted) -> TaskState:
+    return _over(task, record, event)._replace(tree="", coverage=None, patterns=())
+
+
+def _over(
+    task: TaskState, record: Record, event: events.TaskDone | events.TaskAdopted
+) -> TaskState:
+    """The task as DONE: its tries are forgotten, its evidence is the event's."""
+    return task._replace(
+        status=Status.DONE,
+        note=event.note,
+        reason=None,
+        spec=event.spec,
+        commit=event.commit,
+        verified=event.verified,
+        proofs=event.proofs,
+        tries=(),
+        findings=(),
+        open_attempt=None,
+        passed=None,
+        held=None,
+        landed=None,
+        draft="",
+        changed=(),
+        done_at=record.time,
+        cause=record.id,
+        origin=record.origin,
+    )
+
+
+def _blocked(task: TaskState, record: Record, event: events.TaskBlocked) -> TaskState:
+    return task._replace(
+        status=Status.BLOCKED,
+        note=event.note,
+        reason=event.reason,
+        draft=event.draft or task.draft,
+        findings=event.findings or task.findings,
+        open_attempt=None,
+        passed=task.passed if task.held else None,  # held work lands with the proof it passed
+        cause=record.id,
+        origin=record.origin,
+    )
+
+
+def _staled(task: TaskState, record: Record, event: events.TaskStaled) -> TaskState:
+    return task._replace(
+        status=Status.STALE,
+        note=event.note,
+        reason=None,
+        changed=event.fields,
+        open_attempt=None,
+        cause=record.id,
+        origin=record.origin,
+    )
+
+
+def _approved(task: TaskState, record: Record, _: events.TaskApproved) -> TaskState:
+    if task.status not in {Status.STALE, Status.BLOCKED}:
+        return task._replace(tries=())
+    return task._replace(
+        status=Status.PENDING,
+        note="",
+        reason=None,
+        tries=(),
+        cause=record.id,
+        origin=record.origin,
+    )
+
+
+def _reopened(task: TaskState, record: Record, event: events.TaskReopened) -> TaskState:
+    """Nothing of the evidence stays; what was learnt (numbers, durations, draft) does."""
+    return TaskState(
+        task.id,
+        note=event.note,
+        last_attempt=task.last_attempt,
+        durations=task.durations,
+        draft=task.draft,
+        published=task.published,
+        cause=record.id,
+        origin=record.origin,
+    )
+
+
+# Any: each function takes the one event type it stands under.
+TASK_FOLDS: dict[type[events.Event], Callable[[TaskState, Record, Any], TaskState]] = {
+    events.AttemptStarted: _started,
+    events.AttemptFinished: _finished,
+    events.TaskLanded: _landed,
+    events.TaskDone: _done,
+    events.TaskFailed: _failed,
+    events.TaskBlocked: _blocked,
+    events.TaskStaled: _staled,
+    events.TaskApproved: _approved,
+    events.TaskAdopted: _adopted,
+    events.TaskReopened: _reopened,
+}

@@ -1,0 +1,125 @@
+"""What the journal says of one task: its status, its tries, and what its DONE rests on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.model import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runner.journal.events import AttemptFinished, Coverage
+    from runner.model import Finding, Proof, Reason, Spec
+
+
+class Open(NamedTuple):
+    """An attempt that began and has not come back."""
+
+    attempt: int
+    run: str
+    base: str
+    slot: int
+    time: str
+    spec: Spec
+    mode: str = "build"
+    implementer: str = ""
+    patterns: tuple[str, ...] = ()
+    was: Status = Status.PENDING
+    """The task's status before."""
+
+
+class Try(NamedTuple):
+    """A failed attempt, by what loops are seen by."""
+
+    attempt: int
+    tree: str
+    checks: tuple[str, ...]
+    """The checks that refused, sorted, each once."""
+    seconds: float = 0.0
+
+
+class Held(NamedTuple):
+    """Work that passed its proof and may not land yet: `review`, `in-the-way` or `conflict`."""
+
+    kind: str
+    ref: str
+    base: str
+    tree: str
+    spec: Spec | None
+    attempt: int = 0
+
+
+class Landed(NamedTuple):
+    """A commit that is on the branch while the task is not yet DONE."""
+
+    commit: str
+    tree: str
+    attempt: int
+    paths: tuple[str, ...] = ()
+    late: tuple[str, ...] = ()
+
+
+class TaskState(NamedTuple):
+    """One task as the journal knows it. Times are RFC 3339, durations seconds."""
+
+    id: str
+    status: Status = Status.PENDING
+    note: str = ""
+    reason: Reason | None = None
+    spec: Spec | None = None
+    """The digests under which it was DONE: its evidence. None without evidence."""
+    commit: str = ""
+    tree: str = ""
+    verified: bool = False
+    tries: tuple[Try, ...] = ()
+    """Failed attempts since the last success, approval, reopening or change of the task."""
+    tried: Spec | None = None
+    """The digests of the last attempt."""
+    last_attempt: int = 0
+    """The highest number an attempt ever had."""
+    open_attempt: Open | None = None
+    passed: AttemptFinished | None = None
+    """The attempt that passed its proof and is not DONE yet."""
+    base: str = ""
+    """The commit the last attempt was made from."""
+    findings: Sequence[Finding] = ()
+    """Of the last failed attempt."""
+    last_tree: str = ""
+    """Tree of the last attempt that came back."""
+    proofs: Sequence[Proof] = ()
+    coverage: Coverage | None = None
+    patterns: tuple[str, ...] = ()
+    durations: tuple[float, ...] = ()
+    """Seconds of the last five attempts that passed, the latest last."""
+    draft: str = ""
+    held: Held | None = None
+    landed: Landed | None = None
+    published: Status | None = None
+    """The status last written into the plan."""
+    done_at: str = ""
+    changed: tuple[str, ...] = ()
+    """The fields whose change made it STALE."""
+    cause: str = ""
+    """Id of the last record that changed the status."""
+    origin: str = ""
+
+    @property
+    def attempts_in_row(self) -> int:
+        """Failed attempts since the last success, approval, reopening or change of the task."""
+        return len(self.tries)
+
+    @property
+    def seconds_in_row(self) -> float:
+        """What those failed attempts cost together."""
+        return sum(attempt.seconds for attempt in self.tries)
+
+    @property
+    def seconds(self) -> float:
+        """How long the last attempt that passed took; 0 when none did."""
+        return self.durations[-1] if self.durations else 0.0
+
+    @property
+    def typical_seconds(self) -> float:
+        """The median of the last five attempts that passed; 0 when none did."""
+        return sorted(self.durations)[len(self.durations) // 2] if self.durations else 0.0

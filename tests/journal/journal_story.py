@@ -1,0 +1,147 @@
+"""A small history with every kind of event in it, as records."""
+
+from __future__ import annotations
+
+from runner.journal.codec import encode
+from runner.journal.events import (
+    NAMES,
+    AttemptFinished,
+    AttemptStarted,
+    ChangeRecorded,
+    CheckpointWritten,
+    Coverage,
+    DecisionMade,
+    GateCompleted,
+    GateStarted,
+    ModeSwitched,
+    PlanUpdated,
+    Record,
+    RunFinished,
+    RunStarted,
+    RunStuck,
+    StatusesPublished,
+    TaskAdopted,
+    TaskApproved,
+    TaskBlocked,
+    TaskDone,
+    TaskFailed,
+    TaskLanded,
+    TaskLanding,
+    TaskReopened,
+    TaskStaled,
+    ToolCalled,
+    ToolReturned,
+    WriteRejected,
+    WriteReviewed,
+    WriteStaged,
+)
+from runner.model import (
+    Action,
+    Decision,
+    Ending,
+    Finding,
+    Level,
+    Proof,
+    Reason,
+    Severity,
+    Spec,
+    Status,
+    Verdict,
+    digest_of,
+)
+
+SPEC = Spec(digest_of(b"what"), digest_of(b"proof"))
+OTHER = Spec(digest_of(b"other"), digest_of(b"proof"))
+BASE, TREE, COMMIT = "b" * 40, "c" * 40, "d" * 40
+FINDING = Finding("TC-002", "1 failed: ünder \u202e \udc80", "src/a.py", 3, severity=Severity.ERROR)
+PROOF = Proof(
+    "TC-002",
+    "test",
+    "python -m pytest -q",
+    Verdict.PASS,
+    0,
+    1.5,
+    digest_of(b"out"),
+    Level.UNIT,
+    (("passed", 3), ("failed", 0)),
+    "artifacts/build/logs/a.log",
+)
+COVERAGE = Coverage(84.0, 120, 70.0)
+STARTED = AttemptStarted(base=BASE, implementer="blocks", spec=SPEC, patterns=("PATTERN-001",))
+PASSED = AttemptFinished(
+    ending=Ending.PASSED, tree=TREE, seconds=2.0, proofs=(PROOF,), coverage=COVERAGE
+)
+FAILED = AttemptFinished(ending=Ending.FAILED, tree=TREE, seconds=3.0, findings=(FINDING,))
+LANDING = TaskLanding(tree=TREE, parent=BASE, commit=COMMIT, paths=("src/a.py",), review="off")
+LANDED = TaskLanded(commit=COMMIT, tree=TREE, paths=("src/a.py",))
+DONE = TaskDone(
+    spec=SPEC,
+    commit=COMMIT,
+    tree=TREE,
+    proofs=(PROOF,),
+    coverage=COVERAGE,
+    patterns=("PATTERN-001",),
+)
+
+
+def records(*happened):
+    """Records of (event, task, attempt) or of an event alone, numbered from 1."""
+    made = []
+    for number, item in enumerate(happened, 1):
+        event, task, attempt = item if type(item) is tuple else (item, "", 0)
+        record = Record(
+            id=f"id-{number}",
+            seq=number,
+            time=f"2026-11-21T14:00:{number % 60:02d}.000000Z",
+            run="run-1",
+            type=NAMES[type(event)],
+            task=task,
+            attempt=attempt,
+            cause="",
+            origin=f"id-{number}",
+            producer="runner/0",
+            event=event,
+        )
+        made.append(record._replace(crc=encode(record)[-11:-3].decode()))
+    return made
+
+
+def whole_story():
+    """Every kind of event at least once; three tasks with different fates."""
+    one, two, three = "TASK-001", "TASK-002", "TASK-003"
+    after = digest_of(b"after")
+    return records(
+        RunStarted(head=BASE, branch="main", plan=digest_of(b""), pid=7, settings={"jobs": "2"}),
+        PlanUpdated(plan=digest_of(b"plan")),
+        ModeSwitched(mode="serial"),
+        (STARTED, one, 1),
+        (ToolCalled(name="edit", arguments=digest_of(b"{}")), one, 1),
+        (ToolReturned(name="edit", arguments=digest_of(b"{}")), one, 1),
+        (WriteStaged("src/a.py", Action.CREATE, 0o100644, None, after, 12, "staged/x"), one, 1),
+        (WriteReviewed("src/a.py", None, after, "applied", "me"), one, 1),
+        (GateStarted(gate="TC-002", command="pytest"), one, 1),
+        (GateCompleted(proof=PROOF), one, 1),
+        (FAILED, one, 1),
+        (TaskFailed(findings=(FINDING,)), one, 1),
+        (STARTED, one, 2),
+        (PASSED, one, 2),
+        (LANDING, one, 2),
+        (LANDED, one, 2),
+        (DONE, one, 2),
+        CheckpointWritten("line", 0, (one,)),
+        DecisionMade(number=1, decision=Decision("use x", tradeoff="some")),
+        (STARTED, two, 1),
+        (WriteRejected("src/b.py", None, after, "no", "me"), two, 1),
+        (PASSED._replace(held="review", ref="refs/runner/held/2"), two, 1),
+        (TaskBlocked(reason=Reason.REVIEW, note="waits for a review", draft="draft/x"), two, 1),
+        StatusesPublished({one: Status.DONE, two: Status.BLOCKED}, COMMIT, digest_of(b"p2")),
+        (TaskStaled(note="CHANGE-001", fields=("acceptance",)), one, 0),
+        ChangeRecorded(number=1, text="more of it", tasks=(one,)),
+        (TaskApproved(by="me"), one, 0),
+        (TaskAdopted(spec=None, source="person", note="by hand"), three, 0),
+        (TaskReopened(note="again", by="me"), three, 0),
+        CheckpointWritten("full", 1, (one,)),
+        (STARTED, one, 3),
+        RunStuck(waiting=(three,)),
+        RunFinished(exit=3, head=COMMIT, seconds=9.5, counts={"DONE": 1}),
+    )

@@ -1,0 +1,264 @@
+from journal_story import (
+    BASE,
+    COMMIT,
+    COVERAGE,
+    DONE,
+    FAILED,
+    FINDING,
+    LANDED,
+    LANDING,
+    OTHER,
+    PASSED,
+    PROOF,
+    SPEC,
+    STARTED,
+    TREE,
+    records,
+    whole_story,
+)
+
+from runner.journal.events import (
+    CheckpointWritten,
+    StatusesPublished,
+    TaskAdopted,
+    TaskApproved,
+    TaskBlocked,
+    TaskFailed,
+    TaskReopened,
+    TaskStaled,
+    WriteRejected,
+    WriteReviewed,
+)
+from runner.journal.state import RunState, fold
+from runner.journal.task_state import Held, Landed, TaskState, Try
+from runner.model import Ending, Reason, Spec, Status, digest_of
+
+ONE = "TASK-001"
+
+
+def state_of(*happened):
+    return fold(records(*((event, ONE, attempt) for event, attempt in happened))).task(ONE)
+
+
+def test_one_by_one_and_all_at_once_are_the_same_at_every_prefix():
+    story = whole_story()
+    state = RunState.empty()
+    for number, record in enumerate(story, 1):
+        before = state
+        kept = (before.seq, dict(before.tasks), dict(before.reviews), before.landing)
+        state = state.after(record)
+        assert kept == (before.seq, dict(before.tasks), dict(before.reviews), before.landing)
+        assert state == fold(story[:number])
+        middle = number // 2
+        assert state == fold(story[middle:number], start=fold(story[:middle]))
+
+
+def test_a_started_attempt_is_open():
+    task = state_of((STARTED, 1))
+    assert task.status is Status.IN_PROGRESS
+    assert task.open_attempt.base == BASE
+    assert task.open_attempt.spec == SPEC
+    assert task.last_attempt == 1
+    assert task.spec is None
+
+
+def test_a_task_that_passed_landed_and_is_done_has_its_evidence():
+    task = state_of((STARTED, 1), (PASSED, 1), (LANDING, 1), (LANDED, 1), (DONE, 1))
+    assert task.status is Status.DONE
+    assert (task.spec, task.commit, task.tree, task.verified) == (SPEC, COMMIT, TREE, True)
+    assert (task.proofs, task.coverage, task.patterns) == ((PROOF,), COVERAGE, ("PATTERN-001",))
+    assert (task.open_attempt, task.passed, task.landed, task.held) == (None,) * 4
+    assert task.seconds == 2.0
+    assert task.done_at == "2026-11-21T14:00:05.000000Z"
+
+
+def test_a_crash_between_landed_and_done_shows_the_commit_and_its_proof():
+    task = state_of((STARTED, 1), (PASSED, 1), (LANDING, 1), (LANDED, 1))
+    assert task.landed == Landed(COMMIT, TREE, 1, ("src/a.py",))
+    assert task.passed == PASSED
+
+
+def test_a_landing_that_nothing_followed_is_kept_in_sight():
+    begun = records((STARTED, ONE, 1), (PASSED, ONE, 1), (LANDING, ONE, 1))
+    assert fold(begun).landing == begun[-1]
+    for event in (LANDED, DONE, TaskFailed(), STARTED, TaskBlocked(Reason.STUCK, "n")):
+        story = records((STARTED, ONE, 1), (PASSED, ONE, 1), (LANDING, ONE, 1), (event, ONE, 1))
+        assert fold(story).landing is None
+    elsewhere = records((LANDING, ONE, 1), (STARTED, "TASK-002", 1))
+    assert fold(elsewhere).landing == elsewhere[0]
+
+
+def test_failed_attempts_are_counted_once_each():
+    task = state_of(
+        (STARTED, 1), (FAILED, 1), (TaskFailed(findings=(FINDING,)), 1), (STARTED, 2), (FAILED, 2)
+    )
+    assert task.status is Status.PENDING
+    assert task.attempts_in_row == 2
+    assert task.seconds_in_row == 6.0
+    assert task.tries[0] == Try(1, TREE, ("TC-002",), 3.0)
+    assert task.findings == (FINDING,)
+
+
+def test_work_that_passed_and_then_failed_to_land_counts_as_a_try():
+    task = state_of((STARTED, 1), (PASSED, 1), (LANDING, 1), (TaskFailed((FINDING,)), 1))
+    assert task.tries == (Try(1, TREE, ("TC-002",), 2.0),)
+
+
+def test_an_interrupted_attempt_counts_for_nothing_and_gives_the_status_back():
+    interrupted = PASSED._replace(ending=Ending.INTERRUPTED, proofs=(), coverage=None)
+    assert state_of((STARTED, 1), (interrupted, 1)).status is Status.PENDING
+    proven = state_of((STARTED, 1), (PASSED, 1), (DONE, 1), (STARTED, 2), (interrupted, 2))
+    assert proven.status is Status.DONE
+    assert proven.attempts_in_row == 0
+    again = state_of((STARTED, 1), (PASSED, 1), (DONE, 1), (STARTED, 2), (STARTED, 3))
+    assert again.open_attempt.was is Status.DONE
+
+
+def test_success_approval_reopening_and_a_changed_task_forget_the_tries():
+    failed = ((STARTED, 1), (FAILED, 1))
+    changed = STARTED._replace(spec=OTHER)
+    blocked = TaskBlocked(Reason.CHECKS, "TC-002 failed 5 times", draft="draft/x")
+    for more in (
+        ((STARTED, 2), (PASSED, 2), (DONE, 2)),
+        ((blocked, 0), (TaskApproved(), 0)),
+        ((TaskReopened(), 0),),
+        ((changed, 2),),
+    ):
+        assert state_of(*failed).attempts_in_row == 1
+        assert state_of(*failed, *more).attempts_in_row == 0
+    assert state_of(*failed, (changed, 2)).findings == ()
+    assert state_of(*failed, (STARTED, 2)).findings == (FINDING,)
+
+
+def test_a_blocked_task_says_why_and_where_its_work_is():
+    task = state_of((STARTED, 1), (FAILED, 1), (TaskBlocked(Reason.CHECKS, "no", "draft/x"), 1))
+    assert (task.status, task.reason, task.note) == (Status.BLOCKED, Reason.CHECKS, "no")
+    assert (task.draft, task.findings) == ("draft/x", (FINDING,))
+    approved = state_of((TaskBlocked(Reason.TOOL, "no cargo"), 0), (TaskApproved(), 0))
+    assert (approved.status, approved.reason, approved.note) == (Status.PENDING, None, "")
+
+
+def test_an_attempt_that_ended_blocked_is_blocked_before_anything_else_is_said():
+    ended = FAILED._replace(ending=Ending.BLOCKED, reason=Reason.ROOT)
+    task = state_of((STARTED, 1), (ended, 1))
+    assert (task.status, task.reason, task.attempts_in_row) == (Status.BLOCKED, Reason.ROOT, 0)
+
+
+def test_held_work_keeps_its_proof_until_it_lands():
+    held = PASSED._replace(held="review", ref="refs/x")
+    waits = (STARTED, 1), (held, 1), (TaskBlocked(Reason.REVIEW, "review"), 1)
+    task = state_of(*waits)
+    assert task.held == Held("review", "refs/x", BASE, TREE, SPEC, 1)
+    assert task.passed == held
+    approved = state_of(*waits, (TaskApproved(), 0))
+    assert (approved.status, approved.held) == (Status.PENDING, task.held)
+    assert approved.passed == held
+    assert state_of(*waits, (LANDED, 1)).held is None
+    assert state_of(*waits, (STARTED, 2)).held is None
+
+
+def test_a_stale_task_keeps_its_evidence_and_a_reopened_one_does_not():
+    done = (STARTED, 1), (PASSED, 1), (DONE, 1)
+    stale = state_of(*done, (TaskStaled("CHANGE-001", ("title",)), 0))
+    assert (stale.status, stale.spec, stale.changed) == (Status.STALE, SPEC, ("title",))
+    reopened = state_of(*done, (TaskReopened("again"), 0))
+    assert (reopened.status, reopened.spec, reopened.commit) == (Status.PENDING, None, "")
+    assert (reopened.last_attempt, reopened.durations) == (1, (2.0,))
+
+
+def test_an_adopted_task_is_done_on_somebodys_word():
+    task = state_of((TaskAdopted(spec=None, note="by hand"), 0))
+    assert (task.status, task.verified, task.spec) == (Status.DONE, False, None)
+    trailers = TaskAdopted(spec=SPEC, commit=COMMIT, verified=True, source="trailers")
+    assert state_of((trailers, 0)).commit == COMMIT
+
+
+def test_the_last_five_durations_give_the_typical_one():
+    events = []
+    for number, seconds in enumerate([100.0, 1.0, 9.0, 2.0, 3.0, 8.0], 1):
+        events += [
+            (STARTED, number),
+            (PASSED._replace(seconds=seconds), number),
+            (DONE, number),
+        ]
+    task = state_of(*events)
+    assert task.durations == (1.0, 9.0, 2.0, 3.0, 8.0)
+    assert (task.typical_seconds, task.seconds) == (3.0, 8.0)
+    assert TaskState(ONE).typical_seconds == 0.0
+
+
+def test_published_statuses_add_up():
+    first = StatusesPublished({ONE: Status.IN_PROGRESS, "TASK-002": Status.DONE}, BASE, "sha256:1")
+    second = StatusesPublished({ONE: Status.DONE}, COMMIT, "sha256:2")
+    state = fold(records(first, second))
+    assert state.task(ONE).published is Status.DONE
+    assert state.task("TASK-002").published is Status.DONE
+    assert state.task("TASK-009").published is None
+    assert (state.published_head, state.published_plan) == (COMMIT, "sha256:2")
+
+
+def test_only_what_a_person_decided_about_a_write_is_remembered():
+    after = digest_of(b"x")
+    state = fold(
+        records(
+            (WriteReviewed("a", None, after, "auto"), ONE, 1),
+            (WriteReviewed("b", None, after, "off"), ONE, 1),
+            (WriteReviewed("c", None, after, "edited", "me"), ONE, 1),
+            (WriteRejected("d", after, None, "no"), ONE, 1),
+        )
+    )
+    assert len(state.reviews) == 2
+    assert state.review(ONE, "c", None, after).by == "me"
+    assert state.review(ONE, "d", after, None).reason == "no"
+    assert state.review(ONE, "c", after, None) is None
+
+
+def test_finished_tasks_wait_for_their_line_and_for_the_full_checkpoint():
+    other = "TASK-002"
+    story = records(
+        (DONE, ONE, 1),
+        (DONE, other, 1),
+        (DONE, ONE, 2),
+        CheckpointWritten("line", 0, (ONE,)),
+        CheckpointWritten("full", 4, (ONE,)),
+    )
+    assert fold(story[:3]).since_checkpoint == (ONE, other)
+    assert fold(story[:4]).awaiting_line == (other,)
+    assert fold(story[:4]).since_checkpoint == (ONE, other)
+    assert fold(story).since_checkpoint == (other,)
+    assert fold(story).checkpoints == 4
+
+
+def test_the_run_is_open_until_it_says_that_it_ended():
+    story = whole_story()
+    state = fold(story)
+    assert fold(story[:5]).run_open
+    assert not state.run_open
+    assert (state.ended_head, state.ended_exit) == (COMMIT, 3)
+    assert fold(story[:5]).ended_head == ""
+    assert (state.run, state.run_pid, state.run_started) == (
+        "run-1",
+        7,
+        "2026-11-21T14:00:01.000000Z",
+    )
+    assert (state.plan, state.mode, state.stuck) == (digest_of(b"plan"), "serial", ("TASK-003",))
+    assert (state.decisions, state.changes, state.last_landing_head) == (1, 1, COMMIT)
+
+
+def test_a_record_of_another_process_that_comes_late_does_not_turn_the_count_back():
+    story = records((STARTED, ONE, 1), (TaskApproved(), "TASK-002", 0), (FAILED, ONE, 1))
+    state = RunState.empty().after(story[0]).after(story[2]).after(story[1])
+    assert (state.seq, state.last_id) == (3, "id-3")
+
+
+def test_evidence_stands_or_falls_with_the_digests_of_the_task():
+    from runner.journal.evidence import Standing, evidence_of, standing
+
+    done = state_of((STARTED, 1), (PASSED, 1), (DONE, 1))
+    assert evidence_of(done).commit == COMMIT
+    assert evidence_of(done).outputs == (PROOF.output,)
+    assert evidence_of(TaskState(ONE)) is None
+    assert standing(TaskState(ONE), SPEC) is Standing.NONE
+    assert standing(done, SPEC) is Standing.CURRENT
+    assert standing(done, Spec(SPEC.what, "sha256:x")) is Standing.PROOF_CHANGED
+    assert standing(done, OTHER) is Standing.WORK_CHANGED
