@@ -1,0 +1,185 @@
+"""bandit over one Python source in this process, bounded, deaf to `nosec`, with its own settings.
+
+The one door to bandit; import nothing of it elsewhere. It is driven below its own manager,
+which would count tokens for `nosec` and swallow our deadline.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import logging
+import threading
+import time
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from runner.writes.hazard import is_tangled
+from runner.writes.parsers import compile_quietly, no_warnings
+
+LARGEST = 512 << 10
+_PASSWORD_RULES = frozenset(("B105", "B106", "B107"))
+_IMPORTING = threading.Lock()
+
+
+class Unscanned(Exception):  # noqa: N818 - the word for what happened
+    """A source that bandit could not or may not read; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One of bandit's findings, its values given types again; line and column from 1."""
+
+    rule: str
+    line: int
+    column: int
+    severity: str
+    confidence: str
+    message: str
+
+
+def scan(content: bytes, path: str, *, seconds: float) -> tuple[Issue, ...]:
+    """The findings of bandit in a Python source; raises Unscanned where it is too large or broken.
+
+    `seconds` bounds the walk over the tree; parsing is bounded by size and `hazard`.
+    """
+    if len(content) > LARGEST:
+        raise Unscanned(f"it is larger than {LARGEST >> 10} kB")
+    if is_tangled(content):
+        raise Unscanned("it is too tangled to be parsed here")
+    try:
+        return _issues(content, path, time.monotonic() + seconds)
+    except Unscanned:
+        raise
+    except (SyntaxError, ValueError) as error:
+        raise Unscanned("it does not parse") from error
+    except (RecursionError, MemoryError) as error:
+        raise Unscanned("it nests too deeply") from error
+    except Exception as error:  # a foreign scanner's border: any failure is a note
+        raise Unscanned(f"bandit failed ({type(error).__name__})") from error
+
+
+def _issues(content: bytes, path: str, deadline: float) -> tuple[Issue, ...]:
+    visitor = _visitor(content, path, deadline)
+    # A ready syntax tree passes through the `ast.parse` in there as it is.
+    visitor.process(compile_quietly(content, path, ast.PyCF_ONLY_AST))
+    return tuple(_issue(found) for found in visitor.tester.results)
+
+
+def _issue(found: Any) -> Issue:
+    rule = str(found.test_id)
+    message = str(found.text)
+    if rule in _PASSWORD_RULES:  # it quotes the password
+        message = message.split(":", maxsplit=1)[0]
+    return Issue(
+        rule=rule,
+        line=int(found.lineno or 0),
+        column=int(found.col_offset or 0) + 1,
+        severity=_rank(found.severity),
+        confidence=_rank(found.confidence),
+        message=" ".join(message.split()),
+    )
+
+
+def _rank(name: object) -> str:
+    rank = str(name).lower()
+    return rank if rank in {"low", "medium", "high"} else "low"
+
+
+def _visitor(content: bytes, path: str, deadline: float) -> Any:
+    visitor_class, tests = _bandit()
+    from bandit.core.meta_ast import BanditMetaAst
+    from bandit.core.metrics import Metrics
+
+    metrics = Metrics()
+    metrics.begin(path)
+    visitor = visitor_class(
+        path,
+        io.BytesIO(content),
+        BanditMetaAst(),
+        tests,
+        False,  # noqa: FBT003 - debug, in the order bandit has it
+        {},
+        metrics,
+    )
+    visitor.deadline = deadline
+    # With no `nosec` to honour, looking for one on every line of every node is for nothing.
+    visitor.tester._get_nosecs_from_contexts = _no_nosec  # noqa: SLF001 - its only way to say so
+    return visitor
+
+
+def _no_nosec(_context: object, test_result: object = None) -> None:
+    """What bandit's tester hears where no line is silenced."""
+
+
+def _bandit() -> tuple[Any, Any]:
+    """The visitor, bounded, and the tests, loaded once."""
+    with _IMPORTING:
+        return _loaded()
+
+
+@cache
+def _loaded() -> tuple[Any, Any]:
+    logging.getLogger("bandit").addHandler(logging.NullHandler())
+    logging.getLogger("bandit").propagate = False
+    said = warnings.formatwarning
+    try:
+        with no_warnings():
+            from bandit.core.config import BanditConfig
+            from bandit.core.test_set import BanditTestSet
+
+            return _bounded_visitor(), BanditTestSet(BanditConfig())
+    finally:
+        warnings.formatwarning = said  # bandit replaces it for the whole process
+
+
+def _bounded_visitor() -> Any:
+    from bandit.core.node_visitor import BanditNodeVisitor
+
+    class BoundedVisitor(BanditNodeVisitor):  # type: ignore[misc] # bandit has no types
+        """bandit's visitor with a deadline, and linear in the strings of one literal."""
+
+        deadline = float("inf")
+        parent: object = None
+        parent_lines: list[int]
+
+        def pre_visit(self, node: ast.AST) -> bool:
+            if time.monotonic() > self.deadline:
+                raise Unscanned("it took too long")
+            return bool(super().pre_visit(node))
+
+        def visit(self, node: ast.AST) -> None:
+            # Most kinds of node have no test at all; asking for them is half of bandit's time.
+            kind = type(node).__name__
+            if hasattr(self, f"visit_{kind}") or self.testset.get_tests(kind):
+                super().visit(node)
+
+        def update_scores(self, scores: object) -> None:
+            """Keep no score: only the findings are read."""
+
+        def visit_Str(self, node: ast.Constant) -> None:  # noqa: N802 - bandit's name
+            _visit_literal(self, "str", "Str", node)
+
+        def visit_Bytes(self, node: ast.Constant) -> None:  # noqa: N802 - bandit's name
+            _visit_literal(self, "bytes", "Bytes", node)
+
+    return BoundedVisitor
+
+
+def _visit_literal(visitor: Any, kind: str, tests: str, node: Any) -> None:
+    """Visit a literal as bandit does, but list its parent's lines once, not once for each.
+
+    A dict of 4,000 strings took 4 s.
+    """
+    from bandit.core import utils
+
+    visitor.context[kind] = node.value
+    parent = node._bandit_parent  # noqa: SLF001 - how bandit's visitors find it
+    if isinstance(parent, ast.Expr):  # a docstring
+        return
+    if parent is not visitor.parent:
+        visitor.parent, visitor.parent_lines = parent, utils.linerange(parent)
+    visitor.context["linerange"] = visitor.parent_lines
+    visitor.tester.run_tests(visitor.context, tests)

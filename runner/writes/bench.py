@@ -1,0 +1,35 @@
+"""What the pipeline is given to work with: the scratch tree, a way to run commands, a pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from runner.process.command import Ran
+    from runner.writes.sast import SastPool
+    from runner.writes.staging import Staging
+
+
+class RunCommand(Protocol):
+    """Runs a command in the scratch tree, through the one door, within the caller's limits."""
+
+    def __call__(self, line: str | tuple[str, ...], *, stdin: bytes = b"", folder: str = "") -> Ran:
+        """Run a shell line or an argv in a folder of the tree; failure is a value."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where one attempt's changes are judged; what is None is a step that only says so."""
+
+    tree: Path
+    """The scratch tree, which already holds the changes."""
+    before: Callable[[str], bytes | None]
+    """The bytes a path had in the base; None where it was not there."""
+    run_command: RunCommand | None = None
+    staging: Staging | None = None
+    sast: SastPool | None = None

@@ -1,0 +1,72 @@
+"""Accepted changes reach the real tree: file by file, and never over somebody's work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.model import digest_of
+from runner.writes.beneath import (
+    InTheWay,
+    mode_beneath,
+    read_beneath,
+    unlink_beneath,
+    write_beneath,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from runner.model import Change, Digest
+
+_EXECUTE = 0o100
+
+
+def in_the_way(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
+    """Paths whose real file is neither what the task began from nor what it proposes.
+
+    That is a person's edit, or an untracked file where the task wants to put a new one.
+    """
+    return tuple(change.path for change in changes if _is_in_the_way(root, change))
+
+
+def _is_in_the_way(root: Path, change: Change) -> bool:
+    try:
+        return _digest(root, change.path) not in (change.before, change.after)
+    except InTheWay:  # a link or a folder stands at the path or above it
+        return True
+
+
+def place(root: Path, changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Write landed changes into the real tree; gives those that a person was faster with.
+
+    May be repeated after a crash: a file that already is what it should be is left alone.
+    Raises RunnerError when a file cannot be written; the files before it are whole.
+    """
+    late = []
+    for change in changes:
+        if _is_in_the_way(root, change):
+            late.append(change)
+        elif not _is_there(root, change):
+            _put(root, change)
+    return tuple(late)
+
+
+def _is_there(root: Path, change: Change) -> bool:
+    """Whether the file is what the change makes of it, its executable bit included."""
+    if _digest(root, change.path) != change.after:
+        return False
+    mode = mode_beneath(root, change.path)
+    return mode is None or bool(mode & _EXECUTE) == bool(change.mode & _EXECUTE)
+
+
+def _put(root: Path, change: Change) -> None:
+    if change.content is None:
+        unlink_beneath(root, change.path)
+    else:
+        write_beneath(root, change.path, change.content, change.mode & 0o777)
+
+
+def _digest(root: Path, path: str) -> Digest | None:
+    content = read_beneath(root, path)
+    return None if content is None else digest_of(content)

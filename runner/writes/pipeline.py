@@ -1,0 +1,178 @@
+"""The five steps every change passes before anything of it can land."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from runner.writes.compiles import compile_file
+from runner.writes.markers import marker_findings
+from runner.writes.paths import check_path, is_control, scope_finding
+from runner.writes.projects import compile_projects
+from runner.writes.sast import SastScan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from runner.model import Change, Finding
+    from runner.secrets.allowlist import AllowList
+    from runner.writes.bench import Bench
+    from runner.writes.compiles import Interpreter
+    from runner.writes.projects import CompileCommand
+    from runner.writes.staging import Staged
+
+Step: TypeAlias = "Callable[[Change], tuple[Finding, ...]]"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRules:
+    """What one attempt may write and how it is judged, read once from the person's settings."""
+
+    run: str
+    task: str
+    attempt: int
+    outputs: tuple[str, ...]
+    plan: str = "TASK-GRAPH.md"
+    """The plan's own path, which no task may write."""
+    allowed: AllowList | None = None
+    """False positives of the secret scan that a person let through."""
+    compile_commands: tuple[CompileCommand, ...] = ()
+    interpreter: Interpreter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What the steps said; `changes` are those no step refused."""
+
+    changes: tuple[Change, ...]
+    findings: tuple[Finding, ...] = ()
+    refused: frozenset[str] = frozenset()
+    """Paths that a step refused; those of the secret scan and path rules enter no draft."""
+    tainted: frozenset[str] = frozenset()
+    """Those of them refused before they were staged: by path rules, scope or the secret scan."""
+    staged: tuple[Staged, ...] = ()
+    controls: tuple[str, ...] = ()
+    """Control files among the changes, which a person reviews."""
+    sast: SastScan = field(default_factory=SastScan)
+
+    @property
+    def clean(self) -> bool:
+        """Whether no step refused anything."""
+        return not any(finding.refuses for finding in self.findings)
+
+
+def pass_writes(changes: Sequence[Change], rules: WriteRules, bench: Bench) -> Passed:
+    """Take changes through every step, in order; a refused file goes no further.
+
+    Path rules and scope, secret scan, staged write, compile, SAST (which runs on behind); the
+    write log is the engine's at approval. Raises RunnerError where a step cannot go on at all.
+    """
+    return compile_writes(admit_writes(changes, rules, bench), rules, bench)
+
+
+def admit_writes(changes: Sequence[Change], rules: WriteRules, bench: Bench) -> Passed:
+    """Steps one and two: what may be shown to a person at all is staged."""
+    steps: tuple[Step, ...] = (
+        lambda change: _path_findings(change, rules, bench),
+        lambda change: _secret_findings(change, rules),
+    )
+    findings, clean = _through(changes, steps)
+    marks = [
+        mark for change in clean for mark in marker_findings(change, bench.before(change.path))
+    ]
+    refused = _paths(changes) - _paths(clean)
+    return Passed(
+        changes=clean,
+        findings=(*findings, *marks),
+        refused=refused,
+        tainted=refused,
+        staged=_stage(clean, rules, bench),
+        controls=tuple(change.path for change in clean if is_control(change.path)),
+    )
+
+
+def compile_writes(admitted: Passed, rules: WriteRules, bench: Bench) -> Passed:
+    """Steps three and four, for what was admitted; a review at the write comes in between."""
+    findings, compiled = _through(
+        admitted.changes, (lambda change: _compile_findings(change, rules, bench),)
+    )
+    whole = () if admitted.refused or len(compiled) < len(admitted.changes) else compiled
+    found = (*findings, *_project_findings(whole, rules, bench))
+    blamed = frozenset(finding.path for finding in found if finding.refuses)
+    refused = admitted.refused | (blamed & _paths(admitted.changes))
+    passed = tuple(change for change in compiled if change.path not in refused)
+    return Passed(
+        changes=passed,
+        findings=(*admitted.findings, *found),
+        refused=refused,
+        tainted=admitted.tainted,
+        staged=admitted.staged,
+        controls=admitted.controls,
+        sast=bench.sast.scan(passed) if bench.sast else SastScan(),
+    )
+
+
+# --- details --------------------------------------------------------------------------
+
+
+def _through(
+    changes: Sequence[Change], steps: Sequence[Step]
+) -> tuple[tuple[Finding, ...], tuple[Change, ...]]:
+    """All findings, and the changes that no step refused; each stops at its first refusal."""
+    findings: list[Finding] = []
+    passed: list[Change] = []
+    for change in changes:
+        for step in steps:
+            said = step(change)
+            findings += said
+            if any(finding.refuses for finding in said):
+                break
+        else:
+            passed.append(change)
+    return tuple(findings), tuple(passed)
+
+
+def _path_findings(change: Change, rules: WriteRules, bench: Bench) -> tuple[Finding, ...]:
+    named = check_path(change.path, change.mode, kind=change.action.value)
+    if named is not None and named.refuses:
+        return (named,)
+    settings = change.path == "pyproject.toml"
+    scoped = scope_finding(
+        change.path,
+        rules.outputs,
+        rules.task,
+        plan=rules.plan,
+        before=bench.before(change.path) if settings else None,
+        after=change.content if settings else None,
+    )
+    return tuple(finding for finding in (named, scoped) if finding is not None)
+
+
+def _secret_findings(change: Change, rules: WriteRules) -> tuple[Finding, ...]:
+    from runner.secrets.scan import scan_content
+
+    return scan_content(change.content or b"", change.path, allowed=rules.allowed)
+
+
+def _stage(clean: tuple[Change, ...], rules: WriteRules, bench: Bench) -> tuple[Staged, ...]:
+    if bench.staging is None or not clean:
+        return ()
+    return bench.staging.stage(clean, run=rules.run, task=rules.task, attempt=rules.attempt)
+
+
+def _compile_findings(change: Change, rules: WriteRules, bench: Bench) -> tuple[Finding, ...]:
+    found = compile_file(change, bench.run_command, rules.interpreter)
+    return () if found is None else (found,)
+
+
+def _project_findings(
+    compiled: tuple[Change, ...], rules: WriteRules, bench: Bench
+) -> tuple[Finding, ...]:
+    if bench.run_command is None or not compiled:
+        return ()
+    paths = [change.path for change in compiled]
+    return compile_projects(bench.tree, paths, rules.compile_commands, bench.run_command)
+
+
+def _paths(changes: Sequence[Change]) -> frozenset[str]:
+    return frozenset(change.path for change in changes)

@@ -1,0 +1,191 @@
+"""Static analysis behind a run: findings that inform, and block only where a team says so."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Self
+
+from runner import effects
+from runner.model import Digest, Finding, Severity, digest_of
+from runner.writes.compiles import language_of
+from runner.writes.lines import append_lines, read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from concurrent.futures import Future, ThreadPoolExecutor
+    from pathlib import Path
+
+    from runner.model import Change
+    from runner.writes.bench import RunCommand
+
+SAST_FINDINGS = "artifacts/build/SAST_FINDINGS.jsonl"
+RANKS = ("low", "medium", "high")
+CHECK = "sast"
+MOST_FINDINGS = 200
+"""Of one file; what is more than this is a number in a note."""
+
+
+@dataclass(frozen=True, slots=True)
+class SastFinding:
+    """What a scanner says of one place; line and column from 1, `digest` is the file's."""
+
+    path: str
+    line: int
+    column: int
+    rule: str
+    severity: str
+    """`low`, `medium` or `high`."""
+    confidence: str
+    message: str
+    tool: str
+    digest: Digest
+
+
+@dataclass(frozen=True, slots=True)
+class SastReport:
+    """All that the scans of one attempt found; `notes` say which files were not scanned."""
+
+    findings: tuple[SastFinding, ...] = ()
+    notes: tuple[Finding, ...] = ()
+
+    def joined(self, other: SastReport) -> SastReport:
+        """Both reports in one."""
+        return SastReport(self.findings + other.findings, self.notes + other.notes)
+
+    @property
+    def summary(self) -> str:
+        """The status line's words: `1 high, 2 low`, or `none`."""
+        counts = [(sum(f.severity == rank for f in self.findings), rank) for rank in RANKS[::-1]]
+        return ", ".join(f"{count} {rank}" for count, rank in counts if count) or "none"
+
+    def blocking(self, block_at: str) -> tuple[Finding, ...]:
+        """What refuses the work where a team lets it block at a severity; else nothing."""
+        if block_at not in RANKS:
+            return ()
+        grave = RANKS[RANKS.index(block_at) :]
+        return tuple(_refusal(found) for found in self.findings if found.severity in grave)
+
+
+@dataclass(frozen=True, slots=True)
+class SastScan:
+    """Scans that run behind; ask for their report when the run must know it."""
+
+    pending: tuple[Future[SastReport], ...] = ()
+
+    def done(self) -> bool:
+        """Whether the report is ready."""
+        return all(future.done() for future in self.pending)
+
+    def result(self, timeout: float | None = None) -> SastReport:
+        """Wait for the report, at most so many seconds a scan; raises TimeoutError."""
+        report = SastReport()
+        for future in self.pending:
+            report = report.joined(future.result(timeout))
+        return report
+
+
+class SastPool:
+    """A background thread that scans; close it at the end of the run, which waits for it."""
+
+    def __init__(self, *, seconds: float = 1.0) -> None:
+        self._seconds = seconds
+        self._threads: ThreadPoolExecutor | None = None
+
+    def scan(self, changes: Sequence[Change], run_command: RunCommand | None = None) -> SastScan:
+        """Scan changed files behind; only tools of other languages need the tree meanwhile."""
+        threads = self._started()
+        pending = [
+            threads.submit(scan_file, change.content, change.path, seconds=self._seconds)
+            for change in changes
+            if change.content is not None and language_of(change.path, change.content) == "python"
+        ]
+        if run_command is not None:
+            from runner.writes.scanners import scan_with_tools
+
+            paths = tuple(change.path for change in changes if change.content is not None)
+            digests = {change.path: change.after or "" for change in changes}
+            pending.append(threads.submit(scan_with_tools, paths, digests, run_command))
+        return SastScan(tuple(pending))
+
+    def close(self) -> None:
+        """Wait for what still runs."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=True)
+            self._threads = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _started(self) -> ThreadPoolExecutor:
+        if self._threads is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            # One: the work is Python's own, so a second thread would only take turns with it.
+            self._threads = ThreadPoolExecutor(1, thread_name_prefix="sast")
+        return self._threads
+
+
+def scan_file(content: bytes, path: str, *, seconds: float = 1.0) -> SastReport:
+    """Scan one Python source with bandit; what cannot be scanned is a note, never an error."""
+    from runner.writes.bandit_scan import Unscanned, scan
+
+    try:
+        issues = scan(content, path, seconds=seconds)
+    except Unscanned as reason:
+        return SastReport(notes=(unscanned(path, f"bandit did not scan this: {reason}"),))
+    digest = digest_of(content)
+    findings = tuple(
+        SastFinding(
+            path=path,
+            line=issue.line,
+            column=issue.column,
+            rule=issue.rule,
+            severity=issue.severity,
+            confidence=issue.confidence,
+            message=cleaned(issue.message),
+            tool="bandit",
+            digest=digest,
+        )
+        for issue in issues[:MOST_FINDINGS]
+    )
+    more = len(issues) - len(findings)
+    said = (unscanned(path, f"bandit has {more} more findings here"),) if more else ()
+    return SastReport(findings, said)
+
+
+def record_findings(root: Path, report: SastReport, *, task: str, attempt: int) -> None:
+    """Append a report to SAST_FINDINGS.jsonl; raises RunnerError when the disk refuses."""
+    whose = {"time": effects.timestamp(), "task": task, "attempt": attempt}
+    append_lines(root, SAST_FINDINGS, [{**whose, **asdict(found)} for found in report.findings])
+
+
+def recorded_findings(root: Path, task: str = "") -> tuple[Mapping[str, object], ...]:
+    """The records of SAST_FINDINGS.jsonl, of all tasks or one, oldest first."""
+    records = read_lines(root, SAST_FINDINGS).records
+    return tuple(record for record in records if task in {"", record.get("task")})
+
+
+def unscanned(path: str, message: str) -> Finding:
+    """The note that a scan is not whole."""
+    return Finding(CHECK, message, path=path, severity=Severity.NOTE)
+
+
+def cleaned(message: str) -> str:
+    """A scanner's words without secrets it may quote."""
+    from runner.secrets.redact import redact
+
+    return redact(message)
+
+
+def _refusal(found: SastFinding) -> Finding:
+    return Finding(
+        CHECK,
+        f"{found.rule} ({found.severity}): {found.message}",
+        path=found.path,
+        line=found.line,
+        column=found.column,
+        hint="write this another way; a comment does not silence this check",
+    )

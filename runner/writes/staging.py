@@ -1,0 +1,231 @@
+"""Proposed writes that wait for a review, kept as bytes under `artifacts/build/staged/`.
+
+`staged/<TASK>/<attempt>/index.json` lists them; each content stands beside it under its own
+digest, so that no name on disk ever comes from a proposal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.errors import ExitCode, RunnerError
+from runner.model import Action, Change, Digest, digest_of
+from runner.writes.beneath import open_beneath, read_beneath, unlink_beneath, write_beneath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+STAGED = "artifacts/build/staged"
+_LOCK = f"{STAGED}/lock"
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,99}")
+_HEX = re.compile(r"sha256:[0-9a-f]{64}")
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """One proposed write; its key is task, path, and the digests before and after."""
+
+    task: str
+    attempt: int
+    path: str
+    action: Action
+    mode: int
+    before: Digest | None
+    after: Digest | None
+    run: str
+    time: str
+
+    @property
+    def id(self) -> str:
+        """Eight hex digits a person can type, the same for the same proposal in any attempt."""
+        key = json.dumps([self.task, self.path, self.before, self.after])
+        return digest_of(key.encode()).removeprefix("sha256:")[:8]
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """The staged writes of one repository; safe with several writers."""
+
+    root: Path
+
+    def stage(
+        self, changes: Sequence[Change], *, run: str, task: str, attempt: int
+    ) -> tuple[Staged, ...]:
+        """Keep proposals durably, in place of earlier ones of the attempt for the same paths.
+
+        Raises RunnerError when the disk refuses; the index then still lists what it listed.
+        """
+        fresh = tuple(_staged(change, run, task, attempt) for change in changes)
+        folder = _folder(task, attempt)
+        with self._locked():
+            for change in changes:
+                if change.content is not None:
+                    self._keep(folder, change.content)
+            paths = {staged.path for staged in fresh}
+            index = self._index(folder)
+            kept = tuple(old for old in index if old.path not in paths)
+            self._write_index(folder, kept + fresh)
+            self._drop_bytes(folder, index, kept + fresh)
+        return fresh
+
+    def list(self, task: str = "") -> tuple[Staged, ...]:
+        """Everything staged, or what one task staged, by task, attempt and path."""
+        base = self.root / STAGED
+        indexes = sorted(base.glob("*/*/index.json")) if base.is_dir() else []
+        listed = [
+            staged
+            for index in indexes
+            for staged in self._index(index.parent.relative_to(self.root).as_posix())
+            if task in {"", staged.task}
+        ]
+        return tuple(sorted(listed, key=lambda staged: (staged.task, staged.attempt, staged.path)))
+
+    def find(self, wanted: str) -> Staged:
+        """The newest staged write with this id, or RunnerError."""
+        found = [staged for staged in self.list() if staged.id == wanted]
+        if not found:
+            raise RunnerError(
+                f"nothing is staged under {wanted!a}",
+                hint="see what waits with: python -m runner review",
+            )
+        return found[-1]
+
+    def read(self, staged: Staged) -> Change:
+        """The proposal with its bytes; RunnerError when they are gone or are not these bytes."""
+        content = None
+        if staged.after is not None:
+            content = read_beneath(
+                self.root, _blob(_folder(staged.task, staged.attempt), staged.after)
+            )
+            if content is None or digest_of(content) != staged.after:
+                raise RunnerError(
+                    "the staged bytes are gone" if content is None else "the staged bytes changed",
+                    where=staged.path,
+                    hint=f"reject {staged.id}, so that the next attempt proposes it again",
+                    code=ExitCode.CONFLICT,
+                )
+        return Change(staged.path, staged.action, staged.mode, staged.before, staged.after, content)
+
+    def remove(self, staged: Sequence[Staged]) -> None:
+        """Forget proposals, and their bytes where no other proposal of the attempt has them."""
+        with self._locked():
+            for folder in sorted({_folder(one.task, one.attempt) for one in staged}):
+                self._forget(folder, {one.path for one in staged if _folder_of(one) == folder})
+
+    def remove_attempt(self, task: str, attempt: int) -> None:
+        """Forget all that one attempt staged."""
+        folder = _folder(task, attempt)
+        with self._locked():
+            self._forget(folder, {staged.path for staged in self._index(folder)})
+
+    # --- details ----------------------------------------------------------------------
+
+    def _forget(self, folder: str, paths: set[str]) -> None:
+        index = self._index(folder)
+        kept = tuple(staged for staged in index if staged.path not in paths)
+        if kept:
+            self._write_index(folder, kept)
+        else:
+            unlink_beneath(self.root, f"{folder}/index.json")
+        self._drop_bytes(folder, index, kept)
+
+    def _drop_bytes(self, folder: str, old: tuple[Staged, ...], new: tuple[Staged, ...]) -> None:
+        for digest in {one.after for one in old} - {one.after for one in new}:
+            if digest is not None:
+                unlink_beneath(self.root, _blob(folder, digest))
+
+    def _keep(self, folder: str, content: bytes) -> None:
+        blob = _blob(folder, digest_of(content))
+        if read_beneath(self.root, blob) != content:
+            write_beneath(self.root, blob, content, 0o100644)
+
+    def _index(self, folder: str) -> tuple[Staged, ...]:
+        content = read_beneath(self.root, f"{folder}/index.json")
+        if content is None:
+            return ()
+        try:
+            return tuple(_from_json(entry) for entry in json.loads(content)["staged"])
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise RunnerError(
+                "this list of staged writes is damaged",
+                where=f"{folder}/index.json",
+                hint="remove the folder; the task proposes its writes again",
+            ) from error
+
+    def _write_index(self, folder: str, entries: tuple[Staged, ...]) -> None:
+        document = {"v": _VERSION, "staged": [asdict(entry) for entry in entries]}
+        content = json.dumps(document, indent=1).encode() + b"\n"
+        write_beneath(self.root, f"{folder}/index.json", content, 0o100644)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        descriptor = open_beneath(self.root, _LOCK, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _staged(change: Change, run: str, task: str, attempt: int) -> Staged:
+    return Staged(
+        task=task,
+        attempt=attempt,
+        path=change.path,
+        action=change.action,
+        mode=change.mode,
+        before=change.before,
+        after=None if change.content is None else digest_of(change.content),
+        run=run,
+        time=effects.timestamp(),
+    )
+
+
+def _from_json(entry: dict[str, object]) -> Staged:
+    """An entry of the index; TypeError, ValueError or KeyError where it is none."""
+    task, path, run, time = (entry[name] for name in ("task", "path", "run", "time"))
+    attempt, mode = entry["attempt"], entry["mode"]
+    before, after = entry["before"], entry["after"]
+    if not (isinstance(task, str) and isinstance(path, str) and isinstance(run, str)):
+        raise TypeError("task, path and run are text")
+    if not (isinstance(attempt, int) and isinstance(mode, int) and isinstance(time, str)):
+        raise TypeError("attempt and mode are numbers, time is text")
+    return Staged(
+        task,
+        attempt,
+        path,
+        Action(str(entry["action"])),
+        mode,
+        _digest(before),
+        _digest(after),
+        run,
+        time,
+    )
+
+
+def _digest(value: object) -> Digest | None:
+    if value is None or (isinstance(value, str) and _HEX.fullmatch(value)):
+        return value
+    raise ValueError("not a digest")
+
+
+def _folder_of(staged: Staged) -> str:
+    return _folder(staged.task, staged.attempt)
+
+
+def _folder(task: str, attempt: int) -> str:
+    name = task if _PLAIN.fullmatch(task) else digest_of(task.encode()).removeprefix("sha256:")
+    return f"{STAGED}/{name}/{int(attempt)}"
+
+
+def _blob(folder: str, digest: Digest) -> str:
+    return f"{folder}/{digest.removeprefix('sha256:')}"

@@ -1,0 +1,208 @@
+"""Static analysis runs behind, informs, and never holds up or breaks what it looks at."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import time
+import warnings
+
+import pytest
+from writes_builders import a_change, put, runs_in
+
+from runner.model import Severity, digest_of
+from runner.writes.sast import (
+    SAST_FINDINGS,
+    SastPool,
+    SastReport,
+    record_findings,
+    recorded_findings,
+    scan_file,
+)
+
+RISKY = b"import pickle\n\npickle.loads(x)  # nosec\nsubprocess.call(y, shell=True)\n"
+
+
+def test_nosec_does_not_silence_it_and_places_are_counted_from_one():
+    report = scan_file(RISKY, "src/a.py")
+    assert [(f.rule, f.line, f.column, f.severity) for f in report.findings] == [
+        ("B403", 1, 1, "low"),
+        ("B301", 3, 1, "medium"),
+        ("B602", 4, 1, "high"),
+    ]
+    assert {(f.path, f.tool, f.digest) for f in report.findings} == {
+        ("src/a.py", "bandit", digest_of(RISKY))
+    }
+    assert report.summary == "1 high, 1 medium, 1 low"
+
+
+def test_it_never_quotes_the_password_it_found():
+    report = scan_file(b"password = 'correct horse'\ndef f(token='battery'):\n    pass\n", "a.py")
+    assert len(report.findings) == 2
+    assert not any("horse" in f.message or "battery" in f.message for f in report.findings)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"def", "it does not parse"),
+        (b"a\0b", "it does not parse"),
+        (b"-" * 60_000 + b"1", "it nests too deeply"),
+        (b"x = 1 #" * 100_000, "it is larger than 512 kB"),
+        (b"f'" + b"{a}" * 80_000 + b"'", "it is too tangled to be parsed here"),
+        (b"x = " + b"'a' + " * 800 + b"'b'", "it took too long"),
+    ],
+)
+def test_what_cannot_be_scanned_is_a_note_with_the_reason(content, reason):
+    start = time.monotonic()
+    report = scan_file(content, "a.py", seconds=0.3)
+    assert report.findings == ()
+    (note,) = report.notes
+    assert note.message == f"bandit did not scan this: {reason}"
+    assert note.severity is Severity.NOTE
+    assert time.monotonic() - start < 3
+
+
+def test_a_dict_of_thousands_of_strings_is_scanned_in_time():
+    content = b"x = {\n" + b"'a': 'b',\n" * 4_000 + b"}\nassert x\n"
+    assert [f.rule for f in scan_file(content, "a.py", seconds=5).findings] == ["B101"]
+
+
+def test_a_flood_of_findings_is_counted_and_not_listed():
+    report = scan_file(b"assert x\n" * 1_000, "a.py", seconds=5)
+    assert len(report.findings) == 200
+    assert [note.message for note in report.notes] == ["bandit has 800 more findings here"]
+
+
+def test_it_speaks_to_no_one_and_changes_nothing_of_the_process(capfd):
+    shape = warnings.formatwarning
+    scan_file(b"x = '\\d'\nassert 1 is 1\n", "a.py")
+    assert warnings.formatwarning is shape
+    assert capfd.readouterr() == ("", "")
+    assert logging.getLogger().handlers == logging.root.handlers
+
+
+def test_a_settings_file_of_the_repository_is_not_heeded(tmp_path, monkeypatch):
+    put(tmp_path, {".bandit": b"[bandit]\nskips = B101\n", "bandit.yaml": b"skips: [B101]\n"})
+    monkeypatch.chdir(tmp_path)
+    assert [f.rule for f in scan_file(b"assert x\n", "a.py").findings] == ["B101"]
+
+
+def test_scans_run_behind_and_closing_waits_for_them():
+    pool = SastPool()
+    changes = [a_change(f"{n}.py", RISKY) for n in range(5)]
+    scan = pool.scan([*changes, a_change("a.md", b"text"), a_change("b.py", None, before=b"")])
+    pool.close()
+    assert scan.done()
+    assert len(scan.result().findings) == 15
+    assert pool.scan([]).result() == SastReport()
+
+
+def test_a_team_may_let_it_block_from_a_severity_on():
+    report = scan_file(RISKY, "a.py")
+    assert [found.line for found in report.blocking("high")] == [4]
+    assert [found.line for found in report.blocking("medium")] == [3, 4]
+    assert report.blocking("") == ()
+    (found,) = report.blocking("high")
+    assert found.refuses
+    assert found.message.startswith("B602 (high): ")
+
+
+def test_findings_are_kept_in_the_promised_fields(tmp_path):
+    record_findings(tmp_path, scan_file(RISKY, "a.py"), task="TASK-002", attempt=2)
+    record_findings(tmp_path, scan_file(b"assert x\n", "b.py"), task="TASK-003", attempt=1)
+    lines = (tmp_path / SAST_FINDINGS).read_text(encoding="utf-8").splitlines()
+    assert list(json.loads(lines[0])) == [
+        "v", "time", "task", "attempt", "path", "line", "column", "rule", "severity",
+        "confidence", "message", "tool", "digest",
+    ]  # fmt: skip
+    assert len(recorded_findings(tmp_path)) == 4
+    assert [found["rule"] for found in recorded_findings(tmp_path, "TASK-003")] == ["B101"]
+
+
+def test_importing_this_room_loads_no_scanner():
+    program = (
+        "import sys, runner.writes.pipeline, runner.writes.sast, runner.writes.log\n"
+        "heavy = {'bandit', 'yaml', 'pathspec', 'detect_secrets', 're2', 'rich', 'subprocess',\n"
+        "         'concurrent.futures', 'pydantic'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert said.stdout == b"[]\n"
+
+
+# --- tools of other languages ---------------------------------------------------------
+
+SAID = {
+    "gosec": (
+        "a.go",
+        {
+            "Issues": [
+                {"severity": "HIGH", "confidence": "LOW", "rule_id": "G101", "details": "a  key",
+                 "file": "/elsewhere/tree/a.go", "line": "3-4", "column": "5"}
+            ]
+        },
+        ("a.go", 3, 5, "G101", "high", "low", "a key"),
+    ),
+    "npx": (
+        "a.js",
+        [
+            {"filePath": "/elsewhere/tree/a.js", "messages": [
+                {"ruleId": "security/detect-eval", "severity": 2, "line": 7, "column": 1,
+                 "message": "eval"},
+                {"ruleId": "semi", "severity": 2, "line": 8, "column": 1, "message": "style"},
+            ]}
+        ],
+        ("a.js", 7, 1, "security/detect-eval", "high", "medium", "eval"),
+    ),
+    "semgrep": (
+        "a.rs",
+        {
+            "results": [
+                {"check_id": "unsafe", "path": "a.rs", "start": {"line": 1, "col": 2},
+                 "extra": {"severity": "WARNING", "message": "m", "metadata": {}}}
+            ]
+        },
+        ("a.rs", 1, 2, "unsafe", "medium", "medium", "m"),
+    ),
+    "cargo": (
+        "Cargo.lock",
+        {"vulnerabilities": {"list": [{"advisory": {"id": "RUSTSEC-1", "title": "old"}}]}},
+        ("Cargo.lock", 0, 0, "RUSTSEC-1", "high", "high", "old"),
+    ),
+}  # fmt: skip
+
+
+def with_tool(tmp_path, name, output):
+    tree = put(tmp_path / "tree", {})
+    tree.mkdir(exist_ok=True)
+    put(tmp_path / "bin", {name: b"#!/bin/sh\ncat <<'END'\n" + output + b"\nEND\n"})
+    (tmp_path / "bin" / name).chmod(0o755)
+    return runs_in(tree, path=f"{tmp_path / 'bin'}:/bin")
+
+
+@pytest.mark.parametrize("tool", SAID)
+def test_a_tool_of_another_language_is_read_into_the_same_words(tmp_path, tool):
+    path, said, told = SAID[tool]
+    run_command = with_tool(tmp_path, tool, json.dumps(said).encode())
+    with SastPool() as pool:
+        report = pool.scan([a_change(path, b"x")], run_command).result()
+    (f,) = report.findings
+    assert (f.path, f.line, f.column, f.rule, f.severity, f.confidence, f.message) == told
+    assert f.digest == digest_of(b"x")
+
+
+@pytest.mark.parametrize("output", [b"panic!", b"[]", b'{"Issues": [{}]}', b"[" * 99_999])
+def test_a_tool_that_prints_something_else_is_a_note(tmp_path, output):
+    run_command = with_tool(tmp_path, "gosec", output)
+    with SastPool() as pool:
+        report = pool.scan([a_change("a.go", b"x")], run_command).result()
+    assert [note.message for note in report.notes] == ["gosec said nothing readable"]
+
+
+def test_a_tool_that_is_not_there_is_passed_over(tmp_path):
+    run_command = with_tool(tmp_path, "other", b"")
+    with SastPool() as pool:
+        assert pool.scan([a_change("a.go", b"x")], run_command).result() == SastReport()
