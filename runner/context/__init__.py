@@ -1,0 +1,1 @@
+"""What an implementer is told about a task."""

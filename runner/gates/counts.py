@@ -1,0 +1,66 @@
+"""What test tools say of how many tests they ran, read from their last lines."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed|deselected)\b")
+_PYTEST = re.compile(
+    r"^(?:=+ )?(?:\d+ \w+(?:, )?)+ in [\d.]+s|^(?:=+ )?no tests (?:ran|collected)", re.MULTILINE
+)
+_UNITTEST = re.compile(r"^Ran (\d+) tests? in [\d.]+s", re.MULTILINE)
+_UNITTEST_BAD = re.compile(r"\b(failures|errors|skipped)=(\d+)")
+_TAP = re.compile(r"^(?:#|\u2139) (pass|fail|skipped) (\d+)$", re.MULTILINE)
+_CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.MULTILINE)
+
+
+def read_counts(output: str) -> tuple[tuple[str, int], ...]:
+    """The counts a test tool printed, such as `(("passed", 3),)`; empty where none are known.
+
+    Knows the closing lines of pytest, unittest, node's test runner (TAP) and cargo test.
+    """
+    for reader in (_pytest, _unittest, _tap, _cargo):
+        counts = reader(output)
+        if counts is not None:
+            return tuple(counts.items())
+    return ()
+
+
+def _pytest(output: str) -> dict[str, int] | None:
+    summaries = list(_PYTEST.finditer(output))
+    if not summaries:
+        return None
+    line = output[summaries[-1].start() :].splitlines()[0]
+    counts = {word: int(number) for number, word in _WORD.findall(line)}
+    return counts or {"passed": 0}
+
+
+def _unittest(output: str) -> dict[str, int] | None:
+    ran = _UNITTEST.findall(output)
+    if not ran:
+        return None
+    bad = {word: int(number) for word, number in _UNITTEST_BAD.findall(output[-400:])}
+    passed = int(ran[-1]) - sum(bad.values())
+    return {"passed": max(0, passed)} | {word: number for word, number in bad.items() if number}
+
+
+def _tap(output: str) -> dict[str, int] | None:
+    found = {word: int(number) for word, number in _TAP.findall(output)}
+    if "pass" not in found:
+        return None
+    return {"passed": found["pass"], "failed": found.get("fail", 0)}
+
+
+def _cargo(output: str) -> dict[str, int] | None:
+    rows = _CARGO.findall(output)
+    if not rows:
+        return None
+    passed, failed, ignored = (sum(int(row[column]) for row in rows) for column in range(3))
+    return {"passed": passed, "failed": failed, "skipped": ignored}
+
+
+def ran_no_test(counts: tuple[tuple[str, int], ...]) -> bool:
+    """Whether a tool said that it ran not a single test."""
+    return bool(counts) and not any(
+        number for word, number in counts if word not in ("skipped", "deselected")
+    )

@@ -1,0 +1,155 @@
+"""The `blocks` implementer: what the task's own section holds is written, patched and run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.implementers.base import CHECK, Said
+from runner.implementers.unified import DoesNotApplyError, patched
+from runner.implementers.work import decisions_in, failure, nth_bench, output_of, work
+from runner.model import BlockKind, Finding
+from runner.writes.beneath import mode_beneath, read_beneath, unlink_beneath, write_beneath
+from runner.writes.paths import check_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from runner.config.settings import Settings
+    from runner.context.brief import Brief
+    from runner.implementers.base import Workbench
+    from runner.model import Block, Decision, Task
+
+NAME = "blocks"
+_PLAIN, _EXECUTABLE = 0o100644, 0o100755
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Writes the blocks in their order, then runs the `sh run` blocks in theirs."""
+
+    repeatable: bool
+    """The same blocks give the same bytes, unless a command makes some of them."""
+    name: str = NAME
+
+    @classmethod
+    def for_task(cls, task: Task, settings: Settings) -> Blocks | Finding:  # noqa: ARG003  asks nothing of them
+        """For a task that has blocks."""
+        if not task.blocks:
+            return Finding(
+                CHECK,
+                f"{task.id} has no file blocks",
+                hint="add one (```python file=PATH), or name another Implementer",
+            )
+        return cls(repeatable=all(block.kind is not BlockKind.RUN for block in task.blocks))
+
+    def implement(self, brief: Brief, bench: Workbench) -> Said:
+        """Write what the blocks say; nothing is written where a path is refused."""
+        files = [block for block in brief.task.blocks if block.kind is not BlockKind.RUN]
+        commands = [block for block in brief.task.blocks if block.kind is BlockKind.RUN]
+        findings = [said for block in files if (said := _path_finding(block))]
+        if not _refused(findings):
+            findings += [said for block in files if (said := _write(block, bench.place.tree))]
+        if _refused(findings):
+            return Said(findings=tuple(findings))
+        decisions, failed = _run(commands, brief, bench)
+        return Said(_summary(len(files), len(commands)), decisions, (*findings, *failed))
+
+
+def _summary(files: int, commands: int) -> str:
+    parts = ((files, "file", "as the plan gives it"), (commands, "command", "run"))
+    told = [f"{n} {noun}{'s' * (n > 1)} {done}" for n, noun, done in parts if n]
+    return ", ".join(told).replace("s as the plan gives it", "s as the plan gives them")
+
+
+def _refused(findings: list[Finding]) -> bool:
+    return any(finding.refuses for finding in findings)
+
+
+def _path_finding(block: Block) -> Finding | None:
+    kind = "delete" if block.kind is BlockKind.DELETE else ""
+    return check_path(block.path, _PLAIN, kind=kind)
+
+
+# --- writing --------------------------------------------------------------------------
+
+
+def _write(block: Block, tree: Path) -> Finding | None:
+    """Do what one block says; the reason where it cannot be done."""
+    try:
+        return _DO[block.kind](block, tree)
+    except RunnerError as error:
+        # Something else stands at the path: the plan must say otherwise. A full disk is no
+        # fault of the plan's, and goes on up.
+        if error.code is not ExitCode.CONFLICT:
+            raise
+        return _finding(block, error.message, error.hint)
+
+
+def _write_whole(block: Block, tree: Path) -> None:
+    _put(tree, block.path, block.text.encode("utf-8", "surrogateescape"))
+
+
+def _delete(block: Block, tree: Path) -> Finding | None:
+    if unlink_beneath(tree, block.path):
+        return None
+    return _finding(block, "there is no such file to delete", "remove the block, or mend its path")
+
+
+def _patch(block: Block, tree: Path) -> Finding | None:
+    before = read_beneath(tree, block.path)
+    diff = block.text.encode("utf-8", "surrogateescape")
+    try:
+        after = patched(before, diff, block.path)
+    except DoesNotApplyError as error:
+        said = error.message
+        if error.patch_line and block.line:
+            said += f" (line {block.line + error.patch_line} of the plan)"
+        hint = "make the diff again from the file as it is, or give the file whole"
+        return Finding("patch", said, path=block.path, line=error.line, hint=hint)
+    if after is None:
+        unlink_beneath(tree, block.path)
+    else:
+        _put(tree, block.path, after)
+    return None
+
+
+_DO: dict[BlockKind, Callable[[Block, Path], Finding | None]] = {
+    BlockKind.FILE: _write_whole,
+    BlockKind.DELETE: _delete,
+    BlockKind.PATCH: _patch,
+}
+
+
+def _put(tree: Path, path: str, content: bytes) -> None:
+    """Write a file, which stays executable where it was."""
+    was = mode_beneath(tree, path)
+    write_beneath(tree, path, content, _EXECUTABLE if was == _EXECUTABLE else _PLAIN)
+
+
+def _finding(block: Block, message: str, hint: str) -> Finding:
+    return Finding(CHECK, message, path=block.path, hint=hint)
+
+
+# --- running --------------------------------------------------------------------------
+
+
+def _run(
+    blocks: list[Block], brief: Brief, bench: Workbench
+) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
+    """Run the commands one after the other, to the first that fails.
+
+    `sh -e`: the lines of a block are steps, and a step that fails is not passed over.
+    """
+    told = {"RUNNER_TASK": brief.task.id, "RUNNER_ATTEMPT": str(brief.attempt)}
+    outputs: list[str] = []
+    for number, block in enumerate(blocks, 1):
+        its_bench = nth_bench(bench, number)
+        ran = work(("/bin/sh", "-e", "-c", block.text), its_bench, told)
+        outputs.append(output_of(ran))
+        place = f" in line {block.line} of the plan" if block.line else ""
+        if failed := failure(ran, bench, f"the sh run block{place}"):
+            return decisions_in(*outputs), (failed,)
+    return decisions_in(*outputs), ()

@@ -1,0 +1,153 @@
+"""What a task needs of its surroundings, and what of that is not there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from runner.model import BlockKind, Reason
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from runner.model import GateSpec, Task
+
+_ROOT_WORDS = frozenset({"sudo", "doas", "pkexec"})
+_BREAKS = frozenset("();|&\n{}!")
+_LEADING = frozenset(
+    # After these words another command word follows.
+    (
+        *("env", "exec", "time", "nohup", "nice", "command", "builtin", "xargs", "setsid"),
+        *("timeout", "if", "then", "else", "elif", "while", "until", "do", "{", "!"),
+    )
+)
+_OF_THE_SHELL = frozenset(
+    (
+        *(".", ":", "[", "alias", "bg", "break", "case", "cd", "continue", "echo", "eval", "exit"),
+        *("export", "false", "fg", "for", "function", "getopts", "hash", "jobs", "kill", "local"),
+        *("printf", "pwd", "read", "readonly", "return", "set", "shift", "source", "test"),
+        *("times", "trap", "true", "type", "ulimit", "umask", "unalias", "unset", "wait"),
+    )
+)
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_COMMENT = re.compile(r"(?m)^[ \t]*#.*$")
+_ROUGHLY = re.compile(
+    r"(?:^|[;&|({]|\b(?:then|do|else)\b)\s*(?:sudo|doas|pkexec)(?=\s)", re.MULTILINE
+)
+_PLAIN_PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+
+
+def needs_root(task: Task, gates: Iterable[GateSpec] = ()) -> bool:
+    """Whether a task requires root, or one of its commands (or of these gates) calls sudo."""
+    required = any(requirement.kind == "root" for requirement in task.requires)
+    return required or any(map(_calls_root, _commands(task, gates)))
+
+
+def unmet_requirements(
+    task: Task,
+    environ: Mapping[str, str],
+    which: Callable[[str], str | None],
+    *,
+    gates: Iterable[GateSpec] = (),
+    permitted: Collection[str] | None = None,
+) -> tuple[tuple[Reason, str], ...]:
+    """Everything that keeps a task from starting, in words for its status note.
+
+    `which` finds a program on PATH. `gates` are the project's gates for this task. `permitted`
+    are the names a person lets tasks have as secrets; None for every name.
+    """
+    gates = tuple(gates)
+    return (
+        *(((Reason.ROOT, "needs root"),) if needs_root(task, gates) else ()),
+        *_secrets(task, environ, permitted),
+        *_tools(task, which, gates),
+    )
+
+
+def _secrets(
+    task: Task, environ: Mapping[str, str], permitted: Collection[str] | None
+) -> Iterator[tuple[Reason, str]]:
+    for name in _required(task, "secret"):
+        if permitted is not None and name not in permitted:
+            yield Reason.SECRET, f"secret {name} is not among the secrets of your settings"
+        elif not environ.get(name):
+            yield Reason.SECRET, f"secret {name} is not set in the environment"
+
+
+def _tools(
+    task: Task, which: Callable[[str], str | None], gates: tuple[GateSpec, ...]
+) -> Iterator[tuple[Reason, str]]:
+    required = _required(task, "tool")
+    for name in required:
+        if which(name) is None:
+            yield Reason.TOOL, f"tool {name} is not on PATH"
+    for gate in (*gates, *task.gates):
+        program = _program(gate.command)
+        if program and program not in required and which(program) is None:
+            yield Reason.TOOL, f"{program}, which gate {gate.name} runs, is not on PATH"
+
+
+def _required(task: Task, kind: str) -> tuple[str, ...]:
+    return tuple(
+        display(requirement.name) for requirement in task.requires if requirement.kind == kind
+    )
+
+
+def _commands(task: Task, gates: Iterable[GateSpec]) -> Iterator[str]:
+    yield task.command
+    yield from (block.text for block in task.blocks if block.kind is BlockKind.RUN)
+    yield from (contract.command for contract in task.test_contracts)
+    yield from (contract.value for contract in task.contracts if contract.kind == "command")
+    yield from (gate.command for gate in (*task.gates, *gates))
+
+
+# --- reading shell lines --------------------------------------------------------------
+
+
+def _calls_root(line: str) -> bool:
+    words = _command_words(line)
+    if words is None:  # quotes that only the shell itself understands
+        return bool(_ROUGHLY.search(line))
+    return any(word.rpartition("/")[2] in _ROOT_WORDS for word in words)
+
+
+def _program(line: str) -> str:
+    """The program a line starts with; empty for the shell's own words, paths and expansions."""
+    first = next(iter(_command_words(line.removeprefix("sh:")) or ()), "")
+    return first if _PLAIN_PROGRAM.fullmatch(first) and first not in _OF_THE_SHELL else ""
+
+
+def _command_words(line: str) -> list[str] | None:
+    """The words of a shell text that name commands, `sh -c` looked into; None if unreadable."""
+    try:
+        tokens = _tokens(line)
+    except ValueError:
+        return None
+    found: list[str] = []
+    expected = True
+    for before, token in zip(["", *tokens], tokens, strict=False):
+        if re.fullmatch(r"-\w*c", before) and any(
+            word in ("sh", "bash", "dash", "zsh") for word in found[-1:]
+        ):
+            found += _command_words(token) or ()
+        elif set(token) <= _BREAKS:
+            expected = True
+        elif expected and not _ASSIGNMENT.match(token) and not _is_option(token):
+            expected = token in _LEADING
+            found += [] if expected else [token]
+    return found
+
+
+def _is_option(token: str) -> bool:
+    """What stands between `timeout` or `env` and the command: options and amounts of time."""
+    return token.startswith("-") or bool(re.fullmatch(r"\d+[smhd]?", token))
+
+
+def _tokens(line: str) -> list[str]:
+    lexer = shlex.shlex(_COMMENT.sub("", line), posix=True, punctuation_chars="();|&\n")
+    lexer.whitespace = " \t\r"
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    return list(lexer)

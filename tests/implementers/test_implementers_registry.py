@@ -1,0 +1,51 @@
+from runner.config.settings import Settings
+from runner.implementers.registry import IMPLEMENTERS, choose
+from runner.model import Block, BlockKind, Spec, Task
+
+FILE = Block(BlockKind.FILE, "a.py", "")
+
+
+def a_task(**fields):
+    return Task(id="TASK-001", title="x", line=1, spec=Spec("", ""), **fields)
+
+
+def chosen(settings=None, **fields):
+    return choose(a_task(**fields), settings or Settings()).name
+
+
+def test_blocks_come_first_then_the_command_then_the_project_s():
+    settings = Settings(implementer="command", command="agent")
+    assert chosen(settings, outputs=("a.py",), blocks=(FILE,), command="x") == "blocks"
+    assert chosen(settings, outputs=("a.py",), command="x") == "command"
+    assert choose(a_task(outputs=("a.py",)), settings).line == "agent"
+    assert choose(a_task(outputs=("a.py",)), Settings(command="agent")).line == "agent"
+
+
+def test_the_name_in_the_plan_wins():
+    assert chosen(implementer="Command", command="x", blocks=(FILE,)) == "command"
+
+
+def test_a_task_that_writes_nothing_and_names_nobody_is_a_check(shop):
+    check = choose(a_task(), Settings())
+    assert (check.name, check.repeatable) == ("check", True)
+    said = check.implement(shop.brief(), shop.bench)
+    assert (said.findings, shop.files()) == ((), {})
+
+
+def test_a_task_that_writes_and_has_nobody_is_told_what_would_help():
+    finding = choose(a_task(outputs=("a.py",)), Settings())
+    assert finding.message == "no implementer"
+    assert "Command" in finding.hint
+
+
+def test_an_unknown_name_gets_did_you_mean():
+    finding = choose(a_task(implementer="blcoks"), Settings())
+    assert finding.message == 'there is no implementer "blcoks"'
+    assert finding.hint == 'did you mean "blocks"?'
+    assert choose(a_task(implementer="zzz"), Settings()).hint == "one of blocks, command, check"
+
+
+def test_each_is_registered_under_its_own_name():
+    task = a_task(blocks=(FILE,), command="x")
+    made = {name: kind.for_task(task, Settings()).name for name, kind in IMPLEMENTERS.items()}
+    assert made == {name: name for name in IMPLEMENTERS}
