@@ -1,0 +1,1 @@
+"""The run: which task is next, one attempt at it, and what its outcome means."""

@@ -1,0 +1,136 @@
+"""The workers: job slots with a scratch tree each, and the one queue they report to."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Event
+from typing import TYPE_CHECKING, TypeAlias
+
+from runner.run.attempt import Assignment, Site, attempt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.journal.events import Event as Happening
+    from runner.model import Outcome
+    from runner.writes.sast import SastScan
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """A worker has something for the journal."""
+
+    task: str
+    attempt: int
+    event: Happening
+
+
+@dataclass(frozen=True, slots=True)
+class Scanning:
+    """A static analysis of an attempt's files goes on behind."""
+
+    task: str
+    attempt: int
+    scan: SastScan
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A worker came back; `result()` gives the outcome or raises the bug it met."""
+
+    task: str
+    result: Callable[[], Outcome]
+
+
+Message: TypeAlias = Happened | Scanning | Finished
+
+
+class InlineExecutor(Executor):
+    """Runs what is submitted at once, in this thread: one job at a time, easy to reason about."""
+
+    def submit(  # type: ignore[override]  # the standard one is generic in ways not used here
+        self, fn: Callable[[Assignment, Site], Outcome], assignment: Assignment, site: Site
+    ) -> Future[Outcome]:
+        """Run it and give a future that is finished."""
+        future: Future[Outcome] = Future()
+        try:
+            future.set_result(fn(assignment, site))
+        except Exception as bug:  # noqa: BLE001 - raised again where the result is asked for
+            future.set_exception(bug)
+        return future
+
+
+class Crew:
+    """Hands assignments to free slots and brings back what the workers say."""
+
+    def __init__(
+        self, slots: int, make_site: Callable[[int, Crew], Site], *, inline: bool = False
+    ) -> None:
+        self.cancelled = Event()
+        self._inbox: SimpleQueue[Message] = SimpleQueue()
+        self._make_site = make_site
+        self._sites: dict[int, Site] = {}
+        self._free = list(range(1 if inline else slots))[::-1]
+        self._busy: dict[str, int] = {}
+        self._executor: Executor = (
+            InlineExecutor()
+            if inline
+            else ThreadPoolExecutor(max_workers=slots, thread_name_prefix="slot")
+        )
+
+    @property
+    def working(self) -> tuple[str, ...]:
+        """Tasks that are being worked on now."""
+        return tuple(self._busy)
+
+    @property
+    def has_free_slot(self) -> bool:
+        """Whether another task may start."""
+        return bool(self._free)
+
+    def next_slot(self) -> int:
+        """The number of the slot that the next assignment gets."""
+        return self._free[-1]
+
+    def start(self, assignment: Assignment) -> None:
+        """Give an assignment to the next free slot."""
+        number = self._free.pop()
+        self._busy[assignment.task.id] = number
+        site = self._sites.get(number)
+        if site is None:
+            site = self._sites[number] = self._make_site(number, self)
+        future = self._executor.submit(attempt, assignment, site)
+        future.add_done_callback(
+            lambda done: self._inbox.put(Finished(assignment.task.id, done.result))
+        )
+
+    def report(self, task: str, number: int, event: Happening) -> None:
+        """Called by workers: something for the journal."""
+        self._inbox.put(Happened(task, number, event))
+
+    def scanning(self, task: str, number: int, scan: SastScan) -> None:
+        """Called by workers: a scan to ask for its findings later."""
+        self._inbox.put(Scanning(task, number, scan))
+
+    def wait(self, seconds: float | None = None) -> Message | None:
+        """The next thing a worker has to say; None when nothing came in time."""
+        try:
+            message = self._inbox.get(timeout=seconds)
+        except Empty:
+            return None
+        if isinstance(message, Finished):
+            self._free.append(self._busy.pop(message.task))
+        return message
+
+    def cancel(self) -> None:
+        """End everything that runs; the workers come back with interrupted outcomes."""
+        self.cancelled.set()
+
+    def close(self) -> None:
+        """Wait for the workers and give the slots back."""
+        self.cancelled.set()
+        self._executor.shutdown(wait=True)
+        for site in self._sites.values():
+            site.close()

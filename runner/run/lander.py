@@ -1,0 +1,227 @@
+"""Landing: what passed becomes one commit on the branch the run began on, or nothing happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from runner.journal.events import TaskLanded, TaskLanding
+from runner.repo.commit import commit_tree, swap_branch
+from runner.repo.index import sync_index
+from runner.repo.trailers import build_message, subject, task_trailers
+from runner.writes import landing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from runner.journal.events import Record
+    from runner.model import Change, Outcome, Task
+    from runner.repo.head import Head
+    from runner.repo.read import Repository
+    from runner.run.ledger import Ledger
+    from runner.writes.staging import Staging
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """The commit is on the branch; `late` are paths where a person's file was kept."""
+
+    commit: str
+    tree: str
+    late: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A task's commit, and the one it stands on."""
+
+    commit: str
+    tree: str
+    parent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The branch is elsewhere than the work began: prove the same changes on `base`."""
+
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """The branch moved, and these files of the task with it."""
+
+    base: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InTheWay:
+    """A person's edits or untracked files stand where the task wants to write."""
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Another branch is checked out than the run began on: nothing lands."""
+
+    message: str
+
+
+Result: TypeAlias = Landed | Moved | Conflict | InTheWay | Elsewhere
+
+
+@dataclass(slots=True)
+class Lander:
+    """Lands accepted outcomes, one at a time, in the order of the coordinator's turn."""
+
+    root: Path
+    repository: Repository
+    ledger: Ledger
+    staging: Staging
+    branch: Head
+    """What HEAD was when the run began; nothing lands on anything else."""
+    own_documents: frozenset[str] = field(default_factory=frozenset)
+    """The runner's documents: commits of these alone do not move what tasks build on."""
+
+    def land(self, task: Task, outcome: Outcome, review: str) -> Result:
+        """Compare, commit beside the branch, journal, swap the branch, write the files.
+
+        The order is what makes a crash harmless: before the swap nothing has happened, after it
+        the commit's trailers say what there is to finish.
+        """
+        head = self.repository.head()
+        refusal = self._refusal(head, outcome)
+        if refusal is not None:
+            return refusal
+        blocked = landing.in_the_way(self.root, outcome.changes)
+        if blocked:
+            return InTheWay(blocked)
+        commit = commit_tree(
+            self.repository,
+            head.commit,
+            outcome.changes,
+            _message(task, outcome, review),
+        )
+        self.ledger.note(
+            TaskLanding(
+                tree=commit.tree,
+                parent=head.commit or "",
+                commit=commit.sha,
+                paths=tuple(change.path for change in outcome.changes),
+                review=review,
+            ),
+            task=task.id,
+            attempt=outcome.attempt,
+            durable=True,
+        )
+        if not swap_branch(self.repository, head, head.commit, commit.sha):
+            return self._refusal(self.repository.head(), outcome) or Moved(
+                self.repository.head().commit or ""
+            )
+        made = Made(commit.sha, commit.tree, head.commit)
+        return self.finish(task.id, outcome.attempt, made, outcome.changes)
+
+    def _refusal(self, head: Head, outcome: Outcome) -> Moved | Conflict | Elsewhere | None:
+        """Why the outcome cannot land on this head as it is."""
+        if head.ref != self.branch.ref:
+            return Elsewhere(f"the run began on {self.branch.shown}; now it is {head.shown}")
+        base = outcome.base or None
+        if head.commit == base:
+            return None
+        if base is not None and not self.repository.is_ancestor(base, head.commit or ""):
+            return Elsewhere(f"{head.shown} was moved to commits that the run did not build on")
+        moved = {change.path for change in self.repository.diff_trees(base, head.commit)}
+        moved -= self.own_documents
+        if not moved:
+            return None
+        both = tuple(change.path for change in outcome.changes if change.path in moved)
+        return Conflict(head.commit or "", both) if both else Moved(head.commit or "")
+
+    def finish(self, task: str, attempt: int, made: Made, changes: Sequence[Change]) -> Landed:
+        """Bring the real tree and index after a commit that is on the branch; may be repeated."""
+        late = landing.place(self.root, changes)
+        for change in late:
+            self.staging.stage([change], run=self.ledger.run, task=task, attempt=attempt)
+        late_paths = tuple(change.path for change in late)
+        ours = [change.path for change in changes if change.path not in late_paths]
+        sync_index(self.repository, ours, made.parent, made.commit)
+        self.ledger.note(
+            TaskLanded(
+                commit=made.commit,
+                tree=made.tree,
+                paths=tuple(change.path for change in changes),
+                late=late_paths,
+            ),
+            task=task,
+            attempt=attempt,
+            durable=True,
+        )
+        return Landed(made.commit, made.tree, late_paths)
+
+
+def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
+    """Finish what a crash left between journal and tree; None when nothing had landed.
+
+    The branch is asked, by the commit's trailers: found means landed. A commit that was made but
+    never reached the branch is put there if the branch is still where it was.
+    """
+    event = open_landing.event
+    if not isinstance(event, TaskLanding):
+        return None
+    repository = lander.repository
+    head = repository.head()
+    if head.commit is None and event.parent:
+        return None
+    found = (
+        repository.find_landing(
+            head.commit, open_landing.task, open_landing.attempt, since=event.parent or None
+        )
+        if head.commit
+        else None
+    )
+    if found is None:
+        reached = (head.commit or "") == event.parent and bool(event.commit)
+        if not reached or repository.resolve(event.commit) is None:
+            return None
+        if not swap_branch(repository, head, head.commit, event.commit):
+            return None
+    commit = event.commit if found is None else found
+    changes = changes_between(repository, event.parent or None, commit)
+    made = Made(commit, event.tree, event.parent or None)
+    return lander.finish(open_landing.task, open_landing.attempt, made, changes)
+
+
+def changes_between(repository: Repository, base: str | None, commit: str) -> tuple[Change, ...]:
+    """The changes of a commit against its base, with their bytes."""
+    from runner.model import Action, Change, digest_of
+
+    changes = []
+    for entry in repository.diff_trees(base, commit):
+        before = repository.content(entry.old_sha) if entry.old_mode else None
+        after = repository.content(entry.new_sha) if entry.new_mode else None
+        action = (
+            Action.CREATE if before is None else Action.DELETE if after is None else Action.MODIFY
+        )
+        changes.append(
+            Change(
+                path=entry.path,
+                action=action,
+                mode=entry.new_mode,
+                before=None if before is None else digest_of(before),
+                after=None if after is None else digest_of(after),
+                content=after,
+            )
+        )
+    return tuple(changes)
+
+
+def _message(task: Task, outcome: Outcome, review: str) -> str:
+    """The commit message: what, and the evidence that every clone carries."""
+    return build_message(
+        subject(task.id, task.title, task.type),
+        "",
+        task_trailers(task.id, outcome.attempt, task.spec, outcome.proofs, review=review),
+    )

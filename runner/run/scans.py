@@ -1,0 +1,48 @@
+"""Static analysis that runs behind the tasks: its findings are kept when they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner.writes.sast import record_findings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runner.writes.sast import SastScan
+
+
+@dataclass(slots=True)
+class Scans:
+    """The scans of one run, by task and attempt."""
+
+    root: Path
+    _open: dict[tuple[str, int], SastScan] = field(default_factory=dict)
+    _counts: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def add(self, task: str, attempt: int, scan: SastScan) -> None:
+        """A scan that has begun; one of no files says nothing."""
+        if scan.pending:
+            self._open[task, attempt] = scan
+
+    def collect(self, *, wait: bool = False) -> None:
+        """Write down what has come; with `wait`, all of it: a run does not end before its scans."""
+        for (task, attempt), scan in tuple(self._open.items()):
+            if not wait and not scan.done():
+                continue
+            report = scan.result()
+            record_findings(self.root, report, task=task, attempt=attempt)
+            counts: dict[str, int] = {}
+            for finding in report.findings:
+                counts[finding.severity] = counts.get(finding.severity, 0) + 1
+            self._counts[task] = counts
+            del self._open[task, attempt]
+
+    def said_of(self, task: str) -> dict[str, int] | None:
+        """Findings of a task by severity; None where nothing of it was scanned or it still is."""
+        return self._counts.get(task)
+
+    def pending(self, task: str) -> bool:
+        """Whether a scan of this task still runs."""
+        return any(open_task == task for open_task, _ in self._open)

@@ -1,0 +1,84 @@
+"""Which tasks a run is about, from the ids a person named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.errors import RunnerError
+from runner.text.hints import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from runner.plan.graph import TaskGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What was asked for: nothing named means every task.
+
+    `ids` are built with what they depend on, `only` without; `start` adds all that follows from it,
+    `until` stops there, `with_dependents` adds what depends on the named ones.
+    """
+
+    ids: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    start: str = ""
+    until: str = ""
+    with_dependents: bool = False
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Every id a person typed."""
+        return tuple(id_ for id_ in (*self.ids, *self.only, self.start, self.until) if id_)
+
+
+def find_id(typed: str, known: Collection[str]) -> str:
+    """The task a person means by `3`, `task-3` or `TASK-003`.
+
+    Raises RunnerError with a suggestion when there is none.
+    """
+    if typed in known:
+        return typed
+    same = [id_ for id_ in known if _bare(id_) == _bare(typed)]
+    if not same and typed.isdigit():
+        same = [id_ for id_ in known if _number(id_) == int(typed)]
+    if len(same) == 1:
+        return same[0]
+    hint = did_you_mean(typed.upper(), known) or "`runner list` shows every task"
+    raise RunnerError(f'there is no task "{typed}"', hint=hint)
+
+
+def selected(selection: Selection, graph: TaskGraph, ids: Iterable[str]) -> frozenset[str]:
+    """The ids a run is about. Raises RunnerError for an id that is not in the plan."""
+    known = tuple(ids)
+    everything = frozenset(known)
+    if not selection.named:
+        return everything
+    chosen: set[str] = set()
+    for typed in selection.ids:
+        id_ = find_id(typed, everything)
+        chosen.update((id_, *graph.ancestors(id_)))
+    chosen |= {find_id(typed, everything) for typed in selection.only}
+    if selection.start:
+        start = find_id(selection.start, everything)
+        chosen.update((start, *graph.descendants(start)))
+    if selection.until:
+        until = find_id(selection.until, everything)
+        before = {until, *graph.ancestors(until)}
+        chosen = chosen & before if selection.start else chosen | before
+    if selection.with_dependents:
+        for id_ in tuple(chosen):
+            chosen.update(graph.descendants(id_))
+    return frozenset(chosen)
+
+
+def _bare(id_: str) -> str:
+    letters = "".join(letter for letter in id_ if letter.isalpha()).upper()
+    return f"{letters}-{_number(id_)}"
+
+
+def _number(id_: str) -> int:
+    digits = "".join(letter for letter in id_ if letter.isdigit())
+    return int(digits) if digits else -1

@@ -1,0 +1,100 @@
+"""Equips job slots: a scratch tree, a place for commands, a sandbox, and what workers may ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.process.command import Place
+from runner.process.environment import command_environment
+from runner.process.tree import end_marked, own_prefix
+from runner.repo.pool import Pool
+from runner.repo.scratch import Scratch
+from runner.run.attempt import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from runner.config.settings import Settings
+    from runner.process.sandbox import Sandbox
+    from runner.repo.read import Repository
+    from runner.run.crew import Crew
+    from runner.writes.sast import SastPool
+
+LOGS = "artifacts/build/logs"
+_ENVIRONMENTS = (".venv", "venv", "env")
+
+
+def shared_folders(root: Path) -> tuple[str, ...]:
+    """Installed environments of the repository, which commands need and no task may change."""
+    found = [name for name in _ENVIRONMENTS if (root / name / "pyvenv.cfg").is_file()]
+    return (*found, *(["node_modules"] if (root / "node_modules").is_dir() else ()))
+
+
+@dataclass(slots=True)
+class Workshop:
+    """Makes the site of a slot when it is first used; slots are kept for the next run."""
+
+    root: Path
+    repository: Repository
+    cache: Path
+    settings: Settings
+    sandbox: Sandbox
+    environ: Mapping[str, str]
+    say: Callable[[str, str], None]
+    """Shows a line of progress of a task: (task, line)."""
+    sast: SastPool | None = None
+    _shares: tuple[str, ...] = field(init=False)
+    _pool: Pool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._shares = shared_folders(self.root)
+        self._pool = Pool(self.cache)
+
+    def site(self, number: int, crew: Crew) -> Site:
+        """A slot that no other process holds, with processes of an earlier run ended."""
+        slot = self._pool.take()
+        _end_former_owner(slot.folder / "owner")
+        scratch = Scratch.open(slot.folder, self.repository.lender(), shares=self._shares)
+        box = slot.folder / "box"
+        effects.make_folder(box / "tmp")
+        base = command_environment(self.environ, pass_env=self.settings.pass_env)
+        return Site(
+            scratch=scratch,
+            place=Place(
+                tree=scratch.tree_folder,
+                shown=self.repository.folders.top,
+                box=box,
+                objects=self.repository.folders.objects,
+                shares=tuple(self.repository.prefix.whole(share) for share in self._shares),
+                start=self.repository.prefix.value,
+            ),
+            sandbox=self.sandbox,
+            settings=self.settings,
+            logs=self.root / LOGS,
+            logs_shown=LOGS,
+            crew=crew,
+            show=self.say,
+            release=slot.release,
+            before=self._before,
+            base_environment=base,
+            sast=self.sast,
+            number=number,
+        )
+
+    def _before(self, base: str, path: str) -> bytes | None:
+        return self.repository.blob(base, path) if base else None
+
+
+def _end_former_owner(note: Path) -> None:
+    """End what a killed run still has running in this slot, and write down that it is ours now."""
+    try:
+        former = note.read_text("utf-8").strip()
+    except (FileNotFoundError, UnicodeDecodeError):
+        former = ""
+    if former and former != own_prefix():
+        end_marked(former)
+    if former != own_prefix():
+        effects.write_file(note, own_prefix().encode())
