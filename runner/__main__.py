@@ -1,0 +1,22 @@
+"""`python -m runner`: takes the working folder out of the import path before anything else.
+
+With `-m` Python puts the working folder first, so a repository that holds `json.py` or `rich.py`
+would run it inside the runner. The console script does not do that; this file must undo it before
+any other import.
+"""
+
+import sys
+
+if sys.flags.safe_path is False and sys.path and __name__ == "__main__":
+    del sys.path[0]
+
+
+def main() -> int:
+    """The console script."""
+    from runner.cli import main as run
+
+    return run(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

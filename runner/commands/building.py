@@ -1,0 +1,235 @@
+"""From a session and a sound plan to a run: the parts of the engine, put together."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, worst
+from runner.model import digest_of
+from runner.plan.patterns import PatternIndex
+from runner.process.sandbox import choose_sandbox
+from runner.project import PATTERNS
+from runner.run import recovery
+from runner.run.board import Board
+from runner.run.claims import Claims
+from runner.run.crew import Crew
+from runner.run.documents import PlanDocument
+from runner.run.engine import Engine, begin
+from runner.run.preparation import Preparation
+from runner.run.selection import find_id, selected
+from runner.run.settlement import Settlement
+from runner.run.workshop import Workshop
+from runner.writes.log import WriteLog
+from runner.writes.sast import SastPool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from runner.commands.session import Session
+    from runner.model import Status
+    from runner.project import Reading
+    from runner.run.review import Asker
+    from runner.run.selection import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a person wants this run."""
+
+    fail_fast: bool = False
+    inline: bool = False
+    """One job, in the coordinator's own thread: slower, and easy to reason about."""
+    review_insisted: bool = False
+    """Whether the person's own settings turned review off: then control files land unseen, too."""
+
+
+def build(
+    session: Session,
+    reading: Reading,
+    selection: Selection,
+    options: Options,
+    *,
+    asker: Asker | None = None,
+    show: Callable[[str, str], None] = lambda _task, _line: None,
+) -> ExitCode:
+    """Build what is selected; the exit code is also in the journal.
+
+    Raises KeyboardInterrupt after the books are kept, and RunnerError for an unknown id.
+    """
+    return _Building(session, reading, selection, options, asker, show).run()
+
+
+@dataclass
+class _Building:
+    """One call of `build`: each part is made once, when it is first needed."""
+
+    session: Session
+    reading: Reading
+    selection: Selection
+    options: Options
+    asker: Asker | None
+    show: Callable[[str, str], None]
+
+    def run(self) -> ExitCode:
+        """Reconcile, run the engine, close the books."""
+        tasks = self.reading.plan.tasks
+        ids = tuple(task.id for task in tasks)
+        chosen = selected(self.selection, self.reading.graph, ids)
+        self._begin()
+        codes = {ExitCode.INTERRUPTED}
+        with _terminated_like_interrupted():
+            try:
+                codes = set(self._engine(chosen, self._reconcile()).run())
+            finally:
+                document = PlanDocument(
+                    self.session.project.plan_path, self._statuses, self.board.edited
+                )
+                self.session.close_books(document, ids, worst(codes))
+        return worst(codes)
+
+    def _begin(self) -> None:
+        settings = self.session.project.settings
+        branch = self.session.branch
+        begin(
+            self.session.ledger,
+            head=branch.commit or "",
+            branch=branch.shown,
+            plan=digest_of(self.reading.data),
+            settings={name: str(getattr(settings, name)) for name in ("jobs", "review", "sandbox")},
+        )
+
+    def _reconcile(self) -> frozenset[str]:
+        """Read file, journal and git together; gives the tasks that are only proven again."""
+        session, tasks = self.session, self.reading.plan.tasks
+        facts = recovery.gather_facts(session.repository, session.ledger.state, tasks)
+        return recovery.reconcile(tasks, session.ledger, facts)
+
+    def _engine(self, chosen: frozenset[str], prove_first: frozenset[str]) -> Engine:
+        session, plan = self.session, self.reading.plan
+        preparation = self._preparation(prove_first)
+        known_ids = [task.id for task in plan.tasks]
+        named = frozenset(
+            find_id(typed, known_ids) for typed in (*self.selection.ids, *self.selection.only)
+        )
+        recovery.reopen(plan.tasks, session.ledger, named=named, missing=preparation.missing)
+        for task in plan.tasks:
+            known = session.ledger.state.task(task.id)
+            if task.status is not known.status:
+                self.board.say(task.id, known.status, known.note)
+        durations = {
+            id_: seconds
+            for id_ in known_ids
+            if (seconds := session.ledger.state.task(id_).typical_seconds)
+        }
+        capacity = {one.name: float(one.amount or 1) for one in session.project.settings.resources}
+        return Engine(
+            tasks={task.id: task for task in plan.tasks},
+            selected=chosen,
+            weight=self.reading.graph.longest_remaining(durations),
+            ledger=session.ledger,
+            board=self.board,
+            crew=self._crew(),
+            claims=Claims(capacity),
+            preparation=preparation,
+            settlement=self._settlement(preparation),
+            scans=session.scans,
+            head=lambda: session.project.head().commit or "",
+            fail_fast=self.options.fail_fast,
+            upkeep=(session.ownership.write, session.scans.collect),
+        )
+
+    def _preparation(self, prove_first: frozenset[str]) -> Preparation:
+        session, plan = self.session, self.reading.plan
+        held = dict(recovery.resumable(session.repository, session.ledger.state, plan.tasks))
+        recovery.release_held(
+            held, session.ledger, session.project.root, terminal=self.asker is not None
+        )
+        return Preparation(
+            root=session.project.root,
+            settings=session.project.settings,
+            ledger=session.ledger,
+            patterns=_patterns(session.project.root),
+            plan_title=plan.title,
+            plan_path=session.project.plan_path,
+            environ=session.project.environ,
+            base=lambda: session.repository.head().commit or "",
+            titles={task.id: task.title for task in plan.tasks},
+            prove_first=prove_first,
+            held=held,
+        )
+
+    def _settlement(self, preparation: Preparation) -> Settlement:
+        session = self.session
+        return Settlement(
+            ledger=session.ledger,
+            lander=session.lander,
+            preparation=preparation,
+            settings=session.project.settings,
+            write_log=WriteLog(session.project.root),
+            asker=self.asker,
+            review_insisted=self.options.review_insisted,
+        )
+
+    def _crew(self) -> Crew:
+        session, settings = self.session, self.session.project.settings
+        sast = SastPool()
+        session.on_close(sast.close)
+        read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
+        workshop = Workshop(
+            root=session.project.root,
+            repository=session.repository,
+            cache=session.project.cache,
+            settings=settings,
+            sandbox=choose_sandbox(settings.sandbox, read),
+            environ=session.project.environ,
+            say=self.show,
+            sast=sast,
+        )
+        crew = Crew(settings.jobs, workshop.site, inline=self.options.inline)
+        session.on_close(crew.close)
+        return crew
+
+    @cached_property
+    def board(self) -> Board:
+        """What writes statuses into the plan; it knows where they stand in the text just read."""
+        plan = self.reading.plan
+        spans = {task.id: span for task, span in zip(plan.tasks, plan.spans, strict=True)}
+        project = self.session.project
+        path = project.root / project.plan_path
+        return Board(path, project.settings.id_prefixes, {self.reading.data: spans})
+
+    def _statuses(self) -> dict[str, tuple[Status, str]]:
+        state = self.session.ledger.state
+        return {
+            task.id: (state.task(task.id).status, state.task(task.id).note)
+            for task in self.reading.plan.tasks
+        }
+
+
+def _patterns(root: Path) -> PatternIndex:
+    file = root / PATTERNS
+    return PatternIndex.read(file.read_bytes() if file.is_file() else b"")
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """Have SIGTERM end a run as Ctrl-C does; a second signal of either kind ends it at once."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not in the main thread: whoever embeds us handles signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,196 @@
+"""One run from lock to record commit: its parts, opened in order and closed in reverse."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.journal.events import TaskDone, TaskLanded
+from runner.journal.lock import RunLock
+from runner.journal.log import Journal
+from runner.project import BUILD, PATTERNS
+from runner.repo.read import Repository
+from runner.report.story import CheckpointDocument, DecisionsDocument, IgnoreDocument
+from runner.run import recovery
+from runner.run.documents import OwnershipDocument, PlanDocument
+from runner.run.engine import finish
+from runner.run.lander import Lander, changes_between
+from runner.run.ledger import Ledger
+from runner.run.record import record
+from runner.run.scans import Scans
+from runner.writes.staging import Staging
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Self
+
+    from runner.errors import ExitCode
+    from runner.journal.events import Event, Record
+    from runner.journal.state import RunState
+    from runner.model import Task
+    from runner.project import Project
+    from runner.repo.head import Head
+    from runner.run.ledger import Listener
+
+
+@dataclass
+class Session:
+    """A run in progress; use it as a context, so that lock, slots and journal are given back."""
+
+    project: Project
+    tasks: Sequence[Task]
+    """The plan's, for what the documents say of them."""
+    listeners: Sequence[Listener] = ()
+    landed: int = 0
+    """Commits of this run."""
+    checked: list[str] = field(default_factory=list)
+    """Tasks of this run that were proven and changed nothing: they have no commit of their own."""
+    _stack: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> Self:
+        """Take the lock, open the journal, finish what a crash left. Raises RunnerError."""
+        folder = self.project.root / BUILD
+        try:
+            self._stack.enter_context(RunLock(folder))
+            self.journal = self._stack.enter_context(
+                Journal.open(self.project.journal_path, run=effects.new_id())
+            )
+            self.repository = self._stack.enter_context(Repository.open(self.project.root))
+            self.ledger = Ledger(self.journal, self.project.state())
+            self.began = effects.monotonic()
+            self.branch: Head = self.repository.head()
+            self._stack.callback(self._documents_written)
+            self._listen()
+            self.recovered = recovery.recover(self.lander, self.ledger)
+            recovery.finish_landed(self.ledger)
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _listen(self) -> None:
+        self.ignore.write()
+        self.checkpoint.know(self.tasks)
+        self._own_since_last_run()
+        for listener in (
+            self._remember,
+            self.checkpoint.hear,
+            self.decisions.hear,
+            *self.listeners,
+        ):
+            self.ledger.listen(listener)
+        self.checkpoint.catch_up(self.ledger)
+        self.decisions.catch_up(self.ledger)
+
+    def _remember(self, record: Record, state: RunState) -> None:
+        """Files that a task wrote belong to it; a task that wrote none is told by the record."""
+        del state
+        event = record.event
+        if isinstance(event, TaskLanded):
+            self.landed += 1
+            self.ownership.add(record.task, event.paths)
+        elif isinstance(event, TaskDone) and not event.commit:
+            digests = f"{event.spec.what} {event.spec.proof}"
+            self.checked.append(f"{record.task} attempt={record.attempt} spec={digests}")
+
+    def _own_since_last_run(self) -> None:
+        """Rows that a crash kept from the map: asked of the commits that nobody recorded."""
+        state = self.ledger.state
+        head = self.branch.commit
+        if not state.run_open or head is None:
+            return
+        since = state.head if state.head and self.repository.resolve(state.head) else None
+        for commit in self.repository.log_trailers(head, since=since):
+            changes = changes_between(self.repository, commit.parent or None, commit.commit)
+            self.ownership.add(commit.task, (change.path for change in changes))
+
+    def _documents_written(self) -> None:
+        self.ownership.write()
+
+    # --- the parts --------------------------------------------------------------------
+
+    @cached_property
+    def ignore(self) -> IgnoreDocument:
+        """`artifacts/build/.gitignore`, for the files of a run."""
+        return IgnoreDocument(self.project.root)
+
+    @cached_property
+    def checkpoint(self) -> CheckpointDocument:
+        """CHECKPOINT.md, drawn from the journal."""
+        return CheckpointDocument(
+            self.project.root, self.project.settings.checkpoint_every, self._note
+        )
+
+    @cached_property
+    def decisions(self) -> DecisionsDocument:
+        """DECISIONS.md, of it the entries that tasks made."""
+        return DecisionsDocument(self.project.root)
+
+    @cached_property
+    def ownership(self) -> OwnershipDocument:
+        """FILE_OWNERSHIP_MAP.md."""
+        return OwnershipDocument(self.project.root)
+
+    @cached_property
+    def scans(self) -> Scans:
+        """Static analysis that runs behind."""
+        return Scans(self.project.root)
+
+    @cached_property
+    def staging(self) -> Staging:
+        """Writes that wait for a review."""
+        return Staging(self.project.root)
+
+    @cached_property
+    def lander(self) -> Lander:
+        """What puts accepted outcomes on the branch."""
+        return Lander(
+            root=self.project.root,
+            repository=self.repository,
+            ledger=self.ledger,
+            staging=self.staging,
+            branch=self.branch,
+            own_documents=self.own_documents,
+        )
+
+    @property
+    def own_documents(self) -> frozenset[str]:
+        """Files that the runner writes into: they may be dirty, and move no task's base."""
+        from runner.project import CHANGES, CHECKPOINT, DECISIONS, IGNORE
+        from runner.run.documents import MAP
+
+        plan = self.project.plan_path
+        return frozenset({plan, MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE})
+
+    def _note(self, event: Event, task: str) -> None:
+        self.ledger.note(event, task=task)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return effects.monotonic() - self.began
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Have something done before the lock is given back, the last first."""
+        self._stack.callback(callback)
+
+    def close_books(self, plan: PlanDocument, ids: Sequence[str], code: ExitCode) -> None:
+        """Write the documents, commit them as the record, and say in the journal how it ended."""
+        self.ownership.write()
+        self.scans.collect(wait=True)
+        self.checkpoint.close(self.ledger)
+        commit = record(
+            self.repository,
+            self.project.root,
+            self.branch,
+            (plan, self.ownership, self.checkpoint, self.decisions, self.ignore),
+            [("Checked", line) for line in self.checked],
+        )
+        head = commit or self.repository.head().commit or ""
+        finish(self.ledger, exit_code=code, head=head, began=self.began, ids=ids)

@@ -1,0 +1,96 @@
+"""`runner show ID`: one task whole: what the plan asks, what happened, what its status rests on."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.commands.portrait import portrait
+from runner.errors import ExitCode
+from runner.report.documents import document
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.commands.past import Past
+    from runner.commands.view import View
+    from runner.model import Task
+
+_EXAMPLES = """\
+examples:
+  runner show TASK-003
+  runner show 3 --json
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner show` takes."""
+    del name
+    parser.epilog = _EXAMPLES
+    parser.add_argument("id", metavar="ID", help="the task: TASK-003, or 3")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Show the task. Raises RunnerError for an id that no task has."""
+    from runner.commands.past import past_of
+    from runner.commands.view import View
+    from runner.project import Project
+    from runner.run.selection import find_id
+
+    project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
+    view = View.of(project)
+    id_ = find_id(given.id, view.states)
+    task = next(task for task in project.plan(project.plan_bytes).tasks if task.id == id_)
+    past = past_of(project.journal_path, id_)
+    if given.json:
+        print(_document(task, view, past), end="")
+    else:
+        sys.stdout.write("\n".join(portrait(task, view, past)) + "\n")
+    return ExitCode.OK
+
+
+def _document(task: Task, view: View, past: Past) -> str:
+    known = view.states[task.id]
+    outlined = next(one for one in view.tasks if one.id == task.id)
+    return document(
+        "task",
+        task=task,
+        status=known.status,
+        note=view.note(outlined),
+        reason=known.reason,
+        ready=view.is_ready(outlined),
+        waitsFor=view.waits_for(outlined),
+        attempts=past.attempts,
+        attemptsInRow=known.attempts_in_row,
+        findings=list(known.findings),
+        evidence=_evidence(view, task),
+        draft=known.draft,
+        held=known.held,
+        decisions=past.decisions,
+    )
+
+
+def _evidence(view: View, task: Task) -> dict[str, object] | None:
+    """What DONE rests on, and whether it is about the task as it is written now."""
+    from runner.journal.evidence import evidence_of, standing
+
+    known = view.states[task.id]
+    evidence = evidence_of(known)
+    if evidence is None:
+        return None
+    return {
+        "standing": standing(known, task.spec),
+        "verified": evidence.verified,
+        "commit": evidence.commit,
+        "tree": evidence.tree,
+        "spec": evidence.spec,
+        "doneAt": evidence.done_at,
+        "proofs": evidence.proofs,
+        "coverage": evidence.coverage,
+        "patterns": evidence.patterns,
+        "record": evidence.record,
+    }

@@ -1,0 +1,106 @@
+"""How things stand: is all done, and what is said at the end of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.model import Status
+from runner.report.documents import document
+from runner.report.summary import BlockedTask, Summary, summary
+
+if TYPE_CHECKING:
+    from runner.commands.session import Session
+    from runner.errors import ExitCode
+    from runner.journal.state import RunState
+    from runner.plan.document import Plan
+    from runner.project import Project
+
+
+def all_done(project: Project) -> bool:
+    """Whether there is provably nothing to do, without opening the repository.
+
+    Every task is DONE in the file, DONE by the journal for exactly this specification, and HEAD is
+    the commit that the last run ended on.
+    """
+    state = project.state()
+    head = project.head().commit or ""
+    if not state.seq or state.run_open or state.landing is not None or head != state.ended_head:
+        return False
+    outline = project.outline()
+    return (
+        bool(outline.tasks)
+        and not outline.errors
+        and all(
+            task.status is Status.DONE
+            and (known := state.tasks.get(task.id)) is not None
+            and known.status is Status.DONE
+            and known.spec in (None, task.spec)
+            for task in outline.tasks
+        )
+    )
+
+
+def summary_document(project: Project, code: ExitCode) -> str:
+    """The summary of a run that had nothing to do."""
+    counts = {str(Status.DONE): len(project.outline().tasks)}
+    return document("run", exit=int(code), counts=counts, blocked=[], waiting=[])
+
+
+def say_summary(session: Session, plan: Plan, code: ExitCode, *, as_json: bool) -> ExitCode:
+    """Print how the run ended, what waits for whom, and what to type next."""
+    said = _summary(session.ledger.state, plan, code, session.elapsed, session.landed)
+    if as_json:
+        print(
+            document(
+                "run",
+                exit=int(code),
+                seconds=round(said.seconds, 3),
+                counts={str(status): number for status, number in said.counts.items()},
+                landed=said.landed,
+                blocked=[
+                    {
+                        "id": one.id,
+                        "reason": one.reason and str(one.reason),
+                        "note": one.note,
+                        "draft": one.draft,
+                    }
+                    for one in said.blocked
+                ],
+                stale=[{"id": id_, "note": note} for id_, note in said.stale],
+                waiting=[{"id": id_, "needs": list(needs)} for id_, needs in said.waiting],
+            )
+        )
+    else:
+        print(summary(said), end="")
+    return code
+
+
+def _summary(state: RunState, plan: Plan, code: ExitCode, seconds: float, landed: int) -> Summary:
+    known = {task.id: state.task(task.id) for task in plan.tasks}
+    counts: dict[Status, int] = {}
+    for one in known.values():
+        counts[one.status] = counts.get(one.status, 0) + 1
+    return Summary(
+        exit=code,
+        counts=counts,
+        seconds=seconds,
+        landed=landed,
+        blocked=tuple(
+            BlockedTask(id_, one.note, one.reason, one.draft)
+            for id_, one in known.items()
+            if one.status is Status.BLOCKED
+        ),
+        stale=tuple((id_, one.note) for id_, one in known.items() if one.status is Status.STALE),
+        waiting=tuple(
+            (
+                task.id,
+                tuple(
+                    id_
+                    for id_ in task.depends_on
+                    if id_ in known and known[id_].status is not Status.DONE
+                ),
+            )
+            for task in plan.tasks
+            if known[task.id].status is Status.PENDING
+        ),
+    )

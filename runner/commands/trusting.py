@@ -1,0 +1,71 @@
+"""Before the first run in a repository: its commands are shown, and a person says yes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.config.trust import Trust, commands_shown
+from runner.errors import ExitCode, RunnerError
+from runner.model import BlockKind
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.plan.document import Plan
+    from runner.project import Project
+    from runner.report.console import Console
+
+
+def require_trust(
+    project: Project, plan: Plan, *, trusted: bool, terminal: bool, console: Console
+) -> None:
+    """Raise RunnerError (exit 3) unless a person lets this repository's commands run.
+
+    Asked once a repository, kept in the user's state folder. `--trust` and `CI=true` are a yes.
+    """
+    trust = Trust(project.places.state)
+    if trust.given(project.root):
+        return
+    shown = commands_shown(_commands(project, plan))
+    if not shown or project.environ.get("CI", "").lower() == "true":
+        return
+    if trusted:
+        trust.give(project.root, "--trust")
+        return
+    lines = [f"  {display(line)}" for line in shown]
+    if terminal:
+        console.say("this plan runs commands on your machine:\n" + "\n".join(lines))
+        if _yes("run them, now and in later runs of this repository? [y/N] "):
+            trust.give(project.root, "asked")
+            return
+    raise RunnerError(
+        "this repository's commands are not trusted yet; nothing has run",
+        detail="\n".join(lines),
+        hint="read them, then: runner --trust",
+        code=ExitCode.PERSON,
+    )
+
+
+def _commands(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
+    """Every command that a run would start, with who asks for it."""
+    for gate in project.settings.gates:
+        yield "settings", gate.command
+    for _, gates in project.settings.gates_by_type:
+        yield from (("settings", gate.command) for gate in gates)
+    for task in plan.tasks:
+        if task.command:
+            yield task.id, task.command
+        for block in task.blocks:
+            if block.kind is BlockKind.RUN:
+                yield task.id, block.text
+        yield from ((task.id, contract.command) for contract in task.test_contracts)
+        yield from ((task.id, c.value) for c in task.contracts if c.kind == "command")
+        yield from ((task.id, gate.command) for gate in task.gates)
+
+
+def _yes(question: str) -> bool:
+    import sys
+
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,0 +1,39 @@
+"""`runner version`: the version, at once."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from runner import __version__
+from runner.errors import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+_EXAMPLES = """\
+examples:
+  runner version
+  runner version --json
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner version` takes."""
+    del name
+    parser.epilog = _EXAMPLES
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Say the version of the runner and of its Python."""
+    del environ
+    python = ".".join(map(str, sys.version_info[:3]))
+    if given.json:
+        from runner.report.documents import document
+
+        print(document("version", version=__version__, python=python), end="")
+    else:
+        print(f"runner {__version__} (Python {python})")
+    return ExitCode.OK

@@ -1,0 +1,112 @@
+"""`runner why ID`: the chain of causes why a task would run, waits, is blocked, stale or done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator, Mapping
+
+    from runner.commands.causes import Cause
+    from runner.project import Project
+
+_EXAMPLES = """\
+examples:
+  runner why TASK-003
+  runner why 3 --json
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner why` takes."""
+    del name
+    parser.epilog = _EXAMPLES
+    parser.add_argument("id", metavar="ID", help="the task: TASK-003, or 3")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Say why. Raises RunnerError for an id that no task has."""
+    from runner.commands.causes import Inquiry, told
+    from runner.commands.view import View
+    from runner.project import Project
+    from runner.run.selection import find_id
+
+    project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
+    view = View.of(project)
+    id_ = find_id(given.id, view.states)
+    cause = Inquiry(view, _times(project), _lacks(project)).about(id_)
+    if given.json:
+        from runner.report.documents import document
+
+        print(
+            document(
+                "why",
+                task=id_,
+                status=view.status(id_),
+                reason=view.states[id_].reason,
+                cause=cause,
+                roots=list(dict.fromkeys(root.task for root in cause.roots)),
+            ),
+            end="",
+        )
+    else:
+        print("\n".join((*told(cause), *_advice(cause))))
+    return ExitCode.OK
+
+
+def _advice(cause: Cause) -> Iterator[str]:
+    """What a person can do, said once for each thing to do."""
+    by_advice: dict[str, list[str]] = {}
+    for root in cause.roots:
+        if root.next:
+            by_advice.setdefault(root.next, []).append(root.task)
+    if by_advice:
+        yield ""
+    for advice, tasks in by_advice.items():
+        about = f"  ({', '.join(tasks)})" if tasks != [cause.task] else ""
+        yield f"next: {advice}{about}"
+
+
+def _times(project: Project) -> Callable[[str], str]:
+    """When a record of the journal was written; the journal is read at the first question."""
+    times: dict[str, str] = {}
+
+    def when(record: str) -> str:
+        from runner.journal.reading import read_journal
+
+        if not times:
+            times.update((one.id, one.time) for one in read_journal(project.journal_path, wanted=()))
+        return times.get(record, "")
+
+    return when
+
+
+def _lacks(project: Project) -> Callable[[str], tuple[str, ...]]:
+    """What a task could not start without, looked for as the run does before it starts one."""
+
+    def lacks(id_: str) -> tuple[str, ...]:
+        from runner.implementers.registry import choose
+        from runner.implementers.requirements import unmet_requirements
+        from runner.model import Finding
+        from runner.process.tools import which
+
+        plan = project.plan(project.plan_bytes)
+        task = next(task for task in plan.tasks if task.id == id_)
+        unmet = unmet_requirements(
+            task,
+            project.environ,
+            lambda name: str(which(name, project.environ) or "") or None,
+            gates=project.settings.gates_for(task.type),
+            permitted=project.settings.secrets,
+        )
+        chosen = choose(task, project.settings)
+        none = (chosen.message,) if isinstance(chosen, Finding) else ()
+        return (*(text for _, text in unmet), *none)
+
+    return lacks

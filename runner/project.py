@@ -1,0 +1,179 @@
+"""The project a command works on: where it is, what holds for it, and what is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from runner.config.paths import Places
+from runner.config.settings import load_settings
+from runner.errors import RunnerError
+from runner.journal.snapshot import load_state
+from runner.repo.head import PLANS, find_git, find_project, read_head
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Self
+
+    from runner.config.settings import Loaded, Settings
+    from runner.journal.state import RunState
+    from runner.plan.document import Plan
+    from runner.plan.graph import TaskGraph
+    from runner.plan.outline import Outline
+    from runner.plan.problem import Problem
+    from runner.repo.head import Folders, Head
+
+BUILD = "artifacts/build"
+JOURNAL = f"{BUILD}/journal.jsonl"
+CHECKPOINT = f"{BUILD}/CHECKPOINT.md"
+DECISIONS = f"{BUILD}/DECISIONS.md"
+CHANGES = f"{BUILD}/CHANGES.md"
+IGNORE = f"{BUILD}/.gitignore"
+PATTERNS = "PATTERN_INDEX.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One reading of the plan: the very bytes, and all that was found in them."""
+
+    data: bytes
+    plan: Plan
+    graph: TaskGraph
+    problems: tuple[Problem, ...]
+
+
+@dataclass
+class Project:
+    """Opened once per command; reads what is asked for, when it is asked for."""
+
+    root: Path
+    folders: Folders
+    environ: Mapping[str, str]
+    places: Places
+    loaded: Loaded
+
+    @classmethod
+    def open(
+        cls,
+        start: Path,
+        environ: Mapping[str, str],
+        flags: Mapping[str, object] | None = None,
+        *,
+        plan_needed: bool = True,
+    ) -> Self:
+        """The project that holds `start`. Raises RunnerError: no git, no plan, bad settings."""
+        flags = dict(flags or {})
+        folders = find_git(start)
+        if folders is None:
+            raise RunnerError(
+                "this folder is in no git repository", where=str(start), hint="git init"
+            )
+        named = str(flags.get("task_graph") or environ.get("RUNNER_TASK_GRAPH") or "")
+        if named:
+            root = _project_of(start / named, folders)
+            flags["task_graph"] = str((start / named).resolve().relative_to(root))
+        elif plan_needed:
+            root = find_project(start)
+        else:
+            root = _root_without_plan(start, folders)
+        places = Places.of(environ)
+        loaded = load_settings(root, environ, flags, places.repository_cache(root))
+        return cls(root, folders, environ, places, loaded)
+
+    @property
+    def settings(self) -> Settings:
+        """What holds for this run."""
+        return self.loaded.settings
+
+    @property
+    def cache(self) -> Path:
+        """The user's deletable folder for this repository."""
+        return self.places.repository_cache(self.root)
+
+    @cached_property
+    def plan_path(self) -> str:
+        """TASK-GRAPH.md, relative to the project."""
+        named = self.settings.task_graph
+        choices = (named,) if named else PLANS
+        for path in choices:
+            if (self.root / path).is_file():
+                return path
+        where = str(self.root / choices[0])
+        raise RunnerError("there is no TASK-GRAPH.md here", where=where, hint="runner init")
+
+    @property
+    def plan_bytes(self) -> bytes:
+        """The plan's file as it is now."""
+        try:
+            return (self.root / self.plan_path).read_bytes()
+        except OSError as error:
+            raise RunnerError(
+                f"the plan cannot be read: {error.strerror}", where=self.plan_path
+            ) from error
+
+    @property
+    def journal_path(self) -> Path:
+        """Where the journal is, or will be."""
+        return self.root / JOURNAL
+
+    def head(self) -> Head:
+        """What HEAD says now."""
+        return read_head(self.root)
+
+    def state(self) -> RunState:
+        """The journal, folded; a journal that does not exist is an empty one."""
+        return load_state(self.journal_path, self.cache)
+
+    def outline(self) -> Outline:
+        """The plan's statuses and dependencies, from the cache where it was seen before."""
+        from runner.plan.cache import load_outline
+
+        return load_outline(
+            self.plan_bytes, self.plan_path, self.cache, prefixes=self.settings.id_prefixes
+        )
+
+    def plan(self, data: bytes) -> Plan:
+        """The whole plan in these bytes, with its problems; nothing is raised for them."""
+        from runner.plan.cache import load_plan
+
+        return load_plan(
+            data, self.plan_path, self.cache, prefixes=self.settings.id_prefixes
+        )
+
+    def checked(self) -> Reading:
+        """The plan, its graph, and every problem of the file and of the graph together."""
+        from runner.plan.checks import check_plan
+        from runner.plan.graph import TaskGraph
+        from runner.plan.places import Places as PlanPlaces
+        from runner.process.tools import which
+
+        data = self.plan_bytes
+        plan = self.plan(data)
+        found = check_plan(
+            plan.tasks,
+            places=PlanPlaces(data, self.plan_path),
+            found=lambda name: which(name, self.environ) is not None,
+            exists=lambda path: (self.root / path).exists(),
+        )
+        problems = sorted((*plan.problems, *found), key=lambda one: (one.line, one.column))
+        return Reading(data, plan, TaskGraph.of(plan.tasks), tuple(problems))
+
+
+def _project_of(plan: Path, folders: Folders) -> Path:
+    """The project folder of a plan that was named."""
+    plan = plan.resolve()
+    if not plan.is_file():
+        raise RunnerError("there is no such plan", where=str(plan), hint="runner init")
+    if not plan.is_relative_to(folders.top):
+        raise RunnerError("the plan lies outside the repository", where=str(plan))
+    folder = plan.parent
+    return folder.parent.parent if folder.parts[-2:] == ("artifacts", "build") else folder
+
+
+def _root_without_plan(start: Path, folders: Folders) -> Path:
+    try:
+        return find_project(start)
+    except RunnerError:
+        return folders.top

@@ -1,0 +1,176 @@
+"""The lines that CHECKPOINT.md gets after each task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from runner.model import Level, Status, Verdict
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from runner.journal.events import Coverage
+    from runner.model import Proof
+
+    SastCounts: TypeAlias = Mapping[str, int] | Literal["pending"] | None
+
+NOT_APPLICABLE = "—"
+_SIGN = {
+    Verdict.PASS: "✅",
+    Verdict.FAIL: "❌",
+    Verdict.FLAKY: "⚠",
+    Verdict.SKIPPED: NOT_APPLICABLE,
+}
+_STATUS_SIGN = {Status.DONE: "✅", Status.BLOCKED: "❌", Status.STALE: "⚠"}
+_SEVERITIES = ("critical", "high", "medium", "low")
+
+
+class ProofKind(StrEnum):
+    """The kinds of `Proof.kind`."""
+
+    TEST = "test"
+    GATE = "gate"
+    CONTRACT = "contract"
+    COVERAGE = "coverage"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """Everything the status line of one task says."""
+
+    id: str
+    title: str
+    status: Status
+    proofs: tuple[Proof, ...] = ()
+    regressions: tuple[str, ...] | None = None
+    """Checks of earlier tasks that fail since this one; None when none were run."""
+    coverage: Coverage | None = None
+    sast: SastCounts = None
+    """Findings by severity; `pending` while it runs; None when it does not apply."""
+    patterns: tuple[tuple[str, str], ...] = ()
+    """(id, title) of the patterns that were applied."""
+    notes: tuple[str, ...] = ()
+
+
+def status_line(report: TaskReport) -> str:
+    """The eight fields and their heading, as FORMATS.md shows them, with a line end at the end."""
+    sign = _STATUS_SIGN.get(report.status, "")
+    heading = f"--- {task_name(report.id)}: {display(report.title)} — {report.status} {sign}"
+    return "\n".join(
+        (
+            heading.rstrip(),
+            f"TC: {_tests(_of_kind(report, ProofKind.TEST))}",
+            _contracts(_of_kind(report, ProofKind.CONTRACT)),
+            f"Regression: {_regression(report.regressions)}",
+            f"Gates: {_gates(_of_kind(report, ProofKind.GATE))}",
+            f"Coverage: {_coverage(report.coverage)}",
+            f"SAST: {sast_counts(report.sast)}",
+            f"Patterns applied: {patterns_applied(report.patterns)}",
+            f"Notes: {_joined(report.notes, '; ')}",
+            "",
+        )
+    )
+
+
+def task_name(task: str) -> str:
+    """`Task 5` for TASK-005; an id of another prefix as it is."""
+    prefix, _, number = task.partition("-")
+    return f"Task {int(number)}" if prefix == "TASK" and number.isdecimal() else display(task)
+
+
+def patterns_applied(patterns: Iterable[tuple[str, str]]) -> str:
+    """`PATTERN-001 (Database sessions)`, separated by commas."""
+    return _joined((f"{name} ({title})" if title else name for name, title in patterns), ", ")
+
+
+def sast_counts(counts: SastCounts) -> str:
+    """`2 low`, the gravest first; `0 findings` after a scan that found none."""
+    if counts is None:
+        return NOT_APPLICABLE
+    if isinstance(counts, str):
+        return counts
+    order = (*_SEVERITIES, *sorted(set(counts) - set(_SEVERITIES)))
+    said = [f"{counts[name]} {display(name)}" for name in order if counts.get(name)]
+    return ", ".join(said) or "0 findings"
+
+
+def _of_kind(report: TaskReport, kind: ProofKind) -> tuple[Proof, ...]:
+    return tuple(proof for proof in report.proofs if proof.kind == kind)
+
+
+def _tests(proofs: Sequence[Proof]) -> str:
+    if not proofs:
+        return NOT_APPLICABLE
+    good = sum(proof.verdict in {Verdict.PASS, Verdict.FLAKY} for proof in proofs)
+    levels = [proof.level or Level.UNIT for proof in proofs]
+    counts = ", ".join(f"{levels.count(level)} {level}" for level in Level if level in levels)
+    said = f"{good}/{len(proofs)} pass ({counts})"
+    bad = [proof for proof in proofs if proof.verdict is not Verdict.PASS]
+    return " ".join([said, *(_signed(proof.verdict, proof.id) for proof in bad)])
+
+
+def _contracts(proofs: Sequence[Proof]) -> str:
+    openapi = [proof for proof in proofs if _short(proof) == "openapi"]
+    others = [proof for proof in proofs if _short(proof) != "openapi"]
+    return f"Contracts: {_verdicts(others, 'valid')} | OpenAPI: " + (
+        _one_verdict(openapi, "conformant") if openapi else NOT_APPLICABLE
+    )
+
+
+def _verdicts(proofs: Sequence[Proof], good: str) -> str:
+    if not proofs:
+        return NOT_APPLICABLE
+    return " ".join(
+        _signed(proof.verdict, f"{_short(proof)} {_word(proof.verdict, good)}") for proof in proofs
+    )
+
+
+def _one_verdict(proofs: Sequence[Proof], good: str) -> str:
+    worst = max((proof.verdict for proof in proofs), key=_GRAVITY.index)
+    return _signed(worst, _word(worst, good))
+
+
+_GRAVITY = (Verdict.SKIPPED, Verdict.PASS, Verdict.FLAKY, Verdict.FAIL)
+
+
+def _word(verdict: Verdict, good: str) -> str:
+    words = {Verdict.PASS: good, Verdict.FAIL: f"not {good}"}
+    return words.get(verdict, str(verdict))
+
+
+def _short(proof: Proof) -> str:
+    """`schema` of `contract:schema`."""
+    return proof.id.partition(":")[2] or proof.id
+
+
+def _regression(failing: tuple[str, ...] | None) -> str:
+    if failing is None:
+        return NOT_APPLICABLE
+    if not failing:
+        return "✅ no cross-task failures"
+    return " ".join(f"❌ {display(check)}" for check in failing)
+
+
+def _gates(proofs: Sequence[Proof]) -> str:
+    said = [_signed(proof.verdict, _short(proof)) for proof in proofs]
+    return " ".join(said) or NOT_APPLICABLE
+
+
+def _coverage(coverage: Coverage | None) -> str:
+    if coverage is None:
+        return NOT_APPLICABLE
+    sign = "✅" if coverage.percent >= coverage.threshold else "❌"
+    # Rounded down, so that a shortfall is never shown as having reached the threshold.
+    percent = int(coverage.percent)
+    return f"{sign} {percent}% of {coverage.lines} lines (threshold {coverage.threshold:g}%)"
+
+
+def _signed(verdict: Verdict, name: str) -> str:
+    return f"{_SIGN[verdict]} {display(name)}"
+
+
+def _joined(parts: Iterable[str], between: str) -> str:
+    return between.join(display(part) for part in parts if part.strip()) or NOT_APPLICABLE

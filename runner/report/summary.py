@@ -1,0 +1,111 @@
+"""What is said at the end of a run: how it stands, what waits for whom, what to type next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode
+from runner.model import Reason, Status
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MEANING = {
+    ExitCode.OK: "all tasks are DONE",
+    ExitCode.FAILED: "a task failed its checks",
+    ExitCode.USAGE: "usage, plan or settings are wrong",
+    ExitCode.PERSON: "a person is needed",
+    ExitCode.REGRESSION: "the run halted on a regression",
+    ExitCode.STOPPED: "stopped by a budget or a loop",
+    ExitCode.CONFLICT: "somebody's work or the plan moved",
+    ExitCode.BUG: "a bug; the journal is whole, run again",
+    ExitCode.INTERRUPTED: "interrupted; run again to go on",
+}
+_ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Status.STALE)
+_SECONDS_A_MINUTE = 60
+_AGAIN = "set its Status to PENDING in TASK-GRAPH.md, then run again"
+_NEXT = {
+    Reason.REVIEW: "run again on a terminal, it asks you",
+    Reason.SECRET: f"`runner doctor` says what is missing; {_AGAIN}",
+    Reason.TOOL: f"`runner doctor` says what is missing; {_AGAIN}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedTask:
+    """A task that waits for a person."""
+
+    id: str
+    note: str
+    reason: Reason | None = None
+    draft: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Everything that is said at the end of a run."""
+
+    exit: ExitCode
+    counts: Mapping[Status, int]
+    seconds: float
+    landed: int = 0
+    """Commits of this run."""
+    blocked: tuple[BlockedTask, ...] = ()
+    stale: tuple[tuple[str, str], ...] = ()
+    """(id, the change that made it so)."""
+    waiting: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """(id, ids of the tasks it waits for)."""
+    notes: tuple[str, ...] = ()
+
+
+def summary(said: Summary) -> str:
+    """The text, several lines; a run in which all is done has one line."""
+    lines = [_first(said)]
+    for task in said.blocked:
+        lines += _blocked(task)
+    for name, change in said.stale:
+        lines.append(f"STALE {display(name)}: {display(change)}")
+        lines.append(f"  next: `runner show {display(name)}`; to let it be built again, {_AGAIN}")
+    lines += [
+        f"waiting {display(name)}: needs {', '.join(map(display, needs))}"
+        for name, needs in said.waiting
+    ]
+    lines += [f"note: {display(note)}" for note in said.notes]
+    if said.exit is not ExitCode.OK:
+        lines.append(f"exit {int(said.exit)}: {MEANING[said.exit]}")
+    return "\n".join(lines) + "\n"
+
+
+def _first(said: Summary) -> str:
+    total = sum(said.counts.values())
+    counts = ", ".join(
+        f"{said.counts[status]} {status}" for status in _ORDER if said.counts.get(status)
+    )
+    commits = f"{said.landed} commit{'' if said.landed == 1 else 's'}"
+    return f"{total} task{'' if total == 1 else 's'}: {counts or 'none'}; {commits}, " + duration(
+        said.seconds
+    )
+
+
+def _blocked(task: BlockedTask) -> list[str]:
+    name = display(task.id)
+    code = f" ({task.reason})" if task.reason else ""
+    lines = [f"BLOCKED {name}{code}: {display(task.note)}"]
+    if task.draft:
+        lines.append(f"  work kept on {display(task.draft)}")
+    advice = _NEXT.get(task.reason) if task.reason else None
+    lines.append(f"  next: {advice or f'`runner show {name}`; {_AGAIN}'}")
+    return lines
+
+
+def duration(seconds: float) -> str:
+    """`4.2 s`, `3 min 07 s`, `2 h 05 min`."""
+    if seconds < _SECONDS_A_MINUTE:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), _SECONDS_A_MINUTE)
+    if minutes < _SECONDS_A_MINUTE:
+        return f"{minutes} min {rest:02d} s"
+    hours, minutes = divmod(minutes, _SECONDS_A_MINUTE)
+    return f"{hours} h {minutes:02d} min"
