@@ -1,0 +1,77 @@
+# The developer's commands; `make help` lists them. Python >= 3.11, git and make are enough:
+# the virtual environment is made when it is missing, and again when requirements change.
+
+VENV ?= .venv
+PYTHON ?= python3
+JOBS ?= auto
+MINIMUM_COVERAGE ?= 90
+
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEMO := build/demo
+
+.DEFAULT_GOAL := help
+.PHONY: help setup sandbox check lint types floors test bench golden campaign demo demo-clean lock clean
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## The virtual environment (VENV=.venv, PYTHON=python3), by the versions of requirements.lock
+
+$(READY): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "error: Python >= 3.11 is needed, and $(PYTHON) is $$($(PYTHON) --version 2>&1)"; \
+	  echo "hint: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	  echo "error: $(PYTHON) cannot make a virtual environment"; \
+	  echo "hint: on Debian and Ubuntu, apt-get install python3-venv"; exit 2; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'
+	@touch $@
+
+sandbox: # bubblewrap encloses the commands of tasks; without it they run unenclosed, and the runner says so
+	@command -v bwrap > /dev/null || { test "$$(id -u)" = 0 && command -v apt-get > /dev/null \
+	  && { apt-get install -qq -y bubblewrap || { apt-get update -qq && apt-get install -qq -y bubblewrap; }; } \
+	  > /dev/null 2>&1; } || echo "note: bubblewrap is not installed, so commands run without a sandbox"
+
+check: lint types floors ## Lint, types and import floors
+
+lint: $(READY) ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## mypy --strict over runner/
+	$(BIN)/mypy
+
+floors: $(READY) ## import-linter: every import points down
+	$(BIN)/lint-imports
+
+test: check sandbox ## Everything that must hold: check, then all tests, with coverage of runner/ >= 90 %
+	$(BIN)/python -m pytest -n $(JOBS) --cov=runner --cov-report=term:skip-covered \
+	  --cov-fail-under=$(MINIMUM_COVERAGE)
+
+golden: $(READY) ## Write the expected texts in tests/golden/ anew; read the difference before you commit it
+	UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests -k golden
+	git diff --stat -- tests/golden
+
+bench: $(READY) ## All benchmarks; each prints ratios measured side by side in one run
+	@set -e; for file in benchmarks/*.py; do \
+	  test -e "$$file" || { echo "no benchmarks yet"; break; }; \
+	  echo "== $$file"; $(BIN)/python "$$file"; done
+
+campaign: $(READY) sandbox ## The long crash campaign: kills at random times, for CAMPAIGN_SECONDS=600
+	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories -k campaign
+
+demo: $(READY) sandbox ## Build examples/bookings in build/demo; stopped, it goes on; finished, it begins anew
+	PATH="$(abspath $(BIN)):$$PATH" examples/demo examples/bookings $(DEMO)
+
+demo-clean: ## Forget the demo's copy
+	rm -rf $(DEMO)
+
+lock: $(READY) ## Write requirements.lock anew from pyproject.toml (needs uv)
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade \
+	  --no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
+
+clean: demo-clean ## Forget what was built, the virtual environment too
+	rm -rf build dist *.egg-info .coverage .coverage.* .mypy_cache .ruff_cache .hypothesis
+	rm -rf .import_linter_cache
+	test ! -e $(READY) || rm -rf $(VENV)
