@@ -1,63 +1,22 @@
-"""The parser table and the one door for errors."""
+"""The command line: which command is meant, and the one door for errors."""
 
 from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from runner.errors import ExitCode, RunnerError
+from runner.commands.catalogue import BY_NAME
+from runner.errors import ExitCode, RunnerError, refusal_of
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One command: where it is and what `--help` says of it."""
-
-    name: str
-    module: str
-    summary: str
-    shown: bool = False
-    """Whether plain `--help` lists it; `help --all` lists every one."""
+    from runner.commands.catalogue import Entry
 
 
-TABLE = (
-    Entry(
-        "run",
-        "run",
-        "build the plan: every ready task, until all are DONE (the default)",
-        shown=True,
-    ),
-    Entry("status", "status", "every task with its status, and what is next", shown=True),
-    Entry("show", "show", "one task: its plan, attempts, evidence and findings", shown=True),
-    Entry("why", "why", "why a task would run, waits or is blocked", shown=True),
-    Entry("review", "review", "everything that waits for you, numbered", shown=True),
-    Entry("init", "init", "write a small working plan into this folder", shown=True),
-    Entry(
-        "doctor",
-        "doctor",
-        "what this machine offers, and what is missing",
-        shown=True,
-    ),
-    Entry("approve", "review", "let what waits for review go on"),
-    Entry("reject", "review", "refuse what waits for review, with a reason"),
-    Entry("validate", "validate", "check the plan and say every mistake; runs nothing"),
-    Entry("list", "status", "tasks, one a line"),
-    Entry("next", "status", "tasks that could start now"),
-    Entry("graph", "graph", "the graph as Mermaid text"),
-    Entry("log", "log", "what happened, from the journal"),
-    Entry("brief", "brief", "exactly what an implementer of a task is told"),
-    Entry("decide", "decide", "write a decision into DECISIONS.md"),
-    Entry("settings", "settings", "every setting, its value and where it came from"),
-    Entry("version", "version", "the version"),
-    Entry("help", "help", "this list; --all for every command"),
-)
-BY_NAME = {entry.name: entry for entry in TABLE}
 
 
 def main(words: Sequence[str]) -> int:
@@ -74,6 +33,12 @@ def main(words: Sequence[str]) -> int:
         # whoever read our output has gone; nothing more can be said there
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.OK)
+    except OSError as error:
+        refusal = refusal_of(error)
+        if refusal is None:
+            return _report_bug()
+        _explain(refusal)
+        return int(refusal.code)
     except Exception:  # noqa: BLE001 - a bug: the traceback is what helps, the journal is whole
         return _report_bug()
 
@@ -124,16 +89,9 @@ def _parser(entry: Entry) -> argparse.ArgumentParser:
 
 
 def _explain(error: RunnerError) -> None:
-    """What, where, and a hint, on standard error."""
-    from runner.text.display import display
+    from runner.text.refusal import explained
 
-    where = f" ({display(error.where)})" if error.where else ""
-    lines = [f"runner: {display(error.message)}{where}"]
-    if error.detail:
-        lines.append(display(error.detail, lines=True))
-    if error.hint:
-        lines.append(f"hint: {display(error.hint)}")
-    print("\n".join(lines), file=sys.stderr)
+    print(explained(error), file=sys.stderr)
 
 
 def _report_bug() -> int:

@@ -36,10 +36,14 @@ def step(kind: str, target: str | Path) -> None:
 # --- disk -----------------------------------------------------------------------------
 
 
-def write_file(path: Path, content: bytes, *, mode: int = 0o644) -> None:
+def write_file(
+    path: Path, content: bytes, *, mode: int = 0o644, expected: bytes | None = None
+) -> bool:
     """Replace a file whole and durably: write beside, fsync, rename, fsync the folder.
 
-    Raises OSError; the old file is then untouched and nothing is left beside it.
+    With `expected`, only while the file still holds these bytes just before the rename: somebody
+    may have saved it meanwhile. Gives whether it was replaced. Raises OSError; the old file is
+    then untouched and nothing is left beside it.
     """
     beside = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     step("open", path)
@@ -52,11 +56,22 @@ def write_file(path: Path, content: bytes, *, mode: int = 0o644) -> None:
         finally:
             os.close(descriptor)
         step("replace", path)
+        if expected is not None and not _holds(path, expected):
+            beside.unlink()
+            return False
         os.replace(beside, path)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
     fsync_folder(path.parent)
+    return True
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return path.read_bytes() == content
+    except FileNotFoundError:
+        return False
 
 
 def append(descriptor: int, content: bytes, target: str | Path = "") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
 
 
@@ -59,3 +60,25 @@ class RunnerError(Exception):
         self.hint = hint
         self.detail = detail
         self.code = code
+
+
+_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
+_DENIED = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
+_EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN))
+
+
+def refusal_of(error: OSError) -> RunnerError | None:
+    """The error for what the system would not do, whoever asked; None where asking was a bug."""
+    where = str(error.filename or "")
+    if error.errno in _FULL:
+        return RunnerError("the disk is full", where=where, hint="free some space and run again")
+    if error.errno in _DENIED:
+        hint = "check who owns it and whether it may be written"
+        return RunnerError(f"cannot be used: {error.strerror}", where=where, hint=hint)
+    if error.errno in _EXHAUSTED:
+        hint = "end other programs or raise the limit, and run again"
+        return RunnerError(f"the system is exhausted: {error.strerror}", where=where, hint=hint)
+    if error.errno == errno.EIO:
+        hint = "look after the disk (dmesg), then run again; the journal says what is sure"
+        return RunnerError("the disk does not keep what is written", where=where, hint=hint)
+    return None

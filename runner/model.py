@@ -302,6 +302,8 @@ class Ending(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     BLOCKED = "blocked"
+    WAITS = "waits"
+    """It cannot go on before a person has reviewed its writes."""
     INTERRUPTED = "interrupted"
 
 

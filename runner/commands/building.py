@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,11 +14,14 @@ from runner.process.sandbox import choose_sandbox
 from runner.project import PATTERNS
 from runner.run import recovery
 from runner.run.board import Board
-from runner.run.claims import Claims
+from runner.run.carrying import carry_held
+from runner.run.claims import Claims, capacities
 from runner.run.crew import Crew
 from runner.run.documents import PlanDocument
-from runner.run.engine import Engine, begin
+from runner.run.engine import NOTED, Engine, begin
+from runner.run.interruption import Interruption
 from runner.run.preparation import Preparation
+from runner.run.review import Review
 from runner.run.selection import find_id, selected
 from runner.run.settlement import Settlement
 from runner.run.workshop import Workshop
@@ -28,7 +29,7 @@ from runner.writes.log import WriteLog
 from runner.writes.sast import SastPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from runner.commands.session import Session
     from runner.model import Status
@@ -74,23 +75,29 @@ class _Building:
     options: Options
     asker: Asker | None
     show: Callable[[str, str], None]
+    interruption: Interruption = field(default_factory=Interruption)
 
     def run(self) -> ExitCode:
-        """Reconcile, run the engine, close the books."""
-        tasks = self.reading.plan.tasks
-        ids = tuple(task.id for task in tasks)
+        """Reconcile, run the engine, close the books.
+
+        A run that breaks off leaves them open: the next one puts right what a killed one leaves.
+        """
+        ids = tuple(task.id for task in self.reading.plan.tasks)
         chosen = selected(self.selection, self.reading.graph, ids)
         self._begin()
-        codes = {ExitCode.INTERRUPTED}
-        with _terminated_like_interrupted():
+        with self.interruption.listening():
             try:
-                codes = set(self._engine(chosen, self._reconcile()).run())
-            finally:
-                document = PlanDocument(
-                    self.session.project.plan_path, self._statuses, self.board.edited
-                )
-                self.session.close_books(document, ids, worst(codes))
-        return worst(codes)
+                code = worst(set(self._engine(chosen, self._reconcile()).run()))
+            except KeyboardInterrupt:
+                self._close_books(ids, ExitCode.INTERRUPTED)
+                raise
+            self._close_books(ids, code)
+        return code
+
+    def _close_books(self, ids: tuple[str, ...], code: ExitCode) -> None:
+        plan_path = self.session.project.plan_path
+        document = PlanDocument(plan_path, self._statuses, self.board.edited)
+        self.session.close_books(document, ids, code)
 
     def _begin(self) -> None:
         settings = self.session.project.settings
@@ -120,13 +127,13 @@ class _Building:
         for task in plan.tasks:
             known = session.ledger.state.task(task.id)
             if task.status is not known.status:
-                self.board.say(task.id, known.status, known.note)
+                note = known.note if known.status in NOTED else ""
+                self.board.say(task.id, known.status, note)
         durations = {
             id_: seconds
             for id_ in known_ids
             if (seconds := session.ledger.state.task(id_).typical_seconds)
         }
-        capacity = {one.name: float(one.amount or 1) for one in session.project.settings.resources}
         return Engine(
             tasks={task.id: task for task in plan.tasks},
             selected=chosen,
@@ -134,18 +141,20 @@ class _Building:
             ledger=session.ledger,
             board=self.board,
             crew=self._crew(),
-            claims=Claims(capacity),
+            claims=Claims(capacities(session.project.settings.resources)),
             preparation=preparation,
             settlement=self._settlement(preparation),
             scans=session.scans,
             head=lambda: session.project.head().commit or "",
+            at_home=lambda: session.project.head().ref == session.branch.ref,
             fail_fast=self.options.fail_fast,
-            upkeep=(session.ownership.write, session.scans.collect),
+            upkeep=(session.ownership.keep_up, session.scans.collect),
         )
 
     def _preparation(self, prove_first: frozenset[str]) -> Preparation:
         session, plan = self.session, self.reading.plan
         held = dict(recovery.resumable(session.repository, session.ledger.state, plan.tasks))
+        carry_held(held, session.repository, session.ledger)
         recovery.release_held(
             held, session.ledger, session.project.root, terminal=self.asker is not None
         )
@@ -160,19 +169,22 @@ class _Building:
             base=lambda: session.repository.head().commit or "",
             titles={task.id: task.title for task in plan.tasks},
             prove_first=prove_first,
+            terminal=self.asker is not None,
             held=held,
         )
 
     def _settlement(self, preparation: Preparation) -> Settlement:
         session = self.session
+        asker = self.interruption.asking(self.asker) if self.asker else None
         return Settlement(
             ledger=session.ledger,
             lander=session.lander,
             preparation=preparation,
             settings=session.project.settings,
             write_log=WriteLog(session.project.root),
-            asker=self.asker,
-            review_insisted=self.options.review_insisted,
+            next_decision=session.decisions.next_number,
+            decided=session.decided,
+            review=Review(session.ledger, asker, insisted=self.options.review_insisted),
         )
 
     def _crew(self) -> Crew:
@@ -191,6 +203,7 @@ class _Building:
             sast=sast,
         )
         crew = Crew(settings.jobs, workshop.site, inline=self.options.inline)
+        self.interruption.wakes(crew.interrupt)
         session.on_close(crew.close)
         return crew
 
@@ -204,32 +217,10 @@ class _Building:
         return Board(path, project.settings.id_prefixes, {self.reading.data: spans})
 
     def _statuses(self) -> dict[str, tuple[Status, str]]:
-        state = self.session.ledger.state
-        return {
-            task.id: (state.task(task.id).status, state.task(task.id).note)
-            for task in self.reading.plan.tasks
-        }
+        known = (self.session.ledger.state.task(task.id) for task in self.reading.plan.tasks)
+        return {one.id: (one.status, one.note if one.status in NOTED else "") for one in known}
 
 
 def _patterns(root: Path) -> PatternIndex:
     file = root / PATTERNS
     return PatternIndex.read(file.read_bytes() if file.is_file() else b"")
-
-
-@contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
-    """Have SIGTERM end a run as Ctrl-C does; a second signal of either kind ends it at once."""
-
-    def interrupt(_number: int, _frame: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        raise KeyboardInterrupt
-
-    try:
-        before = signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:  # not in the main thread: whoever embeds us handles signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

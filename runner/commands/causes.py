@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import counted, finding_lines, moment, short
+from runner.commands.wording import counted, finding_lines, listed, moment, short
 from runner.journal.evidence import Standing, standing
 from runner.model import Status, Verdict
 from runner.text.display import display
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from runner.plan.outline import OutlineTask
 
 _FINDINGS = 5
+_DEEPEST = 12
+"""Links of a chain that are shown; below, only what lies at the end of it."""
 _AGAIN = "set its Status to PENDING in the plan, then: runner"
 
 
@@ -43,25 +45,46 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
+class _Asked:
+    """A task that is asked about, and how the question came to it."""
+
+    id: str
+    tasks: Mapping[str, OutlineTask]
+    path: tuple[str, ...] = ()
+    told: set[str] = field(default_factory=set)
+    """Every task of which the causes were told already."""
+
+    @property
+    def task(self) -> OutlineTask:
+        """The task as the plan has it."""
+        return self.tasks[self.id]
+
+    def deeper(self, id_: str) -> _Asked:
+        """The question about what this one waits for."""
+        return _Asked(id_, self.tasks, (*self.path, self.id), self.told)
+
+
+@dataclass(frozen=True, slots=True)
 class Inquiry:
-    """Asks a view; `when` gives the time of a journal's record, `lacks` what a task could not start without."""
+    """Asks a view.
+
+    `when` gives the time of a record of the journal, `lacks` what keeps a task from starting.
+    """
 
     view: View
     when: Callable[[str], str]
-    lacks: Callable[[str], tuple[str, ...]]
+    lacks: Callable[[str], str]
 
     def about(self, id_: str) -> Cause:
         """The whole chain for a task of the plan."""
-        tasks = {task.id: task for task in self.view.tasks}
-        return self._cause(tasks[id_], tasks, set())
+        return self._cause(_Asked(id_, {task.id: task for task in self.view.tasks}))
 
-    def _cause(
-        self, task: OutlineTask, tasks: Mapping[str, OutlineTask], told: set[str]
-    ) -> Cause:
-        told.add(task.id)
+    def _cause(self, asked: _Asked) -> Cause:
+        task = asked.task
+        asked.told.add(task.id)
         match self.view.status(task.id):
             case Status.PENDING if self.view.waits_for(task):
-                return self._waiting(task, tasks, told)
+                return self._waiting(asked)
             case Status.PENDING:
                 return self._ready(task)
             case Status.IN_PROGRESS:
@@ -73,30 +96,48 @@ class Inquiry:
             case Status.STALE:
                 return self._stale(task)
 
-    # --- one status each --------------------------------------------------------------
+    # --- a task that waits ------------------------------------------------------------
 
-    def _waiting(
-        self, task: OutlineTask, tasks: Mapping[str, OutlineTask], told: set[str]
-    ) -> Cause:
+    def _waiting(self, asked: _Asked) -> Cause:
+        task = asked.task
         waits = self.view.waits_for(task)
-        behind: list[Cause] = []
-        for id_ in waits:
-            if id_ not in tasks:
-                text = "is no task of the plan"
-                behind.append(Cause(id_, text, next="runner validate"))
-            elif id_ in told:
-                circle = tasks[id_] is not task and self.view.status(id_) is Status.PENDING
-                text = "is PENDING, see above" if circle else "see above"
-                behind.append(Cause(id_, text))
-            else:
-                behind.append(self._cause(tasks[id_], tasks, told))
-        text = f"waits for {', '.join(map(display, waits))}"
-        return Cause(task.id, text + self._read(task), tuple(behind))
+        text = f"waits for {listed([display(id_) for id_ in waits])}"
+        if len(asked.path) >= _DEEPEST:
+            waits, between = self._ends(asked)
+            if between:
+                text += f", and through {counted(between, 'task')} in between for"
+        behind = tuple(self._behind(asked, id_) for id_ in waits)
+        return Cause(task.id, text + self._read(task), behind)
+
+    def _behind(self, asked: _Asked, id_: str) -> Cause:
+        if id_ not in asked.tasks:
+            return Cause(id_, "is no task of the plan", next="runner validate")
+        if id_ == asked.id or id_ in asked.path:
+            return Cause(id_, "waits for itself: they go in a circle", next="runner validate")
+        if id_ in asked.told:
+            return Cause(id_, "(see above)")
+        return self._cause(asked.deeper(id_))
+
+    def _ends(self, asked: _Asked) -> tuple[tuple[str, ...], int]:
+        """What a long chain ends in, and how many tasks that wait themselves lie between."""
+        seen = {asked.id}
+        front = [asked.id]
+        ends: list[str] = []
+        while front:
+            for id_ in self.view.waits_for(asked.tasks[front.pop()]):
+                if id_ in seen:
+                    continue
+                seen.add(id_)
+                waiting = id_ in asked.tasks and self.view.waits_for(asked.tasks[id_])
+                (front if waiting else ends).append(id_)
+        return tuple(ends), len(seen) - len(ends) - 1
+
+    # --- one status each --------------------------------------------------------------
 
     def _ready(self, task: OutlineTask) -> Cause:
         missing = self.lacks(task.id)
         if missing:
-            text = f"would be BLOCKED at once: {'; '.join(map(display, missing))}"
+            text = f"would be BLOCKED at once: {display(missing)}"
             return Cause(task.id, text, next="runner doctor")
         reason = (
             f"it is PENDING and all it needs is DONE ({', '.join(map(display, task.depends_on))})"
@@ -109,7 +150,10 @@ class Inquiry:
             details.append(f"{counted(known.attempts_in_row, 'attempt')} in a row failed before:")
             details += self._findings(known)
         return Cause(
-            task.id, f"would run now: {reason}{self._read(task)}", details=tuple(details), next="runner"
+            task.id,
+            f"would run now: {reason}{self._read(task)}",
+            details=tuple(details),
+            next="runner",
         )
 
     def _in_progress(self, task: OutlineTask) -> Cause:

@@ -1,22 +1,24 @@
-"""`runner graph`: the tasks and their dependencies as Mermaid text, with the statuses as they are."""
+"""`runner graph`: tasks, dependencies and statuses as Mermaid, DOT, plain text or a picture."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from runner.commands.view import View
-    from runner.model import Task
 
 _EXAMPLES = """\
 examples:
   runner graph > graph.mmd         for mermaid.live, or a ```mermaid block
+  runner graph --format ascii      in the terminal
+  runner graph --format svg > graph.svg
   runner graph --json              nodes and edges for a program
 """
 
@@ -25,7 +27,12 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """What `runner graph` takes."""
     del name
     parser.epilog = _EXAMPLES
-    parser.add_argument("--format", choices=("mermaid",), default="mermaid", help="mermaid")
+    parser.add_argument(
+        "--format",
+        choices=("mermaid", "dot", "ascii", "svg"),
+        default="mermaid",
+        help="mermaid text (the default), Graphviz dot, plain text, or a picture",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
 
@@ -34,17 +41,37 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the graph."""
     from runner.commands.view import View
     from runner.project import Project
-    from runner.report.mermaid import mermaid
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     view = View.of(project)
     if given.json:
         print(_document(view), end="")
         return ExitCode.OK
-    # cast: mermaid looks at id, title, status and dependencies, which an outline's tasks have
-    tasks = cast("Iterable[Task]", view.tasks)
-    print(mermaid(tasks, {id_: known.status for id_, known in view.states.items()}), end="")
+    print(_drawn(view, given.format, environ), end="")
     return ExitCode.OK
+
+
+def _drawn(view: View, form: str, environ: Mapping[str, str]) -> str:
+    """The graph in a form; colours only where it goes to a terminal."""
+    statuses = {id_: known.status for id_, known in view.states.items()}
+    match form:
+        case "dot":
+            from runner.report.dot import dot
+
+            return dot(view.tasks, statuses)
+        case "ascii":
+            from runner.report.ascii_graph import ascii_graph
+            from runner.report.console import painter, wants_colour
+
+            return ascii_graph(view.tasks, statuses, painter(wants_colour(sys.stdout, environ)))
+        case "svg":
+            from runner.report.svg import svg
+
+            return svg(view.tasks, statuses, title=view.title)
+        case _:
+            from runner.report.mermaid import mermaid
+
+            return mermaid(view.tasks, statuses)
 
 
 def _document(view: View) -> str:

@@ -1,4 +1,4 @@
-"""What happened to one task, read from the journal: its attempts, its decisions, its last change."""
+"""What happened to one task, read from the journal: its attempts and its decisions."""
 
 from __future__ import annotations
 
@@ -44,9 +44,7 @@ class Past:
 
 def past_of(journal: Path, task: str) -> Past:
     """Read the whole journal for one task. Raises RunnerError where it is damaged."""
-    records = [
-        record for record in read_journal(journal, wanted=_WANTED) if record.task == task
-    ]
+    records = [record for record in read_journal(journal, wanted=_WANTED) if record.task == task]
     return Past(
         attempts=tuple(_attempts(records).values()),
         decisions=tuple(one.event for one in records if isinstance(one.event, DecisionMade)),

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.commands.exporting import Exports
+    from runner.commands.forecasting import Foresight
+    from runner.commands.plans import SavedPlan
+    from runner.journal.state import RunState
     from runner.project import Project, Reading
+    from runner.report.estimate import Work
     from runner.run.review import Asker
     from runner.run.selection import Selection
 
@@ -23,6 +28,9 @@ examples:
   runner run TASK-003         that task, and what it depends on
   runner run --from TASK-003  that task and all that follows from it
   runner -n                   say what would happen, and run nothing
+  runner --plan-out plan.json, then: runner run --apply plan.json
+                              do exactly what you looked at, or refuse with exit 6
+  runner run --watch          build at every save of TASK-GRAPH.md
 """
 
 
@@ -46,29 +54,114 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add("--sandbox", choices=("auto", "bubblewrap", "none"), help="what encloses commands")
     add("--no-sandbox", action="store_true", help="the same as --sandbox none")
     add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
-    add("--json", action="store_true", help="the summary as one JSON document")
-    add("-q", "--quiet", action="store_true", help="only the summary")
-    add("-v", "--verbose", action="store_true", help="also what commands print")
+    add("--plan-out", metavar="FILE", help="save what would happen; run nothing")
+    add("--apply", metavar="FILE", help="do what a saved plan says; exit 6 if anything has moved")
+    add("--watch", action="store_true", help="run again whenever the plan is saved")
+    said = parser.add_argument_group("what is said").add_argument
+    said(
+        "--output",
+        choices=("interleaved", "grouped", "quiet"),
+        help="lines as they come with what commands print, lines by task with whole logs, or only "
+        "the summary (default: a live view on a terminal, else lines as they come)",
+    )
+    said("-q", "--quiet", action="store_true", help="only the summary: --output quiet")
+    said("-v", "--verbose", action="store_true", help="also what commands print, now and then")
+    said("--json", action="store_true", help="the summary as one JSON document")
+    said("--junit", metavar="FILE", help="write a JUnit report, a test case a task")
+    said("--sarif", metavar="FILE", help="write the findings as SARIF 2.1.0")
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Build once, or at every save."""
+    if not given.watch:
+        return _once(given, environ)
+    from runner.commands.watching import watch_runs
+
+    _refuse_beside("--watch", given.apply, given.plan_out, given.dry_run)
+    plan = _open(given, environ)
+    return watch_runs(
+        lambda: _once(given, environ),
+        plan.root / plan.plan_path,
+        lambda: [(task.id, task.spec) for task in _open(given, environ).outline().tasks],
+    )
+
+
+def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Build, or say what would be built."""
+    from runner.commands.exporting import Exports
     from runner.commands.selecting import selection_of
+
+    saved = _saved(given)
+    project = _open(given, environ, jobs=saved.jobs if saved else None)
+    selection = saved.selection if saved else selection_of(given)
+    exports = Exports.of(given, environ)
+    looks = given.dry_run or given.plan_out
+    with _console(given, environ, project.root) as console:
+        for note in project.loaded.notes:
+            console.say(f"note: {note}")
+        everything = not (looks or saved or selection.named or exports.wanted)
+        if everything and _nothing_to_do(project):
+            return _say_all_done(project, as_json=given.json)
+        reading = _sound_plan(project, console)
+        if looks or saved:
+            from runner.commands.forecasting import foresee
+
+            seen = foresee(project, reading, selection)
+        if saved:
+            from runner.commands.plans import require_unmoved
+
+            require_unmoved(saved, project, reading, seen)
+        if looks:
+            return _show(given, project, reading, selection, seen)
+        return _build(given, project, console, reading, selection, exports)
+
+
+def _saved(given: argparse.Namespace) -> SavedPlan | None:
+    if not given.apply:
+        return None
+    from runner.commands.plans import read_saved_plan
+    from runner.commands.selecting import selection_of
+
+    _refuse_beside("--apply", selection_of(given).named, given.plan_out)
+    return read_saved_plan(Path.cwd() / given.apply)
+
+
+def _refuse_beside(flag: str, *others: object) -> None:
+    """Raise RunnerError where a flag that says everything stands beside others."""
+    if any(others):
+        raise RunnerError(
+            f"{flag} cannot be combined with other tasks or plans", hint="runner run --help"
+        )
+
+
+def _open(
+    given: argparse.Namespace, environ: Mapping[str, str], *, jobs: int | None = None
+) -> Project:
     from runner.project import Project
 
-    project = Project.open(Path.cwd(), environ, _flags(given))
-    console = _console(given, environ)
-    selection = selection_of(given)
-    for note in project.loaded.notes:
-        console.say(f"note: {note}")
-    if not given.dry_run and not selection.named and _nothing_to_do(project):
-        return _say_all_done(project, as_json=given.json)
-    reading = _sound_plan(project, console)
-    if given.dry_run:
-        from runner.commands.forecasting import show_forecast
+    flags = _flags(given)
+    if jobs is not None:
+        flags.setdefault("jobs", jobs)
+    return Project.open(Path.cwd(), environ, flags)
 
-        return show_forecast(project, reading, selection, as_json=given.json)
-    return _build(given, project, console, reading, selection)
+
+def _show(
+    given: argparse.Namespace,
+    project: Project,
+    reading: Reading,
+    selection: Selection,
+    seen: Foresight,
+) -> ExitCode:
+    """Say what would happen, and save it where that was asked for."""
+    from runner.commands.forecasting import show_forecast
+
+    show_forecast(project, reading, seen, as_json=given.json)
+    if given.plan_out:
+        from runner.commands.plans import save_plan
+
+        save_plan(Path.cwd() / given.plan_out, project, reading, selection, seen)
+        print(f"saved; to do exactly this: runner run --apply {given.plan_out}", file=sys.stderr)
+    return ExitCode.OK
 
 
 def _flags(given: argparse.Namespace) -> dict[str, object]:
@@ -82,9 +175,17 @@ def _flags(given: argparse.Namespace) -> dict[str, object]:
     return {name: value for name, value in flags.items() if value is not None}
 
 
-def _console(given: argparse.Namespace, environ: Mapping[str, str]) -> Console:
-    level = QUIET if given.quiet else VERBOSE if given.verbose else NORMAL
-    return Console(level=level, colour=wants_colour(sys.stderr, environ))
+def _console(given: argparse.Namespace, environ: Mapping[str, str], root: Path) -> Console:
+    """The voice of the run: a live view where a person watches, else lines."""
+    from runner.report.live import LiveConsole, wants_live
+
+    colour = wants_colour(sys.stderr, environ)
+    if given.quiet or given.output == "quiet":
+        return Console(level=QUIET, colour=colour)
+    level = VERBOSE if given.verbose or given.output else NORMAL
+    if not given.output and wants_live(sys.stderr, environ):
+        return LiveConsole(level=level, colour=colour)
+    return Console(level=level, colour=colour, grouped=given.output == "grouped", root=root)
 
 
 def _nothing_to_do(project: Project) -> bool:
@@ -130,6 +231,7 @@ def _build(
     console: Console,
     reading: Reading,
     selection: Selection,
+    exports: Exports,
 ) -> ExitCode:
     from runner.commands.building import Options, build
     from runner.commands.session import Session
@@ -143,8 +245,10 @@ def _build(
         fail_fast=given.fail_fast,
         review_insisted=_insisted(project),
     )
-    asker = _asker(console) if terminal else None
-    with Session(project, reading.plan.tasks, (console.hear,)) as session:
+    asker = _asker(console, project.environ) if terminal else None
+    about = _about(reading, selection)
+    listeners = (console.hear, exports.listener.hear)
+    with Session(project, reading.plan.tasks, listeners) as session:
         if session.recovered:
             console.say(session.recovered)
         notices = require_suitable(
@@ -152,10 +256,33 @@ def _build(
         )
         for notice in notices:
             console.say(f"note: {notice}")
-        code = build(
-            session, reading, selection, options, asker=asker, show=console.progress
-        )
-        return say_summary(session, reading.plan, code, as_json=given.json)
+        past = session.ledger.state
+        console.expect(lambda: _work(project, reading, about, past))
+        code = build(session, reading, selection, options, asker=asker, show=console.progress)
+        console.close()
+        said = say_summary(session, reading.plan, code, as_json=given.json)
+        tasks = [task for task in reading.plan.tasks if task.id in about]
+        exports.write(project, reading, session.ledger.state, tasks, session.elapsed)
+        return said
+
+
+def _about(reading: Reading, selection: Selection) -> frozenset[str]:
+    """The tasks this run is about."""
+    from runner.run.selection import selected
+
+    return selected(selection, reading.graph, reading.graph.ids)
+
+
+def _work(project: Project, reading: Reading, about: frozenset[str], state: RunState) -> Work:
+    """The same with what they took before: what the live view counts and estimates by."""
+    from runner.report.estimate import Work
+
+    graph = reading.graph
+    return Work(
+        needs={id_: graph.dependencies(id_) for id_ in graph.order() if id_ in about},
+        seconds={id_: past for id_ in about if (past := state.task(id_).typical_seconds)},
+        jobs=project.settings.jobs,
+    )
 
 
 def _has_person(environ: Mapping[str, str]) -> bool:
@@ -166,10 +293,10 @@ def _has_person(environ: Mapping[str, str]) -> bool:
 def _insisted(project: Project) -> bool:
     """Whether the person's own settings, not the repository's, turned review off."""
     source = project.loaded.sources.get("review", "default")
-    return source.startswith(("environment", "--")) or "config" in source
+    return source != "default" and not source.startswith(("runner.toml", "pyproject.toml"))
 
 
-def _asker(console: Console) -> Asker:
+def _asker(console: Console, environ: Mapping[str, str]) -> Asker:
     from runner.commands.asking import TerminalAsker
 
-    return TerminalAsker(console)
+    return TerminalAsker(console, environ)

@@ -11,16 +11,20 @@ from runner import effects
 from runner.journal.events import TaskDone, TaskLanded
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
+from runner.journal.reading import read_journal
 from runner.project import BUILD, PATTERNS
 from runner.repo.read import Repository
-from runner.report.story import CheckpointDocument, DecisionsDocument, IgnoreDocument
-from runner.run import recovery
+from runner.report.checkpoint_file import CheckpointDocument
+from runner.report.story import DecisionsDocument, IgnoreDocument
+from runner.run import aftermath, recovery
 from runner.run.documents import OwnershipDocument, PlanDocument
 from runner.run.engine import finish
-from runner.run.lander import Lander, changes_between
+from runner.run.lander import Lander
 from runner.run.ledger import Ledger
-from runner.run.record import record
+from runner.run.record import follow, record
 from runner.run.scans import Scans
+from runner.run.unfinished import WANTED, Unfinished, checked_line
+from runner.writes.log import WriteLog
 from runner.writes.staging import Staging
 
 if TYPE_CHECKING:
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
     from runner.errors import ExitCode
     from runner.journal.events import Event, Record
     from runner.journal.state import RunState
-    from runner.model import Task
+    from runner.model import Decision, Task
     from runner.project import Project
     from runner.repo.head import Head
     from runner.run.ledger import Listener
@@ -48,6 +52,8 @@ class Session:
     """Commits of this run."""
     checked: list[str] = field(default_factory=list)
     """Tasks of this run that were proven and changed nothing: they have no commit of their own."""
+    decided: set[tuple[str, Decision]] = field(default_factory=set)
+    """Decisions of tasks that a killed run has noted already."""
     _stack: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Self:
@@ -63,9 +69,14 @@ class Session:
             self.began = effects.monotonic()
             self.branch: Head = self.repository.head()
             self._stack.callback(self._documents_written)
+            crashed = self.ledger.state.run_open
+            if crashed:
+                self._own(self._unfinished())
             self._listen()
             self.recovered = recovery.recover(self.lander, self.ledger)
             recovery.finish_landed(self.ledger)
+            if crashed:
+                self._put_right(self._unfinished())
         except BaseException:
             self._stack.close()
             raise
@@ -75,9 +86,9 @@ class Session:
         self._stack.close()
 
     def _listen(self) -> None:
+        aftermath.sweep(self.project.root, self.own_documents)
         self.ignore.write()
-        self.checkpoint.know(self.tasks)
-        self._own_since_last_run()
+        self.checkpoint.know(self.tasks, self.ledger.state)
         for listener in (
             self._remember,
             self.checkpoint.hear,
@@ -86,7 +97,6 @@ class Session:
         ):
             self.ledger.listen(listener)
         self.checkpoint.catch_up(self.ledger)
-        self.decisions.catch_up(self.ledger)
 
     def _remember(self, record: Record, state: RunState) -> None:
         """Files that a task wrote belong to it; a task that wrote none is told by the record."""
@@ -96,19 +106,25 @@ class Session:
             self.landed += 1
             self.ownership.add(record.task, event.paths)
         elif isinstance(event, TaskDone) and not event.commit:
-            digests = f"{event.spec.what} {event.spec.proof}"
-            self.checked.append(f"{record.task} attempt={record.attempt} spec={digests}")
+            self.checked.append(checked_line(record))
 
-    def _own_since_last_run(self) -> None:
-        """Rows that a crash kept from the map: asked of the commits that nobody recorded."""
-        state = self.ledger.state
-        head = self.branch.commit
-        if not state.run_open or head is None:
-            return
-        since = state.head if state.head and self.repository.resolve(state.head) else None
-        for commit in self.repository.log_trailers(head, since=since):
-            changes = changes_between(self.repository, commit.parent or None, commit.commit)
-            self.ownership.add(commit.task, (change.path for change in changes))
+    def _unfinished(self) -> Unfinished:
+        return Unfinished.of(read_journal(self.project.journal_path, wanted=WANTED))
+
+    def _own(self, story: Unfinished) -> None:
+        """The rows that a killed run may have kept from the map, in the order of its landings."""
+        for (task, _), landed in story.landed.items():
+            self.ownership.add(task, landed.paths)
+
+    def _put_right(self, story: Unfinished) -> None:
+        """Write what a killed run has done and not yet said, in each of its documents."""
+        follow(self.repository, sorted(self.own_documents))
+        aftermath.adopt_unknown(self.lander, self.ledger, story)
+        commits = {which: landed.commit for which, landed in story.landed.items()}
+        aftermath.close_writes(WriteLog(self.project.root), self.ledger, commits)
+        self.decisions.catch_up(story.decisions)
+        self.decided = story.decided
+        self.checked = aftermath.unrecorded_checks(self.repository, story)
 
     def _documents_written(self) -> None:
         self.ownership.write()
@@ -124,7 +140,10 @@ class Session:
     def checkpoint(self) -> CheckpointDocument:
         """CHECKPOINT.md, drawn from the journal."""
         return CheckpointDocument(
-            self.project.root, self.project.settings.checkpoint_every, self._note
+            self.project.root,
+            self.project.settings.checkpoint_every,
+            self._note,
+            self.scans.said_of,
         )
 
     @cached_property
@@ -135,7 +154,8 @@ class Session:
     @cached_property
     def ownership(self) -> OwnershipDocument:
         """FILE_OWNERSHIP_MAP.md."""
-        return OwnershipDocument(self.project.root)
+        journal = self.project.journal_path
+        return OwnershipDocument(self.project.root, lambda: aftermath.all_landings(journal))
 
     @cached_property
     def scans(self) -> Scans:

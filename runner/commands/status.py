@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
     from runner.commands.view import View
     from runner.plan.outline import OutlineTask
+    from runner.project import Project
 
 _EXAMPLES = {
     "status": """\
 examples:
   runner status           the table of tasks, and what to type next
+  runner status --watch   the same, drawn anew whenever something changes
   runner status --json    the same for a program
 """,
     "list": """\
@@ -46,6 +48,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     parser.epilog = _EXAMPLES[name]
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+    if name == "status":
+        parser.add_argument("--watch", action="store_true", help="draw anew at every change")
     if name == "list":
         parser.add_argument("--status", metavar="STATUS", help="only tasks of this status")
 
@@ -57,6 +61,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
     wanted = _status(given.status) if given.command == "list" and given.status else None
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
+    if given.command == "status" and given.watch:
+        return _watch(project, given, environ)
     view = View.of(project)
     if view.mistakes:
         said = f"note: the plan has {counted(view.mistakes, 'mistake')}: runner validate"
@@ -69,6 +75,22 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     else:
         sys.stdout.write(_TEXTS[given.command](view, shown))
     return ExitCode.OK
+
+
+def _watch(project: Project, given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """The table, drawn anew when the plan, the journal or HEAD moves."""
+    from runner.commands.view import View
+    from runner.commands.watching import watch_text
+
+    if given.json:
+        raise RunnerError("--watch draws for a person", hint="runner status --json, in a loop")
+    files = (project.root / project.plan_path, project.journal_path, project.folders.git / "HEAD")
+
+    def text() -> str:
+        view = View.of(project)
+        return _status_text(view, list(view.tasks))
+
+    return watch_text(text, lambda: files, environ)
 
 
 def _status(typed: str) -> Status:
@@ -190,9 +212,7 @@ def _next_text(view: View, shown: list[OutlineTask]) -> str:
     if not shown:
         print(f"nothing can start now; {_what_next(view, ())}", file=sys.stderr)
     ids = max((columns(display(task.id)) for task in shown), default=0)
-    return "".join(
-        f"{pad(display(task.id), ids)}{GAP}{display(task.title)}\n" for task in shown
-    )
+    return "".join(f"{pad(display(task.id), ids)}{GAP}{display(task.title)}\n" for task in shown)
 
 
 _TEXTS: dict[str, Callable[[View, list[OutlineTask]], str]] = {

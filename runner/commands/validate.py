@@ -45,9 +45,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     return ExitCode.USAGE if errors else ExitCode.OK
 
 
-def _print_text(
-    project: Project, problems: Sequence[Problem], errors: int, tasks: int
-) -> None:
+def _print_text(project: Project, problems: Sequence[Problem], errors: int, tasks: int) -> None:
     from runner.plan.problem import render
 
     for problem in problems:
@@ -57,9 +55,7 @@ def _print_text(
     print(f"{project.plan_path}: {said}")
 
 
-def _print_document(
-    project: Project, problems: Sequence[Problem], errors: int, tasks: int
-) -> None:
+def _print_document(project: Project, problems: Sequence[Problem], errors: int, tasks: int) -> None:
     from runner.report.documents import document
 
     print(

@@ -1,4 +1,4 @@
-"""How every task stands now: plan, journal and git read together as a run would, nothing written."""
+"""How every task stands now: plan, journal and git read together as by a run; nothing written."""
 
 from __future__ import annotations
 
@@ -38,6 +38,8 @@ class View:
     title: str
     tasks: tuple[OutlineTask, ...]
     states: Mapping[str, TaskState]
+    state: RunState
+    """The whole of it: the journal's, with what the next run would read."""
     read_now: Mapping[str, Event]
     """What the plan or git says that the journal does not know yet, by task; the last word each."""
     landing: str
@@ -65,14 +67,14 @@ class View:
             state, read_now = _read_together(project, tasks, state)
         landing = state.landing.task if state.landing is not None and not live else ""
         states = {task.id: state.task(task.id) for task in tasks}
-        return cls(outline.title, tasks, states, read_now, landing, live, outline.errors)
+        return cls(outline.title, tasks, states, state, read_now, landing, live, outline.errors)
 
     def status(self, id_: str) -> Status:
         """The status of a task that is in the plan."""
         return self.states[id_].status
 
     def note(self, task: OutlineTask) -> str:
-        """The note beside the status: the journal's, or what a person wrote beside the same status."""
+        """The note beside the status: the journal's, or a person's beside the same status."""
         known = self.states[task.id]
         return known.note or (task.note if task.status is known.status else "")
 
@@ -129,7 +131,7 @@ class View:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without cyclic collections, which walk ten thousand new tasks again and again: a third of it."""
+    """Without cyclic collections, which walk all the new tasks again and again: a third of it."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -181,7 +183,7 @@ def _facts(project: Project, state: RunState, tasks: tuple[OutlineTask, ...]) ->
 
 
 def _kept(cache: Path) -> str:
-    """The last pair of commits of which the second was seen to come after the first: so it stays."""
+    """The last pair of commits of which the second was seen to come after the first."""
     try:
         return (cache / _ANCESTRY).read_text("ascii")
     except (OSError, ValueError):

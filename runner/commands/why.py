@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from runner.commands.causes import Cause
+    from runner.commands.view import View
     from runner.project import Project
 
 _EXAMPLES = """\
@@ -40,7 +41,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     view = View.of(project)
     id_ = find_id(given.id, view.states)
-    cause = Inquiry(view, _times(project), _lacks(project)).about(id_)
+    cause = Inquiry(view, _times(project), _lacks(project, view)).about(id_)
     if given.json:
         from runner.report.documents import document
 
@@ -81,32 +82,23 @@ def _times(project: Project) -> Callable[[str], str]:
         from runner.journal.reading import read_journal
 
         if not times:
-            times.update((one.id, one.time) for one in read_journal(project.journal_path, wanted=()))
+            times.update(
+                (one.id, one.time) for one in read_journal(project.journal_path, wanted=())
+            )
         return times.get(record, "")
 
     return when
 
 
-def _lacks(project: Project) -> Callable[[str], tuple[str, ...]]:
+def _lacks(project: Project, view: View) -> Callable[[str], str]:
     """What a task could not start without, looked for as the run does before it starts one."""
 
-    def lacks(id_: str) -> tuple[str, ...]:
-        from runner.implementers.registry import choose
-        from runner.implementers.requirements import unmet_requirements
-        from runner.model import Finding
-        from runner.process.tools import which
+    def lacks(id_: str) -> str:
+        from runner.commands.preparing import preparation_of
 
         plan = project.plan(project.plan_bytes)
         task = next(task for task in plan.tasks if task.id == id_)
-        unmet = unmet_requirements(
-            task,
-            project.environ,
-            lambda name: str(which(name, project.environ) or "") or None,
-            gates=project.settings.gates_for(task.type),
-            permitted=project.settings.secrets,
-        )
-        chosen = choose(task, project.settings)
-        none = (chosen.message,) if isinstance(chosen, Finding) else ()
-        return (*(text for _, text in unmet), *none)
+        missing = preparation_of(project, plan, view.state).missing(task)
+        return missing[1] if missing else ""
 
     return lacks

@@ -51,7 +51,8 @@ class Blocks:
         commands = [block for block in brief.task.blocks if block.kind is BlockKind.RUN]
         findings = [said for block in files if (said := _path_finding(block))]
         if not _refused(findings):
-            findings += [said for block in files if (said := _write(block, bench.place.tree))]
+            project = bench.place.tree / bench.place.start
+            findings += [said for block in files if (said := _write(block, project))]
         if _refused(findings):
             return Said(findings=tuple(findings))
         decisions, failed = _run(commands, brief, bench)
@@ -126,7 +127,8 @@ _DO: dict[BlockKind, Callable[[Block, Path], Finding | None]] = {
 def _put(tree: Path, path: str, content: bytes) -> None:
     """Write a file, which stays executable where it was."""
     was = mode_beneath(tree, path)
-    write_beneath(tree, path, content, _EXECUTABLE if was == _EXECUTABLE else _PLAIN)
+    mode = _EXECUTABLE if was == _EXECUTABLE else _PLAIN
+    write_beneath(tree, path, content, mode, durable=False)
 
 
 def _finding(block: Block, message: str, hint: str) -> Finding:

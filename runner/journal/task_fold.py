@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from runner.journal import events
 from runner.journal.task_state import Held, Landed, Open, TaskState, Try
-from runner.model import Ending, Status
+from runner.model import Ending, Reason, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -42,6 +42,7 @@ def _started(task: TaskState, record: Record, event: events.AttemptStarted) -> T
         open_attempt=attempt,
         base=event.base,
         passed=None,
+        patterns=event.patterns,
         held=None,
         landed=None,
         cause=record.id,
@@ -140,6 +141,7 @@ def _over(
         note=event.note,
         reason=None,
         spec=event.spec,
+        last_attempt=max(task.last_attempt, record.attempt),
         commit=event.commit,
         verified=event.verified,
         proofs=event.proofs,
@@ -158,8 +160,11 @@ def _over(
 
 
 def _blocked(task: TaskState, record: Record, event: events.TaskBlocked) -> TaskState:
+    # a person's own word holds, however the task is edited: there is no attempt it is about
+    by_hand = event.reason is Reason.REVIEW and not event.findings and task.held is None
     return task._replace(
         status=Status.BLOCKED,
+        tried=None if by_hand else task.tried,
         note=event.note,
         reason=event.reason,
         draft=event.draft or task.draft,

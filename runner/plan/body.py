@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.model import Block
 from runner.plan import fields as styles
 from runner.plan.blocks import block_of, fences
 from runner.plan.fields import Field, Taken, items_of
@@ -16,6 +15,7 @@ from runner.plan.values import Complaint
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from runner.model import Block
     from runner.plan.source import Source
 
 _COMMAND = re.compile(r"!(?P<kind>change|replay)(?:\s+(?P<text>.*))?$")

@@ -48,9 +48,13 @@ def load_outline(
     `path` names the file and keeps the caches of several plans apart. Without a folder nothing is
     kept. A folder that cannot be written is not an error.
     """
-    stamp = _stamp(path, prefixes)
+    return _outline(_Learner(data, path, prefixes), cache_folder)
+
+
+def _outline(learner: _Learner, cache_folder: Path | None) -> Outline:
+    data, prefixes = learner.data, learner.prefixes
+    stamp = _stamp(learner.path, prefixes)
     known = codec.known_sections(_read(cache_folder, _OUTLINE, stamp))
-    learner = _Learner(data, path, prefixes)
     found = walk(data, known, prefixes, learner.learn)
     sections = [each.known for each in found]
     if learner.learnt or len(sections) != len(known):
@@ -72,9 +76,9 @@ def load_plan(
     from runner.plan.document import plan_of
 
     stamp = _stamp(path, prefixes)
-    outline = load_outline(data, path, cache_folder, prefixes)
+    learner = _Learner(data, path, prefixes, remember=True)
+    outline = _outline(learner, cache_folder)
     kept = codec.kept_sections(_read(cache_folder, _PLAN, stamp))
-    learner = _Learner(data, path, prefixes)
     sections: list[Section] = []
     used: dict[str, object] = {}
     for found in outline.sections:
@@ -94,10 +98,14 @@ def load_plan(
 class _Learner:
     """Parses single sections, and counts them."""
 
-    def __init__(self, data: bytes, path: str, prefixes: tuple[str, ...]) -> None:
-        self._data = data
-        self._path = path
-        self._prefixes = prefixes
+    def __init__(
+        self, data: bytes, path: str, prefixes: tuple[str, ...], *, remember: bool = False
+    ) -> None:
+        self.data = data
+        self.path = path
+        self.prefixes = prefixes
+        self._remember = remember
+        self._parsed: dict[int, Section] = {}  # so that outline and plan parse each section once
         self._section_at: Callable[[int, int], Section] | None = None
         self.learnt = 0
 
@@ -107,16 +115,17 @@ class _Learner:
         from runner.plan.sections import Reader, section_at
 
         if self._section_at is None:
-            reader = Reader(self._path, self._prefixes, Cuts(self._data))
-            self._section_at = lambda start, number: section_at(self._data, start, number, reader)[
-                0
-            ]
+            reader = Reader(self.path, self.prefixes, Cuts(self.data))
+            self._section_at = lambda start, number: section_at(self.data, start, number, reader)[0]
         self.learnt += 1
-        return self._section_at(offset, line)
+        return self._parsed.pop(offset, None) or self._section_at(offset, line)
 
     def learn(self, offset: int, line: int) -> KnownSection:
         """The same, as it is remembered."""
-        return _known(self._data, self.parse(offset, line))
+        section = self.parse(offset, line)
+        if self._remember:
+            self._parsed[offset] = section
+        return _known(self.data, section)
 
 
 def _known(data: bytes, section: Section) -> KnownSection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.model import Severity
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _CODE = re.compile(
     r"\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|go|rs|java|kt|kts|rb|php|cs|c|h|cc|cpp|hpp|swift|scala|ex|exs"
     r"|sh|sql|vue|svelte|lua|dart|zig|clj|hs|ml|r|jl|pl)\Z",
-    re.I,
+    re.IGNORECASE,
 )
 _WITH_CONTRACTS = {"api": "openapi", "data": "schema"}
 
@@ -104,7 +105,7 @@ def _circles(plan: Plan) -> Iterator[Problem]:
 
 
 def _sorts(plan: Plan) -> bool:
-    """Whether every task comes to its turn (Kahn's algorithm; spares networkx where all is well)."""
+    """Whether every task comes to its turn (Kahn's algorithm; it spares importing networkx)."""
     waiting = {task_id: len(plan.graph.dependencies(task_id)) for task_id in plan.graph.ids}
     ready = [task_id for task_id, count in waiting.items() if not count]
     for task_id in ready:
@@ -154,7 +155,7 @@ def _shared_outputs(plan: Plan) -> Iterator[Problem]:
     said: set[tuple[str, str]] = set()
     for path, owners in claims.shared():
         ordered = sorted(set(owners), key=place.__getitem__)
-        for early, late in zip(ordered, ordered[1:], strict=False):
+        for early, late in pairwise(ordered):
             if (early, late) in said or before(early, late) or before(late, early):
                 continue
             said.add((early, late))
@@ -162,7 +163,7 @@ def _shared_outputs(plan: Plan) -> Iterator[Problem]:
                 plan,
                 plan.places.find(plan.by_id[late], "outputs", path),
                 f'{early} and {late} both write "{path}", with no order between them',
-                f"they run one after the other; to choose the order, add {early} to Depends on of {late}",
+                f"they run one after the other; to choose, add {early} to Depends on of {late}",
                 Severity.WARNING,
             )
 

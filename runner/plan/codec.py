@@ -63,8 +63,7 @@ def known_sections(content: object) -> list[KnownSection]:
 
 
 def _known_section(row: Row) -> KnownSection:
-    *fields, tasks = row
-    return KnownSection(*fields, tuple(map(_known, tasks)))
+    return KnownSection(*row)._replace(tasks=tuple(map(_known, row[-1])))
 
 
 def _known(row: Row) -> Known:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BUILTINS = frozenset(
-    ". : [ alias bg break builtin case cd command continue do done echo elif else esac eval exec exit "
-    "export false fi for function getopts hash if in local printf pwd read readonly return set shift "
-    "source test then time times trap true type ulimit umask unset until wait while { } ( ) !".split()
-)
+_SHELL = """
+. : [ alias bg break builtin case cd command continue do done echo elif else esac eval exec exit
+export false fi for function getopts hash if in local printf pwd read readonly return set shift
+source test then time times trap true type ulimit umask unset until wait while { } ( ) !
+"""
+_BUILTINS = frozenset(_SHELL.split())
 _SWALLOWED = re.compile(
     r"\|\|\s*(?:(?:/usr)?/bin/true|true|:|exit\s+0|echo\b[^|&;]*)(?=\s*(?:[;)&]|$))"
     r"|;\s*(?:true|:|exit\s+0)(?=\s*(?:[;)]|$))"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from runner.model import Block, Contract, GateSpec, TestContract
 
-Part: TypeAlias = "str | float | None | tuple[Part, ...]"
+Part: TypeAlias = "str | float | tuple[Part, ...] | None"
 
 
 def spec_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import RunnerError
+from runner.plan.source import line_end_of
 from runner.plan.status import StatusSpan, write_status
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def set_statuses(
     A missing Status item is inserted. `spans` (of exactly these bytes) save reading the file.
     Raises RunnerError when the file has no such task.
     """
-    return edit_statuses(data, statuses, spans or find_spans(data, prefixes)).data
+    known = find_spans(data, prefixes) if spans is None else spans
+    return edit_statuses(data, statuses, {key: known[key] for key in statuses if key in known}).data
 
 
 def find_spans(data: bytes, prefixes: tuple[str, ...] = ()) -> dict[str, StatusSpan]:
@@ -51,12 +53,13 @@ def edit_statuses(
     parts: list[bytes] = []
     moved: dict[str, StatusSpan] = {}
     position = shift = 0
+    end = line_end_of(data).decode()
     _check_known(statuses, spans)
     for task_id, span in sorted(spans.items(), key=lambda pair: pair[1].start):
         if task_id not in statuses:
             moved[task_id] = span.moved(shift)
             continue
-        before, after = span.before.encode(), span.after.encode()
+        before, after = (text.replace("\n", end).encode() for text in (span.before, span.after))
         value = write_status(*statuses[task_id]).encode()
         parts += (data[position : span.start], before, value, after)
         start = span.start + shift + len(before)

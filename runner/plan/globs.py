@@ -36,7 +36,7 @@ def _pattern(glob: str) -> re.Pattern[str]:
     parts = ("**/" if "/" not in glob.rstrip("/") else "") + glob.removeprefix("/")
     parts += "**" if parts.endswith("/") else ""
     return re.compile(
-        "".join(map(_translated, re.findall(r"\*\*/?|\[[^\]]+\]|.", parts))) + r"\Z", re.S
+        "".join(map(_translated, re.findall(r"\*\*/?|\[[^\]]+\]|.", parts))) + r"\Z", re.DOTALL
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_SEPARATOR = re.compile(r"\s*(?::|[‐-―−]|-(?=\s)|--+)\s*|\s+(?:-)\s*")
+_SEPARATOR = re.compile(r"\s*(?::|[\u2010-\u2015\u2212]|-(?=\s)|--+)\s*|\s+(?:-)\s*")
 _STRONG = re.compile(
-    r"(?P<word>TASK)[\s_-]*(?P<number>\d+)(?![\w])|(?P<t>T)-?(?P<digits>\d+)(?!\w)", re.I
+    r"(?P<word>TASK)[\s_-]*(?P<number>\d+)(?![\w])|(?P<t>T)-?(?P<digits>\d+)(?!\w)", re.IGNORECASE
 )
 _WEAK = re.compile(r"(?P<word>[A-Z][A-Z0-9]*)-(?P<number>\d+)(?!\w)")
 _WRAPPED = re.compile(
@@ -47,12 +47,12 @@ def heading_of(text: str, prefixes: tuple[str, ...] = ()) -> TaskHeading | None:
 
 
 def task_id(text: str, prefixes: tuple[str, ...] = ()) -> str | None:
-    """The id that `text` spells, in the spelling used everywhere (`Task 2` is TASK-002), or None."""
+    """The id that `text` spells, as it is written everywhere (`Task 2` is TASK-002), or None."""
     named = _leading_id(text.strip(), prefixes)
     if named is None:
         return None
     rest = text.strip()[named[1] :]
-    return named[0] if not rest or re.match(r"\s*[(:‐-―−]|\s+-", rest) else None
+    return named[0] if not rest or re.match(r"\s*[(:\u2010-\u2015\u2212]|\s+-", rest) else None
 
 
 def _leading_id(text: str, prefixes: tuple[str, ...]) -> tuple[str, int, bool] | None:
@@ -63,7 +63,7 @@ def _leading_id(text: str, prefixes: tuple[str, ...]) -> tuple[str, int, bool] |
         return f"T{match['digits'].zfill(_DIGITS)}", match.end(), True
     for prefix in prefixes:
         word = prefix.rstrip("-_ ")
-        if match := re.match(rf"{re.escape(word)}[\s_-]*(\d+)(?!\w)", text, re.I):
+        if match := re.match(rf"{re.escape(word)}[\s_-]*(\d+)(?!\w)", text, re.IGNORECASE):
             return f"{word}-{match[1]}", match.end(), True
     if match := _WEAK.match(text):
         return match[0], match.end(), False

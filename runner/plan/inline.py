@@ -13,8 +13,8 @@ _TOKEN = re.compile(
 )
 _STRONG = re.compile(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1")
 _EMPHASIS = re.compile(r"(?<![\w*])([*_])(?=\S)([^*_]+?)(?<=\S)\1(?![\w*])")
-_BREAK = re.compile(r"<br\s*/?>", re.I)
-EMPTY_WORDS = frozenset({"", "none", "n/a", "-", "–", "—", "−"})
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+EMPTY_WORDS = frozenset({"", "none", "n/a", "-", "\u2013", "\u2014", "\u2212"})
 
 
 class Span(NamedTuple):

@@ -29,8 +29,8 @@ _LF = re.compile(
 _LONE_CR = re.compile(rb"[\r\n](?=#{1,6}(?:[ \t\r\n]|\Z))")
 _HTML_ENDS = (
     (
-        re.compile(r"<(?:script|pre|style|textarea)(?=[\s>]|$)", re.I),
-        re.compile(rb"</(?:script|pre|style|textarea)>", re.I),
+        re.compile(r"<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE),
+        re.compile(rb"</(?:script|pre|style|textarea)>", re.IGNORECASE),
     ),
     (re.compile(r"<!--"), re.compile(rb"-->")),
     (re.compile(r"<\?"), re.compile(rb"\?>")),
@@ -112,7 +112,7 @@ def _ending_of(nodes: Sequence[Node], source: Source) -> re.Pattern[bytes] | Non
 @cache
 def _fence_end(markup: str) -> re.Pattern[bytes]:
     fence = f"{re.escape(markup[0])}{{{len(markup)},}}"
-    return re.compile(rf"(?:^|(?<=\r)) {{0,3}}{fence}[ \t]*(?=[\r\n]|\Z)".encode(), re.M)
+    return re.compile(rf"(?:^|(?<=\r)) {{0,3}}{fence}[ \t]*(?=[\r\n]|\Z)".encode(), re.MULTILINE)
 
 
 # --- markdown-it ----------------------------------------------------------------------

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _REST_OF_LINE = re.compile(rb"[^\r\n]*")
-_HEADING = re.compile(rb"(?P<hashes>#{1,6})(?:[ \t]+(?P<text>[^\r\n]*))?(?=[\r\n]|\Z)")
+_HEADING = re.compile(rb"(?P<line>#{1,6})(?:[ \t]+(?P<text>[^\r\n]*))?(?=[\r\n]|\Z)")
 _SETEXT = re.compile(rb"(?P<text>[A-Za-z][^\r\n]*)\r?\n(?P<line>=+|-+)[ \t]*(?=[\r\n]|\Z)")
-_ODD_VALUE = re.compile(rb"(?<!\\)\||<!--|\\\Z|\A\s|\s\Z|\A\Z")
+_ODD_VALUE = re.compile(rb"\||<!--|\\\Z|\A\s|\s\Z|\A\Z")
 
 
 class Cut(NamedTuple):
@@ -78,8 +78,7 @@ class KnownSection(NamedTuple):
     tasks: tuple[Known, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OutlineTask:
+class OutlineTask(NamedTuple):
     """A task, as far as its status line, its order and its evidence need it."""
 
     id: str
@@ -106,7 +105,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """All tasks in the order of the file; `errors` and `warnings` count problems of single places."""
+    """All tasks in the order of the file; `errors`, `warnings`: how many problems places have."""
 
     title: str
     tasks: tuple[OutlineTask, ...]
@@ -272,12 +271,15 @@ def _ends(data: bytes, end: int, section: KnownSection, prefixes: tuple[str, ...
         return True
     if section.is_last or data[end - 1 : end] not in (b"\n", b"\r"):
         return False
-    match = _HEADING.match(data, end) or _SETEXT.match(data, end)
+    after_blank = data.endswith((b"\n\n", b"\n\r\n"), 0, end)
+    match = _HEADING.match(data, end) or (_SETEXT.match(data, end) if after_blank else None)
     if match is None:
         return False
     if not section.level:
         return True
-    groups = match.groupdict()
-    level = len(groups["hashes"]) if "hashes" in groups else 1 + groups["line"].startswith(b"-")
+    sign, length = data[match.start("line") : match.end("line")][:1], len(match["line"])
+    level = length if sign == b"#" else 1 + (sign == b"-")
+    if level <= section.level:
+        return True
     heading = heading_of((match["text"] or b"").decode("utf-8", "replace"), prefixes)
-    return level <= section.level or bool(heading and heading.certain and heading.separated)
+    return bool(heading and heading.certain and heading.separated)

@@ -10,8 +10,8 @@ from runner.plan.globs import is_glob
 from runner.plan.ids import task_id
 from runner.plan.inline import words
 from runner.plan.problem import Problem
-from runner.plan.sheet import Row, Sheet, read_sheet
-from runner.plan.source import BOM, line_end_of
+from runner.plan.sheet import Row, Sheet, ends_fenced, read_sheet
+from runner.plan.source import BOM, body_start, line_end_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,6 +124,8 @@ def add_owners(
     gets one at its end.
     """
     sheet = read_sheet(data, _COLUMNS)
+    if not rows:
+        return data
     if sheet.head < 0:
         return _with_table(data, rows)
     by_file = {file: row for row in reversed(sheet.rows) for file in _files_in(row)}
@@ -185,5 +187,8 @@ def _with_table(data: bytes, rows: Mapping[str, tuple[str, ...]]) -> bytes:
     body = end.join(line.encode() for line in table) + end
     if not data.removeprefix(BOM).strip():
         return data + b"# File ownership" + end * 2 + body
+    if ends_fenced(data):
+        at = body_start(data)
+        return data[:at] + body + end + data[at:]
     gap = b"" if data.endswith(end * 2) else end if data.endswith((b"\n", b"\r")) else end * 2
     return data + gap + body

@@ -12,7 +12,7 @@ from runner.plan.sheet import Row, read_sheet
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_ID = re.compile(r"PATTERN[-_ ]?(\d+)\Z", re.I)
+_ID = re.compile(r"PATTERN[-_ ]?(\d+)\Z", re.IGNORECASE)
 _DIGITS = 3
 _WORD = re.compile(r"\w+")
 _DOMAIN, _STACK, _KEYWORD, _TITLE = 3, 4, 2, 1
@@ -47,7 +47,7 @@ class PatternIndex:
 
     @classmethod
     def read(cls, data: bytes) -> PatternIndex:
-        """The index in a file; rows without a PATTERN id are left out, of two with one id the last."""
+        """The index in a file; rows without a PATTERN id are left out."""
         rows = read_sheet(data, ("pattern", "title")).rows
         return cls(tuple(pattern for row in rows if (pattern := _pattern(row))))
 

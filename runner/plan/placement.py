@@ -47,7 +47,7 @@ def _value_span(field: Field, source: Source) -> StatusSpan:
 def _at_line(source: Source, line: int, before: str, after: str) -> StatusSpan:
     """An insertion of a whole line before `line`."""
     at = source.byte(line, 0)
-    return StatusSpan(at, at, before, after + source.line_end)
+    return StatusSpan(at, at, before, after + "\n")
 
 
 def _new_item(node: Node, source: Source) -> StatusSpan:
@@ -86,17 +86,16 @@ def _at_end(source: Source, before: str, after: str) -> StatusSpan:
     """A new last line behind one that has no line end."""
     last = len(source.lines) - 1
     at = source.byte(last, len(source.lines[last]))
-    return StatusSpan(at, at, source.line_end + before, after)
+    return StatusSpan(at, at, "\n" + before, after)
 
 
 def _new_list(heading: Node, below: Sequence[Node], source: Source) -> StatusSpan:
-    line_end = source.line_end
     name = _marker(heading, below, source)
     if heading.end >= len(source.lines):
-        return _at_end(source, line_end + name, "")
+        return _at_end(source, "\n" + name, "")
     at = source.byte(heading.end, 0)
     blank_follows = heading.end >= source.line_count or not source.lines[heading.end].strip(" \t")
-    return StatusSpan(at, at, line_end + name, line_end if blank_follows else line_end * 2)
+    return StatusSpan(at, at, "\n" + name, "\n" if blank_follows else "\n\n")
 
 
 def _marker(heading: Node, below: Sequence[Node], source: Source) -> str:

@@ -6,7 +6,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.plan.body import read_body
-from runner.plan.fields import Field
 from runner.plan.ids import task_id
 from runner.plan.inline import plain
 from runner.plan.markdown import Cuts, piece_at
@@ -16,6 +15,7 @@ from runner.plan.values import located
 
 if TYPE_CHECKING:
     from runner.model import Task
+    from runner.plan.fields import Field
 
 
 class Position(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from runner.model import Contract, GateSpec, Level, Network, TestContract
 from runner.plan.inline import EMPTY_WORDS, literal, plain, spans
 from runner.plan.source import Run
-from runner.plan.values import BadValue, Complaint, seconds_in
+from runner.plan.values import BadValueError, Complaint, seconds_in
 from runner.text.hints import did_you_mean
 
 if TYPE_CHECKING:
@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 
 _TEST = re.compile(
     r"(?:\*\*|__|`)?(?P<id>TC[-_ ]?[\w.-]*\w)(?:\*\*|__|`)?\s*:?\s*"
-    r"(?:[(\[]\s*(?P<level>[\w -]+?)\s*[)\]](?:\*\*|__)?)?\s*(?::|—|–|-(?=\s))\s*(?:\*\*|__)?\s*",
-    re.I,
+    r"(?:[(\[]\s*(?P<level>[\w -]+?)\s*[)\]](?:\*\*|__)?)?\s*"
+    r"(?::|—|\u2013|-(?=\s))\s*(?:\*\*|__)?\s*",
+    re.IGNORECASE,
 )
 _NAMED = re.compile(
-    r"(?:\*\*|__|`)?(?P<name>[\w][\w ./-]*?)(?:\*\*|__|`)?\s*(?:\((?P<in>[^()]*)\)\s*)?(?:\*\*|__)?:(?:\*\*|__)?\s*"
+    r"(?:\*\*|__|`)?(?P<name>[\w][\w ./-]*?)(?:\*\*|__|`)?\s*"
+    r"(?:\((?P<in>[^()]*)\)\s*)?(?:\*\*)?:(?:\*\*|__)?\s*"
 )
-_NEXT = re.compile(r"\s*(?:<br\s*/?>|;)\s*|,\s*(?=TC-)", re.I)
+_NEXT = re.compile(r"\s*(?:<br\s*/?>|;)\s*|,\s*(?=TC-)", re.IGNORECASE)
 _LEVELS = {"end-to-end": "e2e", "end to end": "e2e", "int": "integration"}
 Made = TypeVar("Made", TestContract, Contract, GateSpec)
 _CONTRACTS = ("openapi", "schema", "command")
@@ -56,7 +58,7 @@ def _complaint(run: Run, message: str, hint: str) -> Complaint:
 
 
 def _collected(made: Iterable[Made | Complaint]) -> tuple[Made, ...]:
-    """What was made of every entry; raises BadValue with all complaints."""
+    """What was made of every entry; raises BadValueError with all complaints."""
     found: list[Made] = []
     bad: list[Complaint] = []
     for one in made:
@@ -65,7 +67,7 @@ def _collected(made: Iterable[Made | Complaint]) -> tuple[Made, ...]:
         else:
             found.append(one)
     if bad:
-        raise BadValue(*bad)
+        raise BadValueError(*bad)
     return tuple(found)
 
 

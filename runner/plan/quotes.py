@@ -12,8 +12,8 @@ from runner.plan.source import body_start, line_end_of
 
 if TYPE_CHECKING:
     from runner.model import Task
-    from runner.plan.source import Source
     from runner.plan.sections import Written
+    from runner.plan.source import Source
 
 
 def add_quote(

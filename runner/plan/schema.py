@@ -20,7 +20,7 @@ from runner.model import (
     TestContract,
 )
 from runner.plan import proofs, values
-from runner.plan.values import BadValue, Complaint
+from runner.plan.values import BadValueError, Complaint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,7 +63,7 @@ def _complaints(error: ValidationError) -> tuple[set[str], tuple[Complaint, ...]
     complaints: list[Complaint] = []
     for detail in error.errors(include_url=False, include_input=False):
         cause = detail["ctx"]["error"]
-        if not isinstance(cause, BadValue):
+        if not isinstance(cause, BadValueError):
             raise cause
         keys.add(str(detail["loc"][0]))
         complaints.extend(cause.complaints)

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from runner.model import Budget, Severity, Status, Task
 from runner.plan import digest, names, schema
 from runner.plan.body import Body, read_body
-from runner.plan.markdown import Cuts, piece_at
 from runner.plan.ids import TaskHeading, heading_of
 from runner.plan.inline import plain
+from runner.plan.markdown import Cuts, piece_at
 from runner.plan.nodes import Kind, Node
 from runner.plan.placement import status_span
 from runner.plan.problem import Problem
 from runner.plan.source import Source, body_start
-from runner.plan.status import StatusSpan
 from runner.plan.values import Complaint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from runner.plan.markdown import Piece
     from runner.plan.fields import Field
+    from runner.plan.markdown import Piece
+    from runner.plan.status import StatusSpan
 
 _NO_BUDGET = Budget()
 
@@ -45,7 +45,7 @@ class Section:
     first_line: int
     line_count: int
     level: int
-    """Level of the task that is still open at the end, so that deeper headings belong to it; or 0."""
+    """Level of the task that is open at the end, so that deeper headings are its own; or 0."""
     title: str
     tasks: tuple[Task, ...]
     spans: tuple[StatusSpan, ...]
@@ -303,7 +303,7 @@ _LISTS = frozenset(
 
 def _task(heading: TaskHeading, line: int, body: Body, values: Mapping[str, object]) -> Task:
     title = " ".join(plain(heading.title).split())
-    status, note = values.get("status", (Status.PENDING, ""))  # type: ignore[misc]  # the schema holds the types of its keys
+    status = cast("tuple[Status, str]", values.get("status", (Status.PENDING, "")))
     others = {key: value for key, value in values.items() if key != "status" and value is not None}
     others.setdefault("budget", _NO_BUDGET)
     return Task(
@@ -311,8 +311,8 @@ def _task(heading: TaskHeading, line: int, body: Body, values: Mapping[str, obje
         title=title,
         line=line,
         spec=digest.spec_of(title, values, body.prose_texts, body.examples, body.blocks),
-        status=status,
-        note=note,
+        status=status[0],
+        note=status[1],
         prose="\n\n".join(body.prose),
         blocks=tuple(body.blocks),
         changes=tuple(body.changes),

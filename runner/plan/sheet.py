@@ -53,15 +53,28 @@ def read_sheet(data: bytes, wanted: Sequence[str]) -> Sheet:
 
 def _heads(lines: Sequence[str]) -> Iterator[int]:
     """Lines that are the head of a table."""
-    fence = ""
-    for at, line in enumerate(lines):
-        match = _FENCE.match(line)
-        if match and not fence:
-            fence = match["mark"]
-        elif match and match["mark"].startswith(fence) and not line[match.end() :].strip():
-            fence = ""
-        elif not fence and "|" in line and at + 1 < len(lines) and is_dashes(lines[at + 1]):
+    for at, (line, fenced) in enumerate(zip(lines, _fenced(lines), strict=True)):
+        if not fenced and "|" in line and at + 1 < len(lines) and is_dashes(lines[at + 1]):
             yield at
+
+
+def _fenced(lines: Sequence[str]) -> Iterator[bool]:
+    """For every line, whether it belongs to a fence."""
+    fence = ""
+    for line in lines:
+        match = _FENCE.match(line)
+        closes = match and match["mark"].startswith(fence) and not line[match.end() :].strip()
+        yield bool(fence or match)
+        if not fence and match:
+            fence = match["mark"]
+        elif closes:
+            fence = ""
+
+
+def ends_fenced(data: bytes) -> bool:
+    """Whether a line added to the file's end would stand in a fence."""
+    lines = text_of(data[body_start(data) :]).split("\n")
+    return list(_fenced([*lines, "", "."]))[-1]
 
 
 def _rows(

@@ -44,11 +44,6 @@ class Source:
         """How many lines there are; a last line that is empty counts for none."""
         return len(self.lines) - (not self.lines[-1])
 
-    @property
-    def line_end(self) -> str:
-        """The line end this stretch uses first; LF when it has none."""
-        return line_end_of(self.raw).decode()
-
     def between(self, start: int, end: int) -> str:
         """The lines from `start` up to `end`, ended by LF."""
         return "\n".join(self.lines[start:end])

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from runner.model import Status
 
-_WORD = re.compile(r"(?P<word>PENDING|IN[\s_-]*PROGRESS|DONE|BLOCKED|STALE)(?!\w)", re.I)
-_DASH = re.compile(r"\s*(?:—|–|−|--?)\s*")
+_WORD = re.compile(r"(?P<word>PENDING|IN[\s_-]*PROGRESS|DONE|BLOCKED|STALE)(?!\w)", re.IGNORECASE)
+_DASH = re.compile(r"\s*(?:—|\u2013|\u2212|--?)\s*")
 _MARKUP = re.compile(r"^(\*\*|__|\*|_|`|~~)(?=\S)(?P<in>.+?)\1")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]+")
+_PIPE = "&#124;"
 
 
 class StatusSpan(NamedTuple):
     """The bytes of a Status value, or the place where a missing one goes.
 
-    `before` and `after` are written around an inserted value; both empty when one is replaced.
+    `before` and `after` are written around an inserted value, their LF as the file's own line end;
+    both are empty when a value is replaced.
     """
 
     start: int
@@ -29,6 +32,7 @@ class StatusSpan(NamedTuple):
         return self._replace(start=self.start + distance, end=self.end + distance)
 
 
+@lru_cache(maxsize=1024)
 def read_status(value: str) -> tuple[Status, str] | None:
     """Status and note of a value such as `BLOCKED ❌ — no key`; None when it is none of the five.
 
@@ -47,7 +51,11 @@ def read_status(value: str) -> tuple[Status, str] | None:
     if not rest:
         return status, ""
     dash = _DASH.match(rest)
-    return (status, rest[dash.end() :].replace("\\|", "|").strip()) if dash else None
+    return (
+        (status, rest[dash.end() :].replace("\\|", "|").replace(_PIPE, "|").strip())
+        if dash
+        else None
+    )
 
 
 def _without_emoji(text: str) -> str:
@@ -56,7 +64,7 @@ def _without_emoji(text: str) -> str:
     while (
         index < len(text)
         and not text[index].isalnum()
-        and text[index] not in "—–−-()[]{}:,;/\\'\"`*_<&"
+        and text[index] not in "—\u2013\u2212-()[]{}:,;/\\'\"`*_<&"
     ):
         index += 1
     return text[index:].strip()
@@ -71,9 +79,12 @@ def write_status(status: Status, note: str) -> str:
 def one_line(note: str) -> str:
     """A note as it can stand in the file: one line that no Markdown block can begin or end in."""
     folded = " ".join(_CONTROL.sub(" ", note).split())
-    return folded.replace("<!--", "<! --").rstrip("\\ ")
+    return folded.replace("<!--", "<! --").replace(_PIPE, "|").rstrip("\\ ")
 
 
 def escaped(text: str) -> str:
-    """Text that cannot make a table of the line it stands in, nor a cell of its own."""
-    return text.replace("|", "\\|")
+    r"""Text that cannot make a table of the line it stands in, nor a cell of its own.
+
+    A backslash would not do: `- Status: a \| b` above `---` is a table of one column.
+    """
+    return text.replace("|", _PIPE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 _DASHES = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
@@ -27,7 +28,7 @@ def cells(line: str) -> tuple[Cell, ...]:
     bounds = [-1]
     bounds += [at for at, sign in enumerate(line) if sign == "|" and line[at - 1 : at] != "\\"]
     bounds.append(len(line))
-    found = [_cell(line, left + 1, right) for left, right in zip(bounds, bounds[1:], strict=False)]
+    found = [_cell(line, left + 1, right) for left, right in pairwise(bounds)]
     if len(found) > 1 and not line[: bounds[1]].strip():
         found = found[1:]
     if len(found) > 1 and not line[bounds[-2] + 1 :].strip():

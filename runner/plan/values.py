@@ -31,11 +31,11 @@ _SECONDS = {
     "hr": 3600,
     "hour": 3600,
 }
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.I)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 _ALL_PERCENT = 100
 _YES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
-_AND = re.compile(r"\s+(?:and|&|\+)\s+|\s*&\s*", re.I)
-_REMARK = re.compile(r"\s+[(–—].*$")
+_AND = re.compile(r"\s+(?:and|&|\+)\s+|\s*&\s*", re.IGNORECASE)
+_REMARK = re.compile(r"\s+[(\u2013—].*$")
 
 
 class Complaint(NamedTuple):
@@ -48,7 +48,7 @@ class Complaint(NamedTuple):
     width: int
 
 
-class BadValue(ValueError):
+class BadValueError(ValueError):
     """A known field with a value that cannot be read; all complaints about it at once."""
 
     def __init__(self, *complaints: Complaint) -> None:
@@ -84,12 +84,12 @@ def whole(field: Field) -> str:
     return "" if text.casefold() in EMPTY_WORDS else text
 
 
-def complain(field: Field, message: str, hint: str) -> BadValue:
+def complain(field: Field, message: str, hint: str) -> BadValueError:
     """A complaint about the whole value of a field."""
     line, column = field.start
     last_line, last = field.end
     width = last - column if last_line == line else len(field.values[0].runs[0].text)
-    return BadValue(Complaint(message, hint, line, column, max(1, width)))
+    return BadValueError(Complaint(message, hint, line, column, max(1, width)))
 
 
 def complain_at(value: Located, message: str, hint: str) -> Complaint:
@@ -110,7 +110,7 @@ def status(field: Field) -> tuple[Status, str]:
         raise complain(
             field,
             f'unknown status "{word}"',
-            did_you_mean(re.split(r"\s+[—–-]", word)[0], known)
+            did_you_mean(re.split(r"\s+[—\u2013-]", word)[0], known)
             or "write one of " + ", ".join(known),
         )
     return read
@@ -166,7 +166,7 @@ def network(field: Field) -> Network:
 def percent(field: Field) -> float | None:
     """A percentage from 0 to 100."""
     text = whole(field)
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:%|percent)?", text, re.I)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:%|percent)?", text, re.IGNORECASE)
     if not text:
         return None
     if match is None or float(match[1]) > _ALL_PERCENT:
@@ -225,7 +225,7 @@ def paths(field: Field) -> tuple[str, ...]:
             bad.append(complain_at(entry, *complaint))
         found.append(path)
     if bad:
-        raise BadValue(*bad)
+        raise BadValueError(*bad)
     return tuple(dict.fromkeys(found))
 
 
@@ -266,7 +266,7 @@ def ids(field: Field, prefixes: tuple[str, ...]) -> tuple[str, ...]:
                 message = f'"{plain(part)}" is no task id'
                 bad.append(complain_at(entry, message, "write ids such as TASK-001, or none"))
     if bad:
-        raise BadValue(*bad)
+        raise BadValueError(*bad)
     return tuple(dict.fromkeys(found))
 
 
@@ -291,7 +291,7 @@ def requirements(field: Field) -> tuple[Requirement, ...]:
             message = f'unknown requirement "{entry.text}"'
             bad.append(complain_at(entry, message, "write root, secret NAME or tool NAME"))
     if bad:
-        raise BadValue(*bad)
+        raise BadValueError(*bad)
     return tuple(found)
 
 
@@ -303,7 +303,7 @@ def budget(field: Field) -> Budget:
         if part is None:
             message = f'unknown budget "{entry.text}"'
             hint = "write such as 5 attempts, 30 minutes, 200k tokens, $5"
-            raise BadValue(complain_at(entry, message, hint))
+            raise BadValueError(complain_at(entry, message, hint))
         found[part[0]] = part[1]
     attempts, tokens = found.get("attempts"), found.get("tokens")
     return Budget(

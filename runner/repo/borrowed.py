@@ -54,6 +54,11 @@ _CONFIG = """\
 \tauto = 0
 [maintenance]
 \tauto = false
+[commit]
+\tgpgSign = false
+[user]
+\tname = {name}
+\temail = {email}
 """
 _SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 
@@ -70,6 +75,8 @@ class Lender:
     prefix: Prefix
     ignored: bytes
     """The person's own ignore rules."""
+    who: tuple[str, str] = ("runner", "runner@localhost")
+    """Name and address of commits that an agent makes in the tree; none of them leaves it."""
 
 
 def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> None:
@@ -80,8 +87,9 @@ def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> No
     for folder in ("objects/info", "objects/pack", "refs/heads", "info"):
         (git / folder).mkdir(parents=True, exist_ok=True)
     sha256 = lender.object_format == "sha256"
-    config = _CONFIG.format(version=1 if sha256 else 0) + (_SHA256 if sha256 else "")
-    _put(git / "config", config.encode())
+    name, email = map(_quoted, lender.who)
+    config = _CONFIG.format(version=1 if sha256 else 0, name=name, email=email)
+    _put(git / "config", (config + (_SHA256 if sha256 else "")).encode("utf-8", "replace"))
     _put(git / "HEAD", head.encode() + b"\n")
     _put(git / "info" / "attributes", _ATTRIBUTES.encode())
     _put(git / "info" / "exclude", _excluded(lender, shares))
@@ -94,6 +102,12 @@ def _excluded(lender: Lender, shares: tuple[str, ...]) -> bytes:
     # no slash at the end: a share may be a link or a mount point as well as a folder
     bound = [f"/{_escaped(lender.prefix.whole(share).strip('/'))}" for share in shares]
     return lender.ignored + b"\n" + raw("\n".join((*BY_PRODUCTS, *bound))) + b"\n"
+
+
+def _quoted(value: str) -> str:
+    """A value as git-config(1) quotes it."""
+    plain = "".join(letter for letter in value if letter.isprintable())
+    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _escaped(path: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.repo.git import Git
+    from runner.repo.trailers import Message
 
 _FORMAT = "--format=%H%n%T%n%P%n%ct%n%B"
 
@@ -33,28 +35,48 @@ class LandedCommit:
     spec_what: str
     spec_proof: str
     trailers: Mapping[str, tuple[str, ...]]
+    checked: bool = False
+    """Whether the task changed nothing, and only a record commit tells of its proof."""
 
 
 def landed_commits(git: Git, tips: tuple[str, ...], limit: int = 0) -> Iterator[LandedCommit]:
-    """Commits with a Task trailer, newest first; `limit` counts all commits looked at."""
-    many = (f"--max-count={limit}",) if limit else ("--fixed-strings", "--grep=Task: ")
+    """What commits tell of tasks, newest first; `limit` counts all commits looked at."""
+    ours = ("--fixed-strings", "--grep=Task: ", "--grep=Checked: ")
+    many = (f"--max-count={limit}",) if limit else ours
     out = git.run(
         *("log", "-z", "--no-color", "--no-decorate", "--no-show-signature", "--no-notes"),
         *(*many, _FORMAT, "--end-of-options", *tips, "--"),
     )
     for entry in out.split(b"\0"):
-        if b"\nTask:" in entry:
-            found = _landed(text(entry))
-            if found is not None:
-                yield found
+        if b"\nTask:" in entry or b"\nChecked:" in entry:
+            yield from _told(text(entry))
 
 
-def _landed(entry: str) -> LandedCommit | None:
+def _told(entry: str) -> Iterator[LandedCommit]:
     commit, tree, parents, seconds, message = entry.split("\n", 4)
     said = parse_message(message)
+    landed = _landed(commit, tree, parents, seconds, said)
+    if landed.task:
+        yield landed
+    for line in said.trailers.get("Checked", ()):
+        match = _CHECKED.fullmatch(line)
+        if match:
+            task, attempt, what, proof = match.groups()
+            yield replace(
+                landed,
+                task=task,
+                attempt=int(attempt),
+                spec_what=what,
+                spec_proof=proof,
+                checked=True,
+            )
+
+
+_CHECKED = re.compile(r"(\S+) attempt=(\d{1,9}) spec=(\S+) (\S+)")
+
+
+def _landed(commit: str, tree: str, parents: str, seconds: str, said: Message) -> LandedCommit:
     task = said.trailers.get("Task", ("",))[-1]
-    if not task:
-        return None
     spec = said.trailers.get("Spec", ("",))[-1].split()
     attempt = said.trailers.get("Attempt", ("",))[-1]
     return LandedCommit(

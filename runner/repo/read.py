@@ -114,7 +114,7 @@ class Repository:
 
     def lender(self) -> Lender:
         """What scratch trees borrow from here; a value, for any thread."""
-        head = self.head()
+        head, who = self.head(), self.identity()
         return Lender(
             objects=self.folders.objects,
             object_format=self.object_format(),
@@ -122,6 +122,7 @@ class Repository:
             branch=None if head.detached else head.ref,
             prefix=self.prefix,
             ignored=self.ignore_rules(),
+            who=(who.name, who.email),
         )
 
     # --- contents ---
@@ -193,7 +194,9 @@ class Repository:
 
         tips = (tip, f"^{since}") if since and self.resolve(since) else (tip,)
         found = landed_commits(self.git, tips, limit)
-        return next((at.commit for at in found if (at.task, at.attempt) == (task, attempt)), None)
+        wanted = (task, attempt, False)
+        said = ((at.commit, (at.task, at.attempt, at.checked)) for at in found)
+        return next((commit for commit, told in said if told == wanted), None)
 
     def attributes(self, paths: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, str]]:
         """Attributes such as `filter` that apply to paths, for each path that has any set."""

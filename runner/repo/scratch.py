@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -14,6 +15,7 @@ from runner.repo.borrowed import lay_out
 from runner.repo.git import Git, GitError, GitTimeoutError, ObjectReader, raw, text
 from runner.repo.merge import Merged, carry
 from runner.repo.putting import put
+from runner.repo.signature import TICK, Signature, signature
 from runner.repo.sweep import make_readable, remove_odd_files, remove_tree, sweep
 from runner.repo.trees import EMPTY, GITLINK, TreeChange, diff_trees
 
@@ -68,6 +70,9 @@ class Scratch:
         self._git_folder = slot / "git"
         self._gitlinks: dict[str, str] = {}
         self._incomplete = False
+        self._commits: set[str] = set()
+        self._signed: Signature | None = None
+        self._base_tree: str | None = None
         named = {"GIT_DIR": self._git_folder, "GIT_WORK_TREE": self.tree_folder}
         environment = _FIXED | {name: str(path) for name, path in named.items()}
         self._git = Git(slot, environment, (("core.fsync", "none"),), alone=True)
@@ -94,11 +99,35 @@ class Scratch:
         Bytes are as git stores them. Raises GitError when the base is unknown.
         """
         effects.step("scratch", self.tree_folder)
+        if self._signed and self.base == base and self._signed == signature(self.tree_folder):
+            return  # nobody has touched it since
+        self._signed = None
         try:
             self._reset(base)
         except (OSError, GitError):
             self._move_aside()
             self._reset(base)
+
+    def base_tree(self) -> str:
+        """Name of the base's git tree: what the tree is as long as nobody has written to it."""
+        if self._base_tree is None:
+            self._base_tree = self._on("index").line("write-tree")
+        return self._base_tree
+
+    def sign(self) -> None:
+        """Remember what the untouched tree looks like, so that an equal reset need do nothing.
+
+        Waits until its files are older than a clock's tick: one that is changed within the tick of
+        its making could look the same.
+        """
+        if self._signed is not None:
+            return
+        found = signature(self.tree_folder)
+        age = time.time() - found.newest / 1e9
+        if age < TICK:
+            time.sleep(TICK - max(age, 0.0))
+            found = signature(self.tree_folder)
+        self._signed = found
 
     def _reset(self, base: str | None) -> None:
         self._restate()
@@ -113,6 +142,7 @@ class Scratch:
         self.project.mkdir(parents=True, exist_ok=True)
         self._lend_git(base)
         self.base = base
+        self._base_tree = None
 
     def _restate(self) -> None:
         """Folders and settings as they must be, whatever was done to them."""
@@ -151,7 +181,10 @@ class Scratch:
         os.utime(inner / "index", ns=(times.st_atime_ns, times.st_mtime_ns))
 
     def _commit_of(self, base: str | None) -> str | None:
-        if base is None or self._git.line("cat-file", "-t", base) == "commit":
+        if base is None or base in self._commits:
+            return base
+        if self._git.line("cat-file", "-t", base) == "commit":
+            self._commits.add(base)
             return base
         who = {"GIT_AUTHOR_NAME": "runner", "GIT_AUTHOR_EMAIL": "runner@localhost"}
         who |= {name.replace("AUTHOR", "COMMITTER"): said for name, said in who.items()}

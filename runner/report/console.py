@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import sys
-from threading import Lock
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock, get_ident
 from typing import TYPE_CHECKING, TextIO
 
-from runner.journal.events import (
-    AttemptFinished,
-    AttemptStarted,
-    GateCompleted,
-    TaskAdopted,
-    TaskApproved,
-    TaskBlocked,
-    TaskDone,
-    TaskReopened,
-    TaskStaled,
-)
-from runner.model import Ending, Verdict
-from runner.text.display import display
+from runner.journal.events import AttemptStarted, GateCompleted
+from runner.model import Status
+from runner.report.event_lines import COLOURS, event_lines, output_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Self
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
+    from runner.model import Proof
+    from runner.report.estimate import Work
+    from runner.report.event_lines import Paint
 
 QUIET, NORMAL, VERBOSE = 0, 1, 2
-_COLOURS = {"green": "32", "red": "31", "yellow": "33", "dim": "2", "bold": "1"}
-_MARKS = {Verdict.PASS: ("✓", "green"), Verdict.FAIL: ("✗", "red"), Verdict.FLAKY: ("⚠", "yellow")}
-_FINDINGS_SHOWN = 5
+_LOG_BYTES = 16_384
+"""How much of one command's log is shown with its task; what is left out is said."""
 
 
 def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
@@ -37,72 +32,144 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
     return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
-class Console:
-    """Hears every event of a run and says those a person wants to follow."""
+def painter(colour: bool) -> Paint:  # noqa: FBT001 - the one thing it is asked
+    """What gives texts their colour, or leaves them as they are."""
+    if not colour:
+        return lambda _colour, text: text
+    return lambda name, text: f"\x1b[{COLOURS[name]}m{text}\x1b[0m"
 
-    def __init__(self, *, level: int, colour: bool, stream: TextIO | None = None) -> None:
+
+class Console:
+    """Hears every event of a run and says those a person wants to follow; safe for any thread.
+
+    `grouped` keeps the lines of a task until it ends and says them together, with what its
+    commands printed (their logs are looked for below `root`).
+    """
+
+    def __init__(
+        self,
+        *,
+        level: int,
+        colour: bool,
+        stream: TextIO | None = None,
+        grouped: bool = False,
+        root: Path | None = None,
+    ) -> None:
         self._level = level
         self._colour = colour
+        self.paint = painter(colour)
         self._stream = stream or sys.stderr
-        self._lock = Lock()
+        self._root = root or Path()
+        self._lock = RLock()
+        self._groups: dict[str, list[str]] | None = {} if grouped else None
+        self._pauser = 0
+        self._held: list[str] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def colour(self) -> bool:
+        """Whether colours are welcome."""
+        return self._colour
+
+    # --- what is heard ----------------------------------------------------------------
+
+    def expect(self, work: Callable[[], Work]) -> None:
+        """Hear what this run is about; plain lines need not know it."""
 
     def say(self, text: str, *, at: int = NORMAL) -> None:
-        """Show one line, if the level is high enough; safe for any thread."""
+        """Show a text, if the level is high enough."""
         if self._level >= at:
-            with self._lock:
-                print(text, file=self._stream, flush=True)
+            self._write(text)
 
     def progress(self, task: str, line: str) -> None:
         """The last output line of a task's command: only for those who asked for much."""
-        self.say(self._paint("dim", f"{task} | {display(line)}"), at=VERBOSE)
+        if self._level >= VERBOSE and self._groups is None:
+            self._write(output_line(task, line, self.paint))
 
     def hear(self, record: Record, state: RunState) -> None:
         """Say what an event means to a person."""
-        text = self._text(record, state)
-        if text:
-            self.say(f"{self._paint('bold', display(record.task))} {text}")
+        if self._level < NORMAL:
+            return
+        lines = list(event_lines(record, state, self.paint))
+        if self._groups is None:
+            self._write_all(lines)
+        else:
+            self._collect(record, state, lines)
 
-    def _text(self, record: Record, state: RunState) -> str:
-        match record.event:
-            case AttemptStarted(implementer=implementer, mode=mode):
-                how = implementer if mode == "build" else "proof alone"
-                return f"started (attempt {record.attempt}, {display(how)})"
-            case GateCompleted(proof=proof):
-                mark, colour = _MARKS.get(proof.verdict, ("-", "dim"))
-                return f"{self._paint(colour, mark)} {display(proof.id)} {proof.seconds:.2f} s"
-            case AttemptFinished(ending=Ending.FAILED):
-                return self._failed(record.event)
-            case TaskDone(commit=commit, note=note):
-                seconds = state.task(record.task).seconds
-                landed = f"as {commit[:12]} " if commit else ""
-                return self._paint("green", "DONE") + f" {landed}in {seconds:.2f} s{_note(note)}"
-            case TaskBlocked(note=note):
-                return self._paint("red", "BLOCKED") + _note(note)
-            case TaskStaled(note=note):
-                return self._paint("yellow", "STALE") + _note(note)
-            case TaskAdopted(note=note, verified=verified):
-                return f"counts as DONE{'' if verified else ' (unverified)'}{_note(note)}"
-            case TaskApproved(note=note) | TaskReopened(note=note):
-                return f"runs again{_note(note)}"
-        return ""
+    def _collect(self, record: Record, state: RunState, lines: list[str]) -> None:
+        event, task = record.event, record.task
+        with self._lock:
+            groups = self._groups if self._groups is not None else {}
+            if isinstance(event, AttemptStarted):
+                groups.setdefault(task, [])
+            if isinstance(event, GateCompleted):
+                lines += self._printed(task, event.proof)
+            group = groups.get(task)
+            if group is None:
+                self._write_all(lines)
+                return
+            group += lines
+            if lines and state.task(task).status is not Status.IN_PROGRESS:
+                self._write_all(groups.pop(task))
 
-    def _failed(self, event: AttemptFinished) -> str:
-        refusals = [finding for finding in event.findings if finding.refuses]
-        lines = [self._paint("red", "attempt failed")]
-        for finding in refusals[:_FINDINGS_SHOWN]:
-            place = f"{finding.path}:{finding.line}: " if finding.line else ""
-            place = place or (f"{finding.path}: " if finding.path else "")
-            lines.append(f"  {display(finding.check)}: {display(place + finding.message)}")
-            lines += [f"    {display(line)}" for line in finding.detail.splitlines()[-8:]]
-            if finding.hint:
-                lines.append(f"    hint: {display(finding.hint)}")
-        if len(refusals) > _FINDINGS_SHOWN:
-            lines.append(f"  … and {len(refusals) - _FINDINGS_SHOWN} more")
-        return "\n".join(lines)
+    def _printed(self, task: str, proof: Proof) -> list[str]:
+        """What a command printed, as its log has it: the end of a long one."""
+        try:
+            content = (self._root / proof.log).read_bytes() if proof.log else b""
+        except OSError:
+            return []
+        text = content[-_LOG_BYTES:].decode("utf-8", "replace")
+        lines = text.splitlines()
+        if len(content) > _LOG_BYTES:
+            lines[:1] = [f"… {len(content)} bytes, all of them in {proof.log}"]
+        return [output_line(task, line, self.paint) for line in lines]
 
-    def _paint(self, colour: str, text: str) -> str:
-        return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self._colour else text
+    # --- what is shown ----------------------------------------------------------------
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Keep everybody else quiet while a person is asked; what they say comes afterwards.
 
-def _note(note: str) -> str:
-    return f" — {display(note)}" if note else ""
+        Nobody waits meanwhile: a worker that shows a line goes on at once.
+        """
+        with self._lock:
+            before, self._pauser = self._pauser, get_ident()
+            self._clear()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._pauser = before
+                held, self._held = self._held, []
+                self._write_all(held)
+
+    def close(self) -> None:
+        """Say what was kept back; calling it again does nothing."""
+        with self._lock:
+            for lines in (self._groups or {}).values():
+                self._write_all(lines)
+            if self._groups:
+                self._groups.clear()
+
+    def _write_all(self, lines: list[str]) -> None:
+        if lines:
+            self._write("\n".join(lines))
+
+    def _write(self, text: str) -> None:
+        with self._lock:
+            if self._pauser not in (0, get_ident()):
+                self._held.append(text)
+            else:
+                self._put(text)
+
+    def _put(self, text: str) -> None:
+        """Bring a text to the stream; the lock is held."""
+        print(text, file=self._stream, flush=True)
+
+    def _clear(self) -> None:
+        """Take away what would be in a prompt's way: plain lines never are."""

@@ -27,7 +27,7 @@ _ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Statu
 _SECONDS_A_MINUTE = 60
 _AGAIN = "set its Status to PENDING in TASK-GRAPH.md, then run again"
 _NEXT = {
-    Reason.REVIEW: "run again on a terminal, it asks you",
+    Reason.REVIEW: "`runner review` shows it; `runner approve` or `runner reject` answers",
     Reason.SECRET: f"`runner doctor` says what is missing; {_AGAIN}",
     Reason.TOOL: f"`runner doctor` says what is missing; {_AGAIN}",
 }

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from runner.model import Task
+    from runner.model import Resource, Task
 
 _WILD = frozenset("*?[")
 
@@ -49,7 +49,12 @@ class Claims:
     _alone: str = ""
 
     def free_for(self, task: Task) -> bool:
-        """Whether `task` may start beside the tasks that hold claims now."""
+        """Whether `task` may start beside the tasks that hold claims now.
+
+        One that asks for more than there is may come out too: whoever starts it refuses it.
+        """
+        if too_much(task, self.capacity):
+            return True
         return self._files_free(task) and all(
             self._resources.get(name, 0.0) + amount <= self.capacity.get(name, max(1.0, amount))
             for name, amount in _needs(task)
@@ -95,16 +100,32 @@ class Claims:
         self._globs.pop(task.id, None)
 
 
+def capacities(resources: Iterable[Resource]) -> dict[str, float]:
+    """How much there is of each scarce thing, by the settings."""
+    return dict(_held(resource) for resource in resources)
+
+
+def too_much(task: Task, capacity: Mapping[str, float]) -> str:
+    """Why a task could never start: it uses more of something than there is; else empty."""
+    for name, amount in _needs(task):
+        there = capacity.get(name)
+        if there is not None and amount > there:
+            return f"uses {amount:g} {name}, and the settings have {there:g}"
+    return ""
+
+
 def _needs(task: Task) -> Iterable[tuple[str, float]]:
-    """Name and amount of each scarce thing; a port is a thing of its own, `gpu 2` two of one."""
-    for resource in task.uses:
-        try:
-            if resource.name == "port":
-                yield f"port {resource.amount}", 1.0
-            else:
-                yield resource.name, _amount(resource.amount)
-        except ValueError:
-            yield f"{resource.name} {resource.amount}", 1.0
+    return (_held(resource) for resource in task.uses)
+
+
+def _held(resource: Resource) -> tuple[str, float]:
+    """Name and amount of a scarce thing; a port is a thing of its own, `gpu 2` two of one."""
+    try:
+        if resource.name != "port":
+            return resource.name, _amount(resource.amount)
+    except ValueError:
+        pass
+    return f"{resource.name} {resource.amount}", 1.0
 
 
 _UNITS = {"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}

@@ -8,13 +8,15 @@ from queue import Empty, SimpleQueue
 from threading import Event
 from typing import TYPE_CHECKING, TypeAlias
 
-from runner.run.attempt import Assignment, Site, attempt
+from runner.run.attempt import attempt
+from runner.run.review import Answer, Ruling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.journal.events import Event as Happening
     from runner.model import Outcome
+    from runner.run.site import Assignment, Site
     from runner.writes.sast import SastScan
 
 
@@ -44,7 +46,20 @@ class Finished:
     result: Callable[[], Outcome]
 
 
-Message: TypeAlias = Happened | Scanning | Finished
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A worker waits for a person's word about its writes; `answer` lets it go on."""
+
+    outcome: Outcome
+    answer: Callable[[Ruling], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """A person wants the run to end."""
+
+
+Message: TypeAlias = Happened | Scanning | Asking | Finished | Interrupted
 
 
 class InlineExecutor(Executor):
@@ -69,6 +84,9 @@ class Crew:
         self, slots: int, make_site: Callable[[int, Crew], Site], *, inline: bool = False
     ) -> None:
         self.cancelled = Event()
+        self.interrupted = False
+        """Whether a person wants the run to end."""
+        self.inline = inline
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._make_site = make_site
         self._sites: dict[int, Site] = {}
@@ -96,11 +114,11 @@ class Crew:
 
     def start(self, assignment: Assignment) -> None:
         """Give an assignment to the next free slot."""
-        number = self._free.pop()
-        self._busy[assignment.task.id] = number
+        number = self._free[-1]
         site = self._sites.get(number)
         if site is None:
             site = self._sites[number] = self._make_site(number, self)
+        self._busy[assignment.task.id] = self._free.pop()
         future = self._executor.submit(attempt, assignment, site)
         future.add_done_callback(
             lambda done: self._inbox.put(Finished(assignment.task.id, done.result))
@@ -114,6 +132,14 @@ class Crew:
         """Called by workers: a scan to ask for its findings later."""
         self._inbox.put(Scanning(task, number, scan))
 
+    def ask(self, outcome: Outcome) -> Ruling:
+        """Called by workers: have the writes reviewed, and wait for the answer."""
+        if self.inline:  # the coordinator is this very thread: it cannot be asked from here
+            return Ruling(Answer.WAITS)
+        answers: SimpleQueue[Ruling] = SimpleQueue()
+        self._inbox.put(Asking(outcome, answers.put))
+        return answers.get()
+
     def wait(self, seconds: float | None = None) -> Message | None:
         """The next thing a worker has to say; None when nothing came in time."""
         try:
@@ -123,6 +149,13 @@ class Crew:
         if isinstance(message, Finished):
             self._free.append(self._busy.pop(message.task))
         return message
+
+    def interrupt(self) -> None:
+        """Called by a signal's handler, at any moment: wake the coordinator, who ends the run."""
+        self.interrupted = True
+        self._inbox.put(Interrupted())
+        if self.inline:  # the coordinator is busy with the command itself
+            self.cancelled.set()
 
     def cancel(self) -> None:
         """End everything that runs; the workers come back with interrupted outcomes."""

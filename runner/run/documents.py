@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.plan.ownership import add_owners
+from runner.run.share import Share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -37,29 +38,53 @@ class OwnershipDocument:
     """FILE_OWNERSHIP_MAP.md: of it the rows of files that tasks wrote are ours."""
 
     root: Path
+    landed: Callable[[], Iterable[tuple[str, Iterable[str]]]] = tuple
+    """Every task that ever landed with the paths it wrote; asked only where it matters."""
     path: str = MAP
-    ours: bool = False
     _rows: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _written: int = 0
+    _written: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _share: Share = field(default_factory=lambda: Share(0.03))
+
+    @property
+    def ours(self) -> bool:
+        """Whether the file holds nothing but rows of what landed: no person has written in it.
+
+        Asked of the file, since the run that made it may have been killed before it was recorded.
+        """
+        rows: dict[str, tuple[str, ...]] = {}
+        for task, paths in self.landed():
+            _add(rows, task, paths)
+        lines = frozenset(add_owners(b"", rows).splitlines())
+        file = self.root / self.path
+        return file.exists() and lines.issuperset(file.read_bytes().splitlines())
 
     def add(self, task: str, paths: Iterable[str]) -> None:
         """Remember that a task wrote these files."""
-        for path in paths:
-            self._rows[path] = tuple(dict.fromkeys((*self._rows.get(path, ()), task)))
+        _add(self._rows, task, paths)
+
+    def keep_up(self) -> None:
+        """Write what is new, where that is affordable now."""
+        if self._share.affordable:
+            with self._share.spending():
+                self.write()
 
     def write(self) -> None:
-        """Add the remembered rows to the file; a file that nobody had is made, and is ours."""
-        if not self._rows or self._written == len(self._rows):
+        """Add the remembered rows to the file; a file that nobody had is made."""
+        if self._written == self._rows:
             return
         file = self.root / self.path
-        self.ours = self.ours or not file.exists()
         old = file.read_bytes() if file.exists() else b""
         new = add_owners(old, self._rows)
         if new != old:
             effects.write_file(file, new)
-        self._written = len(self._rows)
+        self._written = dict(self._rows)
 
     def recorded(self, committed: bytes, working: bytes) -> bytes:
         """The committed map with our rows."""
         del working
         return add_owners(committed, self._rows) if self._rows else committed
+
+
+def _add(rows: dict[str, tuple[str, ...]], task: str, paths: Iterable[str]) -> None:
+    for path in paths:
+        rows[path] = tuple(dict.fromkeys((*rows.get(path, ()), task)))

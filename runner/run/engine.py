@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.errors import ExitCode
+from runner.errors import ExitCode, RunnerError
 from runner.journal.events import AttemptStarted, RunFinished, RunStarted, RunStuck, TaskBlocked
 from runner.model import Reason, Status
-from runner.run.crew import Finished, Happened, Scanning
+from runner.run.crew import Asking, Finished, Happened, Scanning
 from runner.run.frontier import Frontier
+from runner.run.review import Answer, Ruling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from runner.journal.events import StatusesPublished
     from runner.model import Outcome, Task
-    from runner.run.attempt import Assignment
     from runner.run.board import Board
     from runner.run.claims import Claims
     from runner.run.crew import Crew, Message
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from runner.run.preparation import Preparation
     from runner.run.scans import Scans
     from runner.run.settlement import Settlement
+    from runner.run.site import Assignment
 
 
 @dataclass(slots=True)
@@ -42,6 +43,8 @@ class Engine:
     settlement: Settlement
     scans: Scans
     head: Callable[[], str]
+    at_home: Callable[[], bool] = lambda: True
+    """Whether the branch that the run began on is checked out: else the plan there is not ours."""
     fail_fast: bool = False
     upkeep: Sequence[Callable[[], None]] = ()
     """Called after every settled outcome, such as writing documents that may wait."""
@@ -61,11 +64,11 @@ class Engine:
         )
         try:
             self._loop()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, RunnerError):
             self._interrupt()
             raise
         finally:
-            self.board.publish(self._note_published, head=self.head(), now=True)
+            self._publish(now=True)
         return self._codes()
 
     def _loop(self) -> None:
@@ -73,22 +76,32 @@ class Engine:
         while self.crew.working:
             self._publish()
             self._hear(self.crew.wait())
+            if self.crew.interrupted:
+                break
             self._start_ready()
+        self._put_aside()
+        if self.crew.interrupted:
+            raise KeyboardInterrupt
 
     def _start_ready(self) -> None:
-        """Fill the free slots, longest remaining path first."""
-        while self.crew.has_free_slot and not self._stopping():
+        """Fill the free slots: what is to be proven again, then longest remaining path first."""
+        while self.crew.has_free_slot and not self._ending():
             again = self.settlement.next_again()
             if again is not None:
                 self._start(again)
                 continue
-            task = self._frontier.take(self.claims.free_for)
+            task = None if self._halted else self._frontier.take(self.claims.free_for)
             if task is None:
                 return
             self._begin(task)
 
     def _stopping(self) -> bool:
-        return self._halted or self.settlement.halted
+        """Whether nothing new may start."""
+        return self._halted or self._ending()
+
+    def _ending(self) -> bool:
+        """Whether not even what is under way may go on."""
+        return self.settlement.halted or self.crew.interrupted
 
     def _begin(self, task: Task) -> None:
         """Start a task, or block it at once where something it needs is missing."""
@@ -126,6 +139,8 @@ class Engine:
                 self.ledger.note(event, task=task, attempt=attempt)
             case Scanning(task, attempt, scan):
                 self.scans.add(task, attempt, scan)
+            case Asking(outcome, answer):
+                answer(self.settlement.ruling(self.tasks[outcome.task], outcome))
             case Finished(id_, result):
                 self._settle(self.tasks[id_], result)
 
@@ -152,22 +167,31 @@ class Engine:
 
     def _say(self, id_: str) -> None:
         known = self.ledger.state.task(id_)
-        self.board.say(id_, known.status, known.note if known.status in _NOTED else "")
+        self.board.say(id_, known.status, known.note if known.status in NOTED else "")
 
-    def _publish(self) -> None:
-        self.board.publish(self._note_published, head=self.head(), now=False)
+    def _publish(self, *, now: bool = False) -> None:
+        if self.board.due(now=now) and self.at_home():
+            self.board.publish(self._note_published, head=self.head())
 
     def _note_published(self, event: StatusesPublished) -> None:
         self.ledger.note(event)
 
+    def _put_aside(self) -> None:
+        """Keep what would have been proven again, had the run gone on."""
+        for id_ in self.settlement.put_aside():
+            self._say(id_)
+
     def _interrupt(self) -> None:
         """End the workers, keep what they say, and put their tasks back."""
         self.crew.cancel()
+        self._put_aside()
         while self.crew.working:
             message = self.crew.wait()
             if isinstance(message, Finished):
                 self.settlement.interrupted(self.tasks[message.task])
                 self._say(message.task)
+            elif isinstance(message, Asking):
+                message.answer(Ruling(Answer.WAITS))
             elif message is not None:
                 self._hear(message)
 
@@ -190,7 +214,8 @@ class Engine:
         return frozenset(codes)
 
 
-_NOTED = (Status.BLOCKED, Status.STALE)
+NOTED = (Status.BLOCKED, Status.STALE)
+"""Statuses whose note stands behind them in the plan."""
 
 
 def begin(

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.journal.events import TaskLanded, TaskLanding
-from runner.repo.commit import commit_tree, swap_branch
-from runner.repo.index import sync_index
+from runner.repo.commit import commit_tree
 from runner.repo.trailers import build_message, subject, task_trailers
+from runner.run.locks import bring_index, move_branch
 from runner.writes import landing
+from runner.writes.beneath import sweep_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,7 +118,7 @@ class Lander:
             attempt=outcome.attempt,
             durable=True,
         )
-        if not swap_branch(self.repository, head, head.commit, commit.sha):
+        if not move_branch(self.repository, head, commit.sha):
             return self._refusal(self.repository.head(), outcome) or Moved(
                 self.repository.head().commit or ""
             )
@@ -138,7 +139,10 @@ class Lander:
         if not moved:
             return None
         both = tuple(change.path for change in outcome.changes if change.path in moved)
-        return Conflict(head.commit or "", both) if both else Moved(head.commit or "")
+        if both:
+            return Conflict(head.commit or "", both)
+        # what no command proved is proven as well on any base: its own bytes are all there is
+        return Moved(head.commit or "") if outcome.proofs else None
 
     def finish(self, task: str, attempt: int, made: Made, changes: Sequence[Change]) -> Landed:
         """Bring the real tree and index after a commit that is on the branch; may be repeated."""
@@ -147,7 +151,7 @@ class Lander:
             self.staging.stage([change], run=self.ledger.run, task=task, attempt=attempt)
         late_paths = tuple(change.path for change in late)
         ours = [change.path for change in changes if change.path not in late_paths]
-        sync_index(self.repository, ours, made.parent, made.commit)
+        bring_index(self.repository, ours, made.parent, made.commit)
         self.ledger.note(
             TaskLanded(
                 commit=made.commit,
@@ -173,8 +177,12 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
         return None
     repository = lander.repository
     head = repository.head()
+    if not _is_branch(head, lander.ledger.state.branch):
+        return None  # it was to land on another branch than is checked out now
     if head.commit is None and event.parent:
         return None
+    for path in event.paths:
+        sweep_beneath(lander.root, path)
     found = (
         repository.find_landing(
             head.commit, open_landing.task, open_landing.attempt, since=event.parent or None
@@ -186,12 +194,17 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
         reached = (head.commit or "") == event.parent and bool(event.commit)
         if not reached or repository.resolve(event.commit) is None:
             return None
-        if not swap_branch(repository, head, head.commit, event.commit):
+        if not move_branch(repository, head, event.commit):
             return None
     commit = event.commit if found is None else found
     changes = changes_between(repository, event.parent or None, commit)
     made = Made(commit, event.tree, event.parent or None)
     return lander.finish(open_landing.task, open_landing.attempt, made, changes)
+
+
+def _is_branch(head: Head, shown: str) -> bool:
+    """Whether this is what a run began on; a detached head goes by its commit, which moves."""
+    return head.shown == shown or (head.detached and shown.startswith("detached head"))
 
 
 def changes_between(repository: Repository, base: str | None, commit: str) -> tuple[Change, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,10 +10,11 @@ from runner.config.stack import detect_stack
 from runner.context.brief import compose_brief
 from runner.context.patterns import matched_patterns
 from runner.implementers.registry import choose
-from runner.implementers.requirements import unmet_requirements
-from runner.model import Finding, Reason
-from runner.process.tools import which
-from runner.run.attempt import Assignment
+from runner.model import Finding
+from runner.run.lacking import lacking
+from runner.run.review import mode_for
+from runner.run.reviewer import diff_of
+from runner.run.site import Assignment
 from runner.writes.pipeline import WriteRules
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.context.brief import Brief
     from runner.implementers.base import Implementer
-    from runner.model import Change, Outcome, Task
+    from runner.model import Change, Outcome, Reason, ReviewMode, Task
     from runner.plan.patterns import PatternIndex
     from runner.run.ledger import Ledger
 
@@ -45,6 +45,12 @@ class Preparation:
     titles: Mapping[str, str] = field(default_factory=dict)
     prove_first: frozenset[str] = frozenset()
     """Tasks of which only the proof was edited: tried as they are before anybody implements."""
+    terminal: bool = False
+    """Whether a person may be asked now."""
+    edits: dict[str, tuple[Change, ...]] = field(default_factory=dict)
+    """What a person made of a proposal: the base of the task's next attempt."""
+    released: set[str] = field(default_factory=set)
+    """Tasks whose held work goes on: its ref is let go once it has landed."""
     held: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     """Proven work of earlier runs that may land now, each tried once."""
     _drafts: dict[str, str] = field(default_factory=dict)
@@ -55,33 +61,24 @@ class Preparation:
 
     def missing(self, task: Task) -> tuple[Reason, str] | None:
         """What the task cannot go on without, as a reason code and a note for a person."""
-        unmet = unmet_requirements(
-            task,
-            self.environ,
-            self._which,
-            gates=self.settings.gates_for(task.type),
-            permitted=self.settings.secrets,
-        )
-        if unmet:
-            return unmet[0][0], "; ".join(text for _, text in unmet)
-        chosen = self.implementer(task)
-        if isinstance(chosen, Finding):
-            return Reason.POLICY, chosen.message
-        return None
-
-    def _which(self, name: str) -> str | None:
-        found = which(name, self.environ)
-        return None if found is None else str(found)
+        return lacking(task, self.settings, self.environ)
 
     def implementer(self, task: Task) -> Implementer | Finding:
         """Who implements a task, or why nobody can."""
         return choose(task, self.settings)
+
+    def review_mode(self, task: Task) -> ReviewMode:
+        """Who approves the task's writes."""
+        chosen = self.implementer(task)
+        implementer = None if isinstance(chosen, Finding) else chosen
+        return mode_for(task, implementer, self.settings, terminal=self.terminal)
 
     def assignment(self, task: Task) -> Assignment:
         """The next attempt at a task."""
         attempt = self.ledger.state.task(task.id).last_attempt + 1
         held = self.held.pop(task.id, None)
         if held is not None:
+            self.released.add(task.id)
             return self.carried(task, held, self.base(), attempt)
         if task.id in self.prove_first and not self.ledger.state.task(task.id).attempts_in_row:
             return self.carried(task, (), self.base(), attempt)
@@ -92,6 +89,8 @@ class Preparation:
             base=self.base(),
             brief=self.brief(task, attempt),
             implementer=None if isinstance(chosen, Finding) else chosen,
+            carried=self.edits.get(task.id, ()),
+            review=self.review_mode(task),
             rules=self._rules(task, attempt),
             secrets=self._secrets(task),
         )
@@ -107,6 +106,7 @@ class Preparation:
             brief=self.brief(task, attempt),
             implementer=None,
             carried=changes,
+            review=self.review_mode(task),
             rules=self._rules(task, attempt),
             secrets=self._secrets(task),
         )
@@ -130,8 +130,8 @@ class Preparation:
 
     def remember(self, outcome: Outcome, before: Callable[[str], bytes | None]) -> None:
         """Keep what a failed attempt proposed, for the next one to read."""
-        lines = [line for change in outcome.changes for line in _diff(change, before(change.path))]
-        self._drafts[outcome.task] = "".join(lines)
+        parts = [part for change in outcome.changes for part in diff_of(change, before)]
+        self._drafts[outcome.task] = "".join(parts)
 
     def _rules(self, task: Task, attempt: int) -> WriteRules:
         return WriteRules(
@@ -150,13 +150,3 @@ class Preparation:
             for name in names
             if name in self.environ and (allowed is None or name in allowed)
         )
-
-
-def _diff(change: Change, before: bytes | None) -> list[str]:
-    """One file's unified diff; bytes that are no text are only named."""
-    try:
-        old = (before or b"").decode().splitlines(keepends=True)
-        new = (change.content or b"").decode().splitlines(keepends=True)
-    except UnicodeDecodeError:
-        return [f"Binary file {change.path} {change.action}\n"]
-    return list(difflib.unified_diff(old, new, f"a/{change.path}", f"b/{change.path}"))

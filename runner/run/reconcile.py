@@ -71,8 +71,10 @@ def readings(
     """
     for task in tasks:
         known = state.task(task.id)
+        landed = facts.landed.get(task.id)
         for event in _read_one(task, known, facts):
-            yield task.id, known.last_attempt, event
+            adopted = landed if isinstance(event, TaskAdopted) else None
+            yield task.id, adopted.attempt if adopted else known.last_attempt, event
 
 
 def _read_one(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
@@ -81,15 +83,10 @@ def _read_one(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
         known = _as_pending(known)
     if not facts.descends:
         yield from _on_another_branch(task, known, facts)
-    elif task.status in (known.status, known.published) or _never_said(task, known):
+    elif task.status in (known.status, known.published or Status.PENDING):
         yield from _by_the_journal(task, known)
     else:
         yield from _by_a_persons_hand(task, known)
-
-
-def _never_said(task: Planned, known: TaskState) -> bool:
-    """A task nobody has said anything about yet."""
-    return known.published is None and task.status is known.status
 
 
 def _by_the_journal(task: Planned, known: TaskState) -> Iterator[Event]:
@@ -116,7 +113,7 @@ def _by_a_persons_hand(task: Planned, known: TaskState) -> Iterator[Event]:
         case Status.PENDING:
             yield TaskReopened(note="DONE was made PENDING in the plan", by="person")
         case Status.IN_PROGRESS:
-            yield from _said_in_progress(known)
+            yield from _said_in_progress(task, known)
         case Status.BLOCKED:
             yield TaskBlocked(reason=Reason.REVIEW, note=task.note or "by a person")
         case Status.STALE:
@@ -140,13 +137,16 @@ def _said_done(task: Planned, known: TaskState) -> Iterator[Event]:
             source="person",
             note="DONE again by a person's word; its evidence still fits",
         )
+        yield from _against_spec(task, known.spec)
     else:
         yield TaskStaled(note="the task was edited since it was built", fields=("what",))
 
 
-def _said_in_progress(known: TaskState) -> Iterator[Event]:
-    """No run is alive, so nobody works on it."""
-    if known.status is not Status.PENDING:
+def _said_in_progress(task: Planned, known: TaskState) -> Iterator[Event]:
+    """No run is alive, so nobody works on it; an old text that was saved again undoes no work."""
+    if known.status is Status.DONE and known.spec is not None:
+        yield from _against_spec(task, known.spec)
+    elif known.status is not Status.PENDING:
         yield TaskReopened(note="IN-PROGRESS without a run that works on it", by="person")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from runner.repo.commit import commit_tree, swap_branch
-from runner.repo.index import sync_index
-from runner.repo.trailers import build_message
+from runner.repo.commit import commit_tree
+from runner.repo.trailers import build_message, parse_message
+from runner.run.locks import bring_index, move_branch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,10 +62,33 @@ def record(
     if not writes and not trailers:
         return None
     commit = commit_tree(repository, head.commit, writes, build_message(SUBJECT, "", trailers))
-    if not swap_branch(repository, head, head.commit, commit.sha, "runner: record"):
+    if not move_branch(repository, head, commit.sha, "runner: record"):
         return None
-    sync_index(repository, [write.path for write in writes], head.commit, commit.sha)
+    bring_index(repository, [write.path for write in writes], head.commit, commit.sha)
     return commit.sha
+
+
+def follow(repository: Repository, documents: Iterable[str]) -> None:
+    """Bring the index after a record commit that a crash cut off from it; may be repeated."""
+    head = repository.head().commit
+    if head is not None:
+        bring_index(repository, tuple(documents), repository.resolve(f"{head}^"), head)
+
+
+def checked_in(repository: Repository, since: str) -> frozenset[str]:
+    """What record commits between `since` and HEAD already say of tasks without a commit."""
+    head = repository.head().commit
+    if head is None:
+        return frozenset()
+    tips = (head, f"^{since}") if since and repository.resolve(since) else (head,)
+    said = repository.git.run(
+        *("log", "-z", "--no-color", "--no-show-signature", "--no-notes", "--format=%B"),
+        *("--fixed-strings", "--grep=Checked: ", "--end-of-options", *tips, "--"),
+    )
+    messages = said.decode("utf-8", "replace").split("\0")
+    return frozenset(
+        line for one in messages for line in parse_message(one).trailers.get("Checked", ())
+    )
 
 
 def _write(repository: Repository, root: Path, head: Head, document: Document) -> _Write | None:
@@ -77,7 +100,7 @@ def _write(repository: Repository, root: Path, head: Head, document: Document) -
     if committed is None and not document.ours:
         return None
     content = document.recorded(committed or b"", working)
-    if content == committed:
+    if content == (committed or b""):  # also: a file nobody has committed, with nothing of ours
         return None
     entry = repository.tree_entries(head.commit, [document.path]).get(document.path)
     return _Write(document.path, entry.mode if entry else 0o100644, content)

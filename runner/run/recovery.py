@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.journal.events import TaskApproved, TaskDone, TaskReopened, WriteRejected
+from runner.journal.events import (
+    StatusesPublished,
+    TaskApproved,
+    TaskDone,
+    TaskFailed,
+    TaskReopened,
+)
 from runner.model import Reason, Spec, Status
 from runner.run import drafts
 from runner.run.lander import complete_landing
 from runner.run.reconcile import Facts, Landed, Planned, readings
+from runner.run.review import refusals, rejection
 from runner.writes.landing import in_the_way
 
 if TYPE_CHECKING:
@@ -38,7 +45,8 @@ def recover(lander: Lander, ledger: Ledger) -> str:
                 commit=landed.commit,
                 tree=landed.tree,
                 proofs=known.passed.proofs if known.passed else (),
-                note=f"kept your own {', '.join(landed.late)}" if landed.late else "",
+                patterns=known.patterns,
+                note=_kept(landed.late),
             ),
             task=record.task,
             attempt=record.attempt,
@@ -57,6 +65,8 @@ def finish_landed(ledger: Ledger) -> None:
                     commit=known.landed.commit,
                     tree=known.landed.tree,
                     proofs=known.passed.proofs if known.passed else (),
+                    patterns=known.patterns,
+                    note=_kept(known.landed.late),
                 ),
                 task=id_,
                 attempt=known.landed.attempt,
@@ -64,13 +74,26 @@ def finish_landed(ledger: Ledger) -> None:
             )
 
 
+def _kept(late: tuple[str, ...]) -> str:
+    return f"kept your own {', '.join(late)}" if late else ""
+
+
 def reconcile(tasks: Iterable[Planned], ledger: Ledger, facts: Facts) -> frozenset[str]:
-    """Note every reading as an event of its own; gives the tasks that are only proven again."""
-    prove_first = set()
+    """Note every reading as an event of its own; gives the tasks that are only proven again.
+
+    What the file says of these tasks is noted too: only a difference from that is the next hand.
+    """
+    tasks = tuple(tasks)
+    prove_first, heard = set(), set()
     for id_, attempt, event in tuple(readings(tasks, ledger.state, facts)):
         ledger.note(event, task=id_, attempt=attempt)
+        heard.add(id_)
         if isinstance(event, TaskReopened) and event.by == "proof":
             prove_first.add(id_)
+    said = {task.id: task.status for task in tasks if task.id in heard}
+    known = ledger.state
+    if any(known.task(id_).published is not status for id_, status in said.items()):
+        ledger.note(StatusesPublished(said, known.published_head, known.published_plan))
     return frozenset(prove_first)
 
 
@@ -78,7 +101,7 @@ def gather_facts(repository: Repository, state: RunState, tasks: Iterable[Planne
     """What git says; its history is read only where the journal does not speak of this head."""
     head = repository.head().commit
     last = state.last_landing_head
-    fresh = not state.seq
+    fresh = not last and not state.published_plan  # it may have begun, and said nothing yet
     wanted = {task.id for task in tasks if task.status is Status.DONE}
     if head is None or (fresh and not wanted):
         return Facts(descends=True, landed={})
@@ -101,7 +124,8 @@ def _landings(repository: Repository, head: str, wanted: set[str]) -> Mapping[st
                 if commit.spec_what and commit.spec_proof
                 else None
             )
-            found[commit.task] = Landed(commit.commit, commit.attempt, spec)
+            sha = "" if commit.checked else commit.commit
+            found[commit.task] = Landed(sha, commit.attempt, spec)
         if len(found) == len(wanted):
             break
     return found
@@ -147,17 +171,31 @@ def reopen(
 
 
 def release_held(
-    held: Mapping[str, tuple[Change, ...]], ledger: Ledger, root: Path, *, terminal: bool
+    held: dict[str, tuple[Change, ...]], ledger: Ledger, root: Path, *, terminal: bool
 ) -> None:
     """Let held work go on to its landing where what held it is over."""
-    for id_, changes in held.items():
+    for id_, changes in tuple(held.items()):
+        if _refuse_held(id_, changes, ledger):
+            del held[id_]
+            continue
         known = ledger.state.task(id_)
         if known.held is None or known.status is not Status.BLOCKED:
             continue
         if known.held.kind == "review":
             said = [ledger.state.review(id_, one.path, one.before, one.after) for one in changes]
-            ready = terminal or all(said) or any(isinstance(one, WriteRejected) for one in said)
+            ready = terminal or all(said)
         else:
             ready = not in_the_way(root, changes)
         if ready:
             ledger.note(TaskApproved(by="runner", note="it may land now"), task=id_)
+
+
+def _refuse_held(id_: str, changes: tuple[Change, ...], ledger: Ledger) -> bool:
+    """Let a person's no to held work be heard: the next attempt reads the reason."""
+    findings = tuple(rejection(one) for one in refusals(ledger.state, id_, changes))
+    if not findings:
+        return False
+    attempt = ledger.state.task(id_).last_attempt
+    ledger.note(TaskFailed(findings=findings), task=id_, attempt=attempt)
+    ledger.note(TaskApproved(by="review", note="rejected: tried again"), task=id_, durable=True)
+    return True

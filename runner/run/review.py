@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from runner.journal.events import WriteRejected, WriteReviewed
-from runner.model import Finding, ReviewMode
+from runner.model import Finding, ReviewMode, digest_of
 from runner.writes.paths import is_control
 
 if TYPE_CHECKING:
@@ -16,16 +16,34 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
     from runner.journal.state import RunState
-    from runner.model import Change, Task
+    from runner.model import Change, Digest, Task
     from runner.run.ledger import Ledger
+
+CHECK = "review"
+WHOLE = ""
+"""The path under which a decision about a whole proposal is kept."""
 
 
 class Answer(StrEnum):
     """What a review came to."""
 
     APPROVED = "approved"
+    EDITED = "edited"
+    """A person changed the proposal: it goes through the whole pipeline and is shown again."""
     REJECTED = "rejected"
     WAITS = "waits"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A person's answer to one change."""
+
+    answer: Answer
+    reason: str = ""
+    content: bytes | None = None
+    """The bytes as the person edited them."""
+    for_all: bool = False
+    """Whether it holds for all changes of the task that are left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +51,27 @@ class Ruling:
     """The answer for a whole task; `findings` go into the next attempt's brief."""
 
     answer: Answer
-    how: str
+    how: str = ""
     """`applied`, `edited`, `auto` or `off`, for the write log and the trailers."""
     findings: tuple[Finding, ...] = ()
+    standing: bool = False
+    """Whether these very bytes had been rejected before."""
+    changes: tuple[Change, ...] = ()
+    """All changes of the task with a person's edit among them, when they edited."""
 
 
 class Asker(Protocol):
-    """Puts one question to a person at the terminal."""
+    """Puts questions to a person at the terminal, one at a time."""
 
-    def ask(self, task: Task, change: Change, left: int) -> tuple[Answer, str, bool]:
-        """Show one change; the answer, the reason of a rejection, and whether it is for all."""
+    def ask(self, task: Task, change: Change, before: bytes | None, left: int) -> Said:
+        """Show one change and hear what to do with it."""
+
+
+class Before(Protocol):
+    """Knows the bytes that a path had before a task."""
+
+    def __call__(self, path: str) -> bytes | None:
+        """The bytes, or None where the path was not there."""
 
 
 def mode_for(
@@ -57,83 +86,119 @@ def mode_for(
     return settings.review_of(task.review, default)
 
 
-def rule(
-    task: Task,
-    attempt: int,
-    changes: Sequence[Change],
-    mode: ReviewMode,
-    *,
-    ledger: Ledger,
-    asker: Asker | None,
-    insisted: bool,
-) -> Ruling:
-    """Have every change approved, each decision kept as an event.
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The review of one attempt's changes, each decision kept as an event."""
 
-    `insisted` says that the person's own settings turned review off: only then are control files
-    approved unseen.
-    """
-    if mode is not ReviewMode.PROMPT and not insisted and any(is_control(c.path) for c in changes):
-        mode = ReviewMode.PROMPT
-    if mode is ReviewMode.OFF:
-        for change in changes:
-            _note_approved(ledger, task, attempt, change, "off")
-        return Ruling(Answer.APPROVED, "off")
-    return _by_person(task, attempt, changes, ledger=ledger, asker=asker)
+    ledger: Ledger
+    asker: Asker | None
+    insisted: bool
+    """Whether the person's own settings loosened the review: only then are control files approved
+    unseen."""
+
+    def rule(
+        self,
+        task: Task,
+        attempt: int,
+        changes: Sequence[Change],
+        mode: ReviewMode,
+        before: Before,
+    ) -> Ruling:
+        """Have every change approved, by whom `mode` says."""
+        refused = self._refused(task, changes)
+        if refused:
+            return Ruling(Answer.REJECTED, findings=refused, standing=True)
+        unseen = mode is not ReviewMode.PROMPT
+        if unseen and (self.insisted or not any(is_control(one.path) for one in changes)):
+            for change in changes:
+                event = WriteReviewed(change.path, change.before, change.after, mode.value)
+                self.ledger.note(event, task=task.id, attempt=attempt)
+            return Ruling(Answer.APPROVED, mode.value)
+        return self._by_person(task, attempt, changes, before)
+
+    def _by_person(
+        self, task: Task, attempt: int, changes: Sequence[Change], before: Before
+    ) -> Ruling:
+        open_ones = [one for one in changes if said_of(self.ledger.state, task.id, one) is None]
+        if open_ones and self.asker is not None:
+            edited = self._ask(task, attempt, open_ones, before)
+            if edited is not None:
+                others = (one for one in changes if one.path != edited.path)
+                return Ruling(Answer.EDITED, changes=(*others, edited))
+        refused = self._refused(task, changes)
+        if refused:
+            return Ruling(Answer.REJECTED, findings=refused)
+        said = [said_of(self.ledger.state, task.id, change) for change in changes]
+        if any(event is None for event in said):
+            return Ruling(Answer.WAITS)
+        reviews = {event.review for event in said if isinstance(event, WriteReviewed)}
+        return Ruling(Answer.APPROVED, "edited" if "edited" in reviews else "applied")
+
+    def _refused(self, task: Task, changes: Sequence[Change]) -> tuple[Finding, ...]:
+        return tuple(rejection(event) for event in refusals(self.ledger.state, task.id, changes))
+
+    def _ask(
+        self, task: Task, attempt: int, changes: Sequence[Change], before: Before
+    ) -> Change | None:
+        """Ask for each change; the changed proposal when a person edited one."""
+        if self.asker is None:
+            return None
+        for place, change in enumerate(changes):
+            said = self.asker.ask(task, change, before(change.path), len(changes) - place)
+            match said.answer:
+                case Answer.WAITS:
+                    return None
+                case Answer.EDITED:
+                    return _edited(change, said.content)
+            for one in changes[place:] if said.for_all else (change,):
+                note_answer(self.ledger, task.id, attempt, one, said)
+            if said.for_all or said.answer is Answer.REJECTED:
+                return None
+        return None
 
 
-def _by_person(
-    task: Task, attempt: int, changes: Sequence[Change], *, ledger: Ledger, asker: Asker | None
-) -> Ruling:
-    open_ones = [change for change in changes if _said(ledger.state, task, change) is None]
-    if open_ones and asker is not None:
-        _ask_all(task, attempt, open_ones, ledger=ledger, asker=asker)
-    said = [_said(ledger.state, task, change) for change in changes]
-    rejected = [event for event in said if isinstance(event, WriteRejected)]
-    if rejected:
-        return Ruling(Answer.REJECTED, "rejected", tuple(_finding(event) for event in rejected))
-    if any(event is None for event in said):
-        return Ruling(Answer.WAITS, "")
-    return Ruling(Answer.APPROVED, "applied")
-
-
-def _ask_all(
-    task: Task, attempt: int, changes: Sequence[Change], *, ledger: Ledger, asker: Asker
-) -> None:
-    for place, change in enumerate(changes):
-        answer, reason, for_all = asker.ask(task, change, len(changes) - place)
-        if answer is Answer.WAITS:
-            return
-        for one in changes[place:] if for_all else (change,):
-            note_answer(ledger, task.id, attempt, one, answer=answer, reason=reason)
-        if for_all or answer is Answer.REJECTED:
-            return
-
-
-def note_answer(
-    ledger: Ledger, task: str, attempt: int, change: Change, *, answer: Answer, reason: str
-) -> None:
+def note_answer(ledger: Ledger, task: str, attempt: int, change: Change, said: Said) -> None:
     """Keep a person's decision about exactly these bytes."""
-    if answer is Answer.APPROVED:
+    if said.answer is Answer.REJECTED:
+        refusal = WriteRejected(change.path, change.before, change.after, said.reason, "person")
+        ledger.note(refusal, task=task, attempt=attempt, durable=True)
+    else:
         event = WriteReviewed(change.path, change.before, change.after, "applied", "person")
         ledger.note(event, task=task, attempt=attempt, durable=True)
-    else:
-        refusal = WriteRejected(change.path, change.before, change.after, reason, "person")
-        ledger.note(refusal, task=task, attempt=attempt, durable=True)
 
 
-def _note_approved(ledger: Ledger, task: Task, attempt: int, change: Change, how: str) -> None:
-    event = WriteReviewed(change.path, change.before, change.after, how)
-    ledger.note(event, task=task.id, attempt=attempt)
+def said_of(state: RunState, task: str, change: Change) -> WriteReviewed | WriteRejected | None:
+    """What a person decided about exactly this change, if they did."""
+    return state.review(task, change.path, change.before, change.after)
 
 
-def _said(state: RunState, task: Task, change: Change) -> WriteReviewed | WriteRejected | None:
-    return state.review(task.id, change.path, change.before, change.after)
+def refusals(state: RunState, task: str, changes: Sequence[Change]) -> tuple[WriteRejected, ...]:
+    """What a person rejected of these very bytes, file by file or as a whole.
+
+    A no holds whoever reviews today. A whole that was rejected is another one as soon as one of its
+    files is.
+    """
+    whole = state.review(task, WHOLE, None, proposal_digest(changes))
+    said = [whole, *(said_of(state, task, change) for change in changes)]
+    return tuple(event for event in said if isinstance(event, WriteRejected))
 
 
-def _finding(event: WriteRejected) -> Finding:
+def proposal_digest(changes: Sequence[Change]) -> Digest:
+    """The digest of a whole proposal: of its paths with what they become."""
+    lines = sorted(f"{change.path}\0{change.after}\n" for change in changes)
+    return digest_of("".join(lines).encode("utf-8", "surrogateescape"))
+
+
+def _edited(change: Change, content: bytes | None) -> Change:
+    after = None if content is None else digest_of(content)
+    return replace(change, content=content, after=after)
+
+
+def rejection(event: WriteRejected) -> Finding:
+    """What the next attempt is told of a person's no."""
     return Finding(
-        check="review",
+        check=CHECK,
         path=event.path,
-        message=f"a person rejected this change: {event.reason or 'no reason given'}",
-        hint="change the file as the reason says",
+        message=f"a person rejected this: {event.reason or 'no reason given'}",
+        hint="change it as the reason says",
     )

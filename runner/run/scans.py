@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from runner.writes.sast import record_findings
 
@@ -39,10 +39,9 @@ class Scans:
             self._counts[task] = counts
             del self._open[task, attempt]
 
-    def said_of(self, task: str) -> dict[str, int] | None:
-        """Findings of a task by severity; None where nothing of it was scanned or it still is."""
+    def said_of(self, task: str) -> dict[str, int] | Literal["pending"] | None:
+        """Findings of a task by severity, `pending` while it is scanned; None for no scan."""
+        self.collect()
+        if any(open_task == task for open_task, _ in self._open):
+            return "pending"
         return self._counts.get(task)
-
-    def pending(self, task: str) -> bool:
-        """Whether a scan of this task still runs."""
-        return any(open_task == task for open_task, _ in self._open)

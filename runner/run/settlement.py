@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.errors import ExitCode
+from runner.errors import ExitCode, RunnerError
 from runner.journal.events import (
     AttemptFinished,
     DecisionMade,
@@ -15,22 +16,29 @@ from runner.journal.events import (
     TaskDone,
     TaskFailed,
 )
-from runner.model import Ending, Finding, Reason
+from runner.model import Ending, Finding, Reason, ReviewMode
 from runner.run import drafts, review
+from runner.run.carrying import conflicts
 from runner.run.lander import Conflict, Elsewhere, InTheWay, Landed, Moved
 from runner.run.review import Answer
-from runner.writes.log import Fate, Review
+from runner.writes.log import Fate
+from runner.writes.log import Review as Approval
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
-    from runner.model import Outcome, Task
-    from runner.run.attempt import Assignment
-    from runner.run.lander import Lander
+    from runner.model import Change, Decision, Digest, Outcome, Task
+    from runner.run.lander import Lander, Result
     from runner.run.ledger import Ledger
     from runner.run.preparation import Preparation
-    from runner.run.review import Asker
+    from runner.run.review import Review, Ruling
+    from runner.run.site import Assignment
     from runner.writes.log import WriteLog
+
+
+WAITS_FOR_REVIEW = "waits for your review: runner review"
 
 
 @dataclass(slots=True)
@@ -42,16 +50,31 @@ class Settlement:
     preparation: Preparation
     settings: Settings
     write_log: WriteLog
-    asker: Asker | None
-    review_insisted: bool = False
+    review: Review
+    next_decision: Callable[[int], int]
+    """The number of the next decision, after the last in the journal and those in the file."""
+    decided: set[tuple[str, Decision]] = field(default_factory=set)
+    """Task and decision of what is noted: a proof or an attempt again may tell it again."""
     codes: set[ExitCode] = field(default_factory=set)
     halted: bool = False
     """Whether nothing new may start: the branch is not where the run began."""
-    _again: deque[Assignment] = field(default_factory=deque)
+    _again: deque[tuple[Assignment, Outcome]] = field(default_factory=deque)
+    _recorded: dict[str, tuple[int, tuple[tuple[str, Digest | None], ...]]] = field(
+        default_factory=dict
+    )
+    """Attempt and writes of each task that the write log has last."""
 
     def next_again(self) -> Assignment | None:
         """Work whose proof has to run again on a moved branch."""
-        return self._again.popleft() if self._again else None
+        return self._again.popleft()[0] if self._again else None
+
+    def put_aside(self) -> tuple[str, ...]:
+        """Hold what has to be proven again, since this run ends before; gives the tasks."""
+        put = tuple(self._again)
+        self._again.clear()
+        for assignment, outcome in put:
+            self._hold(assignment.task, outcome, "conflict", "proven; lands with the next run")
+        return tuple(assignment.task.id for assignment, _ in put)
 
     def settle(self, task: Task, outcome: Outcome) -> bool:
         """Bring one outcome to its end; True when the same work goes on in another proof."""
@@ -60,6 +83,8 @@ class Settlement:
                 return self._passed(task, outcome)
             case Ending.FAILED | Ending.BLOCKED:
                 self._failed(task, outcome)
+            case Ending.WAITS:
+                self._hold(task, outcome, "review", WAITS_FOR_REVIEW)
             case Ending.INTERRUPTED:
                 self.interrupted(task)
         return False
@@ -77,47 +102,68 @@ class Settlement:
         if not outcome.changes:
             self._done(task, outcome, commit="", tree=outcome.tree)
             return False
-        ruling = self._review(task, outcome)
-        if ruling.answer is Answer.WAITS:
-            self._hold(task, outcome, "review", "waits for your review: runner review")
-            return False
-        if ruling.answer is Answer.REJECTED:
-            self._rejected(task, outcome, ruling.findings)
-            return False
+        ruling = self.ruling(task, outcome)
+        match ruling.answer:
+            case Answer.WAITS:
+                self._hold(task, outcome, "review", WAITS_FOR_REVIEW)
+                return False
+            case Answer.REJECTED if ruling.standing:
+                failed = replace(outcome, ending=Ending.FAILED, findings=ruling.findings)
+                implementer = self._implementer(task)
+                same = implementer is None or implementer.repeatable
+                self._try_again(task, failed, same=same)
+                return False
+            case Answer.REJECTED:
+                self._rejected(task, outcome, ruling.findings)
+                return False
+            case Answer.EDITED:
+                return self._take_edit(task, outcome, ruling.changes)
+        self._note_decisions(task, outcome)
+        self._record_writes(task, outcome, ruling.how)
+        return self._land(task, outcome, ruling.how)
+
+    def _record_writes(self, task: Task, outcome: Outcome, how: str) -> None:
+        """Write down what was approved, once an attempt: a second proof approves nothing new."""
+        writes = tuple((change.path, change.after) for change in outcome.changes)
+        if self._recorded.get(task.id) == (outcome.attempt, writes):
+            return
         self.write_log.record(
             outcome.changes,
             run=self.ledger.run,
             task=task.id,
             attempt=outcome.attempt,
-            review=Review(ruling.how),
+            review=Approval(how),
         )
-        return self._land(task, outcome, ruling.how)
+        self._recorded[task.id] = (outcome.attempt, writes)
 
-    def _review(self, task: Task, outcome: Outcome) -> review.Ruling:
-        implementer = self._implementer(task)
-        mode = review.mode_for(task, implementer, self.settings, terminal=self.asker is not None)
-        return review.rule(
-            task,
-            outcome.attempt,
-            outcome.changes,
-            mode,
-            ledger=self.ledger,
-            asker=self.asker,
-            insisted=self.review_insisted,
-        )
+    def ruling(self, task: Task, outcome: Outcome) -> Ruling:
+        """Whether these writes may land, by whom the task's review asks."""
+        mode = self.preparation.review_mode(task)
+        before = partial(self._before, outcome.base)
+        return self.review.rule(task, outcome.attempt, outcome.changes, mode, before)
+
+    def _before(self, base: str, path: str) -> bytes | None:
+        return self.lander.repository.blob(base, path) if base else None
+
+    def _take_edit(self, task: Task, outcome: Outcome, changes: tuple[Change, ...]) -> bool:
+        """A person's edit goes through the whole pipeline and proof, and is then shown again."""
+        self.preparation.edits[task.id] = changes
+        carried = self.preparation.carried(task, changes, outcome.base, outcome.attempt)
+        self._again.append((carried, outcome))
+        return True
 
     def _implementer(self, task: Task) -> Implementer | None:
         chosen = self.preparation.implementer(task)
         return None if isinstance(chosen, Finding) else chosen
 
     def _land(self, task: Task, outcome: Outcome, how: str) -> bool:
-        result = self.lander.land(task, outcome, how)
-        match result:
+        match self._landed(task, outcome, how):
             case Landed(commit, tree, late):
                 self._close_writes(outcome, Fate.LANDED, commit)
                 note = f"kept your own {', '.join(late)}" if late else ""
                 self._done(task, outcome, commit=commit, tree=tree, note=note)
-                drafts.let_go(self.lander.repository, task.id)
+                if task.id in self.preparation.released:
+                    drafts.let_go(self.lander.repository, task.id)
                 return False
             case Moved(base):
                 return self._prove_again(task, outcome, base)
@@ -132,6 +178,15 @@ class Settlement:
                 self.halted = True
         return False
 
+    def _landed(self, task: Task, outcome: Outcome, how: str) -> Result:
+        """Land; where that cannot even begin (a key that does not sign), the work is held."""
+        try:
+            return self.lander.land(task, outcome, how)
+        except RunnerError as error:
+            if self.ledger.state.landing is None:
+                self._hold(task, outcome, "conflict", error.message)
+            raise
+
     def _close_writes(self, outcome: Outcome, fate: Fate, commit: str = "") -> None:
         self.write_log.close(
             run=self.ledger.run,
@@ -143,29 +198,23 @@ class Settlement:
 
     def _prove_again(self, task: Task, outcome: Outcome, base: str) -> bool:
         """The branch moved and nobody touched these files: the same bytes are proven there."""
-        self._again.append(self.preparation.carried(task, outcome.changes, base, outcome.attempt))
+        carried = self.preparation.carried(task, outcome.changes, base, outcome.attempt)
+        self._again.append((carried, outcome))
         return True
 
     def _conflict(self, task: Task, outcome: Outcome, base: str, paths: tuple[str, ...]) -> None:
-        findings = tuple(
-            Finding(
-                check="conflict",
-                path=path,
-                message=f"changed on the branch (now {base[:12]}) while the task worked on it",
-                hint="build on the file as it is now",
-            )
-            for path in paths
-        )
+        findings = conflicts(paths, base)
         self._close_writes(outcome, Fate.DROPPED)
         self._try_again(task, replace(outcome, ending=Ending.FAILED, findings=findings), same=False)
 
     def _rejected(self, task: Task, outcome: Outcome, findings: tuple[Finding, ...]) -> None:
         """A person's no is the next attempt's brief; it does not count as a failed attempt."""
         failed = replace(outcome, ending=Ending.FAILED, findings=findings)
+        self.preparation.remember(outcome, partial(self._before, outcome.base))
         self.ledger.note(TaskFailed(findings=findings), task=task.id, attempt=outcome.attempt)
         implementer = self._implementer(task)
         if implementer is None or implementer.repeatable:
-            self._block(task, failed, Reason.REVIEW, f"rejected: {findings[0].message}")
+            self._block(task, failed, Reason.REVIEW, findings[0].message)
             return
         self.ledger.note(TaskApproved(by="review", note="try again"), task=task.id)
 
@@ -176,6 +225,7 @@ class Settlement:
             outcome.changes, run=self.ledger.run, task=task.id, attempt=outcome.attempt
         )
         self._note_finished(task, outcome, held=kind, ref=ref)
+        self._note_decisions(task, outcome)
         event = TaskBlocked(reason=Reason.REVIEW, note=note)
         self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
 
@@ -183,9 +233,7 @@ class Settlement:
         self, task: Task, outcome: Outcome, *, commit: str, tree: str, note: str = ""
     ) -> None:
         known = self.ledger.state.task(task.id)
-        for decision in outcome.decisions:
-            number = self.ledger.state.decisions + 1
-            self.ledger.note(DecisionMade(number=number, decision=decision), task=task.id)
+        self._note_decisions(task, outcome)
         self.ledger.note(
             TaskDone(
                 spec=task.spec,
@@ -200,9 +248,25 @@ class Settlement:
             durable=True,
         )
 
+    def _note_decisions(self, task: Task, outcome: Outcome) -> None:
+        """Keep what was decided, once a run and its crashes, before anything of it lands."""
+        for decision in outcome.decisions:
+            if (task.id, decision) in self.decided:
+                continue
+            self.decided.add((task.id, decision))
+            number = self.next_decision(self.ledger.state.decisions)
+            event = DecisionMade(number=number, decision=decision)
+            self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
+
     # --- not passed -------------------------------------------------------------------
 
     def _failed(self, task: Task, outcome: Outcome) -> None:
+        refusals = [finding for finding in outcome.findings if finding.refuses]
+        by_review = bool(refusals) and all(one.check == review.CHECK for one in refusals)
+        if by_review and self.preparation.review_mode(task) is ReviewMode.PROMPT:
+            self._note_finished(task, outcome)
+            self._rejected(task, outcome, tuple(refusals))
+            return
         same = outcome.ending is Ending.BLOCKED
         implementer = self._implementer(task)
         self._try_again(task, outcome, same=same or implementer is None or implementer.repeatable)
@@ -210,6 +274,7 @@ class Settlement:
     def _try_again(self, task: Task, outcome: Outcome, *, same: bool) -> None:
         """Leave the task PENDING for the next attempt, or block it where none can help."""
         self._note_finished(task, outcome)
+        self.preparation.remember(outcome, partial(self._before, outcome.base))
         tries = self.ledger.state.task(task.id).attempts_in_row
         if outcome.ending is Ending.BLOCKED:
             self._block(task, outcome, outcome.reason or Reason.CHECKS, _what_failed(outcome, 1))
@@ -244,7 +309,7 @@ class Settlement:
             ),
             task=task.id,
             attempt=outcome.attempt,
-            durable=True,
+            durable=bool(outcome.changes) or outcome.ending is not Ending.PASSED,
         )
 
 

@@ -11,7 +11,7 @@ from runner.process.environment import command_environment
 from runner.process.tree import end_marked, own_prefix
 from runner.repo.pool import Pool
 from runner.repo.scratch import Scratch
-from runner.run.attempt import Site
+from runner.run.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,90 +10,43 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from functools import cache
 
 _SHORTEST = 16
 _SHORTEST_PASSWORD = 3
 _HEX_SHORTEST = 20
 _LONGEST_REMAINDER = 16
 """A real key is longer than this; what is left of a placeholder without its filling is not."""
-_PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_PIECES = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+"
 _WORD_LENGTH = 3.2
 """Mean length of the pieces of a value: random base62 has about 1.6, camel case 4 and more."""
-_FILLING = re.compile(r"[xX]{4,}|[*]{3,}|\.{3,}|0{8,}")
-_PLACEHOLDER = re.compile(
+_FILLING = r"[xX]{4,}|[*]{3,}|\.{3,}|0{8,}"
+_PLACEHOLDER = (
     r"(?i)your|example|sample|dummy|fake|placeholder|change[-_]?(?:me|this|it)|redacted|insert"
     r"|replace|todo|secret|token|passw(?:or)?d|api|key|here|test|user|my|xxx+|none|null|some"
 )
-_TEMPLATE = re.compile(
+_TEMPLATE = (
     r"\$\{|\$\(|\{\{|\{[A-Za-z_]\w*\}|%\(|<[A-Za-z_]|\$[A-Za-z_]|%[sdr]|^\{.*\}$|^<.*>$|^%.*%$"
 )
-_NO_PASSWORD = frozenset(
-    [
-        "password",
-        "passwd",
-        "passw",
-        "pass",
-        "pwd",
-        "pw",
-        "secret",
-        "token",
-        "key",
-        "user",
-        "username",
-        "name",
-        "admin",
-        "root",
-        "guest",
-        "test",
-        "testing",
-        "example",
-        "changeme",
-        "change_me",
-        "change-me",
-        "postgres",
-        "mysql",
-        "rabbitmq",
-        "redis",
-        "foo",
-        "bar",
-        "baz",
-        "abc",
-        "123",
-        "1234",
-        "12345",
-        "123456",
-        "port",
-        "host",
-        "hunter2",
-        "letmein",
-        "none",
-        "null",
-        "xxx",
-        "credentials",
-        "creds",
-        "mypassword",
-        "yourpassword",
-        "your_password",
-        "your-password",
-        "dbpass",
-        "dbpassword",
-        "userpass",
-        "p4ssw0rd",
-        "p@ssw0rd",
-    ]
-)
-_UUID = re.compile(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NO_PASSWORDS = """
+    password passwd passw pass pwd pw secret token key user username name admin root guest test
+    testing example changeme change_me change-me postgres mysql rabbitmq redis foo bar baz abc
+    123 1234 12345 123456 port host hunter2 letmein none null xxx credentials creds mypassword
+    yourpassword your_password your-password dbpass dbpassword userpass p4ssw0rd p@ssw0rd
+"""
+_NO_PASSWORD = frozenset(_NO_PASSWORDS.split())
+_UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _SEQUENCE = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ" * 2 + "0123456789ABCDEF" * 2 + "0123456789" * 2
-_CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|\.{1,2}/.*|[a-z][a-z0-9+.-]*://.*")
-_TURNS = re.compile(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")
+_CONSTANT = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|\.{1,2}/.*|[a-z][a-z0-9+.-]*://.*"
+_TURNS = r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])"
 _FEWEST_TURNS = 4
 """Times a value goes from letters to digits or back; names do so once or twice."""
 
 
 def looks_random(value: str) -> bool:
     """Whether `value` is long and disorderly enough to be a key, placeholders left out of it."""
-    rest = _PLACEHOLDER.sub("", _FILLING.sub("", value))
-    if len(value) < _SHORTEST or _TEMPLATE.search(value):
+    rest = _compiled(_PLACEHOLDER).sub("", _compiled(_FILLING).sub("", value))
+    if len(value) < _SHORTEST or _compiled(_TEMPLATE).search(value):
         return False
     if len(rest) < _SHORTEST // 2 or not _mixed(rest):
         return False
@@ -106,7 +59,7 @@ def is_placeholder(value: str) -> bool:
     Content cannot use this to hide a key: what is left without the filling must be shorter than
     any key is.
     """
-    rest = _FILLING.sub("", value)
+    rest = _compiled(_FILLING).sub("", value)
     return len(rest) != len(value) and len(rest) <= _LONGEST_REMAINDER
 
 
@@ -115,7 +68,7 @@ def is_no_password(value: str) -> bool:
     return (
         len(value) < _SHORTEST_PASSWORD
         or value.strip("[]").casefold() in _NO_PASSWORD
-        or bool(_TEMPLATE.search(value))
+        or bool(_compiled(_TEMPLATE).search(value))
         or not any(character.isalnum() for character in value)
     )
 
@@ -128,7 +81,7 @@ def is_noise(value: str) -> bool:
     return (
         is_no_password(value)
         or is_placeholder(value)
-        or bool(_UUID.fullmatch(value))
+        or bool(_compiled(_UUID).fullmatch(value))
         or value.upper() in _SEQUENCE
     )
 
@@ -154,13 +107,20 @@ def _hexadecimal(value: str) -> bool:
 
 def _disorderly(value: str) -> bool:
     """Entropy near what chance gives for this length, and no readable words."""
-    if _CONSTANT.fullmatch(value) or shannon(value) < _least_entropy(len(value)):
+    if _compiled(_CONSTANT).fullmatch(value) or shannon(value) < _least_entropy(len(value)):
         return False
-    pieces = _PIECES.findall(value)
+    pieces = _compiled(_PIECES).findall(value)
     mean = sum(len(piece) for piece in pieces) / max(1, len(pieces))
-    return mean < _WORD_LENGTH or len(_TURNS.findall(value)) >= max(_FEWEST_TURNS, len(value) // 8)
+    return mean < _WORD_LENGTH or len(_compiled(_TURNS).findall(value)) >= max(
+        _FEWEST_TURNS, len(value) // 8
+    )
 
 
 def _least_entropy(size: int) -> float:
     """What 99 of 100 random base36 values of this length exceed, rounded down."""
     return min(3.9, 3.05 + 0.025 * (size - _SHORTEST))
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression)

@@ -8,12 +8,13 @@ swallowed from its first line to its end.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
-
-from runner.secrets.blots import Blot, blots, blotted, known_values
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from runner.secrets.blots import Blot
 
 _CONTEXT = 1 << 10
 """Bytes already given out that the next search still sees."""
@@ -25,12 +26,12 @@ _LONGEST_KEY = 64 << 10
 """Bytes that are swallowed after the first line of a private key, at most."""
 _MARK = b"[REDACTED:private-key]\n"
 
-_KEY_BEGIN = re.compile(rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
-_KEY_LINE = re.compile(
+_KEY_BEGIN = rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+_KEY_LINE = (
     rb"(?:\\[nr]|[\s\"'+,;>|#*.()])*+(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n]*+"
     rb"|(-----END [^\n]*+)|[A-Za-z0-9+/=]*+)(?:\\[nr]?|[\s\"'+,;)])*+\Z"
 )
-_TOKEN = re.compile(rb"[A-Za-z0-9+/=_.~-]*+")
+_TOKEN = rb"[A-Za-z0-9+/=_.~-]*+"
 _GAP = b" \t\r\n\"'+,;\\)"
 
 
@@ -39,6 +40,8 @@ def redact(text: str, known: Collection[str] = ()) -> str:
 
     Linear in the length. A `known` value shorter than four characters is left alone.
     """
+    from runner.secrets.blots import blots, blotted, known_values
+
     content = text.encode("utf-8", "surrogatepass")
     found = blots(content, known_values(known))
     if not found:
@@ -53,6 +56,8 @@ class StreamRedactor:
     """
 
     def __init__(self, known: Collection[str] = ()) -> None:
+        from runner.secrets.blots import known_values
+
         self._known = known_values(known)
         self._clear()
 
@@ -88,6 +93,8 @@ class StreamRedactor:
 
     def _give(self, pending: bytes, end: int) -> bytes:
         """Give out `pending` up to `end` and keep the rest, less what belongs to a secret."""
+        from runner.secrets.blots import blots, blotted
+
         swallowed, mark = self._swallow(pending, end)
         text = self._context + pending[swallowed:]
         first, cut = len(self._context), len(self._context) + end - swallowed
@@ -120,7 +127,7 @@ class StreamRedactor:
         mark = b""
         while self._key_left > 0 and done < end:
             stop = pending.find(b"\n", done, end) + 1 or end
-            line = _KEY_LINE.match(pending[done:stop])
+            line = _compiled(_KEY_LINE).match(pending[done:stop])
             if line is None:
                 self._leave_key()
             else:
@@ -132,7 +139,7 @@ class StreamRedactor:
         return done, mark
 
     def _rest_of_token(self, pending: bytes, end: int) -> int:
-        match = _TOKEN.match(pending, 0, end)
+        match = _compiled(_TOKEN).match(pending, 0, end)
         done = match.end() if match else 0
         self._in_token = done == end
         return done
@@ -144,8 +151,16 @@ class StreamRedactor:
 def _ends_in_header(text: bytes, cut: int) -> bool:
     """Whether nothing but lines of a key follow the last `BEGIN … PRIVATE KEY` before `cut`."""
     begin = text.rfind(b"-----BEGIN ", max(0, cut - _LONGEST_KEY), cut)
-    header = _KEY_BEGIN.match(text, begin, cut) if begin >= 0 else None
+    header = _compiled(_KEY_BEGIN).match(text, begin, cut) if begin >= 0 else None
     if header is None:
         return False
-    lines = [_KEY_LINE.match(line) for line in text[header.end() : cut].splitlines(keepends=True)]
+    lines = [
+        _compiled(_KEY_LINE).match(line)
+        for line in text[header.end() : cut].splitlines(keepends=True)
+    ]
     return all(line is not None and not line[1] for line in lines)
+
+
+@cache
+def _compiled(expression: bytes) -> re.Pattern[bytes]:
+    return re.compile(expression)

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.model import Finding, Severity
-from runner.secrets.find import find, utf8
-from runner.secrets.marks import Family
-from runner.secrets.second import SecondOpinionError, second_opinion
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from runner.secrets.allowlist import AllowList
     from runner.secrets.find import Secret
     from runner.secrets.second import Suspicion
@@ -35,9 +34,9 @@ _READ_IT = {
     ".sh": "${}", ".bash": "${}", ".cs": 'Environment.GetEnvironmentVariable("{}")',
     ".yml": "${{{}}}", ".yaml": "${{{}}}",
 }  # fmt: skip
-_NAME = re.compile(r"(?i)[a-z_][a-z0-9_]*(?:key|secret|token|pass|pwd|credential)[a-z0-9_]*|"
+_NAME = (r"(?i)[a-z_][a-z0-9_]*(?:key|secret|token|pass|pwd|credential)[a-z0-9_]*|"
                    r"(?:key|secret|token|pass|pwd|credential)[a-z0-9_]*")  # fmt: skip
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_CAMEL = r"(?<=[a-z0-9])(?=[A-Z])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,10 @@ def scan_content(
 
     A scan that could not be done is a finding that refuses. Takes time linear in the size.
     """
-    return (*_scan_name(path, allowed), *_scan(content, path, allowed))
+    from runner.secrets.redact import redact
+
+    shown = redact(path)  # a finding must not repeat what the file's name gives away
+    return (*_scan_name(path, shown, allowed), *_scan(content, shown, allowed))
 
 
 def scan_text(text: str, where: str, *, allowed: AllowList | None = None) -> tuple[Finding, ...]:
@@ -77,42 +79,58 @@ def hits(content: bytes, path: str) -> tuple[Hit, ...]:
 
     Raises SecondOpinionError when the second scan could not be done.
     """
+    from runner.secrets.find import utf8
+    from runner.secrets.second import second_opinion
+
     text = utf8(content)
-    own = find(text)
-    if text is not content:  # a false mark must not hide what is plainly there
-        own = (*own, *find(content))
-    found = [_of_secret(secret, text) for secret in own]
-    found += [_of_suspicion(one, text) for one in _unknown(second_opinion(text, path), own)]
-    return tuple(sorted(found, key=lambda hit: hit.start))
+    own = _own(content, text)
+    return _in_order(own, text, _unknown(second_opinion(text, path), own))
 
 
-def _scan_name(path: str, allowed: AllowList | None) -> tuple[Finding, ...]:
+def _scan_name(path: str, shown: str, allowed: AllowList | None) -> tuple[Finding, ...]:
+    from runner.secrets.find import find
+
     name = path.encode("utf-8", "surrogatepass")
     return tuple(
         Finding(CHECK, f"the file's name holds a secret: {secret.shape.title}",
-                hint="name the file without the value")
+                path=shown, hint="name the file without the value")
         for secret in find(name)
         if not (allowed and allowed.match(secret.value))
     )  # fmt: skip
 
 
 def _scan(content: bytes, path: str, allowed: AllowList | None) -> tuple[Finding, ...]:
-    try:
-        found = [hit for hit in hits(content, path) if not (allowed and allowed.match(hit.value))]
-    except SecondOpinionError as error:
-        return (*_scan_first(content, path, allowed), _failed(str(error), path))
-    return _told(found, utf8(content), path)
+    from runner.secrets.find import utf8
+    from runner.secrets.second import SecondOpinionError, second_opinion
 
-
-def _scan_first(content: bytes, path: str, allowed: AllowList | None) -> tuple[Finding, ...]:
     text = utf8(content)
-    found = [
-        _of_secret(one, text) for one in find(text) if not (allowed and allowed.match(one.value))
-    ]
-    return _told(found, text, path)
+    own = _own(content, text)
+    failed: tuple[Finding, ...] = ()
+    others: list[Suspicion] = []
+    try:
+        others = _unknown(second_opinion(text, path), own)
+    except SecondOpinionError as error:
+        failed = (_failed(str(error), path),)
+    found = _in_order(own, text, others)
+    kept = [hit for hit in found if not (allowed and allowed.match(hit.value))]
+    return (*_told(kept, text, path), *failed)
 
 
-def _told(found: list[Hit], text: bytes, path: str) -> tuple[Finding, ...]:
+def _own(content: bytes, text: bytes) -> tuple[Secret, ...]:
+    """What our own shapes find; a false mark of UTF-16 must not hide what is plainly there."""
+    from runner.secrets.find import find
+
+    found = find(text)
+    return found if text is content else (*found, *find(content))
+
+
+def _in_order(own: tuple[Secret, ...], text: bytes, others: list[Suspicion]) -> tuple[Hit, ...]:
+    found = [_of_secret(secret, text) for secret in own]
+    found += [_of_suspicion(one, text) for one in others]
+    return tuple(sorted(found, key=lambda hit: hit.start))
+
+
+def _told(found: Sequence[Hit], text: bytes, path: str) -> tuple[Finding, ...]:
     """Findings for hits: the gravest first where there are too many, then in the text's order."""
     chosen = found
     if len(found) > _MOST:
@@ -145,8 +163,8 @@ def _hint(env: str, path: str) -> str:
 
 def _variable(before: str) -> str:
     """The environment variable's name that the assigned name on the line suggests."""
-    names = _NAME.findall(before[-200:])
-    return _CAMEL.sub("_", names[-1]).upper()[:60] if names else "SECRET"
+    names = re.findall(_NAME, before[-200:])
+    return re.sub(_CAMEL, "_", names[-1]).upper()[:60] if names else "SECRET"
 
 
 def _of_secret(secret: Secret, text: bytes) -> Hit:
@@ -156,6 +174,8 @@ def _of_secret(secret: Secret, text: bytes) -> Hit:
 
 
 def _of_suspicion(one: Suspicion, text: bytes) -> Hit:
+    from runner.secrets.marks import Family
+
     severity = Severity.ERROR if one.blocks else Severity.WARNING
     if one.family is Family.ADDRESS:
         severity = Severity.NOTE

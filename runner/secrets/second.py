@@ -12,6 +12,7 @@ import re
 import time
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,37 +22,19 @@ from runner.secrets.marks import Family, Mark, marks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+_NAMED = """
+    ArtifactoryDetector AWSKeyDetector AzureStorageKeyDetector BasicAuthDetector
+    CloudantDetector DiscordBotTokenDetector GitHubTokenDetector GitLabTokenDetector
+    IbmCloudIamDetector IbmCosHmacDetector JwtTokenDetector MailchimpDetector NpmDetector
+    OpenAIDetector PrivateKeyDetector PypiTokenDetector SendGridDetector SlackDetector
+    SoftlayerDetector SquareOAuthDetector StripeDetector TelegramBotTokenDetector
+    TwilioKeyDetector
+"""
 _FAMILIES = {
     Family.ENTROPY: frozenset({"Base64HighEntropyString", "HexHighEntropyString"}),
     Family.KEYWORD: frozenset({"KeywordDetector"}),
     Family.ADDRESS: frozenset({"IPPublicDetector"}),
-    Family.NAMED: frozenset(
-        [
-            "ArtifactoryDetector",
-            "AWSKeyDetector",
-            "AzureStorageKeyDetector",
-            "BasicAuthDetector",
-            "CloudantDetector",
-            "DiscordBotTokenDetector",
-            "GitHubTokenDetector",
-            "GitLabTokenDetector",
-            "IbmCloudIamDetector",
-            "IbmCosHmacDetector",
-            "JwtTokenDetector",
-            "MailchimpDetector",
-            "NpmDetector",
-            "OpenAIDetector",
-            "PrivateKeyDetector",
-            "PypiTokenDetector",
-            "SendGridDetector",
-            "SlackDetector",
-            "SoftlayerDetector",
-            "SquareOAuthDetector",
-            "StripeDetector",
-            "TelegramBotTokenDetector",
-            "TwilioKeyDetector",
-        ]
-    ),
+    Family.NAMED: frozenset(_NAMED.split()),
 }
 _VERIFICATION = "detect_secrets.filters.common.is_ignored_due_to_verification_policies"
 
@@ -62,8 +45,11 @@ _LONGEST_LINE = 1000
 """Bytes of a line the backtracking plug-ins are given whole; of a longer one, a part."""
 _AROUND = 200
 _PREFIX = 8
-_SECONDS = 2.0
-_SECONDS_PER_MB = 0.5
+_SECONDS = 0.15
+_SECONDS_PER_MB = 0.35
+"""Of this thread's own processor time: a busy machine must not refuse an honest file."""
+_MOST_LOOKED_AT = 1000
+"""Strings, addresses and keywords of one text that are judged; the rest is one warning."""
 _MOST_WEAK = 50
 """Warnings a text is given; a lock file would have thousands, and nobody reads them."""
 
@@ -120,21 +106,29 @@ def second_opinion(text: bytes, path: str) -> tuple[Suspicion, ...]:
     first = next(marked, None)
     if first is None:
         return ()
-    limit = time.monotonic() + _SECONDS + _SECONDS_PER_MB * len(text) / 1e6
     with _lock:
-        return tuple(_suspicions([first, *marked], text, path, limit))
+        plugins = _plugins()
+        limit = time.thread_time() + _SECONDS + _SECONDS_PER_MB * len(text) / 1e6
+        return tuple(_suspicions(plugins, chain([first], marked), text, path, limit))
 
 
 def _suspicions(
-    parts: list[tuple[Family, int, int]], text: bytes, path: str, limit: float
+    plugins: dict[Family, list[tuple[str, Plugin]]],
+    parts: Iterable[tuple[Family, int, int]],
+    text: bytes,
+    path: str,
+    limit: float,
 ) -> Iterator[Suspicion]:
-    plugins = _plugins()
-    weak = 0
+    weak = looked_at = 0
     for family, start, end in parts:
-        if time.monotonic() > limit:
+        if time.thread_time() > limit:
             raise SecondOpinionError("it took too long")
-        if family is not Family.NAMED and weak >= _MOST_WEAK:
-            continue
+        if family is not Family.NAMED:
+            looked_at += 1
+            if looked_at == _MOST_LOOKED_AT and weak < _MOST_WEAK:
+                yield Suspicion(Family.ENTROPY, "more odd strings than are looked at", start, "")
+            if looked_at >= _MOST_LOOKED_AT or weak >= _MOST_WEAK:
+                continue
         line = text[start:end].decode("utf-8", "replace").rstrip()
         for name, plugin in plugins[family]:
             for value in _values(plugin, path, line):

@@ -21,6 +21,9 @@ class Shape:
     """The environment variable its documentation suggests."""
     needles: tuple[str, ...]
     regex: str
+    hint: str = ""
+    """A short expression that every match contains, where a needle alone would be common in
+    ordinary text; the needles themselves otherwise. All hints are searched for in one pass."""
     random: bool = False
     """Only a value that looks random counts: the shape alone would fit ordinary text."""
     named: bool = True

@@ -11,6 +11,7 @@ SHAPES = (
         "STRIPE_SECRET_KEY",
         ("k_live_", "k_test_"),
         r"(?:\b|_)(?P<value>[sr]k_(?:live|test)_[A-Za-z0-9]{10,})",
+        hint=r"[sr]k_(?:live|test)_[A-Za-z0-9]",
     ),
     Shape(
         "webhook-secret",
@@ -19,21 +20,37 @@ SHAPES = (
         ("whsec_",),
         r"\bwhsec_[A-Za-z0-9+/]{24,}={0,2}",
     ),
-    Shape("twilio", "Twilio key", "TWILIO_API_KEY", ("SK", "AC"), r"\b(?:SK|AC)[0-9a-f]{32}\b"),
+    Shape(
+        "twilio",
+        "Twilio key",
+        "TWILIO_API_KEY",
+        ("SK", "AC"),
+        r"\b(?:SK|AC)[0-9a-f]{32}\b",
+        hint=r"\b(?:SK|AC)[0-9a-f]{12}",
+    ),
     Shape(
         "sendgrid",
         "SendGrid API key",
         "SENDGRID_API_KEY",
         ("SG.",),
         r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{32,}",
+        hint=r"\bSG\.[A-Za-z0-9_-]{12}",
     ),
-    Shape("mailgun", "Mailgun key", "MAILGUN_API_KEY", ("key-",), r"\b(?:pub)?key-[0-9a-f]{32}\b"),
+    Shape(
+        "mailgun",
+        "Mailgun key",
+        "MAILGUN_API_KEY",
+        ("key-",),
+        r"\b(?:pub)?key-[0-9a-f]{32}\b",
+        hint=r"key-[0-9a-f]{12}",
+    ),
     Shape(
         "mailchimp",
         "Mailchimp API key",
         "MAILCHIMP_API_KEY",
         ("-us",),
         r"\b[0-9a-f]{32}-us[0-9]{1,2}\b",
+        hint=r"[0-9a-f]{12}-us[0-9]",
     ),
     Shape(
         "brevo",
@@ -49,6 +66,7 @@ SHAPES = (
         ("re_",),
         r"\bre_[A-Za-z0-9]{6,}_[A-Za-z0-9]{20,}\b",
         random=True,
+        hint=r"\bre_[A-Za-z0-9]{6,}_[A-Za-z0-9]{16}",
     ),
     Shape(
         "slack",
@@ -57,6 +75,7 @@ SHAPES = (
         ("xox", "xapp-"),
         r"xox[abceoprs]-[A-Za-z0-9-]{10,}|xoxe\.xox[bp]-[A-Za-z0-9-]{10,}"
         r"|xapp-[0-9]-[A-Za-z0-9-]{20,}",
+        hint=r"xox[abceoprs][-.]|xapp-[0-9]",
     ),
     Shape(
         "slack-webhook",
@@ -72,6 +91,7 @@ SHAPES = (
         ("M", "N", "O"),
         r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
         random=True,
+        hint=r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{16}",
     ),
     Shape(
         "discord-webhook",
@@ -94,6 +114,7 @@ SHAPES = (
         (":A",),
         r"(?:^|[^A-Za-z0-9])(?:bot)?(?P<value>[0-9]{5,16}:A[A-Za-z0-9_-]{34})"
         r"(?:[^A-Za-z0-9_-]|\z)",
+        hint=r"[0-9]:A[A-Za-z0-9_-]{16}",
     ),
     Shape(
         "shopify",
@@ -101,6 +122,7 @@ SHAPES = (
         "SHOPIFY_ACCESS_TOKEN",
         ("shp",),
         r"\bshp(?:at|ca|pa|ss|it|ua)_[0-9a-fA-F]{32,}",
+        hint=r"\bshp[a-z]{2}_[0-9a-fA-F]{8}",
     ),
     Shape(
         "square",
@@ -108,6 +130,7 @@ SHAPES = (
         "SQUARE_ACCESS_TOKEN",
         ("sq0", "EAAA"),
         r"\bsq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}|\bEAAA[A-Za-z0-9_-]{60}\b",
+        hint=r"\bsq0[a-z]{3}-|\bEAAA[A-Za-z0-9_-]{16}",
     ),
     Shape(
         "facebook",
@@ -115,6 +138,7 @@ SHAPES = (
         "FACEBOOK_ACCESS_TOKEN",
         ("EAA",),
         r"\bEAA[A-Z][A-Za-z0-9]{80,}",
+        hint=r"\bEAA[A-Z][A-Za-z0-9]{16}",
     ),
     Shape(
         "twitter",
@@ -124,7 +148,12 @@ SHAPES = (
         r"\bA{18,24}[A-Za-z0-9]{2,}%[A-Za-z0-9%]{30,}",
     ),
     Shape(
-        "dropbox", "Dropbox token", "DROPBOX_TOKEN", ("sl.",), r"\bsl\.(?:u\.)?[A-Za-z0-9_-]{120,}"
+        "dropbox",
+        "Dropbox token",
+        "DROPBOX_TOKEN",
+        ("sl.",),
+        r"\bsl\.(?:u\.)?[A-Za-z0-9_-]{120,}",
+        hint=r"\bsl\.[A-Za-z0-9_-]{12}|\bsl\.u\.",
     ),
     Shape(
         "figma",
@@ -132,6 +161,7 @@ SHAPES = (
         "FIGMA_TOKEN",
         ("figd_", "figu_", "figo_"),
         r"\bfig[duo]_[A-Za-z0-9_-]{36,}",
+        hint=r"\bfig[duo]_[A-Za-z0-9_-]{12}",
     ),
     Shape(
         "notion",
@@ -139,6 +169,7 @@ SHAPES = (
         "NOTION_TOKEN",
         ("ntn_", "secret_"),
         r"\bntn_[A-Za-z0-9]{40,}|\bsecret_[A-Za-z0-9]{43}\b",
+        hint=r"\bntn_[A-Za-z0-9]{12}|\bsecret_[A-Za-z0-9]{24}",
     ),
     Shape(
         "linear",
@@ -146,6 +177,7 @@ SHAPES = (
         "LINEAR_API_KEY",
         ("lin_api_", "lin_oauth_"),
         r"\blin_(?:api|oauth)_[A-Za-z0-9]{32,}",
+        hint=r"\blin_(?:api|oauth)_",
     ),
     Shape(
         "airtable",
@@ -153,6 +185,7 @@ SHAPES = (
         "AIRTABLE_TOKEN",
         ("pat",),
         r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}\b",
+        hint=r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{8}",
     ),
     Shape(
         "contentful",
@@ -167,8 +200,16 @@ SHAPES = (
         "HUBSPOT_TOKEN",
         ("pat-",),
         r"\bpat-(?:na|eu)[0-9]-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
+        hint=r"\bpat-(?:na|eu)[0-9]-",
     ),
-    Shape("typeform", "Typeform token", "TYPEFORM_TOKEN", ("tfp_",), r"\btfp_[A-Za-z0-9_.=-]{40,}"),
+    Shape(
+        "typeform",
+        "Typeform token",
+        "TYPEFORM_TOKEN",
+        ("tfp_",),
+        r"\btfp_[A-Za-z0-9_.=-]{40,}",
+        hint=r"\btfp_[A-Za-z0-9_.=-]{12}",
+    ),
     Shape(
         "mapbox",
         "Mapbox secret token",
@@ -176,13 +217,21 @@ SHAPES = (
         ("sk.eyJ",),
         r"\bsk\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}",
     ),
-    Shape("adafruit", "Adafruit IO key", "ADAFRUIT_IO_KEY", ("aio_",), r"\baio_[A-Za-z0-9]{28}\b"),
+    Shape(
+        "adafruit",
+        "Adafruit IO key",
+        "ADAFRUIT_IO_KEY",
+        ("aio_",),
+        r"\baio_[A-Za-z0-9]{28}\b",
+        hint=r"\baio_[A-Za-z0-9]{16}",
+    ),
     Shape(
         "easypost",
         "EasyPost key",
         "EASYPOST_API_KEY",
         ("EZAK", "EZTK"),
         r"\bEZ[AT]K[A-Za-z0-9]{54}\b",
+        hint=r"\bEZ[AT]K[A-Za-z0-9]{16}",
     ),
     Shape(
         "flutterwave",
@@ -197,6 +246,7 @@ SHAPES = (
         "SHIPPO_TOKEN",
         ("shippo_",),
         r"\bshippo_(?:live|test)_[0-9a-fA-F]{40}\b",
+        hint=r"\bshippo_(?:live|test)_",
     ),
     Shape(
         "plaid",
@@ -205,6 +255,7 @@ SHAPES = (
         ("access-",),
         r"\baccess-(?:sandbox|development|production)"
         r"-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
+        hint=r"\baccess-[a-z]{7,11}-[0-9a-f]{8}-",
     ),
     Shape(
         "amazon-mws",

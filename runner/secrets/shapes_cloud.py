@@ -13,6 +13,7 @@ SHAPES = (
         "AWS_ACCESS_KEY_ID",
         ("AKIA", "ASIA", "ABIA", "ACCA", "A3T"),
         r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16,}",
+        hint=r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T)[A-Z0-9]{8}",
     ),
     Shape(
         "aws-secret",
@@ -45,6 +46,7 @@ SHAPES = (
         "GOOGLE_OAUTH_ACCESS_TOKEN",
         ("ya29.",),
         r"\bya29\.[A-Za-z0-9_.-]{20,}",
+        hint=r"\bya29\.",
     ),
     Shape(
         "google-refresh",
@@ -52,6 +54,7 @@ SHAPES = (
         "GOOGLE_REFRESH_TOKEN",
         ("1//0",),
         r"\b1//0[A-Za-z0-9_-]{40,}",
+        hint=r"\b1//0[A-Za-z0-9_-]{8}",
     ),
     Shape(
         "google-service-account",
@@ -67,6 +70,7 @@ SHAPES = (
         ("Q~",),
         r"(?:^|[^A-Za-z0-9_~.-])(?P<value>[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34})"
         r"(?:[^A-Za-z0-9_~.-]|\z)",
+        hint=r"[0-9]Q~[A-Za-z0-9_~.-]{8}",
     ),
     Shape(
         "azure-storage",
@@ -81,6 +85,7 @@ SHAPES = (
         "AZURE_STORAGE_SAS_TOKEN",
         ("sig=",),
         r"[?&;]sig=(?P<value>[A-Za-z0-9%+/]{40,}(?:%3[dD]|=)?)",
+        hint=r"[?&;]sig=[A-Za-z0-9%+/]{16}",
     ),
     Shape(
         "azure-functions",
@@ -89,6 +94,7 @@ SHAPES = (
         ("AzFu", "AzSe", "JQQJ99"),
         r"[A-Za-z0-9_-]{44}AzFu[A-Za-z0-9_-]{6}[AQgw]==|[A-Za-z0-9]{42}AzSe[A-Za-z0-9]{6}"
         r"|\b[A-Za-z0-9]{50,56}JQQJ99[A-Za-z0-9]{10,}",
+        hint=r"AzFu[A-Za-z0-9_-]{6}|AzSe[A-Za-z0-9]{6}|JQQJ99",
     ),
     Shape(
         "alibaba",
@@ -96,6 +102,7 @@ SHAPES = (
         "ALIBABA_CLOUD_ACCESS_KEY_ID",
         ("LTAI",),
         r"\bLTAI[A-Za-z0-9]{12,30}\b",
+        hint=r"\bLTAI[A-Za-z0-9]{8}",
     ),
     Shape(
         "tencent",
@@ -103,6 +110,7 @@ SHAPES = (
         "TENCENTCLOUD_SECRET_ID",
         ("AKID",),
         r"\bAKID[A-Za-z0-9]{32,}\b",
+        hint=r"\bAKID[A-Za-z0-9]{16}",
     ),
     Shape(
         "yandex",
@@ -110,6 +118,7 @@ SHAPES = (
         "YC_TOKEN",
         ("AQVN", "YCAJE", "YCM"),
         r"\b(?:AQVN[A-Za-z0-9_-]{35,38}|YCAJE[A-Za-z0-9_-]{20}|YCM[A-Za-z0-9_-]{37})\b",
+        hint=r"\b(?:AQVN|YCAJE|YCM)[A-Za-z0-9_-]{12}",
     ),
     Shape(
         "digitalocean",
@@ -117,6 +126,7 @@ SHAPES = (
         "DIGITALOCEAN_TOKEN",
         ("_v1_",),
         r"\bdo[opr]_v1_[0-9a-f]{64,}",
+        hint=r"\bdo[opr]_v1_",
     ),
     Shape(
         "cloudflare",
@@ -124,6 +134,7 @@ SHAPES = (
         "CLOUDFLARE_API_TOKEN",
         ("cfut_", "cfat_", "cfk_"),
         r"\bcf(?:ut|at|k)_[A-Za-z0-9_-]{36,}",
+        hint=r"\bcf(?:ut|at|k)_",
     ),
     Shape(
         "cloudflare-ca",
@@ -131,6 +142,7 @@ SHAPES = (
         "CLOUDFLARE_API_USER_SERVICE_KEY",
         ("v1.0-",),
         r"\bv1\.0-[0-9a-f]{24}-[0-9a-f]{146,}",
+        hint=r"\bv1\.0-[0-9a-f]{8}",
     ),
     Shape("heroku", "Heroku API key", "HEROKU_API_KEY", ("HRKU-",), r"\bHRKU-[A-Za-z0-9_-]{36,}"),
     Shape(
@@ -139,20 +151,48 @@ SHAPES = (
         "FLY_API_TOKEN",
         ("fo1_", "fm1", "fm2_"),
         r"\b(?:fo1_[A-Za-z0-9_-]{40,}|fm(?:1[ar]|2)_[A-Za-z0-9+/]{60,}={0,3})",
+        hint=r"\b(?:fo1_|fm1[ar]_|fm2_)",
     ),
-    Shape("vercel", "Vercel token", "VERCEL_TOKEN", ("vc",), r"\bvc[piark]_[A-Za-z0-9]{24,}"),
     Shape(
-        "netlify", "Netlify token", "NETLIFY_AUTH_TOKEN", ("nf",), r"\bnf[pcoub]_[A-Za-z0-9_]{36,}"
+        "vercel",
+        "Vercel token",
+        "VERCEL_TOKEN",
+        ("vc",),
+        r"\bvc[piark]_[A-Za-z0-9]{24,}",
+        hint=r"\bvc[piark]_[A-Za-z0-9]{8}",
     ),
-    Shape("render", "Render API key", "RENDER_API_KEY", ("rnd_",), r"\brnd_[A-Za-z0-9]{28,}"),
+    Shape(
+        "netlify",
+        "Netlify token",
+        "NETLIFY_AUTH_TOKEN",
+        ("nf",),
+        r"\bnf[pcoub]_[A-Za-z0-9_]{36,}",
+        hint=r"\bnf[pcoub]_[A-Za-z0-9_]{16}",
+    ),
+    Shape(
+        "render",
+        "Render API key",
+        "RENDER_API_KEY",
+        ("rnd_",),
+        r"\brnd_[A-Za-z0-9]{28,}",
+        hint=r"\brnd_[A-Za-z0-9]{8}",
+    ),
     Shape(
         "supabase",
         "Supabase secret",
         "SUPABASE_SECRET_KEY",
         ("sbp_", "sb_secret_"),
         r"\bsbp_(?:v0_|oauth_)?[0-9a-f]{40,}|\bsb_secret_[A-Za-z0-9_-]{20,}",
+        hint=r"\bsbp_|sb_secret_",
     ),
-    Shape("neon", "Neon API key", "NEON_API_KEY", ("napi_",), r"\bnapi_[a-z0-9]{40,}"),
+    Shape(
+        "neon",
+        "Neon API key",
+        "NEON_API_KEY",
+        ("napi_",),
+        r"\bnapi_[a-z0-9]{40,}",
+        hint=r"\bnapi_[a-z0-9]{16}",
+    ),
     Shape(
         "planetscale",
         "PlanetScale credential",
@@ -166,6 +206,7 @@ SHAPES = (
         "DATABRICKS_TOKEN",
         ("dapi", "dose"),
         r"\b(?:dapi|dose)[0-9a-f]{32}(?:-[0-9])?\b",
+        hint=r"\b(?:dapi|dose)[0-9a-f]{8}",
     ),
     Shape(
         "vault",
@@ -173,6 +214,7 @@ SHAPES = (
         "VAULT_TOKEN",
         ("hvs.", "hvb.", "hvr."),
         r"\bhv[sbr]\.[A-Za-z0-9_-]{24,}",
+        hint=r"\bhv[sbr]\.[A-Za-z0-9_-]{8}",
     ),
     Shape(
         "terraform",
@@ -182,7 +224,12 @@ SHAPES = (
         r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}",
     ),
     Shape(
-        "pulumi", "Pulumi access token", "PULUMI_ACCESS_TOKEN", ("pul-",), r"\bpul-[0-9a-f]{40,}"
+        "pulumi",
+        "Pulumi access token",
+        "PULUMI_ACCESS_TOKEN",
+        ("pul-",),
+        r"\bpul-[0-9a-f]{40,}",
+        hint=r"\bpul-[0-9a-f]{8}",
     ),
     Shape(
         "doppler",
@@ -190,6 +237,7 @@ SHAPES = (
         "DOPPLER_TOKEN",
         ("dp.",),
         r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]+\.)?[A-Za-z0-9]{40,}",
+        hint=r"\bdp\.[a-z]{2,5}\.[A-Za-z0-9_-]{8}",
     ),
     Shape(
         "onepassword",
@@ -219,6 +267,7 @@ SHAPES = (
         ("SCW",),
         r"\bSCW[A-Z0-9]{17}\b",
         random=True,
+        hint=r"\bSCW[A-Z0-9]{12}",
     ),
     Shape(
         "dynatrace",
@@ -226,5 +275,6 @@ SHAPES = (
         "DT_API_TOKEN",
         ("dt0",),
         r"\bdt0[a-z][0-9]{2}\.[A-Z0-9]{8,24}\.[A-Z0-9]{60,}",
+        hint=r"\bdt0[a-z][0-9]{2}\.",
     ),
 )

@@ -27,6 +27,7 @@ SHAPES = (
         "GITLAB_TOKEN",
         ("gl",),
         r"\bgl(?:pat|dt|ft|soat|rt|rtr|ptt|agent|oas|cbt|imt|ffct|wt)-[A-Za-z0-9_.-]{20,}",
+        hint=r"\bgl[a-z]{2,5}-[A-Za-z0-9_.-]{16}",
     ),
     Shape(
         "gitlab-runner",
@@ -41,6 +42,7 @@ SHAPES = (
         "BITBUCKET_TOKEN",
         ("ATBB",),
         r"\bATBB[A-Za-z0-9]{24,}",
+        hint=r"\bATBB[A-Za-z0-9]{8}",
     ),
     Shape(
         "atlassian",
@@ -49,7 +51,14 @@ SHAPES = (
         ("ATATT3", "ATCTT3"),
         r"\bAT[AC]TT3[A-Za-z0-9_=-]{60,}",
     ),
-    Shape("npm", "npm access token", "NPM_TOKEN", ("npm_",), r"\bnpm_[A-Za-z0-9]{36,}"),
+    Shape(
+        "npm",
+        "npm access token",
+        "NPM_TOKEN",
+        ("npm_",),
+        r"\bnpm_[A-Za-z0-9]{36,}",
+        hint=r"\bnpm_[A-Za-z0-9]{16}",
+    ),
     Shape(
         "npm-legacy",
         "npm registry credential",
@@ -75,15 +84,22 @@ SHAPES = (
         ("cio",),
         r"\bcio[A-Za-z0-9]{32}\b",
         random=True,
+        hint=r"\bcio[A-Za-z0-9]{16}",
     ),
-    Shape("nuget", "NuGet API key", "NUGET_API_KEY", ("oy2",), r"\boy2[a-z0-9]{43}\b"),
+    Shape(
+        "nuget",
+        "NuGet API key",
+        "NUGET_API_KEY",
+        ("oy2",),
+        r"\boy2[a-z0-9]{43}\b",
+        hint=r"\boy2[a-z0-9]{16}",
+    ),
     Shape(
         "clojars",
         "Clojars token",
         "CLOJARS_TOKEN",
-        ("clojars_",),
-        r"(?i)\bCLOJARS_[a-z0-9]{60,}",
-        ignore_case=True,
+        ("CLOJARS_",),
+        r"\bCLOJARS_[A-Za-z0-9]{60,}",
     ),
     Shape(
         "docker",
@@ -98,6 +114,7 @@ SHAPES = (
         "ARTIFACTORY_API_KEY",
         ("AKCp", "cmVmdGtuO"),
         r"\bAKCp[A-Za-z0-9]{60,}|\bcmVmdGtuO[A-Za-z0-9]{50,}",
+        hint=r"\bAKCp[A-Za-z0-9]{12}|\bcmVmdGtuO",
     ),
     Shape(
         "circleci",
@@ -112,6 +129,7 @@ SHAPES = (
         "BUILDKITE_API_TOKEN",
         ("bku", "bkct_", "bkaj_"),
         r"\bbk(?:ua|ct|aj)_[A-Za-z0-9]{30,}",
+        hint=r"\bbk(?:ua|ct|aj)_",
     ),
     Shape(
         "sonar",
@@ -119,6 +137,7 @@ SHAPES = (
         "SONAR_TOKEN",
         ("sqp_", "squ_", "sqa_"),
         r"\bsq[pua]_[0-9a-f]{40}\b",
+        hint=r"\bsq[pua]_[0-9a-f]{8}",
     ),
     Shape(
         "sourcegraph",
@@ -126,6 +145,7 @@ SHAPES = (
         "SRC_ACCESS_TOKEN",
         ("sgp_",),
         r"\bsgp_(?:[A-Fa-f0-9]{16}_|local_)?[A-Fa-f0-9]{40,}",
+        hint=r"\bsgp_",
     ),
     Shape(
         "sentry",
@@ -140,6 +160,7 @@ SHAPES = (
         "NEW_RELIC_API_KEY",
         ("NRAK-", "NRII-", "NRRA-"),
         r"\bNR(?:AK-[A-Z0-9]{27,}|II-[A-Za-z0-9_-]{32,}|RA-[a-f0-9]{42,})",
+        hint=r"\bNR(?:AK|II|RA)-",
     ),
     Shape(
         "grafana",
@@ -148,6 +169,7 @@ SHAPES = (
         ("glsa_", "glc_", "eyJrIjoi"),
         r"\bglsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}|\bglc_eyJ[A-Za-z0-9+/=]{32,}"
         r"|\beyJrIjoi[A-Za-z0-9]{60,}={0,3}",
+        hint=r"\bglsa_|\bglc_eyJ|\beyJrIjoi",
     ),
     Shape(
         "posthog",
@@ -155,6 +177,7 @@ SHAPES = (
         "POSTHOG_PERSONAL_API_KEY",
         ("phx_",),
         r"\bphx_[A-Za-z0-9_-]{40,}",
+        hint=r"\bphx_[A-Za-z0-9_-]{8}",
     ),
     Shape(
         "postman",
@@ -169,6 +192,7 @@ SHAPES = (
         "LAUNCHDARKLY_SDK_KEY",
         ("sdk-", "api-"),
         r"\b(?:sdk|api)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
+        hint=r"\b(?:sdk|api)-[0-9a-f]{8}-",
     ),
     Shape(
         "infracost",
@@ -177,5 +201,6 @@ SHAPES = (
         ("ico-",),
         r"\bico-[A-Za-z0-9]{32}\b",
         random=True,
+        hint=r"\bico-[A-Za-z0-9]{16}",
     ),
 )

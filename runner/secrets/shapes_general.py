@@ -53,6 +53,7 @@ SHAPES = (
             "b3BlbnNzaC1rZXktdjE",
         ),
         rf"(?:^|[^A-Za-z0-9+/])(?P<value>(?:{_DER})[A-Za-z0-9+/]{{20,}}={{0,2}}(?:{_LINES})?{_REST})",
+        hint=_DER,
     ),
     Shape(
         "private-key",
@@ -67,6 +68,7 @@ SHAPES = (
         "TOKEN",
         ("eyJ",),
         r"\beyJ[A-Za-z0-9_-]{10,}={0,2}\.eyJ[A-Za-z0-9_-]{10,}={0,2}\.[A-Za-z0-9_-]{16,}",
+        hint=r"\beyJ[A-Za-z0-9_-]{10}",
     ),
     Shape(
         "url-password",

@@ -38,6 +38,7 @@ SHAPES = (
         ("sk-proj-", "sk-svcacct-", "sk-service-", "sk-admin-", "T3BlbkFJ"),
         r"(?:\b|_)(?P<value>sk-(?:(?:proj|svcacct|service|admin)-[A-Za-z0-9_-]{20,}"
         r"|[A-Za-z0-9_-]{10,}T3BlbkFJ[A-Za-z0-9_-]{10,}))",
+        hint=r"sk-(?:proj|svcacct|service|admin)-|T3BlbkFJ",
     ),
     # DeepSeek, Moonshot, Stability, LiteLLM and OpenAI's first keys share this one.
     Shape(
@@ -46,6 +47,7 @@ SHAPES = (
         "API_KEY",
         ("sk-",),
         r"(?:\b|_)(?P<value>sk-[A-Za-z0-9]{32,})",
+        hint=r"sk-[A-Za-z0-9]{16}",
     ),
     Shape(
         "groq",
@@ -53,8 +55,16 @@ SHAPES = (
         "GROQ_API_KEY",
         ("gsk_",),
         r"(?:\b|_)(?P<value>gsk_[A-Za-z0-9]{40,})",
+        hint=r"gsk_[A-Za-z0-9]{8}",
     ),
-    Shape("xai", "xAI API key", "XAI_API_KEY", ("xai-",), r"\bxai-[A-Za-z0-9_-]{60,}"),
+    Shape(
+        "xai",
+        "xAI API key",
+        "XAI_API_KEY",
+        ("xai-",),
+        r"\bxai-[A-Za-z0-9_-]{60,}",
+        hint=r"\bxai-[A-Za-z0-9_-]{16}",
+    ),
     Shape(
         "perplexity",
         "Perplexity API key",
@@ -68,6 +78,7 @@ SHAPES = (
         "REPLICATE_API_TOKEN",
         ("r8_",),
         r"\br8_[A-Za-z0-9]{36,}",
+        hint=r"\br8_[A-Za-z0-9]{8}",
     ),
     Shape(
         "huggingface",
@@ -75,6 +86,7 @@ SHAPES = (
         "HF_TOKEN",
         ("hf_", "api_org_"),
         r"\b(?:hf_|api_org_)[A-Za-z0-9]{30,}",
+        hint=r"\b(?:hf_|api_org_)[A-Za-z0-9]{8}",
     ),
     Shape(
         "langsmith",
@@ -84,7 +96,14 @@ SHAPES = (
         r"lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10,}",
     ),
     Shape("nvidia", "NVIDIA API key", "NVIDIA_API_KEY", ("nvapi-",), r"nvapi-[A-Za-z0-9_-]{60,}"),
-    Shape("cerebras", "Cerebras API key", "CEREBRAS_API_KEY", ("csk-",), r"\bcsk-[a-z0-9]{40,}"),
+    Shape(
+        "cerebras",
+        "Cerebras API key",
+        "CEREBRAS_API_KEY",
+        ("csk-",),
+        r"\bcsk-[a-z0-9]{40,}",
+        hint=r"\bcsk-[a-z0-9]{16}",
+    ),
     Shape(
         "fireworks",
         "Fireworks AI API key",
@@ -92,6 +111,7 @@ SHAPES = (
         ("fw_",),
         r"\bfw_[A-Za-z0-9]{22,}\b",
         random=True,
+        hint=r"\bfw_[A-Za-z0-9]{16}",
     ),
     Shape(
         "pinecone",
@@ -108,7 +128,12 @@ SHAPES = (
         r"tvly-(?:dev-|prod-)?[A-Za-z0-9_-]{30,}",
     ),
     Shape(
-        "elevenlabs", "ElevenLabs API key", "ELEVENLABS_API_KEY", ("sk_",), r"\bsk_[0-9a-f]{48}\b"
+        "elevenlabs",
+        "ElevenLabs API key",
+        "ELEVENLABS_API_KEY",
+        ("sk_",),
+        r"\bsk_[0-9a-f]{48}\b",
+        hint=r"\bsk_[0-9a-f]{12}",
     ),
     Shape(
         "wandb",
@@ -117,12 +142,20 @@ SHAPES = (
         ("wandb_v1_",),
         r"wandb_v1_[A-Za-z0-9_-]{40,}",
     ),
-    Shape("google-api", "Google API key", "GOOGLE_API_KEY", ("AIza",), r"\bAIza[A-Za-z0-9_-]{35,}"),
+    Shape(
+        "google-api",
+        "Google API key",
+        "GOOGLE_API_KEY",
+        ("AIza",),
+        r"\bAIza[A-Za-z0-9_-]{35,}",
+        hint=r"\bAIza[A-Za-z0-9_-]{8}",
+    ),
     Shape(
         "bedrock",
         "Amazon Bedrock API key",
         "AWS_BEARER_TOKEN_BEDROCK",
         ("ABSK", "bedrock-api-key-"),
         r"\bABSK[A-Za-z0-9+/]{100,}={0,2}|bedrock-api-key-[A-Za-z0-9+/]{40,}={0,2}",
+        hint=r"\bABSK[A-Za-z0-9+/]{12}|bedrock-api-key-",
     ),
 )

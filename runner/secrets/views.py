@@ -28,7 +28,7 @@ _INVISIBLE = (
 _ESCAPES = (
     rb"\\x([0-9A-Fa-f]{2})|\\u\{?0{0,4}([0-9A-Fa-f]{2})\b\}?|\\u00([0-9A-Fa-f]{2})"
     rb"|\\U000000([0-9A-Fa-f]{2})|%([2-7][0-9A-Fa-f])|&#x([0-9A-Fa-f]{2});"
-    rb"|\\([0-7]{3})|&#([0-9]{2,3});|((?:\\[nrt/])++)"
+    rb"|\\([0-7]{3})|&#([0-9]{2,3});|(\\[nrt/])(?=[A-Za-z0-9][\w.-]{7})"
 )
 _HEX_GROUPS, _OCTAL, _DECIMAL, _LETTER = range(1, 7), 7, 8, 9
 
@@ -38,19 +38,23 @@ _HEX_GROUPS, _OCTAL, _DECIMAL, _LETTER = range(1, 7), 7, 8, 9
 _BLANK = rb"(?>[ \t\r\n\\(){}$]++|(?:#|//)[^\n\"'`]{0,200}+\n)*+"
 _OPERATOR = rb"(?>\+|\.format\(|\.\.?|&|~|<>|\|\||%|;?[ \t\r\n]*+[\w.$]{1,60}+[ \t]*+\+=)?+"
 _QUOTE = rb"[\"'`]"
+# Only between characters that a key may have: most quotes stand beside a blank or a bracket.
+_BEFORE = _QUOTE + rb"(?<=[\w\-+/=.:}s][\"'`])"
+_AFTER = _QUOTE + rb"(?=[\w\-+/=.])"
+_NEXT = _BLANK + _OPERATOR + _BLANK + rb"(?:[rbfuRBFU@]{1,2}(?=[\"'`]))?+"
 _ADJACENT = (
-    rb"(?:\{[0-9]?\}|%s)?"
-    + _QUOTE + _BLANK + _OPERATOR + _BLANK + rb"(?:[rbfuRBFU@]{1,2}(?=[\"'`]))?+" + _QUOTE
-    + rb"|\\\r?\n[ \t]*+"
-)  # fmt: skip
-_LISTED = _QUOTE + rb"\s*+,\s*+[rbfuRBFU]{0,2}" + _QUOTE
+    _BEFORE + rb"(?:" + _NEXT + _QUOTE + rb"(?=[\"'`])" + _QUOTE + rb"){0,20}+" + _NEXT + _AFTER
+)
+_HOLE = rb"(?:\{[0-9]?\}|%s)[\"'`](?:\.format\(|\s*+%\s*+\(?)\s*+[\"'`]"
+_CONTINUED = rb"\\\r?\n[ \t]*+"
+_LISTED = _BEFORE + rb"\s*+,\s*+(?:[rbfuRBFU]{1,2}(?=[\"'`]))?+" + _AFTER
 _JOINERS = (b"join", b"concat", b"Join", b"Concat", b"CONCAT", b"printf", b"strcat")
 
 _BASE64 = (
     r"[A-Za-z0-9+/_-]{24,}(?:\r?\n[ \t]*[A-Za-z0-9+/_-]{24,})*"
     r"(?:={1,2}|\r?\n[ \t]*[A-Za-z0-9+/_-]+={0,2})?"
 )
-_READABLE = re.compile(rb"[\t\n\r\x20-\x7e]{16,}")
+_READABLE = rb"[\t\n\r\x20-\x7e]{16,}"
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 _BLANKS_AND_PADDING = b" \t\r\n="
 
@@ -112,24 +116,30 @@ def views(content: bytes) -> Iterator[View]:
 def _without_invisible(view: View) -> View | None:
     if view.text.isascii() and b"\0" not in view.text:
         return None
-    return _replaced(view, _invisible().finditer(view.text), _nothing)
+    return _replaced(view, _compiled(_INVISIBLE).finditer(view.text), _nothing)
 
 
 def _unescaped(view: View) -> View | None:
     if not any(sign in view.text for sign in (b"\\", b"%", b"&#")):
         return None
-    return _replaced(view, _escapes().finditer(view.text), _meaning)
+    return _replaced(view, _compiled(_ESCAPES).finditer(view.text), _meaning)
 
 
 def _joined(view: View) -> View | None:
-    return _replaced(view, _adjacent().finditer(view.text), _nothing)
+    text = view.text
+    ways = [_ADJACENT]
+    if b"\\\n" in text or b"\\\r" in text:
+        ways.append(_CONTINUED)
+    if b".format(" in text or b"%" in text:
+        ways.insert(0, _HOLE)
+    return _replaced(view, _compiled(b"|".join(ways)).finditer(text), _nothing)
 
 
 def _list_joined(view: View) -> View | None:
     """With lists of literals joined too, where the text joins lists at all."""
     if not any(word in view.text for word in _JOINERS):
         return None
-    return _replaced(view, _listed().finditer(view.text), _nothing)
+    return _replaced(view, _compiled(_LISTED).finditer(view.text), _nothing)
 
 
 def _decoded(view: View) -> View | None:
@@ -152,7 +162,9 @@ def _readable(encoded: bytes) -> Iterator[bytes]:
     for skipped in range(4):
         groups, rest = divmod(len(plain) - skipped, 4)
         whole = plain[skipped : skipped + groups * 4 + (rest if rest > 1 else 0)]
-        yield from _READABLE.findall(binascii.a2b_base64(whole + b"=" * (-len(whole) % 4)))
+        yield from _compiled(_READABLE).findall(
+            binascii.a2b_base64(whole + b"=" * (-len(whole) % 4))
+        )
 
 
 def _replaced(
@@ -213,20 +225,5 @@ def _meaning(match: re.Match[bytes]) -> bytes:
 
 
 @cache
-def _invisible() -> re.Pattern[bytes]:
-    return re.compile(_INVISIBLE)
-
-
-@cache
-def _escapes() -> re.Pattern[bytes]:
-    return re.compile(_ESCAPES)
-
-
-@cache
-def _adjacent() -> re.Pattern[bytes]:
-    return re.compile(_ADJACENT)
-
-
-@cache
-def _listed() -> re.Pattern[bytes]:
-    return re.compile(_LISTED)
+def _compiled(expression: bytes) -> re.Pattern[bytes]:
+    return re.compile(expression)

@@ -70,20 +70,24 @@ def mode_beneath(root: Path, path: str) -> int | None:
     return 0o100755 if found.st_mode & stat.S_IXUSR else 0o100644
 
 
-def write_beneath(root: Path, path: str, content: bytes, mode: int) -> None:
+def write_beneath(
+    root: Path, path: str, content: bytes, mode: int, *, durable: bool = True
+) -> None:
     """Replace a file whole and durably, making its folders: write beside, fsync, rename, fsync.
 
     `mode` is git's (0o100644 or 0o100755): it decides who may execute, while the umask, or the
     file that stood there, decides who may read. Raises InTheWay for a link or a folder, and
     RunnerError when the disk refuses; the old file is then untouched and nothing is beside it.
+    What a crash may lose, such as a file of a scratch tree, need not be `durable`.
     """
-    with told(path), _parent(root, path, make=True) as (folder, name):
+    with told(path), _parent(root, path, make=True, durable=durable) as (folder, name):
         assert folder is not None  # make=True always ends with a folder or raises
         old = _status(name, folder)
         if old is not None:
             _must_be_plain(old, path)
-        _replace(folder, name, content, _permissions(mode, old), path)
-        effects.fsync(folder, os.path.dirname(path) or ".")  # noqa: PTH120 - a git path
+        _replace(folder, name, content, _permissions(mode, old), path, durable=durable)
+        if durable:
+            effects.fsync(folder, os.path.dirname(path) or ".")  # noqa: PTH120 - a git path
 
 
 def unlink_beneath(root: Path, path: str) -> bool:
@@ -159,7 +163,9 @@ def told(path: str, *, missing: bool = False) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _parent(root: Path, path: str, *, make: bool = False) -> Iterator[tuple[int | None, str]]:
+def _parent(
+    root: Path, path: str, *, make: bool = False, durable: bool = True
+) -> Iterator[tuple[int | None, str]]:
     """The open folder of a path and the name in it; no folder where it does not exist."""
     *folders, name = path.split("/")
     if any(part in {"", ".", ".."} for part in (*folders, name)):
@@ -168,7 +174,7 @@ def _parent(root: Path, path: str, *, make: bool = False) -> Iterator[tuple[int 
     try:
         for depth, part in enumerate(folders, start=1):
             assert descriptor is not None
-            below = _enter(descriptor, part, "/".join(folders[:depth]), make=make)
+            below = _enter(descriptor, part, "/".join(folders[:depth]), make=make, durable=durable)
             os.close(descriptor)
             descriptor = below
             if descriptor is None:
@@ -179,7 +185,7 @@ def _parent(root: Path, path: str, *, make: bool = False) -> Iterator[tuple[int 
             os.close(descriptor)
 
 
-def _enter(folder: int, name: str, path: str, *, make: bool) -> int | None:
+def _enter(folder: int, name: str, path: str, *, make: bool, durable: bool) -> int | None:
     try:
         return os.open(name, _FOLDER, dir_fd=folder)
     except FileNotFoundError:
@@ -192,7 +198,8 @@ def _enter(folder: int, name: str, path: str, *, make: bool) -> int | None:
     effects.step("mkdir", path)
     with contextlib.suppress(FileExistsError):
         os.mkdir(name, dir_fd=folder)
-    effects.fsync(folder, path)
+    if durable:
+        effects.fsync(folder, path)
     try:
         return os.open(name, _FOLDER, dir_fd=folder)
     except NotADirectoryError:
@@ -204,7 +211,9 @@ def _what_stands(name: str, folder: int) -> str:
     return "a symbolic link" if found and stat.S_ISLNK(found.st_mode) else "a file"
 
 
-def _replace(folder: int, name: str, content: bytes, permissions: int, path: str) -> None:
+def _replace(
+    folder: int, name: str, content: bytes, permissions: int, path: str, *, durable: bool
+) -> None:
     beside = f"{_PREFIX}{os.getpid()}-{time.monotonic_ns()}{_SUFFIX}"
     effects.step("open", path)
     descriptor = os.open(beside, _BESIDE, permissions & 0o777, dir_fd=folder)
@@ -213,7 +222,8 @@ def _replace(folder: int, name: str, content: bytes, permissions: int, path: str
             if permissions & _EXACT:
                 os.fchmod(descriptor, permissions & 0o777)
             effects.append(descriptor, content, path)
-            effects.fsync(descriptor, path)
+            if durable:
+                effects.fsync(descriptor, path)
         finally:
             os.close(descriptor)
         effects.step("replace", path)

@@ -13,7 +13,7 @@ from runner.model import (
     TestContract,
 )
 
-KEY = "gh" + "p_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O50XxYyZ"
+KEY = "".join(("gh", "p_", *(f"{chr(65 + n)}{n % 10}{chr(97 + n)}" for n in range(12))))
 
 
 def a_task(**fields):

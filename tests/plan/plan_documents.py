@@ -1,4 +1,5 @@
 """Hypothesis strategies for Markdown as people write it, whole plans among it."""
+# ruff: noqa: E501  (a document stands on one line, as its bytes are)
 
 from __future__ import annotations
 
@@ -51,7 +52,9 @@ prose = st.one_of(lines, st.sampled_from(EXAMPLES))
 @st.composite
 def tasks(draw: st.DrawFn) -> str:
     number = draw(st.integers(1, 40))
-    heading = draw(st.sampled_from(["## TASK-{:03}: T", "### Task {} — T", "#### T{}: x", "TASK-{}: T\n---"]))
+    heading = draw(
+        st.sampled_from(["## TASK-{:03}: T", "### Task {} — T", "#### T{}: x", "TASK-{}: T\n---"])
+    )
     gap = draw(st.sampled_from(["\n\n", "\n"]))
     text = draw(fields).replace("{status}", draw(st.sampled_from(STATUSES)))
     return f"{heading.format(number)}{gap}{text}{draw(st.sampled_from(['', chr(10)]))}{draw(prose)}"

@@ -1,4 +1,5 @@
 """A plan read through the cache is the plan, whatever happened to the file or the cache."""
+# ruff: noqa: E501  (a document stands on one line, as its bytes are)
 
 from __future__ import annotations
 
@@ -21,8 +22,14 @@ NAME = "TASK-GRAPH.md"
 
 
 def assert_outline_is_the_plan(outline, plan):
-    seen = [(t.id, t.title, t.line, t.status, t.note, t.type, t.depends_on, t.outputs, t.spec) for t in outline.tasks]
-    told = [(t.id, t.title, t.line, t.status, t.note, t.type, t.depends_on, t.outputs, t.spec) for t in plan.tasks]
+    seen = [
+        (t.id, t.title, t.line, t.status, t.note, t.type, t.depends_on, t.outputs, t.spec)
+        for t in outline.tasks
+    ]
+    told = [
+        (t.id, t.title, t.line, t.status, t.note, t.type, t.depends_on, t.outputs, t.spec)
+        for t in plan.tasks
+    ]
     assert seen == told
     assert tuple(task.span for task in outline.tasks) == plan.spans
     assert outline.title == plan.title
@@ -46,11 +53,15 @@ def test_the_cache_of_one_file_never_falsifies_another(tmp_path_factory, one, ot
 
 
 @given(documents(), st.sampled_from(Status), st.sampled_from(["", "why", "a | b", "❌", "<!-- x"]))
-def test_after_a_status_edit_the_outline_tells_the_new_statuses(tmp_path_factory, data, status, note):
+def test_after_a_status_edit_the_outline_tells_the_new_statuses(
+    tmp_path_factory, data, status, note
+):
     folder = tmp_path_factory.mktemp("cache")
     load_outline(data, NAME, folder)
     edited = edit_statuses(data, dict.fromkeys(find_spans(data), (status, note)), find_spans(data))
-    assert_outline_is_the_plan(load_outline(edited.data, NAME, folder), read_plan(edited.data, NAME))
+    assert_outline_is_the_plan(
+        load_outline(edited.data, NAME, folder), read_plan(edited.data, NAME)
+    )
 
 
 @pytest.mark.parametrize("name", ["planner-style.md", "tables.md"])
@@ -58,7 +69,9 @@ def test_status_edits_leave_the_cache_files_untouched(tmp_path, name):
     data = (SAMPLES / name).read_bytes()
     load_plan(data, NAME, tmp_path)
     before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
-    edited = edit_statuses(data, dict.fromkeys(find_spans(data), (Status.DONE, "")), find_spans(data))
+    edited = edit_statuses(
+        data, dict.fromkeys(find_spans(data), (Status.DONE, "")), find_spans(data)
+    )
     plan = load_plan(edited.data, NAME, tmp_path)
     assert {task.status for task in plan.tasks} == {Status.DONE}
     assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
@@ -93,7 +106,9 @@ def test_other_prefixes_or_another_path_make_another_cache(tmp_path):
     assert not load_outline(data, "other.md", tmp_path).tasks
 
 
-def test_without_a_folder_or_with_one_that_cannot_be_written_the_plan_is_read_all_the_same(tmp_path):
+def test_without_a_folder_or_with_one_that_cannot_be_written_the_plan_is_read_all_the_same(
+    tmp_path,
+):
     data = b"## TASK-001: a\n"
     (tmp_path / "file").write_text("")
     assert load_outline(data, NAME, None).tasks

@@ -1,4 +1,5 @@
 """TASK-GRAPH.md is read as people write it."""
+# ruff: noqa: E501  (a document stands on one line, as its bytes are)
 
 from __future__ import annotations
 
@@ -113,7 +114,9 @@ def test_letters_and_digits_are_a_task_when_a_status_follows():
 
 
 def test_a_task_reaches_to_the_next_task_or_heading_of_its_level():
-    plan = read("### TASK-001: a\n\none\n\n#### Notes\n\ntwo\n\n#### TASK-002: b\n\nthree\n\n## Part\n\nfour\n")
+    plan = read(
+        "### TASK-001: a\n\none\n\n#### Notes\n\ntwo\n\n#### TASK-002: b\n\nthree\n\n## Part\n\nfour\n"
+    )
     assert [t.prose for t in plan.tasks] == ["one\n\n#### Notes\n\ntwo", "three"]
 
 
@@ -177,8 +180,16 @@ def test_every_field_has_its_type():
         GateSpec("lint", "ruff check src", line=21),
         GateSpec("audit", "pip-audit", Network.YES, 90.0, 22),
     )
-    assert (read_task.coverage, read_task.implementer, read_task.command) == (80.0, "agent", "make; true")
-    assert (read_task.red_first, read_task.network, read_task.timeout) == (False, Network.LOOPBACK, 5400)
+    assert (read_task.coverage, read_task.implementer, read_task.command) == (
+        80.0,
+        "agent",
+        "make; true",
+    )
+    assert (read_task.red_first, read_task.network, read_task.timeout) == (
+        False,
+        Network.LOOPBACK,
+        5400,
+    )
     assert read_task.uses == (
         Resource("gpu", "1"), Resource("port", "5432"), Resource("memory", "4GB"), Resource("screen", "1"),
     )  # fmt: skip
@@ -191,9 +202,11 @@ def test_every_field_has_its_type():
     assert read_task.review is ReviewMode.AUTO
 
 
-@pytest.mark.parametrize("text", ["none", "-", "–", "—", "None", ""])
+@pytest.mark.parametrize("text", ["none", "-", "\u2013", "\u2014", "None", ""])
 def test_nothing_is_written_in_many_ways(text):
-    read_task = task(f"- Depends on: {text}\n- Output files: {text}\n- Gates: {text}\n- Acceptance: {text}\n")
+    read_task = task(
+        f"- Depends on: {text}\n- Output files: {text}\n- Gates: {text}\n- Acceptance: {text}\n"
+    )
     assert (read_task.depends_on, read_task.outputs) == ((), ())
     assert (read_task.gates, read_task.acceptance) == ((), ())
 
@@ -247,7 +260,10 @@ def test_quotes_of_changes_and_written_commands_are_taken_out_of_the_prose():
         "## TASK-001: a\n\ntext\n!change dates are UTC\nmore\n\n> CHANGE-001 (2026-11-21): one\n"
         "> goes on\n> CHANGE-002 (2026-11-22): two\n\n> a plain quote\n\n!replay\n"
     )
-    assert plan.tasks[0].changes == ("CHANGE-001 (2026-11-21): one goes on", "CHANGE-002 (2026-11-22): two")
+    assert plan.tasks[0].changes == (
+        "CHANGE-001 (2026-11-21): one goes on",
+        "CHANGE-002 (2026-11-22): two",
+    )
     assert plan.tasks[0].prose == "text\nmore\n\n> a plain quote"
     assert [(w.task, w.kind, w.text, w.line) for w in plan.written_commands] == [
         ("TASK-001", "change", "dates are UTC", 4),
@@ -264,7 +280,11 @@ BASE = "- Status: PENDING\n- Type: data\n- Files: a.py\n- Needs: TASK-002\n- Acc
     ("old", "new", "changed"),
     [
         ("PENDING", "DONE — note", ""),
-        ("- Type: data\n", "- Type: data\n- Budget: 2 attempts\n- Review: off\n- Keywords: x\n", ""),
+        (
+            "- Type: data\n",
+            "- Type: data\n- Budget: 2 attempts\n- Review: off\n- Keywords: x\n",
+            "",
+        ),
         ("Prose here.", "Prose\n  here.", ""),
         ("Prose here.\n", "Prose here.\n\n> CHANGE-001 (2026-11-21): x\n", ""),
         ("code  x", "code x", "what"),

@@ -19,7 +19,9 @@ def graph(text: str) -> TaskGraph:
     for part in text.split("; "):
         name, _, wanted = part.partition(" needs ")
         needs[name] = tuple(filter(None, wanted.split(", ")))
-    return TaskGraph({name: tuple(w for w in wanted if w in needs) for name, wanted in needs.items()})
+    return TaskGraph(
+        {name: tuple(w for w in wanted if w in needs) for name, wanted in needs.items()}
+    )
 
 
 DIAMOND = "C needs A; A; D needs B, C; B needs A; E"
@@ -58,7 +60,10 @@ def test_a_circle_is_told_with_its_whole_path():
 @given(st.lists(st.lists(st.integers(0, 11), max_size=3), max_size=12))
 def test_any_graph_is_ordered_or_has_a_circle(wanted):
     found = TaskGraph(
-        {str(at): tuple(dict.fromkeys(str(need) for need in needs if need < len(wanted))) for at, needs in enumerate(wanted)}
+        {
+            str(at): tuple(dict.fromkeys(str(need) for need in needs if need < len(wanted)))
+            for at, needs in enumerate(wanted)
+        }
     )
     circles = found.cycles()
     for circle in circles:
@@ -68,7 +73,9 @@ def test_any_graph_is_ordered_or_has_a_circle(wanted):
         return
     place = {name: at for at, name in enumerate(found.order())}
     assert all(place[need] < place[name] for name in found.ids for need in found.dependencies(name))
-    assert [name for batch in found.batches() for name in batch if name in place].__len__() == len(found)
+    assert [name for batch in found.batches() for name in batch if name in place].__len__() == len(
+        found
+    )
 
 
 def test_neighbours_need_no_networkx():

@@ -1,4 +1,5 @@
 """The ownership map is read in any shape and grows without losing a byte."""
+# ruff: noqa: E501  (a document stands on one line, as its bytes are)
 
 from __future__ import annotations
 
@@ -39,8 +40,14 @@ def test_owners_come_from_rows_and_globs_in_any_column():
 
 
 def test_added_owners_join_their_row_or_make_one():
-    rows = {"src/booking/models.py": ("TASK-005", "TASK-007"), "README.md": ("T001",), "a|b.py": ("TASK-001",)}
-    assert add_owners(MAP, rows) == MAP.replace(b"TASK-002, Task 5  |", b"TASK-002, Task 5, TASK-007  |").replace(
+    rows = {
+        "src/booking/models.py": ("TASK-005", "TASK-007"),
+        "README.md": ("T001",),
+        "a|b.py": ("TASK-001",),
+    }
+    assert add_owners(MAP, rows) == MAP.replace(
+        b"TASK-002, Task 5  |", b"TASK-002, Task 5, TASK-007  |"
+    ).replace(
         b"|                   |      | `README.md`             |\n",
         b"| T001                  |      | `README.md`             |\n|  | TASK-001 |  | `a\\|b.py` |\n",
     )
@@ -50,22 +57,35 @@ def test_added_owners_join_their_row_or_make_one():
     ("before", "after"),
     [
         (b"", b"# File ownership\n\n| File | Tasks |\n|---|---|\n| `a` | T001 |\n"),
-        (b"# Mine\r\ntext", b"# Mine\r\ntext\r\n\r\n| File | Tasks |\r\n|---|---|\r\n| `a` | T001 |\r\n"),
-        (b"\xef\xbb\xbf| File | Tasks |\n|-|-|", b"\xef\xbb\xbf| File | Tasks |\n|-|-|\n| `a` | T001 |"),
-        (b"| File | Tasks |\r|-|-|\r| a | |\r", b"| File | Tasks |\r|-|-|\r| a | T001|\r"),
+        (
+            b"# Mine\r\ntext",
+            b"# Mine\r\ntext\r\n\r\n| File | Tasks |\r\n|---|---|\r\n| `a` | T001 |\r\n",
+        ),
+        (
+            b"\xef\xbb\xbf| File | Tasks |\n|-|-|",
+            b"\xef\xbb\xbf| File | Tasks |\n|-|-|\n| `a` | T001 |",
+        ),
+        (b"| File | Tasks |\r|-|-|\r| a | |\r", b"| File | Tasks |\r|-|-|\r| a | T001 |\r"),
     ],
 )
 def test_a_map_of_any_shape_takes_the_row(before, after):
     assert add_owners(before, {"a": ("T001",)}) == after
 
 
-@given(documents(), st.dictionaries(st.sampled_from(["src/a.py", "x y", "b|c", "`t`", "../z"]), st.just(("T001", "TASK-002"))))
+@given(
+    documents(),
+    st.dictionaries(
+        st.sampled_from(["src/a.py", "x y", "b|c", "`t`", "../z"]), st.just(("T001", "TASK-002"))
+    ),
+)
 def test_what_was_added_is_read_back_and_nothing_else_changes(data, rows):
     before = OwnershipMap.read(data)
     after = OwnershipMap.read(add_owners(data, rows))
     for path, ids in rows.items():
         assert set(ids) <= set(after.owners(path.removeprefix("./")))
-    assert [row for row in after.rows if row[0] not in rows] == [row for row in before.rows if row[0] not in rows]
+    assert [row for row in after.rows if row[0] not in rows] == [
+        row for row in before.rows if row[0] not in rows
+    ]
     assert add_owners(add_owners(data, rows), rows) == add_owners(data, rows)
 
 
@@ -102,7 +122,11 @@ def test_globs_that_can_name_one_file_meet(one, other, meet):
     assert may_overlap(other, one) is meet
 
 
-@given(st.text("ab/.*?", max_size=8), st.text("ab/.*?", max_size=8), st.text("ab/.", min_size=1, max_size=6))
+@given(
+    st.text("ab/.*?", max_size=8),
+    st.text("ab/.*?", max_size=8),
+    st.text("ab/.", min_size=1, max_size=6),
+)
 def test_globs_that_both_match_a_path_always_meet(one, other, path):
     if one and other and matches(one, path) and matches(other, path):
         assert may_overlap(one, other)

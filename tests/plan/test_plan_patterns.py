@@ -1,4 +1,5 @@
 """Patterns are found by what a task is about, always in the same order."""
+# ruff: noqa: E501  (a document stands on one line, as its bytes are)
 
 from __future__ import annotations
 
@@ -31,7 +32,10 @@ def test_rows_are_read_with_their_columns():
 
 def test_the_best_fit_comes_first_and_says_why():
     (first, second) = INDEX.match("data", (), ("Lock", "retry"))
-    assert (first.pattern.id, first.because) == ("PATTERN-001", ("domain data", "keyword lock", "title retry"))
+    assert (first.pattern.id, first.because) == (
+        "PATTERN-001",
+        ("domain data", "keyword lock", "title retry"),
+    )
     assert (second.pattern.id, second.because) == ("PATTERN-003", ("keyword retry",))
 
 
@@ -41,8 +45,14 @@ def test_a_pattern_for_another_stack_does_not_fit():
 
 
 def test_forced_patterns_come_first_even_beyond_the_limit():
-    assert names("data", (), ("retry",), ("pattern 2", "PATTERN-009"), limit=2) == ["PATTERN-002", "PATTERN-001"]
-    assert names("x", (), (), ("PATTERN-003", "PATTERN-002"), limit=1) == ["PATTERN-003", "PATTERN-002"]
+    assert names("data", (), ("retry",), ("pattern 2", "PATTERN-009"), limit=2) == [
+        "PATTERN-002",
+        "PATTERN-001",
+    ]
+    assert names("x", (), (), ("PATTERN-003", "PATTERN-002"), limit=1) == [
+        "PATTERN-003",
+        "PATTERN-002",
+    ]
 
 
 def test_nothing_in_common_is_no_match():

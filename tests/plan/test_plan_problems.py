@@ -1,4 +1,5 @@
 """Every message about a plan, in full."""
+# ruff: noqa: E501  (a document stands on one line, as its bytes are)
 
 from __future__ import annotations
 
@@ -46,7 +47,10 @@ def test_an_empty_file_is_an_error_too():
 
 def test_a_file_that_is_not_utf8_is_an_error_at_its_first_bad_byte():
     text = messages(b"## TASK-001: a\n\ncaf\xe9\n")
-    assert text == "TASK-GRAPH.md:3:4: error: the file is not UTF-8 text\nhint: save it in the encoding UTF-8\n\n"
+    assert (
+        text
+        == "TASK-GRAPH.md:3:4: error: the file is not UTF-8 text\nhint: save it in the encoding UTF-8\n\n"
+    )
 
 
 @pytest.mark.parametrize("name", ["planner-style.md", "tables.md"])
@@ -61,7 +65,9 @@ def test_what_an_earlier_task_or_the_disk_provides_is_no_problem():
 
 
 def test_ten_thousand_tasks_are_checked_without_comparing_all_pairs():
-    plan = read_plan(b"## TASK-001: a\n\n- Files: `src/x1/a.txt`, `src/x1/**`, `*.md`\n- Inputs: src/y1\n", NAME)
+    plan = read_plan(
+        b"## TASK-001: a\n\n- Files: `src/x1/a.txt`, `src/x1/**`, `*.md`\n- Inputs: src/y1\n", NAME
+    )
     import dataclasses
     import time
 

@@ -76,3 +76,13 @@ def test_a_name_is_no_key():
         'secret_name = "projects/my-app/secrets/db-password"',
     ):
         assert names_in(text) == set(), text
+
+
+@pytest.mark.parametrize(("name", "key", "around", "near"), SAMPLES, ids=IDS)
+def test_a_hint_never_hides_what_the_shape_would_find(name, key, around, near):
+    text = around.format(key).encode()
+    fitting = [s for s in SHAPES if s.name == name and linear(s.regex).search(text)]
+    assert fitting
+    assert all(not s.hint or linear(s.hint).search(text) for s in fitting)
+    assert any(needle.encode() in text.lower() or needle.encode() in text
+               for s in fitting for needle in s.needles)  # fmt: skip

@@ -92,9 +92,10 @@ def test_no_path_exempts_a_file(path):
 
 
 def test_a_name_is_scanned_too():
-    (finding,) = scan_content(b"", f"keys/{KEY}.txt")
-    assert finding.refuses
-    assert KEY not in repr(finding)
+    found = scan_content(f'"{OPENAI}"'.encode(), f"keys/{KEY}.txt")
+    assert [finding.refuses for finding in found] == [True, True]
+    assert {finding.path for finding in found} == {"keys/[REDACTED:github].txt"}
+    assert KEY not in repr(found)
 
 
 def test_a_message_is_scanned_too():
@@ -182,7 +183,7 @@ def test_many_keys_are_counted_not_all_told():
 
 
 def test_a_second_scan_that_fails_refuses_the_file(monkeypatch):
-    import runner.secrets.scan as module
+    from runner.secrets import second as module
 
     def broken(text, path):
         raise SecondOpinionError("it took too long")
@@ -220,3 +221,29 @@ def test_this_project_passes_its_own_scan():
         if finding.refuses
     ]
     assert found == []
+
+
+HOSTILE = (
+    "sk-", "\\n", '"', '""', "''.", '" + "', '"' + " " * 50, 'key="', "aws secret ",
+    "eyJaaaaaaaaaaaa.", "http://a:bbb",
+    "QUJDREVG", "a\u200b", "a\0", "-----BEGIN PRIVATE" + " KEY-----\n", "MII",
+    "token: ", "glpat-", "\\x41", "%41", "'join','", '"#a\n', "{}", '{}".format("', '"\n',
+)  # fmt: skip
+
+
+def _processor_seconds(text):
+    import time
+
+    from runner.secrets.find import find
+
+    start = time.thread_time()
+    find(text)
+    return time.thread_time() - start
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_four_times_the_hostile_text_takes_about_four_times_as_long(unit):
+    small, large = ((unit * (size // len(unit))).encode() for size in (40_000, 160_000))
+    _processor_seconds(small)
+    # 4 where it is linear, 16 where it is quadratic; the constant is what a short text costs.
+    assert _processor_seconds(large) < 9 * (_processor_seconds(small) + 0.005)

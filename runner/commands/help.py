@@ -1,0 +1,98 @@
+"""`runner help`: how the runner is used, on one screen; `--all` for everything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner import __version__
+from runner.commands.catalogue import TABLE
+from runner.errors import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator, Mapping
+
+_RUN = (
+    ("ID …", "only these tasks, and what they depend on"),
+    ("-n, --dry-run", "say what would happen; run nothing"),
+    ("-j N, --jobs N", "tasks at once"),
+    ("--only ID, --from ID, --until ID", "choose further"),
+    ("--allow-dirty", "build on HEAD beside your uncommitted changes"),
+    ("--trust", "run this plan's commands without asking"),
+    ("-q, -v", "say less, say more"),
+)
+_EXAMPLES = """\
+examples:
+  runner help --all
+  runner run --help      everything about one command
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner help` takes."""
+    del name
+    parser.epilog = _EXAMPLES
+    parser.add_argument("--all", action="store_true", help="every command and every option of run")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Print it."""
+    del environ
+    print("\n".join(_everything() if given.all else _one_screen()))
+    return ExitCode.OK
+
+
+def _one_screen() -> Iterator[str]:
+    yield from _head()
+    yield from _pairs((entry.name, entry.summary) for entry in TABLE if entry.shown)
+    yield ""
+    yield "options of run:"
+    yield from _pairs(_RUN)
+    yield ""
+    yield from _exit_codes()
+    yield ""
+    yield "runner COMMAND --help tells everything about one; runner help --all lists every command"
+
+
+def _everything() -> Iterator[str]:
+    yield from _head()
+    yield from _pairs((entry.name, entry.summary) for entry in TABLE)
+    yield ""
+    yield from _run_options().splitlines()
+    yield ""
+    yield from _exit_codes()
+
+
+def _head() -> Iterator[str]:
+    yield f"runner {__version__}: builds a repository from TASK-GRAPH.md, task by proven task"
+    yield ""
+    yield "usage: runner [COMMAND] [options]"
+    yield ""
+    yield "commands:"
+
+
+def _run_options() -> str:
+    """The options of `runner run`, as its own parser tells them."""
+    import argparse
+
+    from runner.commands import run
+
+    parser = argparse.ArgumentParser(
+        prog="runner run", formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False
+    )
+    run.arguments(parser, "run")
+    return parser.format_help().rstrip()
+
+
+def _exit_codes() -> Iterator[str]:
+    from runner.report.summary import MEANING
+
+    yield "exit codes:"
+    yield from _pairs((str(int(code)), meaning) for code, meaning in MEANING.items())
+
+
+def _pairs(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Two columns, the first as wide as it must be."""
+    pairs = list(rows)
+    width = max(len(left) for left, _ in pairs)
+    yield from (f"  {left:<{width}}  {right}" for left, right in pairs)

@@ -1,0 +1,100 @@
+"""What the plan needs of this machine, for `runner doctor`: tools, secrets, root."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.commands.sign import Sign, State, missing_sign
+from runner.commands.wording import counted, listed
+from runner.errors import RunnerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from runner.model import Task
+    from runner.project import Project
+
+_ROOT_ALONE = frozenset({"sudo", "doas", "pkexec"})
+
+
+def plan_signs(project: Project) -> Iterator[Sign]:
+    """The plan itself, then everything it needs."""
+    try:
+        reading = project.checked()
+    except RunnerError as error:
+        yield missing_sign("plan", error)
+        return
+    errors = sum(problem.is_error for problem in reading.problems)
+    said = (
+        f"{project.plan_path}: {counted(len(reading.plan.tasks), 'task')}"
+        f", {counted(errors, 'mistake')}, {counted(len(reading.problems) - errors, 'warning')}"
+    )
+    hint = "runner validate" if reading.problems else ""
+    yield Sign("plan", State.MISSING if errors else State.OK, said, hint)
+    yield from _tools(project, reading.plan.tasks)
+    yield from _secrets(project, reading.plan.tasks)
+    yield from _root(project, reading.plan.tasks)
+
+
+def _tools(project: Project, tasks: Iterable[Task]) -> Iterator[Sign]:
+    """Every program that the plan's commands start or that a task requires, each once."""
+    from runner.process.tools import which
+
+    users: dict[str, list[str]] = {}
+    required: set[str] = set()
+    for task in tasks:
+        named = {need.name for need in task.requires if need.kind == "tool"}
+        required |= named
+        for tool in dict.fromkeys((*named, *_programs(project, task))):
+            if tool in _ROOT_ALONE:
+                continue  # a task that calls it is BLOCKED, whether it is there or not
+            users.setdefault(tool, []).append(task.id)
+    for tool, ids in sorted(users.items()):
+        found = which(tool, project.environ)
+        if found is not None:
+            yield Sign(f"tool {tool}", State.OK, str(found))
+        else:
+            text = f"it is not on PATH; {listed(ids)} {'need' if len(ids) > 1 else 'needs'} it"
+            state = State.MISSING if tool in required else State.NOTE
+            hint = f"install {tool}" + ("" if tool in required else ", unless a task does so")
+            yield Sign(f"tool {tool}", state, text, hint)
+
+
+def _programs(project: Project, task: Task) -> Iterator[str]:
+    from runner.plan.commands import executables
+
+    commands = (
+        task.command,
+        *(one.command for one in task.test_contracts),
+        *(one.value for one in task.contracts if one.kind == "command"),
+        *(one.command for one in (*task.gates, *project.settings.gates_for(task.type))),
+    )
+    for command in commands:
+        yield from executables(command)
+
+
+def _secrets(project: Project, tasks: Iterable[Task]) -> Iterator[Sign]:
+    """Every secret that a task requires: whether it is set, never what it is."""
+    users: dict[str, list[str]] = {}
+    for task in tasks:
+        for need in task.requires:
+            if need.kind == "secret":
+                users.setdefault(need.name, []).append(task.id)
+    permitted = project.settings.secrets
+    for name, ids in sorted(users.items()):
+        if permitted is not None and name not in permitted:
+            text, hint = "your settings do not let tasks have it", f'add "{name}" to secrets'
+        elif not project.environ.get(name):
+            text, hint = f"it is not set, for {listed(ids)}", f"export {name}=…"
+        else:
+            yield Sign(f"secret {name}", State.OK, "set")
+            continue
+        yield Sign(f"secret {name}", State.MISSING, text, hint)
+
+
+def _root(project: Project, tasks: Iterable[Task]) -> Iterator[Sign]:
+    from runner.implementers.requirements import needs_root
+
+    ids = [task.id for task in tasks if needs_root(task, project.settings.gates_for(task.type))]
+    if ids:
+        yield Sign("root", State.NOTE, f"{listed(ids)}: BLOCKED at once, for a person to do")

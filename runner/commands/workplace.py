@@ -1,0 +1,138 @@
+"""Where a command about single files works: a project, a repository, or just a folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import RunnerError
+from runner.repo.head import PLANS, find_git, find_project
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runner.model import Task
+    from runner.project import Project
+    from runner.secrets.allowlist import AllowList
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """The folder that paths are relative to, and what is known there."""
+
+    root: Path
+    environ: Mapping[str, str]
+    in_git: bool
+
+    @classmethod
+    def of(cls, start: Path, environ: Mapping[str, str]) -> Workplace:
+        """The project that holds `start`; without a plan its repository, without one the folder."""
+        folders = find_git(start)
+        if folders is None:
+            return cls(_nearest_with_plan(start), environ, in_git=False)
+        try:
+            return cls(find_project(start), environ, in_git=True)
+        except RunnerError:
+            return cls(folders.top, environ, in_git=True)
+
+    def path_of(self, typed: str) -> str:
+        """A path as it is recorded: relative to the root, with `/`.
+
+        Raises RunnerError for one that leads outside.
+        """
+        path = Path(typed)
+        if path.is_absolute():
+            real = Path(os.path.realpath(path.parent)) / path.name
+            for root in (self.root, Path(os.path.realpath(self.root))):
+                for candidate in (path, real):
+                    if candidate.is_relative_to(root):
+                        return candidate.relative_to(root).as_posix()
+            raise RunnerError(
+                "this file lies outside the project",
+                where=shown_path(typed),
+                hint=f"paths are relative to {self.root}",
+            )
+        return typed.removeprefix("./")
+
+    def near(self, file: Path) -> str:
+        """The path of a file wherever it lies: relative to the root where that is possible."""
+        real = Path(os.path.realpath(file))
+        root = Path(os.path.realpath(self.root))
+        return real.relative_to(root).as_posix() if real.is_relative_to(root) else str(file)
+
+    def plan_path(self) -> str:
+        """The plan's file, relative to the root; the usual name where there is none."""
+        return next((path for path in PLANS if (self.root / path).is_file()), PLANS[0])
+
+    def task(self, typed: str) -> tuple[str, Task | None]:
+        """The id that is meant, and the plan's task where there is a plan.
+
+        Raises RunnerError for what is no id, and for an id that the plan does not know.
+        """
+        from runner.plan.ids import task_id
+
+        if (self.root / self.plan_path()).is_file() and self.in_git:
+            found = self._planned(typed)
+            if found is not None:
+                return found.id, found
+        named = task_id(typed) or (task_id(f"TASK-{typed}") if typed.isdigit() else None)
+        if named is None:
+            raise RunnerError(
+                f'"{_redacted(typed)}" is no task id', hint="write it as in the plan: TASK-003"
+            )
+        return named, None
+
+    def _planned(self, typed: str) -> Task | None:
+        from runner.run.selection import find_id
+
+        project = self.project()
+        tasks = {task.id: task for task in project.plan(project.plan_bytes).tasks}
+        return tasks[find_id(_redacted(typed), tasks)] if tasks else None
+
+    def project(self) -> Project:
+        """The project with its settings; only in a git repository."""
+        from runner.project import Project
+
+        return Project.open(self.root, self.environ, plan_needed=False)
+
+    def allowed(self) -> AllowList | None:
+        """What a person allowed here; None where there is no such file.
+
+        Raises RunnerError where it cannot be read: what it would let through is not known.
+        """
+        from runner.secrets.allowlist import FILE_NAME, read_allow_list
+        from runner.writes.beneath import read_beneath
+
+        content = read_beneath(self.root, FILE_NAME)
+        if content is None:
+            return None
+        from runner import effects
+
+        return read_allow_list(content, effects.now().date())
+
+
+def journal_path(root: Path) -> Path:
+    """Where the journal of a workplace is, or will be."""
+    return root / "artifacts" / "build" / "journal.jsonl"
+
+
+def shown_path(path: str) -> str:
+    """A path fit to be shown: a key in a file's name is blotted out."""
+    return display(_redacted(path))
+
+
+def _redacted(text: str) -> str:
+    from runner.secrets.redact import redact
+
+    return redact(text)
+
+
+def _nearest_with_plan(start: Path) -> Path:
+    here = Path(os.path.realpath(start))
+    for folder in (here, *here.parents):
+        if any((folder / plan).is_file() for plan in PLANS):
+            return folder
+    return here

@@ -1,0 +1,125 @@
+"""What GitHub Actions is told of a run: annotations beside the lines, and a page for the step.
+
+Workflow commands and GITHUB_STEP_SUMMARY as in GitHub's "Workflow commands for GitHub Actions".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runner.model import Severity, Status, Verdict
+from runner.report.summary import duration
+from runner.text.display import display, escape_annotation, escape_annotation_property
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.model import Finding
+    from runner.report.results import Results, TaskResult
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+_SIGNS = {Status.DONE: "✅", Status.BLOCKED: "❌", Status.STALE: "⚠️"}
+_MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>])")
+MOST_ROWS = 500
+"""Tasks on the page; a page of more than 1 MiB would not be shown at all."""
+_MOST_DETAIL = 2_000
+
+
+def workflow_commands(results: Results) -> Iterator[str]:
+    """One workflow command for each finding of this run, and for each task that is BLOCKED."""
+    for task in results.tasks:
+        shown = task.refusals or task.findings
+        for finding in shown:
+            yield _annotation(results, task, finding)
+        if task.status is Status.BLOCKED and not task.refusals:
+            yield _command("error", task.note or "blocked", task.id, results.plan, task.line)
+
+
+def _annotation(results: Results, task: TaskResult, finding: Finding) -> str:
+    path = results.place(finding.path) if finding.path else results.plan
+    line = finding.line if finding.path else task.line
+    message = "\n".join(filter(None, (finding.message, finding.detail, _hint(finding))))
+    level = _LEVELS[finding.severity]
+    return _command(level, message, f"{task.id} {finding.check}", path, line, finding.column)
+
+
+def _command(level: str, message: str, title: str, path: str, line: int, column: int = 0) -> str:
+    numbers = [("line", line), ("col", column if line else 0)]
+    properties = [
+        f"file={escape_annotation_property(path)}",
+        *(f"{name}={number}" for name, number in numbers if number),
+        f"title={escape_annotation_property(title)}",
+    ]
+    return f"::{level} {','.join(properties)}::{escape_annotation(message)}"
+
+
+def _hint(finding: Finding) -> str:
+    return f"hint: {finding.hint}" if finding.hint else ""
+
+
+def step_summary(results: Results) -> str:
+    """The page in GitHub's Markdown: counts, a row a task, and what kept tasks from landing."""
+    counts = _counts(results)
+    lines = [
+        f"## {_markdown(results.name or 'Task graph')}",
+        "",
+        f"{counts} in {duration(results.seconds)}",
+        "",
+        "| Task | Status | Proof | Attempts | Time |",
+        "|---|---|---|--:|--:|",
+        *(_row(task) for task in results.tasks[:MOST_ROWS]),
+    ]
+    more = len(results.tasks) - MOST_ROWS
+    lines += [f"| … and {more} more | | | | |"] if more > 0 else []
+    for task in results.tasks:
+        if task.status in (Status.BLOCKED, Status.STALE):
+            lines += _open_task(results, task)
+    return "\n".join(lines) + "\n"
+
+
+def _counts(results: Results) -> str:
+    statuses = [task.status for task in results.tasks]
+    said = [f"{statuses.count(one)} {one}" for one in Status if one in statuses]
+    return f"{len(statuses)} task{'' if len(statuses) == 1 else 's'}: {', '.join(said) or 'none'}"
+
+
+def _row(task: TaskResult) -> str:
+    good = sum(proof.verdict in (Verdict.PASS, Verdict.FLAKY) for proof in task.proofs)
+    cells = (
+        f"{_markdown(task.id)} {_markdown(task.title)}",
+        f"{_SIGNS.get(task.status, '')} {task.status}".strip(),
+        f"{good}/{len(task.proofs)}" if task.proofs else "—",
+        str(task.attempts or "—"),
+        duration(task.seconds) if task.attempts else "—",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _open_task(results: Results, task: TaskResult) -> Iterator[str]:
+    yield ""
+    yield f"### {_markdown(task.id)}: {_markdown(task.note) or task.status}"
+    for finding in task.refusals:
+        yield ""
+        place = results.place(finding.path) if finding.path else ""
+        place += f":{finding.line}" if place and finding.line else ""
+        head = f"{_markdown(finding.check)}: {_markdown(finding.message)}"
+        yield f"- {_markdown(place)} {head}" if place else f"- {head}"
+        if finding.detail:
+            yield from _fenced(finding.detail[-_MOST_DETAIL:])
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """A block that its content cannot end (CommonMark 4.5): a fence longer than any in it."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield ""
+    yield f"  {fence}text"
+    yield from (f"  {display(line)}" for line in text.splitlines())
+    yield f"  {fence}"
+
+
+def _markdown(text: str) -> str:
+    """Text of one line in which nothing is markup, HTML or a mention."""
+    plain = _MARKUP.sub(r"\\\1", display(text).replace("&", "&amp;"))
+    return plain.replace("<", "&lt;").replace("@", "&#64;")

@@ -1,0 +1,166 @@
+"""CHECKPOINT.md, drawn from the journal: a line per finished task, a checkpoint every few."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.journal.events import CheckpointWritten, TaskBlocked, TaskDone
+from runner.model import Status
+from runner.report import checkpoint
+from runner.report.status_line import TaskReport, sast_counts, status_line
+from runner.report.story import BUILD, append_text
+from runner.run.share import Share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from runner.journal.events import Record
+    from runner.journal.state import RunState
+    from runner.model import Task
+    from runner.report.status_line import SastCounts
+    from runner.run.ledger import Ledger
+
+SHARE_OF_RUN_TIME = 0.03
+"""The most of a run's time that writing status lines may take; what waits is written in one go."""
+
+
+@dataclass(slots=True)
+class CheckpointDocument:
+    """Hears every event; keeps counts, so that a checkpoint costs what it says and not the plan."""
+
+    root: Path
+    every: int
+    note: Callable[[CheckpointWritten, str], None]
+    sast: Callable[[str], SastCounts] = lambda _task: None
+    """What static analysis says of a task: counts, `pending`, or nothing."""
+    path: str = f"{BUILD}/CHECKPOINT.md"
+    ours: bool = True
+    _tasks: dict[str, Task] = field(default_factory=dict)
+    _statuses: dict[str, Status] = field(default_factory=dict)
+    _counts: Counter[Status] = field(default_factory=Counter)
+    _waiting: dict[str, None] = field(default_factory=dict)
+    """Finished tasks whose line is not written yet, in their order."""
+    _scanning: set[str] = field(default_factory=set)
+    """Tasks whose line said that their scan still ran."""
+    _share: Share = field(default_factory=lambda: Share(SHARE_OF_RUN_TIME))
+
+    def know(self, tasks: Iterable[Task], state: RunState) -> None:
+        """The plan's tasks, for their titles and acceptance criteria, and how they stand."""
+        self._tasks = {task.id: task for task in tasks}
+        self._statuses = {id_: state.task(id_).status for id_ in self._tasks}
+        self._counts = Counter(self._statuses.values())
+
+    def hear(self, record: Record, state: RunState) -> None:
+        """Take down how a task stands; a finished one gets its line, now or with the next ones."""
+        if record.task in self._statuses:
+            self._counts[self._statuses[record.task]] -= 1
+            self._statuses[record.task] = status = state.task(record.task).status
+            self._counts[status] += 1
+        if isinstance(record.event, TaskDone | TaskBlocked):
+            self._waiting.pop(record.task, None)
+            self._waiting[record.task] = None
+            if self._share.affordable:
+                self._write(state)
+
+    def catch_up(self, ledger: Ledger) -> None:
+        """Write the lines that a crash kept from the file, or tore."""
+        self._waiting |= dict.fromkeys(ledger.state.awaiting_line)
+        if self._waiting:
+            self._write(ledger.state)
+
+    def close(self, ledger: Ledger) -> None:
+        """At the end of a run: nothing waits to be written."""
+        self.catch_up(ledger)
+
+    def recorded(self, committed: bytes, working: bytes) -> bytes:
+        """The file is the runner's own: it is committed as it stands."""
+        del committed
+        return working
+
+    def _write(self, state: RunState) -> None:
+        with self._share.spending():
+            self._write_all(state)
+
+    def _write_all(self, state: RunState) -> None:
+        """Append every line that waits in one durable write, then say so in the journal."""
+        text, lines, full = "", [], []
+        number = state.checkpoints
+        since = [id_ for id_ in state.since_checkpoint if id_ not in self._waiting]
+        for id_ in self._waiting:
+            text += self._line(id_, state)
+            lines.append(id_)
+            if state.task(id_).status is Status.DONE:
+                since.append(id_)
+            if len(since) >= self.every:
+                number += 1
+                text += checkpoint.full_checkpoint(self._checkpoint(number, state, since))
+                full.append((number, tuple(since)))
+                since = []
+        append_text(self.root / self.path, text, head=checkpoint.HEAD)
+        self._waiting.clear()
+        self.note(CheckpointWritten("line", state.checkpoints, tuple(lines)), "")
+        for reached, completed in full:
+            self.note(CheckpointWritten("full", reached, completed), "")
+
+    def _line(self, id_: str, state: RunState) -> str:
+        report = self._report(id_, state)
+        if report.sast == "pending":
+            self._scanning.add(id_)
+        return status_line(report) + "\n"
+
+    def _report(self, id_: str, state: RunState) -> TaskReport:
+        known = state.task(id_)
+        proofs = tuple(known.proofs)
+        if known.status is not Status.DONE and known.passed is not None:
+            proofs = tuple(known.passed.proofs)
+        return TaskReport(
+            id=id_,
+            title=self._title(id_),
+            status=known.status,
+            proofs=proofs,
+            coverage=known.coverage,
+            sast=self.sast(id_),
+            patterns=tuple((pattern, "") for pattern in known.patterns),
+            notes=(known.note,) if known.note else (),
+        )
+
+    def _checkpoint(
+        self, number: int, state: RunState, completed: list[str]
+    ) -> checkpoint.Checkpoint:
+        patterns = dict.fromkeys(
+            pattern for id_ in completed for pattern in state.task(id_).patterns
+        )
+        return checkpoint.Checkpoint(
+            number=number,
+            date=effects.timestamp()[:10],
+            completed=tuple((id_, self._title(id_)) for id_ in completed),
+            pending=self._counts[Status.PENDING],
+            blocked=self._noted(state, Status.BLOCKED),
+            stale=self._noted(state, Status.STALE),
+            patterns=tuple((pattern, "") for pattern in patterns),
+            commit=state.last_landing_head,
+            sast=self._late_scans(),
+            criteria=checkpoint.criteria_of(
+                self._tasks[id_] for id_ in completed if id_ in self._tasks
+            ),
+        )
+
+    def _noted(self, state: RunState, status: Status) -> tuple[tuple[str, str], ...]:
+        if not self._counts[status]:
+            return ()
+        found = (id_ for id_, known in self._statuses.items() if known is status)
+        return tuple((id_, state.task(id_).note) for id_ in found)
+
+    def _late_scans(self) -> tuple[tuple[str, str], ...]:
+        """Counts of scans that still ran when their task's line was written."""
+        known = {id_: self.sast(id_) for id_ in sorted(self._scanning)}
+        late = {id_: said for id_, said in known.items() if said != "pending"}
+        self._scanning -= late.keys()
+        return tuple((id_, sast_counts(said)) for id_, said in late.items())
+
+    def _title(self, id_: str) -> str:
+        return self._tasks[id_].title if id_ in self._tasks else ""

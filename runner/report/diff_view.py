@@ -1,0 +1,270 @@
+"""A proposed change as a person reviews it: a unified diff in which nothing can hide.
+
+What cannot be seen is spelled out, secrets are blotted out, and a byte that is no text does not
+turn the rest into "binary". With colour the new lines are highlighted by their language and the
+words that changed within a line stand out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.model import Action
+from runner.report.highlight import highlighted
+from runner.report.line_match import hunks, stretches
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runner.model import Change
+    from runner.report.line_match import Stretch
+
+_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+_TEXTUAL = bytes([*b"\t\n\r\f\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)])
+_BINARY_SHARE = 20
+"""One strange byte in so many makes a content binary: fewer are shown in the text."""
+_IN_LINE = re.compile(rb"[^\r\n]+")
+_WORDS = re.compile(r"\w+|\s+|.")
+_MOST_WORDS = 400
+_MOST_PAIRS = 500
+_ALIKE = 0.4
+"""Two lines less alike than this are told apart as a whole."""
+
+_RED, _GREEN, _CYAN, _BOLD, _REVERSE, _END = (
+    f"\x1b[{code}m" for code in ("31", "32", "36", "1", "7", "0")
+)
+_SIGNS = {"-": f"{_RED}-{_END}", "+": f"{_GREEN}{_BOLD}+{_END}"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One version of a file: its lines for comparing, and the same lines as they are shown."""
+
+    lines: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    ends_open: bool = False
+    """Whether the last line has no line end."""
+    binary: bool = False
+
+
+def diff_text(before: bytes | None, change: Change, *, colour: bool, width: int) -> str:
+    """The change as a unified diff in lines, without a line end at the end.
+
+    `before` are the file's bytes as they are, None where there is none. Of control characters
+    only newline and tab are in the result, and with `colour` our own SGR sequences. `width` is
+    the terminal's, for the line above the diff; 0 draws none.
+    """
+    lines = [*_heading(before, change), *_body(before, change, colour=colour)]
+    if not colour:
+        return "\n".join(line.text for line in lines)
+    rule = ["─" * width] if width else []
+    return "\n".join([*rule, *map(_painted, lines)])
+
+
+class _Line(NamedTuple):
+    """A line of the diff; `sign` is empty for what is only said."""
+
+    sign: str
+    text: str
+    ready: bool = False
+    """Whether its colours are in it already."""
+
+
+def _painted(line: _Line) -> str:
+    if line.ready:
+        return line.text
+    colours = {"-": _RED, "+": _GREEN, "@": _CYAN, "h": _BOLD}
+    start = colours.get(line.sign, "")
+    return f"{start}{line.text}{_END}" if start else line.text
+
+
+# --- heading --------------------------------------------------------------------------
+
+
+def _heading(before: bytes | None, change: Change) -> Iterator[_Line]:
+    from runner.secrets.redact import redact
+
+    path = display(redact(change.path))
+    yield from (_Line("h", said) for said in _notes(before, change))
+    yield _Line("h", f"--- {'/dev/null' if before is None else f'a/{path}'}")
+    yield _Line("h", f"+++ {'/dev/null' if change.content is None else f'b/{path}'}")
+
+
+def _notes(before: bytes | None, change: Change) -> Iterator[str]:
+    match change.action:
+        case Action.CREATE:
+            yield f"new file mode {change.mode:06o}"
+        case Action.DELETE:
+            yield "deleted file"
+        case Action.MODIFY if before == change.content:
+            yield f"the content stays; the mode becomes {change.mode:06o}"
+        case Action.MODIFY if change.mode & 0o111:
+            yield f"executable, mode {change.mode:06o}"
+    for content, when in ((before, "before"), (change.content, "now")):
+        if content == b"":
+            yield f"the file is empty {when}"
+        elif content is not None and content[:2] in _MARKS:
+            yield f"the file is UTF-16 {when}"
+    if _crlf(before) or _crlf(change.content):
+        ends = ("CR LF" if _crlf(content) else "LF" for content in (before, change.content))
+        old, new = ends
+        gone = before is None or change.content is None or old == new
+        yield "lines end with CR LF" if gone else f"lines ended with {old}, now with {new}"
+
+
+def _crlf(content: bytes | None) -> bool:
+    """Whether every line ends with CR LF, so that its CR tells nothing."""
+    lines = content.count(b"\n") if content else 0
+    return bool(content) and lines > 0 and (content or b"").count(b"\r\n") == lines
+
+
+# --- body -----------------------------------------------------------------------------
+
+
+def _body(before: bytes | None, change: Change, *, colour: bool) -> Iterator[_Line]:
+    old, new = _side(before), _side(change.content)
+    if old.binary or new.binary:
+        yield _Line("", f"binary: {_size(before)} before, {_size(change.content)} now")
+        if new.binary or not new.lines:
+            return
+        old = _Side()
+    ink = _Ink(change.path, old, new, colour=colour)
+    for hunk in hunks(stretches(old.lines, new.lines)):
+        yield _Line("@", _where(hunk))
+        for stretch in hunk:
+            yield from ink.lines(stretch)
+
+
+def _size(content: bytes | None) -> str:
+    return "nothing" if content is None else f"{len(content)} bytes"
+
+
+def _where(hunk: Sequence[Stretch]) -> str:
+    first, last = hunk[0], hunk[-1]
+    old = _range(first.i1, last.i2)
+    return f"@@ -{old} +{_range(first.j1, last.j2)} @@"
+
+
+def _range(start: int, end: int) -> str:
+    """As POSIX's diff -u has it: an empty range names the line before it."""
+    size = end - start
+    begin = start + 1 if size else start
+    return str(begin) if size == 1 else f"{begin},{size}"
+
+
+def _side(content: bytes | None) -> _Side:
+    if not content:
+        return _Side()
+    encoding = _MARKS.get(content[:2])
+    if encoding:
+        content = content[2:].decode(encoding, "replace").encode("utf-8", "replace")
+    if len(content.translate(None, _TEXTUAL)) * _BINARY_SHARE > len(content):
+        return _Side(binary=True)
+    ending = "\r" if _crlf(content) else ""
+    lines = _split(content)
+    shown = tuple(
+        display(line.removesuffix(ending), lines=True) for line in _split(_masked(content))
+    )
+    open_end = not content.endswith(b"\n")
+    if open_end:  # it differs from the same line with an end
+        lines = (*lines[:-1], lines[-1] + "\n")
+    return _Side(lines, shown, open_end)
+
+
+def _split(content: bytes) -> tuple[str, ...]:
+    lines = content.decode("utf-8", "backslashreplace").split("\n")
+    return tuple(lines if lines[-1] else lines[:-1])
+
+
+def _masked(content: bytes) -> bytes:
+    """`content` without secrets, each blotted out in every line that it touches."""
+    from runner.secrets.blots import blots
+
+    pieces: list[bytes] = []
+    done = 0
+    for start, end, name in blots(content, ()):
+        mark = f"[REDACTED:{name}]".encode()
+        pieces += [content[done:start], _IN_LINE.sub(mark, content[start:end])]
+        done = end
+    return b"".join((*pieces, content[done:]))
+
+
+# --- colour ---------------------------------------------------------------------------
+
+
+class _Ink:
+    """The lines of a stretch, plain or coloured; the new text is highlighted once."""
+
+    def __init__(self, path: str, old: _Side, new: _Side, *, colour: bool) -> None:
+        self._old, self._new = old, new
+        self._colour = colour
+        self._pairs = _MOST_PAIRS
+        self._highlighted = highlighted(new.shown, path) if colour else None
+
+    def lines(self, stretch: Stretch) -> Iterator[_Line]:
+        """The stretch with signs before its lines."""
+        olds, news = range(stretch.i1, stretch.i2), range(stretch.j1, stretch.j2)
+        if stretch.kind == "equal":
+            yield from self._signed(" ", self._new, news, self._styled(news))
+            return
+        left, right = self._words(olds, news) if self._colour else ({}, {})
+        yield from self._signed("-", self._old, olds, left)
+        yield from self._signed("+", self._new, news, {**self._styled(news), **right})
+
+    def _signed(
+        self, sign: str, side: _Side, places: range, ready: dict[int, str]
+    ) -> Iterator[_Line]:
+        """Lines of one side; `ready` are those that have their colours already."""
+        if ready:
+            before = _SIGNS.get(sign, sign)
+            for place in places:
+                if place in ready:
+                    yield _Line(sign, before + ready[place], ready=True)
+                else:
+                    yield _Line(sign, sign + side.shown[place])
+        else:
+            yield from [_Line(sign, sign + text) for text in side.shown[places.start : places.stop]]
+        if side.ends_open and places and places.stop == len(side.shown):
+            yield _Line("", "\\ No newline at end of file")
+
+    def _styled(self, places: range) -> dict[int, str]:
+        """The highlighted lines among these."""
+        return {place: self._highlighted[place] for place in places} if self._highlighted else {}
+
+    def _words(self, olds: range, news: range) -> tuple[dict[int, str], dict[int, str]]:
+        """Pairs of lines with the words that changed in reverse video, by their places."""
+        left: dict[int, str] = {}
+        right: dict[int, str] = {}
+        for i, j in zip(olds, news, strict=False):
+            if self._pairs <= 0:
+                break
+            self._pairs -= 1
+            pair = _emphasised(self._old.shown[i], self._new.shown[j])
+            if pair is not None:
+                left[i], right[j] = pair
+        return left, right
+
+
+def _emphasised(old: str, new: str) -> tuple[str, str] | None:
+    """Both lines with what differs marked; None where they have too little in common."""
+    olds, news = _WORDS.findall(old), _WORDS.findall(new)
+    if not olds or not news or max(len(olds), len(news)) > _MOST_WORDS:
+        return None
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(None, olds, news, autojunk=False)
+    if matcher.ratio() < _ALIKE:
+        return None
+    left, right = [], []
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        changed = tag != "equal"
+        left.append(_run("".join(olds[i1:i2]), _RED, changed=changed))
+        right.append(_run("".join(news[j1:j2]), _GREEN, changed=changed))
+    return "".join(left), "".join(right)
+
+
+def _run(text: str, colour: str, *, changed: bool) -> str:
+    return f"{colour}{_REVERSE if changed else ''}{text}{_END}" if text else ""

@@ -1,0 +1,94 @@
+"""What an event of a run says to a person, line by line, each line with its task before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.journal.events import (
+    AttemptFinished,
+    AttemptStarted,
+    GateCompleted,
+    TaskAdopted,
+    TaskApproved,
+    TaskBlocked,
+    TaskDone,
+    TaskReopened,
+    TaskStaled,
+)
+from runner.model import Ending, Verdict
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    from runner.journal.events import Record
+    from runner.journal.state import RunState
+    from runner.model import Finding
+
+    Paint: TypeAlias = Callable[[str, str], str]
+    """Gives a text a colour: (colour, text)."""
+
+COLOURS = {"green": "32", "red": "31", "yellow": "33", "cyan": "36", "dim": "2", "bold": "1"}
+_MARKS = {Verdict.PASS: ("✓", "green"), Verdict.FAIL: ("✗", "red"), Verdict.FLAKY: ("⚠", "yellow")}
+_FINDINGS_SHOWN = 5
+_DETAIL_LINES = 8
+
+IN_PASSING = (AttemptStarted, GateCompleted)
+"""Events that a view of what runs now shows by itself."""
+
+
+def event_lines(record: Record, state: RunState, paint: Paint) -> tuple[str, ...]:
+    """The lines of an event; none for what nobody follows."""
+    name = paint("bold", display(record.task))
+    return tuple(f"{name} {line}" for line in _lines(record, state, paint))
+
+
+def output_line(task: str, line: str, paint: Paint) -> str:
+    """A line that a command of a task printed."""
+    return paint("dim", f"{display(task)} | {display(line)}")
+
+
+def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
+    match record.event:
+        case AttemptStarted(implementer=implementer, mode=mode):
+            how = implementer if mode == "build" else "proof alone"
+            yield f"started (attempt {record.attempt}, {display(how)})"
+        case GateCompleted(proof=proof):
+            mark, colour = _MARKS.get(proof.verdict, ("-", "dim"))
+            yield f"{paint(colour, mark)} {display(proof.id)} {proof.seconds:.2f} s"
+        case AttemptFinished(ending=Ending.FAILED, findings=findings):
+            yield paint("red", "attempt failed")
+            yield from _refusals([finding for finding in findings if finding.refuses])
+        case TaskDone(commit=commit, note=note):
+            landed = f"as {commit[:12]} " if commit else ""
+            seconds = state.task(record.task).seconds
+            yield paint("green", "DONE") + f" {landed}in {seconds:.2f} s{_note(note)}"
+        case TaskBlocked(note=note):
+            yield paint("red", "BLOCKED") + _note(note)
+        case TaskStaled(note=note):
+            yield paint("yellow", "STALE") + _note(note)
+        case TaskAdopted(note=note, verified=verified):
+            yield f"counts as DONE{'' if verified else ' (unverified)'}{_note(note)}"
+        case TaskApproved(note=note) | TaskReopened(note=note):
+            yield f"runs again{_note(note)}"
+
+
+def _refusals(refusals: list[Finding]) -> Iterator[str]:
+    for finding in refusals[:_FINDINGS_SHOWN]:
+        yield f"  {display(finding.check)}: {display(_place(finding) + finding.message)}"
+        yield from (f"    {display(line)}" for line in finding.detail.splitlines()[-_DETAIL_LINES:])
+        if finding.hint:
+            yield f"    hint: {display(finding.hint)}"
+    if len(refusals) > _FINDINGS_SHOWN:
+        yield f"  … and {len(refusals) - _FINDINGS_SHOWN} more"
+
+
+def _place(finding: Finding) -> str:
+    if finding.line:
+        return f"{finding.path}:{finding.line}: "
+    return f"{finding.path}: " if finding.path else ""
+
+
+def _note(note: str) -> str:
+    return f" — {display(note)}" if note else ""

@@ -1,0 +1,135 @@
+"""What came of every task of one run: heard while it goes, read by the reports at its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner.journal.events import AttemptFinished, TaskBlocked, TaskFailed
+from runner.model import Ending, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from runner.journal.events import Coverage, Record
+    from runner.journal.state import RunState
+    from runner.model import Finding, Proof, Reason, Task
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """One task at the end of a run."""
+
+    id: str
+    title: str
+    line: int
+    """Of its heading in the plan."""
+    status: Status
+    reason: Reason | None = None
+    note: str = ""
+    commit: str = ""
+    attempts: int = 0
+    """Of this run; 0 for a task that it did not touch."""
+    seconds: float = 0.0
+    """That these attempts took together."""
+    proofs: tuple[Proof, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """Of its last attempt in this run, those that refuse and those that inform."""
+    coverage: Coverage | None = None
+    waits_for: tuple[str, ...] = ()
+    """What a PENDING task still needs."""
+
+    @property
+    def refusals(self) -> tuple[Finding, ...]:
+        """The findings that keep it from landing; none for a task that is DONE."""
+        if self.status is Status.DONE:
+            return ()
+        return tuple(finding for finding in self.findings if finding.refuses)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """All tasks a run was about, in the order of the plan."""
+
+    name: str
+    """The plan's title."""
+    plan: str
+    """The plan's path, relative to the top of the repository."""
+    tasks: tuple[TaskResult, ...]
+    seconds: float
+    started: str
+    """When the run began: RFC 3339 in UTC."""
+    folder: str = ""
+    """The project's folder, relative to the repository's top; paths of findings begin there."""
+
+    def place(self, path: str) -> str:
+        """A path of the project as the repository has it."""
+        return f"{self.folder}/{path}" if self.folder else path
+
+
+@dataclass(slots=True)
+class _Heard:
+    attempts: set[int] = field(default_factory=set)
+    seconds: float = 0.0
+    proofs: tuple[Proof, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(slots=True)
+class ResultsListener:
+    """Hears the events of a run and keeps what its reports need."""
+
+    _tasks: dict[str, _Heard] = field(default_factory=dict)
+    _started: str = ""
+
+    def hear(self, record: Record, state: RunState) -> None:
+        """Keep what an attempt came to."""
+        del state
+        self._started = self._started or record.time
+        event = record.event
+        if isinstance(event, AttemptFinished) and event.ending is not Ending.INTERRUPTED:
+            heard = self._tasks.setdefault(record.task, _Heard())
+            heard.attempts.add(record.attempt)  # one that is proven again ends twice
+            heard.seconds += event.seconds
+            heard.proofs, heard.findings = tuple(event.proofs), tuple(event.findings)
+        elif isinstance(event, TaskBlocked | TaskFailed) and event.findings:
+            self._tasks.setdefault(record.task, _Heard()).findings = tuple(event.findings)
+
+    def results(
+        self,
+        tasks: Iterable[Task],
+        state: RunState,
+        *,
+        name: str,
+        plan: str,
+        seconds: float,
+        folder: str = "",
+    ) -> Results:
+        """How these tasks stand now."""
+        return Results(
+            name=name,
+            plan=plan,
+            tasks=tuple(self._result(task, state) for task in tasks),
+            seconds=seconds,
+            started=self._started,
+            folder=folder,
+        )
+
+    def _result(self, task: Task, state: RunState) -> TaskResult:
+        known, heard = state.task(task.id), self._tasks.get(task.id, _Heard())
+        open_ones = (id_ for id_ in task.depends_on if state.task(id_).status is not Status.DONE)
+        return TaskResult(
+            id=task.id,
+            title=task.title,
+            line=task.line,
+            status=known.status,
+            reason=known.reason,
+            note=known.note,
+            commit=known.commit,
+            attempts=len(heard.attempts),
+            seconds=heard.seconds,
+            proofs=heard.proofs or tuple(known.proofs),
+            findings=heard.findings,
+            coverage=known.coverage,
+            waits_for=tuple(open_ones) if known.status is Status.PENDING else (),
+        )

@@ -1,0 +1,174 @@
+"""Findings as SARIF 2.1.0, the format that code-scanning pages and editors read.
+
+Source: OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", and its JSON
+schema. One run a tool; a rule is listed once; lines and columns count from 1, columns in code
+points.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import quote
+
+from runner import __version__
+from runner.model import Finding, Severity
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from runner.report.documents import Json
+    from runner.writes.sast import SastFinding
+
+    Object: TypeAlias = dict[str, Json]
+
+VERSION = "2.1.0"
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+OWN_TOOL = "runner"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+_RANKS = {"high": "error", "medium": "warning", "low": "note"}
+_SECURITY = {"high": "8.0", "medium": "5.0", "low": "2.0"}
+"""What GitHub orders by (`security-severity`), in the middle of its bands."""
+_RULES = {
+    "secret-scan": "Text that looks like a secret",
+    "sast": "Static analysis",
+    "compile": "A file that does not compile",
+    "paths": "A path that no task may write",
+    "scope": "A write outside the task's Output files",
+    "markers": "A mark that asks a check to look away",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One finding in SARIF's own words; line and column are 0 where they are not known."""
+
+    tool: str
+    rule: str
+    level: str
+    """`error`, `warning` or `note`."""
+    message: str
+    path: str = ""
+    line: int = 0
+    column: int = 0
+    security: str = ""
+
+
+def of_finding(finding: Finding) -> Result:
+    """A check's finding; its hint goes with the message."""
+    hint = f" (hint: {finding.hint})" if finding.hint else ""
+    return Result(
+        tool=OWN_TOOL,
+        rule=finding.check,
+        level=_LEVELS[finding.severity],
+        message=finding.message + hint,
+        path=finding.path,
+        line=finding.line,
+        column=finding.column,
+        security=_SECURITY["high" if finding.refuses else "medium"],
+    )
+
+
+def of_sast(finding: SastFinding) -> Result:
+    """A scanner's finding."""
+    return Result(
+        tool=finding.tool,
+        rule=finding.rule,
+        level=_RANKS.get(finding.severity, "note"),
+        message=finding.message,
+        path=finding.path,
+        line=finding.line,
+        column=finding.column,
+        security=_SECURITY.get(finding.severity, _SECURITY["low"]),
+    )
+
+
+def sarif_document(
+    results: Iterable[Result], *, tools: Sequence[str] = (OWN_TOOL,), failures: Sequence[str] = ()
+) -> str:
+    """The SARIF log with a line end; `tools` are those that ran even if they found nothing.
+
+    `failures` say what could not be looked at: the first run then counts as not successful.
+    Secrets are blotted out of every text, and what cannot be seen is spelled out.
+    """
+    by_tool: dict[str, list[Result]] = {tool: [] for tool in tools}
+    for result in results:
+        by_tool.setdefault(result.tool or OWN_TOOL, []).append(result)
+    runs: list[Json] = [_run(tool, found) for tool, found in by_tool.items()]
+    if runs and isinstance(runs[0], dict):
+        runs[0]["invocations"] = [_invocation(failures)]
+    log: Object = {"$schema": _SCHEMA, "version": VERSION, "runs": runs}
+    return json.dumps(log, indent=2) + "\n"
+
+
+def _run(tool: str, found: Sequence[Result]) -> Object:
+    rules = list(dict.fromkeys(result.rule for result in found))
+    described: list[Json] = [
+        _rule(rule, max(float(one.security or 0) for one in found if one.rule == rule))
+        for rule in rules
+    ]
+    driver: Object = {"name": _text(tool), "rules": described}
+    if tool == OWN_TOOL:
+        driver["version"] = __version__
+    return {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(one, rules.index(one.rule)) for one in found],
+    }
+
+
+def _rule(rule: str, security: float) -> Object:
+    return {
+        "id": _text(rule),
+        "shortDescription": {"text": _RULES.get(rule, _text(rule)) or "a finding"},
+        "properties": {"tags": ["security"], "security-severity": f"{security:.1f}"},
+    }
+
+
+def _result(one: Result, index: int) -> Object:
+    said: Object = {
+        "ruleId": _text(one.rule),
+        "ruleIndex": index,
+        "level": one.level,
+        "message": {"text": _text(one.message) or "a finding"},
+    }
+    if one.path:
+        said["locations"] = [{"physicalLocation": _place(one)}]
+    return said
+
+
+def _place(one: Result) -> Object:
+    place: Object = {"artifactLocation": {"uri": _uri(one.path)}}
+    if one.line > 0:
+        region: Object = {"startLine": one.line}
+        if one.column > 0:
+            region["startColumn"] = one.column
+        place["region"] = region
+    return place
+
+
+def _uri(path: str) -> str:
+    """A path as a URI reference (RFC 3986): never mistaken for a scheme, nothing unescaped."""
+    quoted = quote(_redacted(path).encode("utf-8", "surrogatepass"), safe="/")
+    return f"file://{quoted}" if path.startswith("/") else quoted
+
+
+def _invocation(failures: Sequence[str]) -> Object:
+    return {
+        "executionSuccessful": not failures,
+        "toolExecutionNotifications": [
+            {"level": "error", "message": {"text": _text(failure)}} for failure in failures
+        ],
+    }
+
+
+def _text(text: str) -> str:
+    return display(_redacted(text), lines=True)
+
+
+def _redacted(text: str) -> str:
+    from runner.secrets.redact import redact
+
+    return redact(text)

@@ -1,0 +1,90 @@
+"""Ctrl-C and SIGTERM: heard at any moment, acted on only where the books are whole."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from runner.model import Change, Task
+    from runner.run.review import Asker, Said
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interruption:
+    """Remembers that a person wants the run to end, and wakes the coordinator.
+
+    An exception raised between any two instructions could come between a commit and its record, or
+    leave a worker that nobody waits for. Only while a person is asked is it raised at once, since
+    reading their answer would go on otherwise.
+    """
+
+    def __init__(self) -> None:
+        self.heard = False
+        self._asking = False
+        self._wake: Callable[[], None] | None = None
+
+    def wakes(self, wake: Callable[[], None]) -> None:
+        """Have `wake` called when a signal comes, or at once when one has come already."""
+        self._wake = wake
+        if self.heard:
+            wake()
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Hear signals in here; the second one ends the process at once."""
+        try:
+            before = [(number, signal.signal(number, self._hear)) for number in _SIGNALS]
+        except ValueError:  # not in the main thread: whoever embeds us handles signals
+            yield
+            return
+        try:
+            yield
+        finally:
+            for number, handler in before:
+                signal.signal(number, handler)
+
+    def asking(self, asker: Asker) -> Asker:
+        """The same asker, whose questions a signal answers with `wait`."""
+        return _Interruptible(asker, self)
+
+    def _hear(self, number: int, _frame: object) -> None:
+        if self.heard:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        self.heard = True
+        if self._wake is not None:
+            self._wake()
+        if self._asking:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def _raising(self) -> Iterator[None]:
+        self._asking = True
+        try:
+            if self.heard:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._asking = False
+
+
+class _Interruptible:
+    def __init__(self, asker: Asker, interruption: Interruption) -> None:
+        self._asker = asker
+        self._interruption = interruption
+
+    def ask(self, task: Task, change: Change, before: bytes | None, left: int) -> Said:
+        """The person's answer; a signal means that the change waits for another run."""
+        from runner.run.review import Answer, Said
+
+        try:
+            with self._interruption._raising():  # noqa: SLF001 - the two are one
+                return self._asker.ask(task, change, before, left)
+        except KeyboardInterrupt:
+            return Said(Answer.WAITS)

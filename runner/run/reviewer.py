@@ -1,0 +1,60 @@
+"""Review by a command of the person's choice: any program that reads a diff and says yes or no."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from runner.gates.base import command_limits
+from runner.model import Finding, Network
+from runner.process.command import Command, run
+from runner.run.review import CHECK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from runner.model import Change, Outcome
+    from runner.run.site import Assignment, Site
+
+
+def reviewed_by_command(
+    assignment: Assignment, site: Site, outcome: Outcome
+) -> tuple[Finding, ...]:
+    """Let `review_command` read the diff on standard input; exit 0 approves, else it says why.
+
+    It is the person's own setting, never the repository's, and may use the network.
+    """
+    line = site.settings.review_command
+    if not line:
+        hint = "set review_command in your own settings, or review = prompt"
+        return (Finding(check=CHECK, message="review is auto, and no command reviews", hint=hint),)
+    diff = "".join(
+        part
+        for change in outcome.changes
+        for part in diff_of(change, lambda path: site.before(assignment.base, path))
+    )
+    command = Command(
+        line=line,
+        place=site.place,
+        environment=site.environment(assignment),
+        stdin=diff.encode("utf-8", "surrogateescape"),
+        network=Network.YES,
+        limits=command_limits(assignment.task, site.settings),
+        known_secrets=tuple(value for _, value in assignment.secrets),
+    )
+    ran = run(command, site.sandbox, tell=site.teller(assignment), cancelled=site.cancelled)
+    if ran.passed:
+        return ()
+    reason = ran.tail.strip() or f"it ended with exit code {ran.exit}"
+    return (Finding(check=CHECK, message="the reviewing command says no", detail=reason),)
+
+
+def diff_of(change: Change, before: Callable[[str], bytes | None]) -> Iterator[str]:
+    """One file's unified diff; bytes that are no text are only named."""
+    try:
+        old = (before(change.path) or b"").decode().splitlines(keepends=True)
+        new = (change.content or b"").decode().splitlines(keepends=True)
+    except UnicodeDecodeError:
+        yield f"Binary file {change.path} {change.action}\n"
+        return
+    yield from difflib.unified_diff(old, new, f"a/{change.path}", f"b/{change.path}")

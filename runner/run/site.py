@@ -1,0 +1,108 @@
+"""What a worker is told, and what its job slot has to work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner import effects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from threading import Event
+
+    from runner.config.settings import Settings
+    from runner.context.brief import Brief
+    from runner.implementers.base import Implementer
+    from runner.model import Change, ReviewMode, Task
+    from runner.process.command import Place
+    from runner.process.sandbox import Sandbox
+    from runner.repo.scratch import Scratch
+    from runner.run.crew import Crew
+    from runner.writes.pipeline import WriteRules
+    from runner.writes.sast import SastPool
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Everything a worker is told: it asks nobody else."""
+
+    task: Task
+    attempt: int
+    base: str
+    """Commit to build on; empty before the first commit."""
+    brief: Brief
+    rules: WriteRules
+    implementer: Implementer | None
+    """None where only the proof runs again, on `carried`."""
+    review: ReviewMode
+    carried: tuple[Change, ...] = ()
+    """Changes that were made before: proven on a new base, or a person's edit to go on from."""
+    secrets: tuple[tuple[str, str], ...] = ()
+    """Names and values that this task's commands get."""
+
+    @property
+    def is_check(self) -> bool:
+        """Whether nobody implements anything: only the proof runs, on the base as it is."""
+        return (
+            self.implementer is not None and self.implementer.name == "check" and not self.carried
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What one job slot works with."""
+
+    scratch: Scratch
+    place: Place
+    sandbox: Sandbox
+    settings: Settings
+    logs: Path
+    logs_shown: str
+    crew: Crew
+    """Hands events to the coordinator, which alone writes the journal."""
+    show: Callable[[str, str], None]
+    """Shows a line of progress of a task."""
+    release: Callable[[], None]
+    before: Callable[[str, str], bytes | None]
+    """The bytes of a path in a commit."""
+    base_environment: Mapping[str, str]
+    """The allow-list of the person's own variables."""
+    sast: SastPool | None = None
+    number: int = 0
+
+    @property
+    def cancelled(self) -> Event:
+        """Set when the run is to end."""
+        return self.crew.cancelled
+
+    def teller(self, assignment: Assignment) -> Callable[[str], None]:
+        """What shows the last output line of this task's commands."""
+        return lambda line: self.show(assignment.task.id, line)
+
+    def reset(self, base: str) -> None:
+        """Make the scratch tree the base; without a sandbox, shared folders are linked into it."""
+        self.scratch.reset(base or None)
+        if self.sandbox.contains:
+            return
+        for share in self.place.shares:
+            link = self.scratch.project / share
+            if not link.exists() and not link.is_symlink() and link.parent.is_dir():
+                effects.step("link", link)
+                link.symlink_to(self.place.shown / share)
+
+    def close(self) -> None:
+        """Give the slot back."""
+        self.release()
+
+    def environment(self, assignment: Assignment) -> dict[str, str]:
+        """What a task's commands get beside the allow-list."""
+        return {
+            **self.base_environment,
+            "RUNNER_TASK": assignment.task.id,
+            "RUNNER_ATTEMPT": str(assignment.attempt),
+            "RUNNER_SLOT": str(self.number),
+            "RUNNER_PORT_BASE": str(20000 + 100 * self.number),
+            **dict(assignment.secrets),
+        }

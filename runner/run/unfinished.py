@@ -1,0 +1,69 @@
+"""What runs that never said they ended had done by then: asked of the journal after a crash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner.journal.events import DecisionMade, RunFinished, RunStarted, TaskDone, TaskLanded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from runner.journal.events import Record
+    from runner.model import Decision
+
+WANTED = frozenset(("run.started", "run.finished", "task.landed", "task.done", "decision.made"))
+"""The kinds of records that `Unfinished.of` looks at; the others need not be decoded."""
+
+
+@dataclass(slots=True)
+class Unfinished:
+    """The story since a run last ended by itself."""
+
+    head: str = ""
+    """The commit that the first of these runs began on; empty before the first commit."""
+    landed: dict[tuple[str, int], TaskLanded] = field(default_factory=dict)
+    """Landings by task and attempt."""
+    checked: list[str] = field(default_factory=list)
+    """A `Checked:` line for each task that was proven without a commit of its own."""
+    decisions: list[Record] = field(default_factory=list)
+    _begun: bool = False
+
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> Unfinished:
+        """The records since the last `run.finished`."""
+        story = cls()
+        for record in records:
+            if isinstance(record.event, RunFinished):
+                story = cls()
+            else:
+                story._take(record)  # its own
+        return story
+
+    @property
+    def decided(self) -> set[tuple[str, Decision]]:
+        """Task and decision of each that is noted."""
+        return {
+            (record.task, record.event.decision)
+            for record in self.decisions
+            if isinstance(record.event, DecisionMade)
+        }
+
+    def _take(self, record: Record) -> None:
+        match record.event:
+            case RunStarted(head=head) if not self._begun:
+                self.head, self._begun = head, True
+            case TaskLanded():
+                self.landed[record.task, record.attempt] = record.event
+            case TaskDone(commit=""):
+                self.checked.append(checked_line(record))
+            case DecisionMade():
+                self.decisions.append(record)
+
+
+def checked_line(record: Record) -> str:
+    """What a record commit says of a task that is DONE without a commit of its own."""
+    assert isinstance(record.event, TaskDone)
+    spec = record.event.spec
+    return f"{record.task} attempt={record.attempt} spec={spec.what} {spec.proof}"

@@ -1,0 +1,8 @@
+"""Record and show approved writes: the same as `python -m runner write-log`."""
+
+import sys
+
+from runner.__main__ import main
+
+sys.argv[1:1] = ["write-log"]
+sys.exit(main())

@@ -1,0 +1,165 @@
+"""What the shells complete, asked of the real shells; and what `--help` says of every command."""
+
+import argparse
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from commands_build import a_ground
+from commands_terminal import Terminal
+
+from runner.commands.catalogue import TABLE
+from runner.commands.completion import Flag, _zsh_flag
+
+RUNNER = Path(sys.executable).parent / "runner"
+
+
+@pytest.fixture
+def completing(ground):
+    """Asks a real bash what it would offer for a line."""
+    a_ground(ground)
+
+    def ask(*words):
+        asked = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _runner"
+        script = (
+            f"source <({RUNNER} completion bash); {asked}; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        )
+        ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+        assert ran.stderr == ""
+        return ran.stdout.split()
+
+    return ask
+
+
+def test_bash_completes_commands(completing):
+    assert completing(str(RUNNER), "statu") == ["status"]
+    assert set(completing(str(RUNNER), "''")) >= {entry.name for entry in TABLE}
+
+
+def test_bash_completes_ids_where_a_command_takes_one(completing):
+    assert completing(str(RUNNER), "why", "TASK-00") == ["TASK-001", "TASK-002", "TASK-003"]
+    assert completing(str(RUNNER), "run", "TASK-001", "--only", "TASK-003") == ["TASK-003"]
+    assert completing(str(RUNNER), "version", "TASK-00") == []
+
+
+def test_bash_completes_an_id_where_a_command_could_stand(completing):
+    assert completing(str(RUNNER), "TASK-00") == ["TASK-001", "TASK-002", "TASK-003"]
+
+
+def test_bash_completes_flags_of_the_command_and_of_run_without_one(completing):
+    assert completing(str(RUNNER), "status", "--wa") == ["--watch"]
+    assert completing(str(RUNNER), "--plan") == ["--plan-out"]
+    assert completing(str(RUNNER), "status", "--plan") == []
+
+
+def test_bash_completes_the_values_of_a_flag(completing, ground):
+    assert completing(str(RUNNER), "graph", "--format", "''") == ["mermaid", "dot", "ascii", "svg"]
+    ground.write("out.xml", "")
+    assert completing(str(RUNNER), "run", "--junit", "out") == ["out.xml"]
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+def test_fish_completes_commands_ids_and_values(ground, monkeypatch):
+    a_ground(ground)
+    monkeypatch.setenv("PATH", str(RUNNER.parent), prepend=":")
+    ground.write("c.fish", ground.runner("completion", "fish").out)
+
+    def ask(line):
+        words = ["fish", "--no-config", "-c", f"source c.fish; complete -C '{line}'"]
+        ran = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert ran.stderr == ""
+        return [row.split("\t")[0] for row in ran.stdout.splitlines()]
+
+    assert ask("runner statu") == ["status"]
+    assert ask("runner why TASK-00") == ["TASK-001", "TASK-002", "TASK-003"]
+    assert ask("runner graph --format ") == ["ascii", "dot", "mermaid", "svg"]
+    assert ask("runner --plan") == ["--plan-out"]
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+def test_zsh_completes_commands_ids_and_values(ground, monkeypatch):
+    a_ground(ground, "A")
+    monkeypatch.setenv("PATH", str(RUNNER.parent), prepend=":")
+    ground.write("c.zsh", ground.runner("completion", "zsh").out)
+    with Terminal(["zsh", "-f", "-i"]) as zsh:
+        zsh.send("PS1=; unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -u -D\n")
+        zsh.send("source c.zsh; print loa''ded\n")
+        zsh.until("loaded")
+        for typed, wanted in (
+            ("runner statu", "runner status"),
+            ("runner why TAS", "TASK-001"),
+            ("runner graph --format sv", "--format svg"),
+            ("runner run --plan", "--plan-out"),
+        ):
+            before = len(zsh.said)
+            zsh.send(f"{typed}\t")
+            zsh.until(wanted, after=before)
+            zsh.send("\x15")
+
+
+def test_what_a_flag_says_cannot_break_the_zsh_script():
+    flag = Flag("--x", "it's [odd]: 'very'", "value", ())
+    assert _zsh_flag(flag) == "'*--x[its (odd) very]:value: '"
+
+
+def test_without_a_plan_there_are_no_ids_and_no_words(ground):
+    said = ground.runner("completion", "ids")
+    assert (said.code, said.out, said.err) == (0, "", "")
+
+
+def test_ids_are_those_of_headings_not_of_examples(ground):
+    ground.git("init", "-q")
+    ground.write(
+        "TASK-GRAPH.md",
+        "# Plan\n\n## Task 7 - first\n\n```text file=a\n## TASK-998: no\n```\n\n### DB-12: kept\n\n"
+        "- Status: PENDING\n\n### SHA-256: why not\n\nProse.\n\n## **TASK-008**: bold\n",
+    )
+    assert ground.runner("completion", "ids").out.split() == ["TASK-007", "DB-12", "TASK-008"]
+
+
+def test_ids_need_neither_settings_nor_journal():
+    """So that pressing a key is answered at once: a figure for it is in the benchmarks."""
+    script = (
+        "import sys; from runner.cli import main; main(['completion', 'ids']);"
+        "print(*[name for name in sys.modules if name.startswith('runner.') and name.split('.')[1]"
+        " in ('journal', 'config', 'project', 'run', 'report')])"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.split("\n")[-2] == ""
+
+
+# --- help -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entry", TABLE, ids=lambda entry: entry.name)
+def test_every_command_has_help_with_a_sentence_its_options_and_an_example(entry, ground):
+    parser = argparse.ArgumentParser(prog=f"runner {entry.name}")
+    import_module(f"runner.commands.{entry.module}").arguments(parser, entry.name)
+    assert parser.epilog is not None
+    assert "example" in parser.epilog
+    examples = parser.epilog.split("example")[1].splitlines()[1:]
+    assert any(f"runner {entry.name}" in line or "runner -" in line for line in examples)
+    for one in (parser, *_parsers_below(parser)):
+        for action in one._actions:
+            has_own = isinstance(action, argparse._SubParsersAction)
+            assert action.help or has_own, f"{one.prog}: {action.dest} has no help"
+    with pytest.raises(SystemExit) as ended:
+        ground.runner(entry.name, "--help")
+    assert ended.value.code == 0
+
+
+def _parsers_below(parser):
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action.choices.values()
+
+
+def test_help_begins_with_a_whole_sentence(ground, capsys):
+    with pytest.raises(SystemExit):
+        ground.runner("graph", "--help")
+    out = capsys.readouterr().out
+    assert out.startswith("usage: runner graph")
+    assert "The graph as text or as a picture.\n" in out

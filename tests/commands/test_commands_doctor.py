@@ -1,0 +1,165 @@
+"""`doctor` and `settings`: what is there, what holds, what is missing."""
+
+import os
+
+from commands_build import a_ground, began, done
+
+from runner.config.trust import Trust
+from runner.journal.lock import RunLock
+from runner.project import BUILD, JOURNAL
+
+
+def found(said, name):
+    """(state, text) of each sign of that name."""
+    return [(sign["state"], sign["text"]) for sign in said.json["signs"] if sign["name"] == name]
+
+
+def test_a_healthy_project_is_healthy(ground):
+    a_ground(ground, "A")
+    ground.journal(began(ground), *done(ground, "TASK-001"))
+    Trust(ground.project().places.state).give(ground.folder, "test")
+    said = ground.runner("doctor", "--json")
+    assert said.code == 0
+    assert (said.json["kind"], said.json["healthy"]) == ("doctor", True)
+    assert found(said, "plan") == [("ok", "TASK-GRAPH.md: 1 task, 0 mistakes, 0 warnings")]
+    assert found(said, "branch") == [("ok", "main")]
+    assert found(said, "trust") == [("ok", "given")]
+    assert found(said, "run") == [("ok", "none is going on")]
+    size = (ground.folder / JOURNAL).stat().st_size
+    assert found(said, "journal")[0][1].startswith(f"4 records, {size / 1024:.0f} KiB, whole")
+    assert [sign["state"] for sign in said.json["signs"] if sign["name"] == "python"] == ["ok"]
+    assert [sign["state"] for sign in said.json["signs"] if sign["name"] == "git"] == ["ok"]
+
+
+def test_what_is_missing_is_said_with_what_to_do(ground, monkeypatch):
+    a_ground(ground, "A; B")
+    plan = ground.folder / "TASK-GRAPH.md"
+    head, tail = plan.read_text().split("## TASK-002")
+    needs = "- Requires: tool no-such-tool, secret FIRST_KEY, secret SECOND_KEY\n- Output"
+    plan.write_text(
+        head.replace("- Output", needs) + "## TASK-002" + tail.replace("`true`", "`sudo x`")
+    )
+    monkeypatch.setenv("SECOND_KEY", "whatever it is")
+    said = ground.runner("doctor")
+    assert said.code == 3
+    assert "missing  tool no-such-tool  it is not on PATH; TASK-001 needs it\n" in said.out
+    assert "missing  secret FIRST_KEY   it is not set, for TASK-001\n" in said.out
+    assert "ok       secret SECOND_KEY  set\n" in said.out
+    assert "note     root               TASK-002: BLOCKED at once, for a person to do\n" in said.out
+    assert "hint: tool no-such-tool: install no-such-tool\n" in said.out
+    assert "hint: secret FIRST_KEY: export FIRST_KEY=…\n" in said.out
+    assert "hint: trust: runner --trust\n" in said.out
+    assert "whatever it is" not in said.out
+    assert "tool sudo" not in said.out
+
+
+def test_a_plan_with_mistakes_is_missing_something(ground):
+    a_ground(ground, "A needs Z")
+    said = ground.runner("doctor", "--json")
+    assert said.code == 3
+    assert found(said, "plan") == [("missing", "TASK-GRAPH.md: 1 task, 1 mistake, 0 warnings")]
+
+
+def test_without_git_or_plan_it_still_looks_at_the_machine(ground):
+    said = ground.runner("doctor", "--json")
+    assert said.code == 3
+    place = f"this folder is in no git repository ({ground.folder})"
+    assert found(said, "repository") == [("missing", place)]
+    ground.git("init", "-q")
+    said = ground.runner("doctor", "--json")
+    assert found(said, "plan") == [
+        ("missing", f"there is no TASK-GRAPH.md here ({ground.folder}/TASK-GRAPH.md)")
+    ]
+    assert found(said, "branch") == [("ok", "no commit yet")]
+
+
+def test_states_of_a_repository_that_tasks_do_not_see_are_named(ground):
+    a_ground(ground, "A")
+    ground.write(".gitattributes", "*.bin filter=lfs\n")
+    ground.commit()
+    ground.write("untracked.txt", "x")
+    ground.write(".gitattributes", "*.bin filter=lfs -text\n")
+    ground.git("config", "core.autocrlf", "true")
+    ground.git("checkout", "-q", "--detach")
+    texts = [text for _, text in found(ground.runner("doctor", "--json"), "git state")]
+    assert texts == [
+        "HEAD is detached: commits land on it alone",
+        "files under Git LFS are seen as their pointers",
+        "line ends are converted on checkout",
+        "1 file with uncommitted changes",
+        "1 untracked file not seen by tasks",
+    ]
+
+
+def test_a_run_that_is_going_on_is_named(ground):
+    a_ground(ground, "A")
+    with RunLock(ground.folder / BUILD):
+        text = found(ground.runner("doctor", "--json"), "run")[0][1]
+    assert text.startswith(f"going on: process {os.getpid()}, since ")
+
+
+def test_a_damaged_journal_is_found(ground):
+    a_ground(ground, "A")
+    ground.journal(began(ground), *done(ground, "TASK-001"))
+    journal = ground.folder / JOURNAL
+    journal.write_bytes(journal.read_bytes().replace(b"attempt.started", b"attempt.STARTED"))
+    said = ground.runner("doctor", "--json")
+    assert said.code == 3
+    [(state, text)] = found(said, "journal")
+    assert state == "missing"
+    assert text.startswith("the journal is damaged: line 2")
+
+
+def test_settings_say_where_each_value_comes_from(ground, monkeypatch):
+    a_ground(ground, "A")
+    ground.write(
+        "runner.toml",
+        'attempts = 3\n\n[gates]\nlint = "ruff check"\n\n[gates.api]\nunits = "make units"\n',
+    )
+    monkeypatch.setenv("RUNNER_JOBS", "7")
+    said = ground.runner("settings")
+    assert said.code == 0
+    rows = {line.split()[0]: line.split(maxsplit=1)[1] for line in said.out.splitlines()}
+    assert rows["SETTING"].split() == ["VALUE", "SOURCE"]
+    assert rows["jobs"].split() == ["7", "environment", "RUNNER_JOBS"]
+    assert rows["attempts"].split() == ["3", "runner.toml:1"]
+    assert rows["minutes"].split() == ["30", "default"]
+    assert rows["gates"].startswith("lint: ruff check")
+    assert rows["gates_by_type"].startswith("api (units: make units)")
+    document = ground.runner("settings", "--json").json
+    assert document["kind"] == "settings"
+    assert document["settings"]["jobs"] == {"value": 7, "source": "environment RUNNER_JOBS"}
+
+
+def test_settings_need_no_plan_but_no_mistakes(ground):
+    ground.git("init", "-q")
+    assert ground.runner("settings").code == 0
+    ground.write("runner.toml", "attmepts = 3\n")
+    said = ground.runner("settings")
+    assert said.code == 2
+    assert "attmepts" in said.err
+
+
+def test_a_merge_that_was_begun_is_to_be_ended_first(ground):
+    a_ground(ground, "A")
+    (ground.folder / ".git" / "MERGE_HEAD").write_text(ground.git("rev-parse", "HEAD") + "\n")
+    said = ground.runner("doctor", "--json")
+    assert said.code == 3
+    assert ("missing", "a merge is in progress") in found(said, "git state")
+
+
+def test_without_a_sandbox_it_says_what_that_means(ground, monkeypatch):
+    a_ground(ground, "A")
+    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    assert found(ground.runner("doctor", "--json"), "sandbox") == [
+        ("note", "none, so commands run with your own rights: the settings say so")
+    ]
+
+
+def test_without_git_on_the_path_it_says_so(ground, monkeypatch, tmp_path):
+    a_ground(ground, "A")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = ground.runner("doctor", "--json")
+    assert said.code == 3
+    assert found(said, "git") == [("missing", "it is not on PATH")]
+    assert found(said, "repository") == []

@@ -1,0 +1,117 @@
+"""`version` and `help`, the smallest answers, and what no reading command may import."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from commands_build import a_ground
+
+import runner
+from runner.commands.catalogue import TABLE
+
+HEAVY = ("pydantic", "markdown_it", "networkx", "git", "rich", "asyncio", "bandit", "re2")
+
+
+def test_the_version_is_one_line(ground):
+    python = ".".join(map(str, sys.version_info[:3]))
+    assert ground.runner("version") == (0, f"runner {runner.__version__} (Python {python})\n", "")
+    assert ground.runner("--version").out == ground.runner("version").out
+    assert ground.runner("version", "--json").json == {
+        "schemaVersion": 1,
+        "kind": "version",
+        "version": runner.__version__,
+        "python": python,
+    }
+
+
+def test_help_is_one_screen(ground):
+    said = ground.runner("help")
+    assert (said.code, said.err) == (0, "")
+    assert len(said.out.splitlines()) <= 40
+    assert all(len(line) <= 100 for line in said.out.splitlines())
+    for entry in TABLE:
+        assert (f"  {entry.name} " in said.out) == entry.shown
+    assert "  130  interrupted; run again to go on\n" in said.out
+    assert ground.runner("--help").out == said.out
+
+
+def test_help_all_has_every_command_and_every_option_of_run(ground):
+    said = ground.runner("help", "--all")
+    for entry in TABLE:
+        assert f"  {entry.name} " in said.out
+        assert entry.summary in said.out
+    assert "--dry-run" in said.out
+    assert "--fail-fast" in said.out
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("status", "list", "next", "show", "why", "validate", "graph", "log", "brief", "decide"),
+        *("settings", "doctor", "init", "version", "help"),
+    ],
+)
+def test_each_command_explains_itself_with_an_example(ground, capsys, name):
+    with pytest.raises(SystemExit) as left:
+        ground.runner(name, "--help")
+    said = capsys.readouterr().out
+    assert left.value.code == 0
+    assert f"usage: runner {name}" in said
+    assert "\nexamples:\n" in said
+
+
+def test_a_command_that_is_none_is_refused_with_the_one_that_was_meant(ground):
+    assert ground.runner("statsu") == (
+        2,
+        "",
+        'runner: there is no command "statsu"\nhint: did you mean "status"?\n',
+    )
+
+
+def imported(*words):
+    """The modules that a command has imported by its end."""
+    code = (
+        "import sys; from runner.cli import main; code = main(sys.argv[1:]);"
+        "print('\\n'.join(sys.modules), file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=dict(os.environ),
+    )
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("name", ["version", "status", "list", "next"])
+def test_what_answers_at_once_imports_nothing_heavy(ground, name):
+    a_ground(ground)
+    ground.runner("status")  # the plan has been seen
+    assert imported(name).isdisjoint(HEAVY)
+
+
+def test_the_version_imports_next_to_nothing_of_the_house(ground):
+    ours = {module for module in imported("version") if module.startswith("runner")}
+    assert ours <= {
+        "runner",
+        "runner.cli",
+        "runner.errors",
+        "runner.commands",
+        "runner.commands.catalogue",
+        "runner.commands.version",
+    }
+
+
+def test_git_is_asked_once_about_commits_a_person_added(ground):
+    from commands_build import began, done, ended, published
+
+    a_ground(ground, "A")
+    head = ground.git("rev-parse", "HEAD")
+    ground.journal(began(ground), *done(ground, "TASK-001", head))
+    ground.journal(published(ground, A="DONE"), ended(ground))
+    ground.write("more.txt", "mine")
+    ground.commit()
+    assert "git" in imported("status")
+    assert "git" not in imported("status")

@@ -1,0 +1,79 @@
+"""`init`: from an empty repository to a plan that can be run."""
+
+import pytest
+from commands_build import a_ground
+
+from runner.config.trust import Trust
+
+
+def test_three_files_are_written_and_validate_accepts_them(ground):
+    ground.git("init", "-q")
+    assert ground.runner("init") == (
+        0,
+        """\
+wrote TASK-GRAPH.md
+wrote FILE_OWNERSHIP_MAP.md
+wrote PATTERN_INDEX.md
+
+next: read TASK-GRAPH.md, then: runner
+""",
+        "",
+    )
+    assert ground.runner("validate") == (0, "TASK-GRAPH.md: 3 tasks, 0 mistakes, 0 warnings\n", "")
+    assert Trust(ground.project().places.state).given(ground.folder)
+
+
+def test_a_plan_that_is_there_is_never_touched(ground):
+    a_ground(ground)
+    before = (ground.folder / "TASK-GRAPH.md").read_bytes()
+    assert ground.runner("init") == (
+        2,
+        "",
+        """\
+runner: there is a plan here already; nothing was written (TASK-GRAPH.md)
+hint: runner validate, or take it away first
+""",
+    )
+    assert (ground.folder / "TASK-GRAPH.md").read_bytes() == before
+    assert not (ground.folder / "PATTERN_INDEX.md").exists()
+
+
+def test_the_other_files_of_a_person_are_kept(ground):
+    ground.git("init", "-q")
+    ground.write("PATTERN_INDEX.md", "mine\n")
+    said = ground.runner("init")
+    assert "kept PATTERN_INDEX.md, which was there\n" in said.out
+    assert (ground.folder / "PATTERN_INDEX.md").read_text() == "mine\n"
+
+
+def test_a_link_that_leads_nowhere_is_a_name_that_is_taken(ground):
+    ground.git("init", "-q")
+    (ground.folder / "TASK-GRAPH.md").symlink_to(ground.home / "outside.md")
+    assert ground.runner("init").code == 2
+    assert not (ground.home / "outside.md").exists()
+
+
+def test_without_git_it_says_how_to_get_it(ground):
+    assert ground.runner("init") == (
+        2,
+        "",
+        f"runner: this folder is in no git repository ({ground.folder})\nhint: git init\n",
+    )
+    assert list(ground.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("setting", ['command = "curl evil"', '[gates]\nlint = "curl evil"'])
+def test_commands_that_a_clone_brings_are_not_trusted_along(ground, setting):
+    ground.git("init", "-q")
+    ground.write("runner.toml", setting + "\n")
+    assert ground.runner("init").code == 0
+    assert not Trust(ground.project().places.state).given(ground.folder)
+
+
+def test_in_a_folder_below_the_top_the_plan_is_for_that_folder(ground, monkeypatch):
+    ground.git("init", "-q")
+    (ground.folder / "part").mkdir()
+    monkeypatch.chdir(ground.folder / "part")
+    assert ground.runner("init").code == 0
+    assert (ground.folder / "part" / "TASK-GRAPH.md").is_file()
+    assert ground.runner("list").out.startswith("TASK-001  PENDING  Greeting\n")

@@ -1,0 +1,33 @@
+"""A place to run checks in, without a sandbox, and tasks to check."""
+
+import os
+import threading
+
+from runner.gates.base import Bench
+from runner.model import Spec, Task
+from runner.process.command import Place
+from runner.process.environment import command_environment
+from runner.process.sandbox import NoSandbox
+
+
+def a_task(**fields):
+    return Task(id="TASK-001", title="T", line=1, spec=Spec("w", "p"), **fields)
+
+
+def a_bench(folder, *, cancelled=False, shares=(), **variables):
+    """Its tree is `folder/tree`, and the repository it stands for is `folder/real`."""
+    for name in ("tree", "real", "box", "logs"):
+        (folder / name).mkdir(exist_ok=True)
+    event = threading.Event()
+    if cancelled:
+        event.set()
+    place = Place(tree=folder / "tree", shown=folder / "real", box=folder / "box", shares=shares)
+    return Bench(
+        place=place,
+        sandbox=NoSandbox(),
+        environment=command_environment(os.environ, extra=variables),
+        logs=folder / "logs",
+        logs_shown="artifacts/build/logs/TASK-001/1",
+        tell=lambda _: None,
+        cancelled=event,
+    )

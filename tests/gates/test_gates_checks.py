@@ -1,0 +1,159 @@
+"""What must pass before a task lands: which checks there are, and what one run of each says."""
+
+import pytest
+from gates_bench import a_bench, a_task
+
+from runner.config.settings import Settings
+from runner.gates import commands, contract_tests
+from runner.gates.base import Check
+from runner.gates.registry import checks_of, prove_all
+from runner.model import Contract, GateSpec, Level, Network, TestContract, Verdict
+from runner.process.limits import Limits
+
+
+def a_check(command, **fields):
+    return Check(id="TC-001", kind="test", command=command, limits=Limits(5, 5, 5), **fields)
+
+
+def settings(*gates, by_type=()):
+    return Settings(gates=tuple(gates), gates_by_type=by_type)
+
+
+def test_contracts_come_first_and_a_tasks_own_gate_replaces_the_projects_of_that_name():
+    task = a_task(
+        test_contracts=(TestContract("TC-001", Level.UNIT, "true"),),
+        contracts=(Contract("command", "make schema"), Contract("openapi", "api.yaml")),
+        gates=(GateSpec("lint", "ruff check src"), GateSpec("own", "sh: true")),
+    )
+    project = settings(GateSpec("lint", "ruff check ."), GateSpec("types", "mypy"))
+    assert [(one.id, one.command) for one in checks_of(task, project)] == [
+        ("TC-001", "true"),
+        ("contract:command-1", "make schema"),
+        ("gate:types", "mypy"),
+        ("gate:lint", "ruff check src"),
+        ("gate:own", "true"),
+    ]
+
+
+def test_a_gate_of_its_type_belongs_to_the_task():
+    project = settings(
+        GateSpec("lint", "lint"), by_type=(("ui", (GateSpec("looks", "screenshot"),)),)
+    )
+    assert [one.id for one in checks_of(a_task(type="ui"), project)][-1] == "gate:looks"
+    assert "gate:looks" not in [one.id for one in checks_of(a_task(type="api"), project)]
+
+
+@pytest.mark.parametrize(
+    ("gate", "seconds"),
+    [
+        (GateSpec("lint", "x"), 60),
+        (GateSpec("types", "x"), 120),
+        (GateSpec("smoke", "x"), 300),
+        (GateSpec("smoke", "x", seconds=7), 7),
+    ],
+)
+def test_how_long_a_gate_may_take(gate, seconds):
+    (check,) = commands.checks(a_task(gates=(gate,)), settings())
+    assert check.limits.hard == seconds
+
+
+def test_a_task_reaches_no_further_than_it_says():
+    contract = TestContract("TC-001", Level.E2E, "true")
+    (quiet,) = contract_tests.checks(a_task(test_contracts=(contract,)), settings())
+    (loud,) = contract_tests.checks(
+        a_task(test_contracts=(contract,), network=Network.YES), settings()
+    )
+    assert (quiet.network, loud.network) == (Network.NO, Network.YES)
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("tests/test_a.py", "python -m pytest -q tests/test_a.py"),
+        ("tests/test_a.py::test_x[1-2]", "python -m pytest -q tests/test_a.py::test_x[1-2]"),
+        ("pytest tests/test_a.py", "pytest tests/test_a.py"),
+        ("./check.sh", "./check.sh"),
+        ("python tests/test_a.py", "python tests/test_a.py"),
+    ],
+)
+def test_a_bare_test_file_stands_for_pytest_on_it(line, command):
+    assert contract_tests.as_command(line) == command
+
+
+def test_a_check_that_passes_leaves_a_proof_and_its_output(tmp_path):
+    bench = a_bench(tmp_path)
+    proof, finding = contract_tests.prove(a_check("echo fine; echo '3 passed in 0.01s'"), bench)
+    assert finding is None
+    assert (proof.verdict, proof.exit, proof.counts) == (Verdict.PASS, 0, (("passed", 3),))
+    assert proof.log == "artifacts/build/logs/TASK-001/1/TC-001.log"
+    assert (tmp_path / "logs/TC-001.log").read_text() == "fine\n3 passed in 0.01s\n"
+
+
+def test_a_check_that_fails_says_how_with_the_end_of_its_output(tmp_path):
+    proof, finding = contract_tests.prove(a_check("echo why; exit 3"), a_bench(tmp_path))
+    assert proof.verdict is Verdict.FAIL
+    assert finding.refuses
+    assert finding.message == "`echo why; exit 3` ended with exit code 3"
+    assert finding.hint == "run it yourself: echo why; exit 3"
+    assert finding.detail.strip() == "why"
+
+
+@pytest.mark.parametrize(
+    ("said", "passes"),
+    [
+        ("no tests ran in 0.01s", False),
+        ("Ran 0 tests in 0.000s", False),
+        ("2 skipped in 0.01s", False),
+        ("Ran 1 test in 0.000s", True),
+        ("5 deselected in 0.1s", False),
+        ("1 passed, 5 deselected in 0.1s", True),
+        ("nothing that is known", True),
+    ],
+)
+def test_a_test_contract_that_ran_no_test_has_not_passed(tmp_path, said, passes):
+    proof, finding = contract_tests.prove(a_check(f"echo; echo '{said}'"), a_bench(tmp_path))
+    assert (proof.verdict is Verdict.PASS) is passes
+    assert passes or "ran no test" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        (Limits(9, 0.3, 9), "`sleep 20` printed nothing for 0.3 s and was ended"),
+        (Limits(9, 9, 0.3), "`sleep 20` ran longer than 0.3 s and was ended"),
+    ],
+)
+def test_a_check_that_hangs_is_ended_and_says_so(tmp_path, limits, message):
+    check = Check(id="gate:slow", kind="gate", command="sleep 20", limits=limits)
+    proof, finding = commands.prove(check, a_bench(tmp_path))
+    assert proof.verdict is Verdict.FAIL
+    assert finding.message == message
+
+
+def test_all_checks_run_so_that_the_next_attempt_hears_of_every_failure(tmp_path):
+    task = a_task(
+        test_contracts=(
+            TestContract("TC-001", Level.UNIT, "exit 1"),
+            TestContract("TC-002", Level.UNIT, "true"),
+        ),
+        gates=(GateSpec("lint", "exit 2"),),
+    )
+    heard = []
+    proofs, findings = prove_all(
+        task,
+        settings(),
+        a_bench(tmp_path),
+        started=lambda check: heard.append(check.id),
+        completed=lambda proof: heard.append(str(proof.verdict)),
+    )
+    assert heard == ["TC-001", "fail", "TC-002", "pass", "gate:lint", "fail"]
+    assert [one.check for one in findings] == ["TC-001", "gate:lint"]
+    assert len(proofs) == 3
+
+
+def test_a_run_that_is_to_end_starts_no_further_check(tmp_path):
+    task = a_task(gates=(GateSpec("lint", "touch ran"),))
+    bench = a_bench(tmp_path, cancelled=True)
+    said = prove_all(task, settings(), bench, started=lambda _: None, completed=lambda _: None)
+    assert said == ((), ())
+    assert not (tmp_path / "tree/ran").exists()

@@ -1,0 +1,158 @@
+"""The checks below are the constraints of the SARIF 2.1.0 schema for the objects we write."""
+
+import json
+import re
+
+from runner.model import Finding, Severity
+from runner.report.sarif import Result, of_finding, of_sast, sarif_document
+from runner.writes.sast import SastFinding
+
+URI = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-F]{2})*")
+LEVELS = {"none", "note", "warning", "error"}
+
+
+def only(value, required, optional=()):
+    """An object with the required properties and no others than these (additionalProperties)."""
+    assert isinstance(value, dict)
+    assert set(required) <= set(value) <= {*required, *optional}
+
+
+def a_text(value):
+    only(value, ("text",))
+    assert isinstance(value["text"], str)
+    assert value["text"]
+
+
+def a_whole(value, least):
+    assert isinstance(value, int)
+    assert not isinstance(value, bool)
+    assert value >= least
+
+
+def checked(document):
+    """The log, after every constraint of the schema that can hold for it."""
+    log = json.loads(document)
+    only(log, ("version", "runs"), ("$schema",))
+    assert log["version"] == "2.1.0"
+    for run in log["runs"]:
+        only(run, ("tool",), ("results", "invocations", "columnKind"))
+        assert run["columnKind"] in {"utf16CodeUnits", "unicodeCodePoints"}
+        only(run["tool"], ("driver",))
+        driver = run["tool"]["driver"]
+        only(driver, ("name",), ("rules", "version"))
+        rules = driver["rules"]
+        assert len({json.dumps(rule) for rule in rules}) == len(rules)  # uniqueItems
+        for rule in rules:
+            a_rule(rule)
+        for result in run["results"]:
+            a_result(result, rules)
+        for invocation in run.get("invocations", ()):
+            an_invocation(invocation)
+    return log
+
+
+def a_rule(rule):
+    only(rule, ("id",), ("shortDescription", "properties"))
+    a_text(rule["shortDescription"])
+    only(rule["properties"], ("tags", "security-severity"))
+    assert len(set(rule["properties"]["tags"])) == len(rule["properties"]["tags"])
+    assert 0 <= float(rule["properties"]["security-severity"]) <= 10
+
+
+def a_result(result, rules):
+    only(result, ("message",), ("ruleId", "ruleIndex", "level", "locations"))
+    a_text(result["message"])
+    assert result["level"] in LEVELS
+    a_whole(result["ruleIndex"], -1)
+    assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+    for location in result.get("locations", ()):
+        only(location, ("physicalLocation",))
+        place = location["physicalLocation"]
+        only(place, ("artifactLocation",), ("region",))
+        only(place["artifactLocation"], ("uri",))
+        assert URI.fullmatch(place["artifactLocation"]["uri"])
+        if "region" in place:
+            only(place["region"], ("startLine",), ("startColumn",))
+            for number in place["region"].values():
+                a_whole(number, 1)
+
+
+def an_invocation(invocation):
+    only(invocation, ("executionSuccessful",), ("toolExecutionNotifications",))
+    assert isinstance(invocation["executionSuccessful"], bool)
+    for said in invocation["toolExecutionNotifications"]:
+        only(said, ("message",), ("level",))
+        a_text(said["message"])
+        assert said["level"] in LEVELS
+
+
+def a_sast_finding(**more):
+    values = {
+        "path": "src/app.py",
+        "line": 3,
+        "column": 5,
+        "rule": "B602",
+        "severity": "high",
+        "confidence": "high",
+        "message": "a shell is started",
+        "tool": "bandit",
+        "digest": "sha256:" + "0" * 64,
+    }
+    return SastFinding(**{**values, **more})
+
+
+def test_findings_of_both_kinds_are_one_log_with_a_run_a_tool():
+    findings = [
+        of_finding(
+            Finding("secret-scan", "secret found", "a b/ä.py", 2, 7, hint="use the variable")
+        ),
+        of_finding(Finding("scope", "not in scope", "x.py", severity=Severity.WARNING)),
+        of_finding(Finding("scope", "nowhere", severity=Severity.NOTE)),
+        of_sast(a_sast_finding()),
+        of_sast(a_sast_finding(severity="low", line=0, column=0)),
+        of_sast(a_sast_finding(severity="strange", tool="", rule="")),
+    ]
+    log = checked(sarif_document(findings, tools=("runner", "bandit")))
+    runs = {run["tool"]["driver"]["name"]: run for run in log["runs"]}
+    assert [one["level"] for one in runs["bandit"]["results"]] == ["error", "note"]
+    own = runs["runner"]["results"]
+    assert own[0]["message"]["text"] == "secret found (hint: use the variable)"
+    uri = own[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == "a%20b/%C3%A4.py"
+    assert [one["id"] for one in runs["bandit"]["tool"]["driver"]["rules"]] == ["B602"]
+
+
+def test_a_scan_without_findings_is_a_log_too():
+    log = checked(sarif_document([]))
+    assert log["runs"][0]["results"] == []
+    assert log["runs"][0]["invocations"][0]["executionSuccessful"] is True
+
+
+def test_what_could_not_be_read_is_told_as_a_failure():
+    log = checked(sarif_document([], failures=("x.py: cannot be read",)))
+    invocation = log["runs"][0]["invocations"][0]
+    assert invocation["executionSuccessful"] is False
+    assert invocation["toolExecutionNotifications"][0]["message"]["text"] == "x.py: cannot be read"
+
+
+def test_hostile_paths_and_messages_stay_one_valid_document():
+    key = "sk-" + "proj-" + "aB3dE5fG7hJ9kL1mN3pQ" * 4
+    paths = (
+        "/etc/x",
+        "javascript:alert(1)",
+        "a\x1b[2J.py",
+        "a\ud800.py",
+        f"{key}.py",
+        "..%2f..",
+        "ü",
+    )
+    document = sarif_document(
+        Result("bandit", "B1\x1b", "note", f"{key} \x1b]0;x\x07 \u202e", path, 1, 1)
+        for path in paths
+    )
+    checked(document)
+    assert key not in document
+    assert key[10:30] not in document
+    assert re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", document) is None
+    assert '"uri": "javascript%3Aalert%281%29"' in document
+    assert '"uri": "file:///etc/x"' in document

@@ -1,0 +1,190 @@
+"""The dry run and the run: the same tasks, in the same order, with everything that can be asked."""
+
+import heapq
+from types import SimpleNamespace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from run_build import SPEC, a_graph, a_ledger, a_task
+
+from runner.journal.events import (
+    AttemptFinished,
+    TaskAdopted,
+    TaskBlocked,
+    TaskDone,
+    TaskStaled,
+)
+from runner.model import Ending, Reason, Status
+from runner.plan.graph import TaskGraph
+from runner.run.claims import Claims
+from runner.run.crew import Finished
+from runner.run.engine import Engine
+from runner.run.forecast import UNKNOWN_SECONDS, forecast
+from runner.run.frontier import Frontier
+
+CAPACITY = {"gpu": 1.0}
+
+
+class Clockwork:
+    """A crew whose tasks last exactly as long as the forecast believes."""
+
+    def __init__(self, slots, seconds):
+        self._free, self._seconds = slots, seconds
+        self._ending, self.started, self._now = [], [], 0.0
+        self.interrupted = False
+
+    @property
+    def working(self):
+        return tuple(id_ for _, _, id_ in self._ending)
+
+    @property
+    def has_free_slot(self):
+        return len(self._ending) < self._free
+
+    def next_slot(self):
+        return 0
+
+    def start(self, assignment):
+        id_ = assignment.task.id
+        self.started.append(id_)
+        ends = self._now + (self._seconds.get(id_) or UNKNOWN_SECONDS)
+        heapq.heappush(self._ending, (ends, len(self.started), id_))
+
+    def wait(self):
+        self._now, _, id_ = heapq.heappop(self._ending)
+        return Finished(id_, lambda: id_)
+
+
+class AlwaysPasses:
+    """A settlement that lands whatever comes."""
+
+    codes, halted = frozenset(), False
+
+    def __init__(self, ledger):
+        self._ledger = ledger
+
+    def next_again(self):
+        return None
+
+    def put_aside(self):
+        return ()
+
+    def settle(self, task, _):
+        done = AttemptFinished(ending=Ending.PASSED, tree="t", seconds=1.0)
+        self._ledger.note(done, task=task.id, attempt=1)
+        self._ledger.note(TaskDone(spec=task.spec), task=task.id, attempt=1)
+        return False
+
+
+def started_by_the_engine(tasks, statuses, selected, seconds, jobs):
+    ledger = a_ledger()
+    for id_, status in statuses.items():
+        if status in STANDING:
+            ledger.note(STANDING[status], task=id_)
+    crew = Clockwork(jobs, seconds)
+    brief = SimpleNamespace(patterns=())
+    Engine(
+        tasks={task.id: task for task in tasks},
+        selected=frozenset(selected),
+        weight=TaskGraph.of(tasks).longest_remaining(seconds),
+        ledger=ledger,
+        board=SimpleNamespace(say=lambda *_: None, due=lambda **_: False),
+        crew=crew,
+        claims=Claims(dict(CAPACITY)),
+        preparation=SimpleNamespace(
+            missing=lambda task: (Reason.ROOT, "needs root") if task.requires else None,
+            assignment=lambda task: SimpleNamespace(
+                task=task, attempt=1, base="", brief=brief, implementer=None
+            ),
+        ),
+        settlement=AlwaysPasses(ledger),
+        scans=None,
+        head=lambda: "",
+    ).run()
+    return crew.started, {id_: ledger.state.task(id_).status for id_ in statuses}
+
+
+STANDING = {
+    Status.DONE: TaskAdopted(spec=SPEC, verified=True),
+    Status.BLOCKED: TaskBlocked(reason=Reason.CHECKS, note="no"),
+    Status.STALE: TaskStaled(note="old"),
+}
+
+
+@st.composite
+def plans(draw):
+    count = draw(st.integers(1, 8))
+    ids = [f"T{n}" for n in range(count)]
+    tasks = [
+        a_task(
+            id_,
+            depends_on=tuple(
+                draw(st.lists(st.sampled_from(ids[:n]), unique=True, max_size=3)) if n else ()
+            ),
+            outputs=tuple(
+                draw(st.sampled_from([(), ("a",), ("b",), ("a", "c"), ("*.py",), ("any",)]))
+            ),
+            uses=draw(st.sampled_from(["", "", "gpu 1", "port 80"])),
+        )
+        for n, id_ in enumerate(ids)
+    ]
+    statuses = {
+        id_: draw(
+            st.sampled_from([*[Status.PENDING] * 4, Status.DONE, Status.BLOCKED, Status.STALE])
+        )
+        for id_ in ids
+    }
+    selected = draw(st.sets(st.sampled_from(ids), min_size=1) | st.just(set(ids)))
+    seconds = {id_: draw(st.sampled_from([0.0, 1.0, 2.0, 5.0])) for id_ in ids}
+    return tasks, statuses, selected, seconds, draw(st.integers(1, 3))
+
+
+@given(plans())
+@settings(max_examples=150, deadline=None)
+def test_the_dry_run_names_the_tasks_in_the_order_in_which_the_run_starts_them(plan):
+    tasks, statuses, selected, seconds, jobs = plan
+    seen = forecast(
+        {task.id: task for task in tasks},
+        statuses,
+        selected,
+        TaskGraph.of(tasks),
+        seconds=seconds,
+        capacity=CAPACITY,
+        jobs=jobs,
+    )
+    started, after = started_by_the_engine(tasks, statuses, selected, seconds, jobs)
+    assert list(seen.order) == started
+    assert {id_ for id_ in selected if after[id_] is Status.PENDING} == set(seen.waiting)
+    assert sorted(id_ for batch in seen.batches for id_ in batch) == sorted(started)
+    assert set(seen.critical_path) <= set(started)
+    done = {id_ for id_, status in statuses.items() if status is Status.DONE}
+    for at, id_ in enumerate(started):
+        task = next(task for task in tasks if task.id == id_)
+        assert set(task.depends_on) <= done | set(started[:at])
+
+
+def test_the_longest_remaining_path_goes_first():
+    tasks = a_graph("A; B; C needs B; D needs C")
+    order, _ = started_by_the_engine(
+        tasks, dict.fromkeys("ABCD", Status.PENDING), "ABCD", {}, jobs=1
+    )
+    assert order == ["B", "C", "A", "D"]
+
+
+def test_a_task_that_takes_long_by_its_past_goes_first():
+    tasks = a_graph("A; B")
+    order, _ = started_by_the_engine(
+        tasks, dict.fromkeys("AB", Status.PENDING), "AB", {"A": 1.0, "B": 9.0}, jobs=1
+    )
+    assert order == ["B", "A"]
+
+
+def test_a_frontier_keeps_the_place_of_tasks_that_may_not_start():
+    tasks = a_graph("A; B; C")
+    frontier = Frontier(tasks, dict.fromkeys("ABC", Status.PENDING), selected="ABC", weight={})
+    assert frontier.take(lambda task: task.id == "B").id == "B"
+    assert frontier.take(lambda _: False) is None
+    assert [frontier.take(lambda _: True).id for _ in range(2)] == ["A", "C"]
+    assert frontier.take(lambda _: True) is None
+    frontier.put("B")
+    assert frontier.take(lambda _: True).id == "B"

@@ -1,0 +1,95 @@
+"""A journal, a document or a plan that lost its end: nothing is done twice, nothing is lost."""
+
+import random
+from itertools import pairwise
+
+import pytest
+from crash_house import stop_at
+
+LAST = 14
+"""Records from the end that are cut in the suite, each at its ends and somewhere inside."""
+
+
+def cuts(journal, last=LAST):
+    """Lengths to cut a journal to: around every line end, and once inside each line."""
+    data = journal.read_bytes()
+    ends = [at + 1 for at, byte in enumerate(data) if byte == ord("\n")][-last - 1 :]
+    found = set(ends[:-1])
+    for begin, end in pairwise(ends):
+        found |= {begin + 1, random.Random(begin).randrange(begin + 1, end), end - 1}
+    return sorted(found)
+
+
+def cut_and_go_on(story, house, length, where):
+    with house.journal.open("r+b") as file:
+        file.truncate(length)
+    ended = house.run()
+    assert ended.code == 0, f"{where}, cut at {length}: {ended.said}"
+    story.same_end(house, f"{where}, cut at {length}")
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_a_journal_that_lost_its_end_after_a_complete_run(small, part):
+    for length in cuts(small.end.journal)[part::6]:
+        house = small.end.copied(small.place)
+        cut_and_go_on(small, house, length, "after a complete run")
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_a_journal_that_lost_its_end_after_an_interrupted_run(small, part):
+    landed = [n for n, one in enumerate(small.ended.effects, 1) if one == ("git", "update-index")]
+    house = small.begin()
+    house.run(watch=stop_at(landed[1] + 1))
+    halted = house.copied(small.place.with_name(f"halted-{part}"))
+    for length in cuts(halted.journal)[part::6]:
+        cut_and_go_on(small, halted.copied(small.place), length, "after an interrupted run")
+
+
+def lengths(data, part, parts, step):
+    return range(1 + part * step, len(data), step * parts)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_plan_that_an_editor_truncated_is_refused_or_read_and_restored_goes_on(small, part):
+    house = small.begin()
+    house.run(watch=stop_at(small.count * 2 // 3))
+    halted = house.copied(small.place.with_name(f"torn-{part}"))
+    plan = halted.read("TASK-GRAPH.md")
+    for length in lengths(plan, part, 4, 47):
+        house = halted.copied(small.place)
+        (house.repo / "TASK-GRAPH.md").write_bytes(plan[:length])
+        ended = house.run()
+        assert "Traceback" not in ended.said, f"{length}: {ended.said}"
+        assert ended.code != 70, f"{length}: {ended.said}"
+        if ended.code == 2:
+            assert "TASK-GRAPH.md" in ended.said, ended.said
+        (house.repo / "TASK-GRAPH.md").write_bytes(plan)
+        ended = house.run()
+        assert ended.code == 0, f"restored after {length}: {ended.said}"
+        small.same_end(house, f"restored after {length}")
+
+
+@pytest.mark.parametrize("name", ["CHECKPOINT.md", "DECISIONS.md", "WRITE_LOG.jsonl"])
+def test_a_document_that_lost_the_end_of_its_last_entry_gets_it_again(small, name):
+    """As a power cut leaves it when it comes before the entry's own event is durable."""
+    event = "write", str(small.end.repo / "artifacts/build" / name)
+    told = [n for n, (kind, path) in enumerate(small.ended.effects, 1) if (kind, path) == event]
+    for k in told[:1] if name == "CHECKPOINT.md" else told[-1:]:
+        house = small.begin()
+        house.run(watch=stop_at(k + 1))
+        file = house.repo / "artifacts/build" / name
+        file.write_bytes(file.read_bytes()[:-5])
+        small.goes_on(house, f"{name} torn after {small.told_at(k)}")
+
+
+def test_a_journal_damaged_in_its_middle_is_refused_and_left_alone(small):
+    house = small.end.copied(small.place)
+    data = house.journal.read_bytes()
+    place = data.index(b"\n") + 30
+    house.journal.write_bytes(data[:place] + b"X" + data[place + 1 :])
+    (house.repo / "TASK-GRAPH.md").write_bytes(small.start.read("TASK-GRAPH.md"))
+    damaged = house.journal.read_bytes()
+    ended = house.run()
+    assert ended.code == 2
+    assert "the journal is damaged: line 2" in ended.said
+    assert house.journal.read_bytes() == damaged

@@ -1,0 +1,254 @@
+"""Who is right, file or journal: each reading of a status, through real files and real git."""
+
+import shutil
+import subprocess
+
+import pytest
+from workplace import Workplace, a_task
+
+A = a_task(
+    "TASK-001", "Makes a", outputs=["a.txt"], command="echo a > a.txt", tests=["grep a a.txt"]
+)
+B = a_task("TASK-002", "Makes b", needs=["TASK-001"], outputs=["b.txt"], command="cp a.txt b.txt")
+
+
+@pytest.fixture
+def built(workplace):
+    """Both tasks are DONE."""
+    workplace.plan(A, B)
+    assert workplace.run().code == 0
+    return workplace
+
+
+def modes(workplace, id_="TASK-001"):
+    return [one["mode"] for one in workplace.happened("attempt.started", id_)]
+
+
+def test_nothing_to_do_is_said_in_a_line_and_changes_nothing(built):
+    before, head = built.everything(), built.head
+    ended = built.run()
+    assert (ended.code, ended.out) == (0, "all 2 tasks are DONE; nothing to do\n")
+    assert built.head == head
+    assert built.everything() == before
+
+
+def test_done_made_pending_is_built_again(built):
+    built.edit_plan("- Status: DONE", "- Status: PENDING")
+    assert built.run().code == 0
+    assert modes(built) == ["build", "build"]
+    assert len(built.happened("task.reopened", "TASK-001")) == 1
+    assert modes(built, "TASK-002") == ["build"]
+    assert built.statuses == {"TASK-001": "DONE", "TASK-002": "DONE"}
+
+
+def test_stale_made_pending_is_approved(built):
+    built.edit_plan("- Status: DONE", "- Status: STALE — look again")
+    ended = built.run()
+    assert ended.code == 3
+    assert modes(built) == ["build"]
+    assert built.status_line("TASK-001") == "- Status: STALE — look again"
+    built.edit_plan("- Status: STALE — look again", "- Status: PENDING")
+    assert built.run().code == 0
+    assert modes(built) == ["build", "build"]
+    assert len(built.happened("task.approved", "TASK-001")) == 1
+
+
+def test_an_edited_task_is_stale_and_waits_for_a_word(built):
+    built.edit_plan("echo a > a.txt", "echo aa > a.txt")
+    built.edit_plan("- Output files: `a.txt`", "- Output files: `a.txt`, `aa.txt`")
+    built.git("commit", "-qam", "edit")
+    ended = built.run()
+    assert ended.code == 3
+    assert built.status_line("TASK-001") == (
+        "- Status: STALE — the task was edited since it was built"
+    )
+    assert built.read("a.txt") == "a\n"
+    assert built.run().code == 3
+    built.edit_plan(built.status_line("TASK-001"), "- Status: PENDING")
+    assert built.run().code == 0
+    assert built.read("a.txt") == "aa\n"
+
+
+def test_an_edited_proof_is_proven_again_without_the_implementer(built):
+    head = built.git("log", "-1", "--format=%H", "--grep=Task: TASK-001")
+    built.edit_plan("grep a a.txt", "grep -c a a.txt")
+    built.git("commit", "-qam", "edit")
+    ended = built.run()
+    assert ended.code == 0, ended.said
+    assert modes(built) == ["build", "prove"]
+    assert built.git("log", "-1", "--format=%H", "--grep=Task: TASK-001") == head
+    assert built.run().out == "all 2 tasks are DONE; nothing to do\n"
+
+
+def test_an_edited_proof_that_fails_lets_the_implementer_try(built):
+    built.edit_plan("grep a a.txt", "grep z a.txt")
+    built.git("commit", "-qam", "edit")
+    ended = built.run()
+    assert ended.code == 1, ended.said
+    assert modes(built)[:3] == ["build", "prove", "build"]
+
+
+def test_a_new_title_makes_stale_and_a_new_note_or_keyword_does_not(built):
+    built.edit_plan("- Status: DONE", "- Status: DONE — looks good to me")
+    built.edit_plan("- Output files: `b.txt`", "- Keywords: new\n- Output files: `b.txt`")
+    assert built.run().code == 0
+    assert modes(built) == ["build"]
+    assert built.status_line("TASK-001") == "- Status: DONE — looks good to me"
+    built.edit_plan("TASK-002: Makes b", "TASK-002: Makes b, better")
+    assert built.run().code == 3
+    assert built.statuses["TASK-002"] == "STALE"
+
+
+def test_done_without_evidence_is_believed_and_shown_as_unverified(workplace):
+    workplace.write({"a.txt": "mine\n"})
+    workplace.plan(A.replace("PENDING", "DONE"), B)
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert "TASK-001 counts as DONE (unverified)" in ended.err
+    assert workplace.read("b.txt") == "mine\n"
+    assert modes(workplace) == []
+    shown = workplace.runner("show", "TASK-001")
+    assert "unverified" in shown.out
+    assert workplace.status_line("TASK-001") == "- Status: DONE"
+
+
+def test_in_progress_without_a_run_was_interrupted(workplace):
+    workplace.plan(A.replace("PENDING", "IN_PROGRESS"), B)
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert workplace.landings == ["TASK-001", "TASK-002"]
+
+
+def test_a_person_blocks_a_task_by_hand(workplace):
+    workplace.plan(A.replace("PENDING", "BLOCKED — not before Monday"), B)
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert modes(workplace) == []
+    assert workplace.status_line("TASK-001") == "- Status: BLOCKED — not before Monday"
+    assert workplace.run().code == 3
+    workplace.edit_plan("BLOCKED — not before Monday", "PENDING")
+    assert workplace.run().code == 0
+
+
+def test_a_clone_without_a_journal_adopts_what_the_commits_say(built, tmp_path, alone):
+    subprocess.run(["git", "clone", "-q", str(built.root), str(tmp_path / "clone")], check=True)
+    clone = Workplace(tmp_path / "clone", alone)
+    clone.git("config", "user.name", "Bo")
+    clone.git("config", "user.email", "bo@example.org")
+    ended = clone.run()
+    assert ended.code == 0, ended.said
+    assert modes(clone) == []
+    adopted = clone.happened("task.adopted")
+    assert [(one["task"], one["source"], one["verified"]) for one in adopted] == [
+        ("TASK-001", "trailers", True),
+        ("TASK-002", "trailers", True),
+    ]
+    assert clone.head == built.head
+    clone.edit_plan("echo a > a.txt", "echo aaa > a.txt")
+    assert clone.run().code == 3
+    assert clone.statuses["TASK-001"] == "STALE"
+
+
+def test_a_check_adopted_in_a_clone_is_known_from_the_record_commit(workplace, tmp_path, alone):
+    workplace.plan(A, a_task("TASK-002", "Looks", needs=["TASK-001"], tests=["grep a a.txt"]))
+    assert workplace.run().code == 0
+    subprocess.run(["git", "clone", "-q", str(workplace.root), str(tmp_path / "clone")], check=True)
+    clone = Workplace(tmp_path / "clone", alone)
+    clone.git("config", "user.name", "Bo")
+    clone.git("config", "user.email", "bo@example.org")
+    assert clone.run().code == 0
+    assert {one["task"]: one["verified"] for one in clone.happened("task.adopted")} == {
+        "TASK-001": True,
+        "TASK-002": True,
+    }
+
+
+def test_after_a_reset_to_before_everything_is_built_again(built):
+    built.git("reset", "-q", "--hard", "HEAD~3")
+    assert built.subjects == ["plan"]
+    ended = built.run()
+    assert ended.code == 0, ended.said
+    assert built.landings == ["TASK-001", "TASK-002"]
+    assert modes(built) == ["build", "build"]
+    assert built.dirt == []
+
+
+def test_after_a_reset_with_an_untracked_plan_what_is_gone_is_built_again(workplace):
+    workplace.commit({"x.txt": "x\n"})
+    workplace.plan(A, B, commit=False)
+    assert workplace.run().code == 0
+    workplace.git("reset", "-q", "--hard", "HEAD~3")
+    assert workplace.status_line("TASK-001") == "- Status: DONE"
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert workplace.landings == ["TASK-001", "TASK-002"]
+
+
+def test_on_another_branch_its_own_commits_count(built):
+    built.git("switch", "-qc", "side", "HEAD~3")
+    assert built.run().code == 0
+    assert built.landings == ["TASK-001", "TASK-002"]
+    built.git("switch", "-q", "main")
+    ended = built.run()
+    assert ended.code == 0, ended.said
+    assert built.git("log", "--format=%s", "-1") in ("chore(runner): record",)
+    assert modes(built) == ["build", "build"]
+
+
+def test_a_revert_by_the_person_does_not_confuse_and_pending_rebuilds(built):
+    built.git("revert", "--no-edit", built.git("log", "-1", "--format=%H", "--grep=Task: TASK-002"))
+    assert not built.has("b.txt")
+    assert built.run().code == 0
+    assert modes(built, "TASK-002") == ["build"]
+    line = "- Status: DONE"
+    text = built.read("TASK-GRAPH.md")
+    at = text.rindex(line)
+    built.write({"TASK-GRAPH.md": text[:at] + "- Status: PENDING" + text[at + len(line) :]})
+    assert built.run().code == 0
+    assert built.read("b.txt") == "a\n"
+
+
+def test_a_lost_journal_and_cache_are_made_again_from_the_commits(built):
+    shutil.rmtree(built.home / "cache")
+    (built.root / "artifacts/build/journal.jsonl").unlink()
+    ended = built.run()
+    assert ended.code == 0, ended.said
+    assert modes(built) == []
+
+
+def test_a_new_task_in_a_finished_plan_is_the_only_one_that_runs(built):
+    built.write(
+        {
+            "TASK-GRAPH.md": built.read("TASK-GRAPH.md")
+            + "\n"
+            + a_task(
+                "TASK-003",
+                "Makes c",
+                needs=["TASK-002"],
+                outputs=["c.txt"],
+                command="cp b.txt c.txt",
+            )
+        }
+    )
+    assert built.run().code == 0
+    assert [one["task"] for one in built.happened("attempt.started")] == [
+        "TASK-001",
+        "TASK-002",
+        "TASK-003",
+    ]
+
+
+def test_a_task_taken_out_of_the_plan_is_forgotten(built):
+    text = built.read("TASK-GRAPH.md")
+    built.write({"TASK-GRAPH.md": text[: text.index("## TASK-002")]})
+    assert built.run().code == 0
+    assert built.statuses == {"TASK-001": "DONE"}
+
+
+def test_crlf_tabs_and_a_byte_order_mark_survive_a_run(workplace):
+    text = "\ufeff# Shop\r\n\r\n" + A.replace("\n", "\r\n") + "\r\n\t\r\nEnd \t\r\n"
+    workplace.commit({"TASK-GRAPH.md": text.encode()})
+    assert workplace.run().code == 0
+    made = (workplace.root / "TASK-GRAPH.md").read_bytes().decode()
+    assert made == text.replace("- Status: PENDING", "- Status: DONE")
+    assert workplace.dirt == []

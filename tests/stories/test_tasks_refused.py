@@ -1,0 +1,358 @@
+"""Work that must not land: what is refused, what is kept, and what a person is told."""
+
+import os
+
+import pytest
+from workplace import PASSES, Workplace, a_task
+
+
+def attempts(workplace, id_="TASK-001"):
+    return len(workplace.happened("attempt.started", id_))
+
+
+def a_key():
+    """Looks like a key of Stripe's; put together here, so that none stands in this repository."""
+    return "sk_" + "live_" + "4eC39HqLyjWDarjtT1zdp7dc"
+
+
+def test_a_change_outside_the_output_files_is_refused_with_the_line_that_would_allow_it(workplace):
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"], command="echo a > a.txt; echo b > b.txt"))
+    ended = workplace.run()
+    assert ended.code == 1, ended.said
+    assert "b.txt" in ended.err
+    assert "- Output files: `a.txt`, `b.txt`" in ended.err
+    assert workplace.landings == []
+    assert not workplace.has("a.txt")
+    kept = workplace.git("ls-tree", "-r", "--name-only", "draft/TASK-001-work").splitlines()
+    assert "a.txt" in kept
+    assert "b.txt" not in kept
+    workplace.edit_plan("- Output files: `a.txt`", "- Output files: `a.txt`, `b.txt`")
+    workplace.git("commit", "-qam", "allow it")
+    assert workplace.run().code == 0
+    assert workplace.read("b.txt") == "b\n"
+
+
+def test_a_task_without_output_files_may_write_nothing(workplace):
+    workplace.plan(a_task("TASK-001", command="echo a > a.txt"))
+    ended = workplace.run()
+    assert ended.code == 1, ended.said
+    assert "- Output files: `a.txt`" in ended.err
+    assert not workplace.has("a.txt")
+
+
+@pytest.mark.parametrize("path", ["TASK-GRAPH.md", "runner.toml", ".git/hooks/pre-commit"])
+def test_what_a_task_never_may_write(workplace, path):
+    workplace.plan(a_task("TASK-001", outputs=["any"], command=f"echo x > {path}; echo y > y.txt"))
+    ended = workplace.run("-q")
+    changed = workplace.git("log", "--name-only", "--format=", "--grep=Task: TASK-001").split()
+    assert path not in changed
+    assert "echo x" in workplace.read("TASK-GRAPH.md")
+    assert ended.code == (0 if path.startswith(".git/") else 1), ended.said
+
+
+def test_a_secret_in_a_block_lands_nowhere(workplace):
+    # the plan is a person's: it stays untracked, since its own text holds the key
+    workplace.commit({".gitignore": "TASK-GRAPH.md\n"})
+    workplace.plan(
+        a_task("TASK-001", "Pays", blocks={"pay.py": f'KEY = "{a_key()}"\n', "ok.py": "OK = 1\n"}),
+        commit=False,
+    )
+    ended = workplace.run("-v")
+    assert ended.code == 1, ended.said
+    assert "secret-scan" in ended.err
+    assert "pay.py:1" in ended.err
+    assert a_key() not in ended.said
+    key = a_key().encode()
+    assert key not in workplace.objects()
+    files = [path for path in (workplace.root / "artifacts").rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if key in path.read_bytes()]
+    draft = "draft/TASK-001-pays"
+    assert draft in workplace.branches
+    assert "ok.py" in workplace.git("ls-tree", "-r", "--name-only", draft)
+    assert "pay.py" not in workplace.git("ls-tree", "-r", "--name-only", draft)
+    assert "Left out, since they were refused: pay.py" in workplace.git("log", "-1", draft)
+    slots = workplace.home.glob("cache/runner/repositories/*/slots")
+    assert not [path for slot in slots for path in _holding(slot, key)]
+
+
+def _holding(folder, key):
+    """Files of a folder that hold the bytes, git objects unpacked."""
+    import zlib
+
+    found = []
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            content = path.read_bytes()
+            if "objects" in path.parts and len(path.name) == 38:
+                content = zlib.decompress(content)
+            found += [path] if key in content else []
+    return found
+
+
+def test_a_secret_that_a_command_prints_is_shown_to_nobody(workplace):
+    halves = a_key()[:10], a_key()[10:]
+    command = f"printf %s {halves[0]}; sleep 0.1; echo {halves[1]}; exit 1"
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"], command=command))
+    ended = workplace.run("-v")
+    assert ended.code == 1
+    assert a_key() not in ended.said
+    for path in (workplace.root / "artifacts").rglob("*"):
+        assert path.is_dir() or a_key() not in path.read_text("utf-8", "replace"), path
+    assert "[REDACTED:" in workplace.read("artifacts/build/journal.jsonl")
+
+
+def test_a_syntax_error_is_found_before_any_test_runs(workplace):
+    workplace.plan(a_task("TASK-001", blocks={"a.py": "def broken(:\n"}, tests=[PASSES]))
+    ended = workplace.run()
+    assert ended.code == 1
+    assert "a.py:1: " in ended.err
+    assert workplace.happened("gate.started") == []
+    assert workplace.status_line("TASK-001").startswith("- Status: BLOCKED — compile")
+
+
+def test_blocks_that_fail_their_test_contract_are_blocked_at_once(workplace):
+    workplace.plan(
+        a_task("TASK-001", "Bad sum", blocks={"a.txt": "1\n"}, tests=["grep -q 2 a.txt"])
+    )
+    ended = workplace.run()
+    assert ended.code == 1
+    assert attempts(workplace) == 1
+    assert workplace.status_line("TASK-001") == (
+        "- Status: BLOCKED — TC-001 failed; work kept on draft/TASK-001-bad-sum"
+    )
+    assert workplace.git("show", "draft/TASK-001-bad-sum:a.txt") == "1"
+    assert not workplace.has("a.txt")
+    assert "BLOCKED TASK-001 (checks)" in ended.out
+    workplace.edit_plan("1\n```", "2\n```")
+    workplace.git("commit", "-qam", "mend")
+    assert workplace.run().code == 0
+    assert workplace.status_line("TASK-001") == "- Status: DONE"
+
+
+def test_a_command_is_tried_five_times_and_each_brief_tells_what_failed_before(workplace):
+    workplace.plan(
+        a_task(
+            "TASK-001",
+            "Never right",
+            outputs=["seen-*.md"],
+            command='cp "$RUNNER_BRIEF" seen-$RUNNER_ATTEMPT.md; cat >> seen-$RUNNER_ATTEMPT.md',
+            tests=["echo the sum is wrong; exit 3"],
+        )
+    )
+    ended = workplace.run()
+    assert ended.code == 1
+    assert attempts(workplace) == 5
+    draft = "draft/TASK-001-never-right"
+    assert workplace.status_line("TASK-001") == (
+        f"- Status: BLOCKED — TC-001 failed 5 times; work kept on {draft}"
+    )
+    assert [branch for branch in workplace.branches if branch.startswith("draft/")] == [draft]
+    last = workplace.git("show", f"{draft}:seen-5.md")
+    assert last.count("the sum is wrong") >= 2, last  # in the file and on standard input
+    assert last.count("ended with exit code 3") >= 2
+
+
+def test_attempt_two_mends_what_attempt_one_did_wrong(workplace):
+    workplace.plan(
+        a_task(
+            "TASK-001",
+            outputs=["a.txt"],
+            command='if grep -q "ended with exit code 1" "$RUNNER_BRIEF"; then echo 2; else echo 1; fi > a.txt',
+            tests=["grep -q 2 a.txt"],
+        )
+    )
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert attempts(workplace) == 2
+    assert "Attempt: 2" in workplace.git("log", "-1", "--format=%B", "HEAD~1")
+    assert workplace.branches == ["main"]
+
+
+def test_a_budget_of_two_attempts_is_kept(workplace):
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.txt"], command="exit 1", fields=["Budget: 2 attempts"])
+    )
+    assert workplace.run().code == 1
+    assert attempts(workplace) == 2
+    assert "implementer failed twice" in workplace.status_line("TASK-001")
+
+
+# --- BLOCKED at once ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("field", "reason", "note"),
+    [
+        ("Command: `sudo make install`", "root", "needs root"),
+        ("Requires: root", "root", "needs root"),
+        ("Requires: secret SHOP_KEY", "secret", "secret SHOP_KEY is not set in the environment"),
+        ("Requires: tool frobnicate", "tool", "tool frobnicate is not on PATH"),
+        ("Implementer: nobody", "policy", "no implementer"),
+        ("", "policy", "no implementer"),
+    ],
+)
+def test_what_cannot_go_on_is_blocked_at_once_with_the_reason(workplace, field, reason, note):
+    command = "" if field.startswith(("Command", "Implementer")) or not field else "echo a > a.txt"
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.txt"], command=command, fields=[field] if field else ())
+    )
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert workplace.happened("attempt.started") == []
+    assert workplace.happened("task.blocked")[0]["reason"] == reason
+    assert note in workplace.status_line("TASK-001") or reason == "policy", ended.said
+    again = workplace.run()
+    assert again.code == 3
+    assert len(workplace.happened("task.blocked")) == 1
+    workplace.edit_plan(
+        f"- {field}" if field else "- Output files",
+        "- Keywords: x\n- Output files" if not field else "- Keywords: x",
+    )
+    if "Command" not in workplace.read("TASK-GRAPH.md"):
+        workplace.edit_plan("- Keywords: x", "- Command: `echo a > a.txt`")
+    fixed = workplace.run()
+    assert fixed.code == 0, fixed.said
+    assert workplace.read("a.txt") == "a\n"
+
+
+def test_a_secret_that_is_there_later_lets_the_task_run_and_reaches_it_alone(
+    workplace, monkeypatch
+):
+    secret = "hush-" + "hush-1234567890"
+    workplace.plan(
+        a_task(
+            "TASK-001",
+            outputs=["a.txt"],
+            command='test -n "$SHOP_KEY" && printf %s "$SHOP_KEY" | wc -c > a.txt; echo "$SHOP_KEY"',
+            fields=["Requires: secret SHOP_KEY"],
+        ),
+        a_task("TASK-002", outputs=["b.txt"], command='test -z "$SHOP_KEY" && echo b > b.txt'),
+    )
+    assert workplace.run().code == 3
+    assert workplace.statuses == {"TASK-001": "BLOCKED", "TASK-002": "DONE"}
+    monkeypatch.setenv("SHOP_KEY", secret)
+    ended = workplace.run("-v")
+    assert ended.code == 0, ended.said
+    assert workplace.read("a.txt").strip() == str(len(secret))
+    assert secret not in ended.said
+    assert secret not in workplace.read("artifacts/build/logs/TASK-001/1/implementer.log")
+
+
+def test_a_tool_that_is_there_later_lets_the_task_run(workplace, monkeypatch):
+    workplace.plan(
+        a_task(
+            "TASK-001",
+            outputs=["a.txt"],
+            command="echo a > a.txt",
+            fields=["Gates:\n  - frob: `frobnicate`"],
+        )
+    )
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert "frobnicate, which gate frob runs, is not on PATH" in workplace.status_line("TASK-001")
+    tools = workplace.home / "tools"
+    tools.mkdir()
+    (tools / "frobnicate").write_text("#!/bin/sh\nexit 0\n")
+    (tools / "frobnicate").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    forecast = workplace.runner("run", "-n", "--json").document
+    assert forecast["order"] == ["TASK-001"]
+    assert workplace.run().code == 0
+
+
+# --- what goes on ---------------------------------------------------------------------
+
+
+def three(fails="exit 1"):
+    return (
+        a_task(
+            "TASK-001", "Fails", outputs=["a.txt"], command=fails, fields=["Budget: 1 attempts"]
+        ),
+        a_task(
+            "TASK-002", "Needs it", needs=["TASK-001"], outputs=["b.txt"], command="echo b > b.txt"
+        ),
+        a_task("TASK-003", "Apart", outputs=["c.txt"], command="echo c > c.txt"),
+        a_task(
+            "TASK-004", "Behind", needs=["TASK-003"], outputs=["d.txt"], command="echo d > d.txt"
+        ),
+    )
+
+
+def test_independent_tasks_go_on_after_a_failure(workplace):
+    workplace.plan(*three())
+    ended = workplace.run("-j", "1")
+    assert ended.code == 1
+    assert workplace.statuses == {
+        "TASK-001": "BLOCKED",
+        "TASK-002": "PENDING",
+        "TASK-003": "DONE",
+        "TASK-004": "DONE",
+    }
+    assert "waiting TASK-002: needs TASK-001" in ended.out
+
+
+def test_fail_fast_starts_nothing_new_after_a_failure(workplace):
+    workplace.plan(*three())
+    ended = workplace.run("-j", "1", "--fail-fast")
+    assert ended.code == 1
+    assert set(workplace.statuses.values()) == {"BLOCKED", "PENDING"}
+    assert workplace.landings == []
+
+
+def test_named_tasks_that_were_blocked_are_tried_again(workplace):
+    marker = "ok"
+    workplace.plan(
+        a_task(
+            "TASK-001",
+            outputs=["a.txt"],
+            command="echo a > a.txt",
+            tests=[f"test -e {marker}"],
+            fields=["Budget: 1 attempts"],
+        )
+    )
+    assert workplace.run().code == 1
+    assert workplace.run().code == 1
+    assert attempts(workplace) == 1
+    workplace.commit({marker: "1\n"})
+    assert workplace.run("TASK-001").code == 0
+    assert attempts(workplace) == 2
+
+
+def test_a_blocked_task_made_pending_by_hand_runs_again(workplace):
+    workplace.plan(*three())
+    workplace.run("-j", "1")
+    line = workplace.status_line("TASK-001")
+    workplace.edit_plan(line, "- Status: PENDING")
+    workplace.run("-j", "1")
+    assert attempts(workplace) == 2
+    assert workplace.status_line("TASK-001").startswith("- Status: BLOCKED — implementer failed")
+
+
+def test_a_plan_with_five_mistakes_gets_five_messages_and_nothing_runs(workplace):
+    workplace.plan(
+        a_task("TASK-001", needs=["TASK-009"], outputs=["a.txt"], command="echo a > a.txt"),
+        a_task("TASK-002", status="FINISHED", outputs=["../b.txt"], command="echo b > b.txt"),
+        a_task("TASK-002", "Twice", outputs=["c.txt"], command="echo c > c.txt"),
+        a_task("TASK-003", needs=["TASK-004"]),
+        a_task("TASK-004", needs=["TASK-003"]),
+    )
+    ended = workplace.run()
+    assert ended.code == 2
+    assert "the plan has 5 mistakes; nothing has run" in ended.err
+    for said in ("TASK-009", "FINISHED", "../b.txt", "TASK-002", "TASK-003 → TASK-004"):
+        assert said in ended.err
+    assert ended.err.count("hint: ") >= 5
+    assert not workplace.has("artifacts")
+
+
+def test_exit_codes_say_the_worst_that_holds(workplace):
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.txt"], command="exit 1", fields=["Budget: 1 attempts"]),
+        a_task("TASK-002", outputs=["b.txt"], command="echo b > b.txt", fields=["Requires: root"]),
+    )
+    assert workplace.run().code == 1
+    assert workplace.run("--only", "TASK-002").code == 3
+    assert workplace.runner("run", "TASK-017").code == 2
+    assert 'did you mean "TASK-001"' in workplace.runner("run", "TASK-011").err
+    assert isinstance(workplace, Workplace)

@@ -1,0 +1,107 @@
+"""The house holds: imports point down, and every stranger has one door."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PRODUCT = sorted((ROOT / "runner").rglob("*.py"))
+
+DOORS = {
+    "markdown_it": ("plan/",),
+    "networkx": ("plan/graph.py",),
+    "git": ("repo/",),
+    "subprocess": ("process/",),
+    "rich": ("report/",),
+    "bandit": ("writes/bandit_scan.py",),
+    "detect_secrets": ("secrets/second.py",),
+    "pydantic_settings": ("config/",),
+    "dask": ("run/executors.py",),
+}
+
+
+def imports_at_runtime(file: Path) -> set[str]:
+    """Top names of what a module imports anywhere, type checking aside."""
+    tree = ast.parse(file.read_text())
+    skipped = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def test_every_import_points_down() -> None:
+    from importlinter.api import read_configuration
+    from importlinter.cli import lint_imports
+
+    assert read_configuration(str(ROOT / "pyproject.toml"))["contracts_options"]
+    assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), is_debug_mode=False) == 0
+
+
+@pytest.mark.parametrize("stranger", sorted(DOORS))
+def test_a_stranger_has_one_door(stranger: str) -> None:
+    doors = DOORS[stranger]
+    users = [
+        file.relative_to(ROOT / "runner").as_posix()
+        for file in PRODUCT
+        if stranger in imports_at_runtime(file)
+    ]
+    assert [user for user in users if not user.startswith(doors)] == []
+
+
+def test_only_the_command_line_catches_everything() -> None:
+    broad = [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file in PRODUCT
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ExceptHandler)
+        and node.type is not None
+        and ast.unparse(node.type) == "Exception"
+    ]
+    allowed = (
+        "runner/cli.py",  # the one door for errors
+        "runner/run/crew.py",  # hands a worker's bug to the coordinator
+        "runner/secrets/second.py",  # border of a foreign parser
+        "runner/writes/",  # borders of foreign parsers
+    )
+    assert [place for place in broad if not place.startswith(allowed)] == []
+
+
+def test_no_module_is_named_after_nothing() -> None:
+    vague = {"utils", "helpers", "common", "misc", "manager", "handler", "service", "data", "info"}
+    assert [file for file in PRODUCT if file.stem in vague] == []
+
+
+def test_rooms_are_not_too_full() -> None:
+    full = {
+        file.relative_to(ROOT).as_posix(): lines
+        for file in PRODUCT
+        if (lines := len(file.read_text().splitlines())) > 400
+    }
+    assert full == {}
+
+
+def test_starting_up_imports_nothing_heavy() -> None:
+    heavy = "pydantic markdown_it networkx git bandit detect_secrets rich dask re2 coverage".split()
+    code = (
+        "import sys; from runner.cli import main; main(['version']); "
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    import subprocess
+
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines()[-1] == "[]"
