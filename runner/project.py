@@ -75,7 +75,7 @@ class Project:
             root = _project_of(start / named, folders)
             flags["task_graph"] = str((start / named).resolve().relative_to(root))
         elif plan_needed:
-            root = find_project(start)
+            root = _root_with_plan(start, folders, environ)
         else:
             root = _root_without_plan(start, folders)
         places = Places.of(environ)
@@ -170,6 +170,16 @@ def _project_of(plan: Path, folders: Folders) -> Path:
         raise RunnerError("the plan lies outside the repository", where=str(plan))
     folder = plan.parent
     return folder.parent.parent if folder.parts[-2:] == ("artifacts", "build") else folder
+
+
+def _root_with_plan(start: Path, folders: Folders, environ: Mapping[str, str]) -> Path:
+    """The nearest folder with a plan; the repository's top where settings name another one."""
+    try:
+        return find_project(start)
+    except RunnerError:
+        if load_settings(folders.top, environ, {}, None).settings.task_graph:
+            return folders.top
+        raise
 
 
 def _root_without_plan(start: Path, folders: Folders) -> Path:

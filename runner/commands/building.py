@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.errors import ExitCode, worst
 from runner.model import digest_of
 from runner.plan.patterns import PatternIndex
@@ -25,6 +26,8 @@ from runner.run.review import Review
 from runner.run.selection import find_id, selected
 from runner.run.settlement import Settlement
 from runner.run.workshop import Workshop
+from runner.secrets.allowlist import FILE_NAME as ALLOW_LIST
+from runner.secrets.allowlist import read_allow_list
 from runner.writes.log import WriteLog
 from runner.writes.sast import SastPool
 
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from runner.project import Reading
     from runner.run.review import Asker
     from runner.run.selection import Selection
+    from runner.secrets.allowlist import AllowList
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +171,7 @@ class _Building:
             plan_path=session.project.plan_path,
             environ=session.project.environ,
             base=lambda: session.repository.head().commit or "",
+            allowed=allowed_here(session.project.root),
             titles={task.id: task.title for task in plan.tasks},
             prove_first=prove_first,
             terminal=self.asker is not None,
@@ -219,6 +224,12 @@ class _Building:
     def _statuses(self) -> dict[str, tuple[Status, str]]:
         known = (self.session.ledger.state.task(task.id) for task in self.reading.plan.tasks)
         return {one.id: (one.status, one.note if one.status in NOTED else "") for one in known}
+
+
+def allowed_here(root: Path) -> AllowList | None:
+    """The false positives of the secret scan that a person let pass in this repository."""
+    file = root / ALLOW_LIST
+    return read_allow_list(file.read_bytes(), effects.now().date()) if file.is_file() else None
 
 
 def _patterns(root: Path) -> PatternIndex:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from runner.model import Change
     from runner.project import Project
     from runner.repo.read import Repository
+    from runner.secrets.allowlist import AllowList
 
 _EPILOGS = {
     "review": """\
@@ -238,6 +239,7 @@ def _edit(
 ) -> ExitCode:
     """Let a person change held proposals; the next run takes them through pipeline and proof."""
     from runner.commands.asking import edited
+    from runner.commands.building import allowed_here
     from runner.repo.commit import commit_tree
     from runner.repo.refs import keep_ref
 
@@ -253,7 +255,7 @@ def _edit(
             if content is None:
                 made.append(change)
             else:
-                _refuse_secrets(content, change.path)
+                _refuse_secrets(content, change.path, allowed_here(project.root))
                 made.append(replace(change, content=content, after=digest_of(content)))
         if made == list(one.changes):
             print(f"{display(one.task)} is as it was")
@@ -270,11 +272,11 @@ def _edit(
     return ExitCode.OK
 
 
-def _refuse_secrets(content: bytes, path: str) -> None:
+def _refuse_secrets(content: bytes, path: str, allowed: AllowList | None) -> None:
     """A person's own slip must not reach a git object either."""
     from runner.secrets.scan import scan_content
 
-    found = [finding for finding in scan_content(content, path) if finding.refuses]
+    found = [finding for finding in scan_content(content, path, allowed=allowed) if finding.refuses]
     if found:
         lines = "\n".join(f"{one.path}:{one.line}: {one.message}" for one in found)
         raise RunnerError("the edited file holds a secret", detail=lines, hint=found[0].hint)

@@ -53,6 +53,7 @@ def _commands(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
         yield "settings", gate.command
     for _, gates in project.settings.gates_by_type:
         yield from (("settings", gate.command) for gate in gates)
+    yield from (("settings", command) for _, command in project.settings.compile)
     for task in plan.tasks:
         if task.command:
             yield task.id, task.command

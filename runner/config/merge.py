@@ -94,9 +94,21 @@ def _open(layer: Layer) -> _Opened:
     return _Opened(
         layer,
         text,
-        {key.replace("-", "_"): value for key, value in raw.items()},
-        {key.replace("-", "_"): key for key in raw},
+        {name: value for name, (_, value) in _named(raw).items()},
+        {name: key for name, (key, _) in _named(raw).items()},
     )
+
+
+def _named(raw: Mapping[str, object]) -> dict[str, tuple[str, object]]:
+    """Each setting with its key as written and its value; `[sast] block_at` is `sast_block_at`."""
+    found: dict[str, tuple[str, object]] = {}
+    for key, value in raw.items():
+        name = key.replace("-", "_")
+        if name == "sast" and isinstance(value, dict):
+            found |= {f"sast_{inner}": (key, entry) for inner, entry in value.items()}
+        else:
+            found[name] = (key, value)
+    return found
 
 
 def _decoded(layer: Layer) -> str:
@@ -245,7 +257,7 @@ def _laid_over(layers: Sequence[tuple[_Opened, dict[str, object]]], notes: list[
             values["review_insisted"] = True
         sources |= {name: one.where([name.removesuffix("_floor")]) for name in found}
         for name, table in found.items():
-            if name in ("gates", "resources") and isinstance(table, dict):
+            if name in ("gates", "resources", "compile") and isinstance(table, dict):
                 sources |= {f"{name}.{key}": one.where([name, key]) for key in table}
                 earlier = values.get(name)
                 values[name] = {**(earlier if isinstance(earlier, dict) else {}), **table}

@@ -182,6 +182,7 @@ class Given(BaseSettings):
     task_graph: Line | None = None
     commit: bool | None = None
     context_tokens: Whole | None = None
+    compile: dict[Line, Line] | None = None
     resources: dict[Line, Annotated[Line, BeforeValidator(_amount)]] | None = None
     sast_block_at: (
         Annotated[Literal["low", "medium", "high", "never"], BeforeValidator(_lower)] | None

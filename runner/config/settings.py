@@ -75,7 +75,7 @@ class Settings:
     review_at: str = "proof"
     """`proof`: once a task, of proven bytes; `write`: before the compile step of each write."""
     review_command: str = ""
-    """What shows a proposal to the person instead of the built-in view."""
+    """What reviews a diff where review is `auto`: exit 0 approves, else it says why not."""
     sandbox: str = "auto"
     """`auto`, `bubblewrap` or `none`."""
     sandbox_read: tuple[str, ...] = ()
@@ -93,9 +93,11 @@ class Settings:
     commit: bool = True
     """Whether what passed is committed."""
     context_tokens: int = 8000
+    compile: tuple[tuple[str, str], ...] = ()
+    """More compilers: (glob of paths, command), where `{file}` stands for the path."""
     resources: tuple[Resource, ...] = ()
     """How much of each scarce thing there is."""
-    sast_block_at: str = "high"
+    sast_block_at: str = "never"
     """Findings of this severity and above refuse a write: `low`, `medium`, `high` or `never`."""
     strict_contracts: bool = False
     """Whether a task that writes code needs a test contract."""

@@ -17,6 +17,7 @@ GATE_KEYS = ("command", "seconds", "network", "types")
 _WHOLE = frozenset({"jobs", "agents", "attempts", "context_tokens"})
 _SWITCHES = frozenset({"commit", "strict_contracts"})
 _REVIEWS = tuple(ReviewMode)
+_SANDBOXES = frozenset({"auto", "bubblewrap", "none"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ def _is_right(name: str, value: object) -> bool:
         return isinstance(value, bool)
     if name in _WHOLE:
         return type(value) is int and value > 0
+    if name == "sandbox":
+        return value in _SANDBOXES
     return name == "review" and value in _REVIEWS
 
 
@@ -81,6 +84,8 @@ def _typed(name: str, value: Any) -> Any:
         return ReviewMode(value)
     if name == "network":
         return Network(value)
+    if name == "compile":
+        return tuple(value.items())
     if name == "resources":
         return tuple(Resource(what, amount) for what, amount in value.items())
     return tuple(value) if isinstance(value, list) else value

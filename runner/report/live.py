@@ -4,9 +4,9 @@ Drawn ten times a second at most by a thread of its own, in one write each: work
 their last line, so a command that prints a million lines costs nothing here. The cursor stays
 visible, so that nothing has to be mended when the process is killed.
 
-Written with the terminal's own few commands (ECMA-48: CR, CUU, EL, SGR; DECAWM) rather than with rich's
-Live, which counts the lines it has to take back by the width they were drawn for: in a window
-made narrower it leaves its old lines standing.
+Written with the terminal's own few commands (ECMA-48: CR, CUU, EL, SGR; DECAWM) rather than with
+rich's Live, which counts the lines it has to take back by the width they were drawn for: in a
+window made narrower it leaves its old lines standing.
 """
 
 from __future__ import annotations

@@ -43,18 +43,15 @@ def append_text(file: Path, text: str, *, head: str, mend: bool = False) -> None
     """
     effects.make_folder(file.parent)
     added = text.encode()
-    descriptor = os.open(file, _APPENDING, 0o644)
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     try:
         size = os.fstat(descriptor).st_size
-        tail = os.pread(descriptor, len(added) + 2, max(0, size - len(added) - 2))
-        torn = 0 if tail.strip().endswith(added.strip()) else _torn(tail, added)
-        if torn or not (mend or tail.strip().endswith(added.strip())):
-            if torn:
-                effects.step("truncate", file)
-                os.ftruncate(descriptor, size - torn)
-            whole = b"" if size > torn else head.encode()
-            gap = b"" if size == torn or tail[: len(tail) - torn].endswith(b"\n") else b"\n"
-            effects.append(descriptor, whole + gap + added, file)
+        reach = len(head.encode()) + len(added)
+        tail = os.pread(descriptor, reach, max(0, size - reach))
+        there = tail.strip().endswith(added.strip())
+        torn = 0 if there else _torn(tail, added, head.encode() if size == len(tail) else b"")
+        if torn or not (there or mend):
+            _append(descriptor, added, file, keep=tail[: len(tail) - torn], cut=torn, head=head)
         effects.fsync(descriptor, file)
     finally:
         os.close(descriptor)
@@ -62,8 +59,22 @@ def append_text(file: Path, text: str, *, head: str, mend: bool = False) -> None
         effects.fsync_folder(file.parent)
 
 
-def _torn(tail: bytes, added: bytes) -> int:
-    """How many bytes at the end of a file are the beginning of what is to be added, cut off."""
+def _append(descriptor: int, added: bytes, file: Path, *, keep: bytes, cut: int, head: str) -> None:
+    """Take away a torn end, then append behind what is kept."""
+    if cut:
+        effects.step("truncate", file)
+        os.ftruncate(descriptor, os.fstat(descriptor).st_size - cut)
+    start = b"" if keep.endswith(b"\n") else b"\n" if keep else head.encode()
+    effects.append(descriptor, start + added, file)
+
+
+def _torn(tail: bytes, added: bytes, head: bytes) -> int:
+    """How many bytes at the end of a file are the beginning of what is to be added, cut off.
+
+    `head` is given where the tail is the whole file: then it may be torn itself.
+    """
+    if head and (head + added).startswith(tail) and not tail.startswith(head):
+        return len(tail)
     for length in range(min(len(added) - 1, len(tail)), _TELLING - 1, -1):
         before = tail[: len(tail) - length]
         if tail.endswith(added[:length]) and (not before or before.endswith(b"\n")):

@@ -69,14 +69,17 @@ class OwnershipDocument:
                 self.write()
 
     def write(self) -> None:
-        """Add the remembered rows to the file; a file that nobody had is made."""
+        """Add the remembered rows to the file; a file that nobody had is made.
+
+        Where a person saves it at the same moment theirs stays, and the next call adds our rows.
+        """
         if self._written == self._rows:
             return
         file = self.root / self.path
-        old = file.read_bytes() if file.exists() else b""
-        new = add_owners(old, self._rows)
-        if new != old:
-            effects.write_file(file, new)
+        old = file.read_bytes() if file.exists() else None
+        new = add_owners(old or b"", self._rows)
+        if new != (old or b"") and not effects.write_file(file, new, expected=old):
+            return
         self._written = dict(self._rows)
 
     def recorded(self, committed: bytes, working: bytes) -> bytes:

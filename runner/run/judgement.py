@@ -41,7 +41,14 @@ def judged(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
     passed = compile_writes(admitted, assignment.rules, bench)
     outcome = replace(outcome, findings=(*outcome.findings, *passed.findings))
     site.crew.scanning(assignment.task.id, assignment.attempt, passed.sast)
-    return outcome if not passed.clean else _proven(assignment, site, outcome)
+    if not passed.clean:
+        return outcome
+    if site.settings.sast_block_at != "never":  # then a person wants to wait for it
+        blocking = passed.sast.result().blocking(site.settings.sast_block_at)
+        outcome = replace(outcome, findings=(*outcome.findings, *blocking))
+        if blocking:
+            return outcome
+    return _proven(assignment, site, outcome)
 
 
 def _reviewed_at_write(assignment: Assignment, site: Site, outcome: Outcome) -> bool:

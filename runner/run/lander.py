@@ -71,7 +71,14 @@ class Elsewhere:
     message: str
 
 
-Result: TypeAlias = Landed | Moved | Conflict | InTheWay | Elsewhere
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """Paths under a git filter such as LFS: their bytes are not what git would store."""
+
+    paths: tuple[str, ...]
+
+
+Result: TypeAlias = Landed | Moved | Conflict | InTheWay | Filtered | Elsewhere
 
 
 @dataclass(slots=True)
@@ -97,7 +104,10 @@ class Lander:
         refusal = self._refusal(head, outcome)
         if refusal is not None:
             return refusal
-        blocked = landing.in_the_way(self.root, outcome.changes)
+        filtered = self._filtered(outcome.changes)
+        if filtered:
+            return Filtered(filtered)
+        blocked = landing.in_the_way(self.root, outcome.changes, converts=self._converts)
         if blocked:
             return InTheWay(blocked)
         commit = commit_tree(
@@ -125,6 +135,19 @@ class Lander:
         made = Made(commit.sha, commit.tree, head.commit)
         return self.finish(task.id, outcome.attempt, made, outcome.changes)
 
+    @property
+    def _converts(self) -> bool:
+        """Whether the person's checkout holds CRLF where git stores LF (core.autocrlf)."""
+        return self.repository.configuration().is_true("core.autocrlf")
+
+    def _filtered(self, changes: Sequence[Change]) -> tuple[str, ...]:
+        """Paths that go through a filter such as Git LFS, which plumbing does not run."""
+        if not (self.root / ".gitattributes").is_file():
+            return ()
+        paths = [change.path for change in changes]
+        found = self.repository.attributes(paths, ("filter",))
+        return tuple(path for path, said in found.items() if said.get("filter"))
+
     def _refusal(self, head: Head, outcome: Outcome) -> Moved | Conflict | Elsewhere | None:
         """Why the outcome cannot land on this head as it is."""
         if head.ref != self.branch.ref:
@@ -146,7 +169,7 @@ class Lander:
 
     def finish(self, task: str, attempt: int, made: Made, changes: Sequence[Change]) -> Landed:
         """Bring the real tree and index after a commit that is on the branch; may be repeated."""
-        late = landing.place(self.root, changes)
+        late = landing.place(self.root, changes, converts=self._converts)
         for change in late:
             self.staging.stage([change], run=self.ledger.run, task=task, attempt=attempt)
         late_paths = tuple(change.path for change in late)

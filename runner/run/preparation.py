@@ -16,6 +16,7 @@ from runner.run.review import mode_for
 from runner.run.reviewer import diff_of
 from runner.run.site import Assignment
 from runner.writes.pipeline import WriteRules
+from runner.writes.projects import CompileCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from runner.model import Change, Outcome, Reason, ReviewMode, Task
     from runner.plan.patterns import PatternIndex
     from runner.run.ledger import Ledger
+    from runner.secrets.allowlist import AllowList
 
 
 @dataclass
@@ -42,6 +44,8 @@ class Preparation:
     environ: Mapping[str, str]
     base: Callable[[], str]
     """The commit that work starts from now."""
+    allowed: AllowList | None = None
+    """False positives of the secret scan that a person let pass, read once at the start."""
     titles: Mapping[str, str] = field(default_factory=dict)
     prove_first: frozenset[str] = frozenset()
     """Tasks of which only the proof was edited: tried as they are before anybody implements."""
@@ -140,6 +144,8 @@ class Preparation:
             attempt=attempt,
             outputs=task.outputs,
             plan=self.plan_path,
+            allowed=self.allowed,
+            compile_commands=tuple(CompileCommand(*one) for one in self.settings.compile),
         )
 
     def _secrets(self, task: Task) -> tuple[tuple[str, str], ...]:

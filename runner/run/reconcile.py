@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Event
     from runner.journal.state import RunState
+    from runner.model import Proof
 
 
 class Planned(Protocol):
@@ -50,6 +51,8 @@ class Landed:
     commit: str
     attempt: int
     spec: Spec | None
+    proofs: tuple[Proof, ...] = ()
+    """As far as the trailers carry them: the commands themselves they do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ def _on_another_branch(task: Planned, known: TaskState, facts: Facts) -> Iterato
     """The journal is about other commits: the file and the trailers within reach count."""
     landed = facts.landed.get(task.id)
     match task.status:
-        case Status.DONE if landed is not None and landed.spec is not None:
+        case Status.DONE | Status.IN_PROGRESS if landed is not None and landed.spec is not None:
             if known.status is not Status.DONE or known.commit != landed.commit:
                 yield TaskAdopted(
                     spec=landed.spec,
@@ -162,11 +165,12 @@ def _on_another_branch(task: Planned, known: TaskState, facts: Facts) -> Iterato
                     verified=True,
                     source="trailers",
                     note="its commit is in this branch",
+                    proofs=landed.proofs,
                 )
             yield from _against_spec(task, landed.spec)
-        case Status.DONE if known.status is Status.DONE and known.commit:
+        case Status.DONE | Status.IN_PROGRESS if known.status is Status.DONE and known.commit:
             yield TaskReopened(note="its commit is not in this branch", by="branch")
-        case Status.DONE if known.status is Status.DONE:
+        case Status.DONE | Status.IN_PROGRESS if known.status is Status.DONE:
             yield from _by_the_journal(task, known)
         case Status.DONE:
             yield from _said_done(task, TaskState(id=task.id))

@@ -11,7 +11,8 @@ from runner.journal.events import (
     TaskFailed,
     TaskReopened,
 )
-from runner.model import Reason, Spec, Status
+from runner.model import Proof, Reason, Spec, Status, Verdict
+from runner.repo.trailers import parse_proof
 from runner.run import drafts
 from runner.run.lander import complete_landing
 from runner.run.reconcile import Facts, Landed, Planned, readings
@@ -19,11 +20,12 @@ from runner.run.review import refusals, rejection
 from runner.writes.landing import in_the_way
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from runner.journal.state import RunState
     from runner.model import Change, Task
+    from runner.repo.landed import LandedCommit
     from runner.repo.read import Repository
     from runner.run.lander import Lander
     from runner.run.ledger import Ledger
@@ -102,7 +104,7 @@ def gather_facts(repository: Repository, state: RunState, tasks: Iterable[Planne
     head = repository.head().commit
     last = state.last_landing_head
     fresh = not last and not state.published_plan  # it may have begun, and said nothing yet
-    wanted = {task.id for task in tasks if task.status is Status.DONE}
+    wanted = {task.id for task in tasks if task.status in (Status.DONE, Status.IN_PROGRESS)}
     if head is None or (fresh and not wanted):
         return Facts(descends=True, landed={})
     if not fresh and (not last or last == head or _reaches(repository, head, last)):
@@ -125,10 +127,28 @@ def _landings(repository: Repository, head: str, wanted: set[str]) -> Mapping[st
                 else None
             )
             sha = "" if commit.checked else commit.commit
-            found[commit.task] = Landed(sha, commit.attempt, spec)
+            found[commit.task] = Landed(sha, commit.attempt, spec, tuple(_proofs(commit)))
         if len(found) == len(wanted):
             break
     return found
+
+
+def _proofs(commit: LandedCommit) -> Iterator[Proof]:
+    """The evidence that a commit's trailers carry into every clone."""
+    for line in () if commit.checked else commit.trailers.get("Proof", ()):
+        said = parse_proof(line)
+        if said is not None and said.verdict in tuple(Verdict):
+            prefix = said.id.partition(":")[0]
+            yield Proof(
+                id=said.id,
+                kind=prefix if prefix in ("gate", "contract") else "test",
+                command="",
+                verdict=Verdict(said.verdict),
+                exit=said.exit,
+                seconds=said.seconds,
+                output=said.output,
+                counts=said.counts,
+            )
 
 
 def resumable(

@@ -19,7 +19,7 @@ from runner.journal.events import (
 from runner.model import Ending, Finding, Reason, ReviewMode
 from runner.run import drafts, review
 from runner.run.carrying import conflicts
-from runner.run.lander import Conflict, Elsewhere, InTheWay, Landed, Moved
+from runner.run.lander import Conflict, Elsewhere, Filtered, InTheWay, Landed, Moved
 from runner.run.review import Answer
 from runner.writes.log import Fate
 from runner.writes.log import Review as Approval
@@ -172,6 +172,9 @@ class Settlement:
             case InTheWay(paths):
                 shown = ", ".join(paths)
                 self._hold(task, outcome, "in-the-way", f"your own changes are in the way: {shown}")
+            case Filtered(paths):
+                note = f"git filters (LFS) {', '.join(paths)}: a task cannot write it"
+                self._block(task, outcome, Reason.POLICY, note)
             case Elsewhere(message):
                 self._hold(task, outcome, "conflict", message)
                 self.codes.add(ExitCode.CONFLICT)

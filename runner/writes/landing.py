@@ -22,22 +22,24 @@ if TYPE_CHECKING:
 _EXECUTE = 0o100
 
 
-def in_the_way(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
+def in_the_way(root: Path, changes: Iterable[Change], *, converts: bool = False) -> tuple[str, ...]:
     """Paths whose real file is neither what the task began from nor what it proposes.
 
-    That is a person's edit, or an untracked file where the task wants to put a new one.
+    That is a person's edit, or an untracked file where the task wants to put a new one. Where git
+    `converts` line ends on checkout, CRLF in the real file is no edit.
     """
-    return tuple(change.path for change in changes if _is_in_the_way(root, change))
+    return tuple(change.path for change in changes if _is_in_the_way(root, change, converts))
 
 
-def _is_in_the_way(root: Path, change: Change) -> bool:
+def _is_in_the_way(root: Path, change: Change, converts: bool) -> bool:  # noqa: FBT001 - passed on
     try:
-        return _digest(root, change.path) not in (change.before, change.after)
+        found = _digests(root, change.path, converts)
     except InTheWay:  # a link or a folder stands at the path or above it
         return True
+    return found.isdisjoint((change.before, change.after))
 
 
-def place(root: Path, changes: Iterable[Change]) -> tuple[Change, ...]:
+def place(root: Path, changes: Iterable[Change], *, converts: bool = False) -> tuple[Change, ...]:
     """Write landed changes into the real tree; gives those that a person was faster with.
 
     May be repeated after a crash: a file that already is what it should be is left alone.
@@ -45,7 +47,7 @@ def place(root: Path, changes: Iterable[Change]) -> tuple[Change, ...]:
     """
     late = []
     for change in changes:
-        if _is_in_the_way(root, change):
+        if _is_in_the_way(root, change, converts):
             late.append(change)
         elif not _is_there(root, change):
             _put(root, change)
@@ -54,7 +56,7 @@ def place(root: Path, changes: Iterable[Change]) -> tuple[Change, ...]:
 
 def _is_there(root: Path, change: Change) -> bool:
     """Whether the file is what the change makes of it, its executable bit included."""
-    if _digest(root, change.path) != change.after:
+    if change.after not in _digests(root, change.path, converts=False):
         return False
     mode = mode_beneath(root, change.path)
     return mode is None or bool(mode & _EXECUTE) == bool(change.mode & _EXECUTE)
@@ -67,6 +69,10 @@ def _put(root: Path, change: Change) -> None:
         write_beneath(root, change.path, change.content, change.mode & 0o777)
 
 
-def _digest(root: Path, path: str) -> Digest | None:
+def _digests(root: Path, path: str, converts: bool) -> set[Digest | None]:  # noqa: FBT001 - passed on
+    """The digest of the real file, and of what git would store of it."""
     content = read_beneath(root, path)
-    return None if content is None else digest_of(content)
+    if content is None:
+        return {None}
+    stored = content.replace(b"\r\n", b"\n") if converts else content
+    return {digest_of(content), digest_of(stored)}

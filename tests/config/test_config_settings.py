@@ -304,3 +304,17 @@ def test_a_cache_that_cannot_be_written_is_done_without(house):
     house.cache.write_text("a file is in the way")
     house.repository("jobs = 2\n")
     assert house.load().settings.jobs == 2
+
+
+def test_a_table_of_sast_and_compilers_by_glob_are_settings(tmp_path):
+    (tmp_path / "runner.toml").write_text(
+        '[sast]\nblock_at = "low"\n\n[compile]\n"*.foo" = "fooc {file}"\n'
+    )
+    loaded = load_settings(tmp_path, {"HOME": str(tmp_path)}, {})
+    assert loaded.settings.sast_block_at == "low"
+    assert loaded.settings.compile == (("*.foo", "fooc {file}"),)
+    assert loaded.sources["sast_block_at"] == "runner.toml:1"
+
+
+def test_static_analysis_never_blocks_unless_somebody_asks(tmp_path):
+    assert load_settings(tmp_path, {"HOME": str(tmp_path)}, {}).settings.sast_block_at == "never"

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from run_build import a_task
 
 from runner.model import Resource
-from runner.writes.paths import in_scope
 from runner.run.claims import Claims, capacities, may_meet, too_much
+from runner.writes.paths import in_scope
 
 PARTS = ["a", "b", "src", "*", "**", "*.py", "x.py", "lib"]
 PATTERNS = st.lists(st.sampled_from(PARTS), min_size=1, max_size=3).map("/".join)

@@ -1,4 +1,4 @@
-"""Every story has a home folder of its own: no settings, trust or git configuration of this machine."""
+"""Every story has a home folder of its own: nothing of this machine's settings comes in."""
 
 import os
 import sys

@@ -165,7 +165,8 @@ class Meanwhile:
     @property
     def gate(self):
         """A gate that lets the person act while it runs, the first time alone."""
-        return f"gate: `[ -e {self.go} ] || {{ touch {self.flag}; while [ ! -e {self.go} ]; do sleep 0.02; done; }}`"
+        waits = f"touch {self.flag}; while [ ! -e {self.go} ]; do sleep 0.02; done"
+        return f"gate: `[ -e {self.go} ] || {{ {waits}; }}`"
 
     def _watch(self):
         for _ in range(1000):

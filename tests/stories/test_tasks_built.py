@@ -1,6 +1,7 @@
 """What a run builds and in which order, what it writes down, and what a dry run says of it."""
 
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,7 @@ def test_tasks_that_share_an_output_file_are_never_at_work_together(workplace):
         elif event["type"] in ("task.done", "task.blocked"):
             spans[event["task"]][1] = event["seq"]
     sharing = sorted(spans[f"TASK-00{n}"] for n in (1, 2, 3))
-    assert all(one[1] < next_[0] for one, next_ in zip(sharing, sharing[1:], strict=False)), spans
+    assert all(one[1] < next_[0] for one, next_ in pairwise(sharing)), spans
 
 
 def test_a_scarce_thing_is_held_by_one_at_a_time_and_too_much_of_it_is_said(workplace):
@@ -213,8 +214,9 @@ def test_patterns_that_fit_are_in_the_brief_the_journal_and_the_status_line(work
     workplace.write(
         {
             "PATTERN_INDEX.md": (
-                "| Pattern | Title | Domain | Stack | Keywords | File |\n|---|---|---|---|---|---|\n"
-                "| PATTERN-001 | Retry on lock | data | sqlite | lock | `patterns/PATTERN-001.md` |\n"
+                "| Pattern | Title | Domain | Stack | Keywords | File |\n"
+                "|---|---|---|---|---|---|\n"
+                "| PATTERN-001 | Retry on lock | data | db | lock | `patterns/PATTERN-001.md` |\n"
                 "| PATTERN-002 | Dark mode | ui | css | theme | `patterns/PATTERN-002.md` |\n"
             ),
             "patterns/PATTERN-001.md": "# Retry on lock\n\nAt most three times.\n",

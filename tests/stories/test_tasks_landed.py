@@ -30,8 +30,7 @@ def test_every_kind_of_change_lands_as_it_is(workplace):
     assert workplace.dirt == []
     assert "my own commit" not in workplace.subjects
     writes = [
-        json.loads(line)
-        for line in workplace.read("artifacts/build/WRITE_LOG.jsonl").splitlines()
+        json.loads(line) for line in workplace.read("artifacts/build/WRITE_LOG.jsonl").splitlines()
     ]
     assert {one["path"]: one["action"] for one in writes if "path" in one} == {
         "a/b/bin": "create",

@@ -143,6 +143,8 @@ def test_a_clone_without_a_journal_adopts_what_the_commits_say(built, tmp_path, 
         ("TASK-001", "trailers", True),
         ("TASK-002", "trailers", True),
     ]
+    assert [proof["id"] for proof in adopted[0]["proofs"]] == ["TC-001"]
+    assert adopted[0]["commit"] in clone.git("log", "--format=%H")
     assert clone.head == built.head
     clone.edit_plan("echo a > a.txt", "echo aaa > a.txt")
     assert clone.run().code == 3
@@ -191,7 +193,7 @@ def test_on_another_branch_its_own_commits_count(built):
     built.git("switch", "-q", "main")
     ended = built.run()
     assert ended.code == 0, ended.said
-    assert built.git("log", "--format=%s", "-1") in ("chore(runner): record",)
+    assert built.git("log", "--format=%s", "-1") == "chore(runner): record"
     assert modes(built) == ["build", "build"]
 
 

@@ -1,0 +1,246 @@
+"""A person's word on proposed writes: asked at a terminal, or given later, and always kept."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from workplace import a_task
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "commands"))
+
+from commands_terminal import Terminal
+
+WRITES = "echo attempt $RUNNER_ATTEMPT > out.txt; echo same > same.txt; echo called >> {calls}"
+"""The same file in every attempt beside one that differs."""
+
+
+@pytest.fixture
+def calls(tmp_path):
+    """A file that tells how often the implementer was called."""
+    return tmp_path / "calls"
+
+
+def planned(workplace, calls, *fields, command=WRITES):
+    workplace.plan(
+        a_task(
+            "TASK-001",
+            "Write files",
+            outputs=["out.txt", "same.txt"],
+            command=command.format(calls=calls),
+            tests=["test -s out.txt"],
+            fields=fields,
+        ),
+        a_task("TASK-002", "Beside it", blocks={"b.txt": "b"}),
+    )
+
+
+def run(workplace, *words):
+    return workplace.run("--no-sandbox", "-j", "1", *words)
+
+
+def times(calls):
+    return calls.read_text().count("called") if calls.exists() else 0
+
+
+def at_terminal(workplace, *words):
+    python = (sys.executable, "-m", "runner", *words)
+    return Terminal(python, columns=100, cwd=workplace.root, EDITOR="sed -i s/attempt/edited/")
+
+
+# --- without a terminal ---------------------------------------------------------------
+
+
+def test_without_a_terminal_the_task_waits_and_the_others_go_on(workplace, calls):
+    planned(workplace, calls, "Review: prompt")
+    ended = run(workplace)
+    assert ended.code == 3
+    assert workplace.statuses == {"TASK-001": "BLOCKED", "TASK-002": "DONE"}
+    assert "waits for your review: runner review" in ended.out
+    assert not workplace.has("out.txt")
+
+
+def test_what_was_approved_lands_without_calling_the_implementer_again(workplace, calls):
+    planned(workplace, calls, "Review: prompt")
+    run(workplace)
+    listed = workplace.runner("review", "--json").document["waiting"]
+    assert [change["path"] for change in listed[0]["changes"]] == ["out.txt", "same.txt"]
+    assert "+attempt 1" in workplace.runner("review", "1").out
+    assert workplace.runner("approve", "TASK-001").code == 0
+    assert run(workplace).code == 0
+    assert (times(calls), workplace.read("out.txt")) == (1, "attempt 1\n")
+    assert "Review: applied" in workplace.git("log", "--format=%B")
+    assert workplace.runner("review").out == "nothing waits for you\n"
+
+
+def test_a_rejection_is_the_next_attempts_brief_and_counts_as_none(workplace, calls):
+    planned(
+        workplace,
+        calls,
+        "Review: prompt",
+        "Budget: 1 attempt",
+        command='cat "$RUNNER_BRIEF";' + WRITES,
+    )
+    run(workplace)
+    assert workplace.runner("reject", "1", "--reason", "say hello instead").code == 0
+    assert run(workplace).code == 3
+    brief = workplace.read("artifacts/build/logs/TASK-001/2/implementer.log")
+    assert "say hello instead" in brief
+    assert times(calls) == 2
+    assert "+attempt 2" in workplace.runner("review", "1").out
+
+
+def test_a_rejection_needs_a_reason_and_something_that_waits(workplace, calls):
+    planned(workplace, calls, "Review: prompt")
+    run(workplace)
+    assert workplace.runner("reject", "1").err == (
+        "runner: a rejection needs a reason\nhint: --reason TEXT: the next attempt reads it\n"
+    )
+    assert workplace.runner("approve", "TASK-002").err == (
+        "runner: TASK-002 does not wait for you\nhint: runner why TASK-002\n"
+    )
+    assert workplace.runner("approve", "TASK-200").code == 2
+
+
+def test_an_edit_is_proven_again_and_lands_as_the_person_left_it(workplace, calls, monkeypatch):
+    planned(workplace, calls, "Review: prompt")
+    run(workplace)
+    monkeypatch.setenv("EDITOR", "sed -i s/attempt/edited/")
+    assert "edited" in workplace.runner("edit", "1").out
+    assert "+edited 1" in workplace.runner("review", "1").out
+    workplace.runner("approve", "1")
+    assert run(workplace).code == 0
+    assert (times(calls), workplace.read("out.txt")) == (1, "edited 1\n")
+
+
+def test_an_edit_that_puts_a_secret_in_is_refused_before_any_object_is_made(
+    workplace, calls, monkeypatch
+):
+    planned(workplace, calls, "Review: prompt")
+    run(workplace)
+    key = "".join(("gh", "p_", *(f"{chr(65 + n)}{n % 10}{chr(97 + n)}" for n in range(12))))
+    monkeypatch.setenv("EDITOR", f"sed -i s/attempt/{key}/")
+    refused = workplace.runner("edit", "1")
+    assert refused.code == 2
+    assert "the edited file holds a secret" in refused.err
+    assert key not in refused.said
+    assert key.encode() not in workplace.objects()
+
+
+def test_a_no_holds_though_nobody_reviews_any_more(workplace, calls):
+    planned(workplace, calls, "Review: prompt", command="echo always > out.txt; echo x >> {calls}")
+    run(workplace)
+    workplace.runner("reject", "1", "--reason", "not this")
+    workplace.edit_plan("- Review: prompt\n", "")
+    ended = run(workplace)
+    assert ended.code == 1
+    assert not workplace.has("out.txt")
+    assert "review failed 5 times" in workplace.status_line("TASK-001")
+
+
+# --- by a command, and by the repository ----------------------------------------------
+
+
+def test_a_reviewing_command_says_yes_or_why_not(workplace, calls, alone):
+    settings = alone / "config/runner/runner.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(
+        'review = "auto"\nreview_command = "grep -q \'+attempt 2\' || { echo want two; exit 1; }"\n'
+    )
+    planned(workplace, calls, command='cat "$RUNNER_BRIEF";' + WRITES)
+    ended = run(workplace, "TASK-001")
+    assert ended.code == 0, ended.said
+    assert workplace.read("out.txt") == "attempt 2\n"
+    assert "want two" in workplace.read("artifacts/build/logs/TASK-001/2/implementer.log")
+    reviews = [event["review"] for event in workplace.happened("write.reviewed", "TASK-001")]
+    assert reviews == ["auto", "auto"]
+
+
+def test_the_repository_cannot_turn_the_review_of_control_files_off(workplace, calls):
+    workplace.commit({"runner.toml": 'review = "off"\n'})
+    workplace.plan(
+        a_task("TASK-001", outputs=["AGENTS.md"], command="echo do it > AGENTS.md"),
+    )
+    ended = run(workplace)
+    assert ended.code == 3
+    assert "waits for your review" in workplace.status_line("TASK-001")
+
+
+def test_the_persons_own_flag_turns_it_off(workplace, calls):
+    workplace.plan(a_task("TASK-001", outputs=["AGENTS.md"], command="echo do it > AGENTS.md"))
+    assert run(workplace, "--review", "off").code == 0
+    assert workplace.read("AGENTS.md") == "do it\n"
+
+
+# --- at a terminal --------------------------------------------------------------------
+
+
+def test_a_person_applies_all_files_with_one_answer(workplace, calls):
+    planned(workplace, calls)
+    with at_terminal(workplace, "run", "--trust", "--no-sandbox") as terminal:
+        terminal.until("[w]ait?")
+        assert "+attempt 1" in terminal.said
+        terminal.send("l\n")
+        terminal.wait()
+    assert terminal.code == 0
+    assert workplace.read("same.txt") == "same\n"
+    reviews = {event["review"] for event in workplace.happened("write.reviewed", "TASK-001")}
+    assert reviews == {"applied"}
+
+
+def test_a_person_rejects_with_a_reason_and_applies_the_next_proposal(workplace, calls):
+    planned(workplace, calls)
+    with at_terminal(workplace, "run", "--trust", "--no-sandbox") as terminal:
+        terminal.until("[w]ait?")
+        terminal.send("r\n")
+        heard = terminal.until("why? ")
+        terminal.send("Another, please\n")
+        terminal.until("+attempt 2", after=heard)
+        terminal.until("[w]ait?", after=heard)
+        terminal.send("l\n")
+        terminal.wait()
+    assert terminal.code == 0
+    assert (times(calls), workplace.read("out.txt")) == (2, "attempt 2\n")
+
+
+def test_a_persons_edit_is_shown_again_before_it_lands(workplace, calls):
+    planned(workplace, calls)
+    with at_terminal(workplace, "run", "--trust", "--no-sandbox") as terminal:
+        heard = terminal.until("[w]ait?")
+        terminal.send("e\n")
+        terminal.until("+edited 1", after=heard)
+        terminal.until("[w]ait?", after=heard)
+        terminal.send("l\n")
+        terminal.wait()
+    assert terminal.code == 0
+    assert (times(calls), workplace.read("out.txt")) == (1, "edited 1\n")
+
+
+def test_at_the_write_a_person_is_asked_before_anything_is_compiled(workplace, calls, alone):
+    settings = alone / "config/runner/runner.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('review_at = "write"\n')
+    workplace.plan(
+        a_task(
+            "TASK-001",
+            outputs=["a.py"],
+            command="echo 'def (' > a.py",
+            fields=["Budget: 1 attempt"],
+        )
+    )
+    with at_terminal(workplace, "run", "--trust", "--no-sandbox") as terminal:
+        terminal.until("[w]ait?")
+        assert workplace.happened("attempt.finished") == []
+        terminal.send("a\n")
+        terminal.wait()
+    assert terminal.code == 1
+    assert "compile" in workplace.status_line("TASK-001")
+
+
+def test_whoever_leaves_the_terminal_leaves_the_question_open(workplace, calls):
+    planned(workplace, calls)
+    with at_terminal(workplace, "run", "--trust", "--no-sandbox") as terminal:
+        terminal.until("[w]ait?")
+        terminal.send("w\n")
+        terminal.wait()
+    assert terminal.code == 3
+    assert workplace.statuses == {"TASK-001": "BLOCKED", "TASK-002": "DONE"}
