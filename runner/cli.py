@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from runner.commands.catalogue import Entry
 
 
-
-
 def main(words: Sequence[str]) -> int:
     """Run one command; gives the exit code. The one place where a RunnerError ends."""
     try:

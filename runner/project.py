@@ -138,9 +138,7 @@ class Project:
         """The whole plan in these bytes, with its problems; nothing is raised for them."""
         from runner.plan.cache import load_plan
 
-        return load_plan(
-            data, self.plan_path, self.cache, prefixes=self.settings.id_prefixes
-        )
+        return load_plan(data, self.plan_path, self.cache, prefixes=self.settings.id_prefixes)
 
     def checked(self) -> Reading:
         """The plan, its graph, and every problem of the file and of the graph together."""

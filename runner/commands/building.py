@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.errors import ExitCode, worst
 from runner.model import digest_of
-from runner.plan.patterns import PatternIndex
 from runner.process.sandbox import choose_sandbox
-from runner.project import PATTERNS
 from runner.run import recovery
 from runner.run.board import Board
 from runner.run.carrying import carry_held
@@ -35,7 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.commands.session import Session
+    from runner.config.settings import Settings
     from runner.model import Status
+    from runner.process.sandbox import Sandbox
     from runner.project import Reading
     from runner.run.review import Asker
     from runner.run.selection import Selection
@@ -61,12 +61,14 @@ def build(
     *,
     asker: Asker | None = None,
     show: Callable[[str, str], None] = lambda _task, _line: None,
+    say: Callable[[str], None] = lambda _text: None,
 ) -> ExitCode:
     """Build what is selected; the exit code is also in the journal.
 
     Raises KeyboardInterrupt after the books are kept, and RunnerError for an unknown id.
     """
-    return _Building(session, reading, selection, options, asker, show).run()
+    interruption = Interruption(say)
+    return _Building(session, reading, selection, options, asker, show, interruption).run()
 
 
 @dataclass
@@ -166,7 +168,7 @@ class _Building:
             root=session.project.root,
             settings=session.project.settings,
             ledger=session.ledger,
-            patterns=_patterns(session.project.root),
+            patterns=session.patterns,
             plan_title=plan.title,
             plan_path=session.project.plan_path,
             environ=session.project.environ,
@@ -196,13 +198,12 @@ class _Building:
         session, settings = self.session, self.session.project.settings
         sast = SastPool()
         session.on_close(sast.close)
-        read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
         workshop = Workshop(
             root=session.project.root,
             repository=session.repository,
             cache=session.project.cache,
             settings=settings,
-            sandbox=choose_sandbox(settings.sandbox, read),
+            sandbox=sandbox_of(settings),
             environ=session.project.environ,
             say=self.show,
             sast=sast,
@@ -226,12 +227,13 @@ class _Building:
         return {one.id: (one.status, one.note if one.status in NOTED else "") for one in known}
 
 
+def sandbox_of(settings: Settings) -> Sandbox:
+    """What encloses commands, by the person's settings. Raises RunnerError where it cannot."""
+    read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
+    return choose_sandbox(settings.sandbox, read)
+
+
 def allowed_here(root: Path) -> AllowList | None:
     """The false positives of the secret scan that a person let pass in this repository."""
     file = root / ALLOW_LIST
     return read_allow_list(file.read_bytes(), effects.now().date()) if file.is_file() else None
-
-
-def _patterns(root: Path) -> PatternIndex:
-    file = root / PATTERNS
-    return PatternIndex.read(file.read_bytes() if file.is_file() else b"")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
-from runner.report.console import NORMAL, QUIET, VERBOSE, Console, wants_colour
 
 if TYPE_CHECKING:
     import argparse
@@ -16,9 +15,8 @@ if TYPE_CHECKING:
     from runner.commands.exporting import Exports
     from runner.commands.forecasting import Foresight
     from runner.commands.plans import SavedPlan
-    from runner.journal.state import RunState
     from runner.project import Project, Reading
-    from runner.report.estimate import Work
+    from runner.report.console import Console
     from runner.run.review import Asker
     from runner.run.selection import Selection
 
@@ -89,6 +87,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Build, or say what would be built."""
     from runner.commands.exporting import Exports
+    from runner.commands.following import console_of
     from runner.commands.selecting import selection_of
 
     saved = _saved(given)
@@ -96,7 +95,7 @@ def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     selection = saved.selection if saved else selection_of(given)
     exports = Exports.of(given, environ)
     looks = given.dry_run or given.plan_out
-    with _console(given, environ, project.root) as console:
+    with console_of(given, environ, project.root) as console:
         for note in project.loaded.notes:
             console.say(f"note: {note}")
         everything = not (looks or saved or selection.named or exports.wanted)
@@ -175,19 +174,6 @@ def _flags(given: argparse.Namespace) -> dict[str, object]:
     return {name: value for name, value in flags.items() if value is not None}
 
 
-def _console(given: argparse.Namespace, environ: Mapping[str, str], root: Path) -> Console:
-    """The voice of the run: a live view where a person watches, else lines."""
-    from runner.report.live import LiveConsole, wants_live
-
-    colour = wants_colour(sys.stderr, environ)
-    if given.quiet or given.output == "quiet":
-        return Console(level=QUIET, colour=colour)
-    level = VERBOSE if given.verbose or given.output else NORMAL
-    if not given.output and wants_live(sys.stderr, environ):
-        return LiveConsole(level=level, colour=colour)
-    return Console(level=level, colour=colour, grouped=given.output == "grouped", root=root)
-
-
 def _nothing_to_do(project: Project) -> bool:
     """Whether every task is DONE by file and journal alike, on the head the journal knows."""
     from runner.commands.standing import all_done
@@ -234,6 +220,7 @@ def _build(
     exports: Exports,
 ) -> ExitCode:
     from runner.commands.building import Options, build
+    from runner.commands.following import work_of
     from runner.commands.session import Session
     from runner.commands.standing import say_summary
     from runner.commands.suitability import require_suitable
@@ -254,11 +241,19 @@ def _build(
         notices = require_suitable(
             session.repository, session.own_documents, allow_dirty=given.allow_dirty
         )
-        for notice in notices:
+        for notice in (*notices, *_unenclosed(project)):
             console.say(f"note: {notice}")
         past = session.ledger.state
-        console.expect(lambda: _work(project, reading, about, past))
-        code = build(session, reading, selection, options, asker=asker, show=console.progress)
+        console.expect(lambda: work_of(project, reading, about, past))
+        code = build(
+            session,
+            reading,
+            selection,
+            options,
+            asker=asker,
+            show=console.progress,
+            say=console.announce,
+        )
         console.close()
         said = say_summary(session, reading.plan, code, as_json=given.json)
         tasks = [task for task in reading.plan.tasks if task.id in about]
@@ -266,23 +261,20 @@ def _build(
         return said
 
 
+def _unenclosed(project: Project) -> tuple[str, ...]:
+    """A line for a run whose commands nothing encloses."""
+    from runner.commands.building import sandbox_of
+
+    sandbox = sandbox_of(project.settings)
+    why = f": {sandbox.reason}" if sandbox.reason else ""
+    return () if sandbox.contains else (f"commands run with your own rights, no sandbox{why}",)
+
+
 def _about(reading: Reading, selection: Selection) -> frozenset[str]:
     """The tasks this run is about."""
     from runner.run.selection import selected
 
     return selected(selection, reading.graph, reading.graph.ids)
-
-
-def _work(project: Project, reading: Reading, about: frozenset[str], state: RunState) -> Work:
-    """The same with what they took before: what the live view counts and estimates by."""
-    from runner.report.estimate import Work
-
-    graph = reading.graph
-    return Work(
-        needs={id_: graph.dependencies(id_) for id_ in graph.order() if id_ in about},
-        seconds={id_: past for id_ in about if (past := state.task(id_).typical_seconds)},
-        jobs=project.settings.jobs,
-    )
 
 
 def _has_person(environ: Mapping[str, str]) -> bool:

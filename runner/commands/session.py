@@ -12,6 +12,7 @@ from runner.journal.events import TaskDone, TaskLanded
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
 from runner.journal.reading import read_journal
+from runner.plan.patterns import PatternIndex
 from runner.project import BUILD, PATTERNS
 from runner.repo.read import Repository
 from runner.report.checkpoint_file import CheckpointDocument
@@ -144,6 +145,7 @@ class Session:
             self.project.settings.checkpoint_every,
             self._note,
             self.scans.said_of,
+            lambda pattern: self.pattern_titles.get(pattern, ""),
         )
 
     @cached_property
@@ -156,6 +158,17 @@ class Session:
         """FILE_OWNERSHIP_MAP.md."""
         journal = self.project.journal_path
         return OwnershipDocument(self.project.root, lambda: aftermath.all_landings(journal))
+
+    @cached_property
+    def patterns(self) -> PatternIndex:
+        """PATTERN_INDEX.md, as it was when the run began."""
+        file = self.project.root / PATTERNS
+        return PatternIndex.read(file.read_bytes() if file.is_file() else b"")
+
+    @cached_property
+    def pattern_titles(self) -> dict[str, str]:
+        """Titles of the patterns by id."""
+        return {pattern.id: pattern.title for pattern in self.patterns.patterns}
 
     @cached_property
     def scans(self) -> Scans:

@@ -180,7 +180,6 @@ class Given(BaseSettings):
         | None
     ) = None
     task_graph: Line | None = None
-    commit: bool | None = None
     context_tokens: Whole | None = None
     compile: dict[Line, Line] | None = None
     resources: dict[Line, Annotated[Line, BeforeValidator(_amount)]] | None = None

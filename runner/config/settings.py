@@ -90,8 +90,6 @@ class Settings:
     """More prefixes of task ids, beside TASK and T."""
     task_graph: str = ""
     """The plan's path, where it is not in its usual place."""
-    commit: bool = True
-    """Whether what passed is committed."""
     context_tokens: int = 8000
     compile: tuple[tuple[str, str], ...] = ()
     """More compilers: (glob of paths, command), where `{file}` stands for the path."""

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["checks", "prove"]
 
 
+def not_run(task: Task) -> str:
+    """What a task asks for that this version does not prove, in words for its note; or nothing."""
+    kinds = [one.kind for one in task.contracts if one.kind != "command"]
+    asked = [*dict.fromkeys(f"{kind} contract" for kind in kinds)]
+    asked += ["coverage"] if task.coverage is not None else []
+    return f"not proven: {', '.join(asked)}" if asked else ""
+
+
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
     """The contracts that are commands of their own, in the task's order."""
     limits = command_limits(task, settings)

@@ -123,9 +123,7 @@ class Git:
         stranger = _stranger()
         argv = [*before, "git", "-C", str(self.folder), *words]
         effects.step("git", words[0])
-        running = stranger.execute(
-            argv, istream=_PIPE, as_process=True, env=said, process_group=0
-        )
+        running = stranger.execute(argv, istream=_PIPE, as_process=True, env=said, process_group=0)
         process = running.proc
         running.proc = None  # so that its finaliser leaves the process to us
         if process is None:

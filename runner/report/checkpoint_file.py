@@ -37,6 +37,7 @@ class CheckpointDocument:
     note: Callable[[CheckpointWritten, str], None]
     sast: Callable[[str], SastCounts] = lambda _task: None
     """What static analysis says of a task: counts, `pending`, or nothing."""
+    pattern_title: Callable[[str], str] = lambda _pattern: ""
     path: str = f"{BUILD}/CHECKPOINT.md"
     ours: bool = True
     _tasks: dict[str, Task] = field(default_factory=dict)
@@ -124,7 +125,7 @@ class CheckpointDocument:
             proofs=proofs,
             coverage=known.coverage,
             sast=self.sast(id_),
-            patterns=tuple((pattern, "") for pattern in known.patterns),
+            patterns=self._titled(known.patterns),
             notes=(known.note,) if known.note else (),
         )
 
@@ -141,7 +142,7 @@ class CheckpointDocument:
             pending=self._counts[Status.PENDING],
             blocked=self._noted(state, Status.BLOCKED),
             stale=self._noted(state, Status.STALE),
-            patterns=tuple((pattern, "") for pattern in patterns),
+            patterns=self._titled(patterns),
             commit=state.last_landing_head,
             sast=self._late_scans(),
             criteria=checkpoint.criteria_of(
@@ -161,6 +162,9 @@ class CheckpointDocument:
         late = {id_: said for id_, said in known.items() if said != "pending"}
         self._scanning -= late.keys()
         return tuple((id_, sast_counts(said)) for id_, said in late.items())
+
+    def _titled(self, patterns: Iterable[str]) -> tuple[tuple[str, str], ...]:
+        return tuple((pattern, self.pattern_title(pattern)) for pattern in patterns)
 
     def _title(self, id_: str) -> str:
         return self._tasks[id_].title if id_ in self._tasks else ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock, get_ident
 from typing import TYPE_CHECKING, TextIO
@@ -85,6 +86,11 @@ class Console:
         """Show a text, if the level is high enough."""
         if self._level >= at:
             self._write(text)
+
+    def announce(self, text: str) -> None:
+        """Say something from a signal's handler: whatever this very thread was in the midst of."""
+        with suppress(OSError, ValueError):
+            os.write(self._stream.fileno(), f"{text}\n".encode())
 
     def progress(self, task: str, line: str) -> None:
         """The last output line of a task's command: only for those who asked for much."""

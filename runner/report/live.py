@@ -102,6 +102,13 @@ class LiveConsole(Console):
                 running.line = line
         super().progress(task, line)
 
+    def announce(self, text: str) -> None:
+        """Say it above the view, with the next drawing."""
+        if self._thread is None or self._ended.is_set() or self._pauser:
+            super().announce(text)
+        else:
+            self._above.append(text)  # no lock: this thread may hold it halfway through
+
     def hear(self, record: Record, state: RunState) -> None:
         """Follow what runs; say what ended."""
         with self._lock:

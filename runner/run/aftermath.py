@@ -11,6 +11,7 @@ from runner.journal.reading import read_journal
 from runner.model import Spec
 from runner.run.lander import Made, changes_between
 from runner.run.record import checked_in
+from runner.writes.beneath import sweep_beneath
 from runner.writes.log import Fate
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ def adopt_unknown(lander: Lander, ledger: Ledger, story: Unfinished) -> None:
         if commit.commit == head:
             made = Made(commit.commit, commit.tree, commit.parent or None)
             changes = changes_between(repository, made.parent, head)
+            for change in changes:
+                sweep_beneath(lander.root, change.path)
             lander.finish(task, commit.attempt, made, changes)
         if commit.spec_what and commit.spec_proof:
             event = TaskAdopted(

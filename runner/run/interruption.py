@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from runner.run.review import Asker, Said
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+ENDING = "ending what runs and keeping the books; once more ends at once"
 
 
 class Interruption:
@@ -24,8 +25,10 @@ class Interruption:
     reading their answer would go on otherwise.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], None] = lambda _text: None) -> None:
+        """`say` is called from a signal's handler: it must take no lock and use no buffer."""
         self.heard = False
+        self._say = say
         self._asking = False
         self._wake: Callable[[], None] | None = None
 
@@ -58,6 +61,7 @@ class Interruption:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         self.heard = True
+        self._say(ENDING)
         if self._wake is not None:
             self._wake()
         if self._asking:

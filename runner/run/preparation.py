@@ -53,6 +53,8 @@ class Preparation:
     """Whether a person may be asked now."""
     edits: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     """What a person made of a proposal: the base of the task's next attempt."""
+    applied: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Ids of the patterns that each task's brief was given."""
     released: set[str] = field(default_factory=set)
     """Tasks whose held work goes on: its ref is let go once it has landed."""
     held: dict[str, tuple[Change, ...]] = field(default_factory=dict)
@@ -118,11 +120,13 @@ class Preparation:
     def brief(self, task: Task, attempt: int) -> Brief:
         """What whoever implements the task is told."""
         known = self.ledger.state.task(task.id)
+        patterns = matched_patterns(self.root, self.patterns, task, self._stack)
+        self.applied[task.id] = tuple(pattern.id for pattern in patterns)
         return compose_brief(
             task,
             attempt,
             findings=tuple(known.findings),
-            patterns=matched_patterns(self.root, self.patterns, task, self._stack),
+            patterns=patterns,
             previous=self._drafts.get(task.id, ""),
             plan_title=self.plan_title,
             gates=self.settings.gates_for(task.type),

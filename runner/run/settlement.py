@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.gates.contracts import not_run
 from runner.journal.events import (
     AttemptFinished,
     DecisionMade,
@@ -235,7 +236,6 @@ class Settlement:
     def _done(
         self, task: Task, outcome: Outcome, *, commit: str, tree: str, note: str = ""
     ) -> None:
-        known = self.ledger.state.task(task.id)
         self._note_decisions(task, outcome)
         self.ledger.note(
             TaskDone(
@@ -243,8 +243,8 @@ class Settlement:
                 commit=commit,
                 tree=tree,
                 proofs=outcome.proofs,
-                patterns=known.open_attempt.patterns if known.open_attempt else known.patterns,
-                note=note,
+                patterns=self.preparation.applied.get(task.id, ()),
+                note="; ".join(part for part in (note, not_run(task)) if part),
             ),
             task=task.id,
             attempt=outcome.attempt,
@@ -283,6 +283,14 @@ class Settlement:
             self._block(task, outcome, outcome.reason or Reason.CHECKS, _what_failed(outcome, 1))
         elif same or tries >= (task.budget.attempts or self.settings.attempts):
             self._block(task, outcome, Reason.CHECKS, _what_failed(outcome, tries))
+        elif self._minutes_are_used_up(task):
+            note = f"{_what_failed(outcome, tries)}; out of time"
+            self._block(task, outcome, Reason.CHECKS, note)
+            self.codes.add(ExitCode.STOPPED)
+
+    def _minutes_are_used_up(self, task: Task) -> bool:
+        minutes = task.budget.minutes or self.settings.minutes
+        return self.ledger.state.task(task.id).seconds_in_row >= minutes * 60
 
     def _block(self, task: Task, outcome: Outcome, reason: Reason, note: str) -> None:
         branch = drafts.keep_draft(self.lander.repository, task, outcome)

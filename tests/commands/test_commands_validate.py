@@ -165,6 +165,7 @@ def test_a_format_that_is_none_is_refused(ground):
     said = ground.runner("graph", "--format", "pdf")
     assert said.code == 2
     assert said.err == (
-        "runner: argument --format: invalid choice: 'pdf' (choose from 'mermaid', 'dot', 'ascii', 'svg')\n"
+        "runner: argument --format: invalid choice: 'pdf' "
+        "(choose from 'mermaid', 'dot', 'ascii', 'svg')\n"
         "hint: runner graph --help\n"
     )

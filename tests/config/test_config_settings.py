@@ -256,7 +256,6 @@ class TestGates:
         ("RUNNER_COVERAGE", "80%", "coverage", 80),
         ("RUNNER_PASS_ENV", "A, B", "pass_env", ("A", "B")),
         ("RUNNER_SANDBOX_READ", "/opt/a b:/srv", "sandbox_read", ("/opt/a b", "/srv")),
-        ("RUNNER_COMMIT", "false", "commit", False),
         ("RUNNER_ID_PREFIXES", "JIRA-", "id_prefixes", ("JIRA",)),
     ],
 )

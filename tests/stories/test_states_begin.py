@@ -88,6 +88,7 @@ def test_a_key_that_cannot_sign_stops_with_a_hint_and_lands_nothing(workplace):
     workplace.git("config", "--global", "commit.gpgSign", "false")
     assert workplace.run().code == 0
     assert workplace.landings == ["TASK-001"]
+    assert [one["mode"] for one in workplace.happened("attempt.started")] == ["build", "prove"]
 
 
 def test_a_second_runner_in_the_same_folder_is_told_who_runs(workplace):

@@ -208,8 +208,14 @@ def test_nothing_that_a_repository_brings_is_run_by_accident(workplace):
 
     names = ["json", "rich", "sitecustomize", "usercustomize", "argparse", "git", "pydantic"]
     workplace.commit({f"{name}.py": python(name) for name in names})
-    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n", "b.dat": "b\n"}), commit=False)
-    workplace.write({".gitattributes": "* filter=evil diff=evil\n", "run.sh": shell("script")})
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n"}), commit=False)
+    workplace.write(
+        {
+            ".gitattributes": "*.dat filter=evil diff=evil\n",
+            "b.dat": "b\n",
+            "run.sh": shell("script"),
+        }
+    )
     workplace.commit(message="plan")
     workplace.write({".env": "RUNNER_SANDBOX=none\n"})
     script = workplace.root / ".git/evil.sh"
@@ -223,6 +229,7 @@ def test_nothing_that_a_repository_brings_is_run_by_accident(workplace):
         workplace.git("config", key, str(script))
     for key in ("core.pager", "core.editor", "core.sshCommand", "gpg.program"):
         workplace.git("config", key, str(script))
+    os.utime(workplace.root / "b.dat")  # git would look into it again, through the filter
     for mark in marks.iterdir():  # git itself ran some of them for the person's own commands
         mark.unlink()
 
@@ -234,6 +241,16 @@ def test_nothing_that_a_repository_brings_is_run_by_accident(workplace):
         out, err = other.communicate(timeout=60)
         assert other.returncode == 0, (words, out, err)
     assert sorted(mark.name for mark in marks.iterdir()) == []
+
+
+def test_a_file_under_a_filter_is_refused_to_tasks_before_it_is_spoilt(workplace):
+    workplace.write({".gitattributes": "*.bin filter=lfs\n", "a.bin": "pointer\n"})
+    workplace.plan(a_task("TASK-001", outputs=["*.bin"], command="echo new > a.bin"))
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert "a.bin" in workplace.status_line("TASK-001")
+    assert workplace.read("a.bin") == "pointer\n"
+    assert workplace.landings == []
 
 
 def test_settings_of_the_repository_do_not_loosen_the_persons(workplace):

@@ -1,0 +1,115 @@
+"""The same layered graph in every tool's own language.
+
+Task `i` needs two tasks of the layer before, 50 a layer. The peers' tasks `touch` an empty file,
+which is how they know that a task is done; ours runs `true` as a test contract of a task without
+output files.
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+WIDTH = 50
+
+
+def needs(number: int) -> tuple[int, ...]:
+    """The two tasks of the layer before that a task (from 1) waits for."""
+    if number <= WIDTH:
+        return ()
+    layer = (number - 1) // WIDTH
+    place = (number - 1) % WIDTH
+    first = (layer - 1) * WIDTH + 1
+    return (first + place, first + (place + 1) % WIDTH)
+
+
+def name(number: int) -> str:
+    return f"t{number:06d}"
+
+
+def plan(tasks: int, status: str = "PENDING") -> str:
+    """A TASK-GRAPH.md of checks."""
+    return "\n".join(("# Benchmark\n", *(_section(one, status) for one in range(1, tasks + 1))))
+
+
+def _section(number: int, status: str) -> str:
+    wanted = ", ".join(f"TASK-{one:06d}" for one in needs(number)) or "none"
+    return (
+        f"## TASK-{number:06d}: Check {number}\n\n"
+        f"- Status: {status}\n"
+        f"- Depends on: {wanted}\n"
+        f"- Test contracts:\n  - TC-{number:06d} (unit): `true`\n"
+    )
+
+
+def _makefile(tasks: int) -> Iterator[str]:
+    outs = " ".join(f"out/{name(one)}" for one in range(1, tasks + 1))
+    yield f"all: {outs}\n"
+    for one in range(1, tasks + 1):
+        wanted = " ".join(f"out/{name(each)}" for each in needs(one))
+        yield f"out/{name(one)}: {wanted}\n\t@touch $@\n"
+
+
+def _ninja(tasks: int) -> Iterator[str]:
+    yield "rule touch\n  command = touch $out\n"
+    for one in range(1, tasks + 1):
+        wanted = " ".join(f"out/{name(each)}" for each in needs(one))
+        yield f"build out/{name(one)}: touch {wanted}\n"
+
+
+def _doit(tasks: int) -> Iterator[str]:
+    yield "from pathlib import Path\n"
+    yield "GRAPH = {\n"
+    for one in range(1, tasks + 1):
+        yield f"    '{name(one)}': {[f'out/{name(each)}' for each in needs(one)]},\n"
+    yield (
+        "}\n\n\ndef task_t():\n    for name, wanted in GRAPH.items():\n"
+        "        out = 'out/' + name\n"
+        "        yield {'name': name, 'actions': [['touch', out]], 'file_dep': wanted,\n"
+        "               'targets': [out], 'uptodate': [True]}\n"
+    )
+
+
+def _taskfile(tasks: int) -> Iterator[str]:
+    yield "version: '3'\nrun: once\nsilent: true\ntasks:\n  all:\n    deps:\n"
+    for one in range(1, tasks + 1):
+        yield f"      - {name(one)}\n"
+    for one in range(1, tasks + 1):
+        yield f"  {name(one)}:\n    cmds: ['touch out/{name(one)}']\n"
+        yield f"    generates: ['out/{name(one)}']\n"
+        if needs(one):
+            yield f"    deps: {[name(each) for each in needs(one)]}\n"
+            yield f"    sources: {[f'out/{name(each)}' for each in needs(one)]}\n"
+        else:
+            yield "    sources: ['Taskfile.yml']\n"
+
+
+def _snakefile(tasks: int) -> Iterator[str]:
+    outs = [f"out/{name(one)}" for one in range(1, tasks + 1)]
+    yield f"rule all:\n    input: {outs}\n"
+    for one in range(1, tasks + 1):
+        wanted = [f"out/{name(each)}" for each in needs(one)]
+        given = f"    input: {wanted}\n" if wanted else ""
+        yield f"rule {name(one)}:\n{given}    output: 'out/{name(one)}'\n"
+        yield "    shell: 'touch {output}'\n"
+
+
+FILES: dict[str, tuple[str, Callable[[int], Iterator[str]]]] = {
+    "make": ("Makefile", _makefile),
+    "ninja": ("build.ninja", _ninja),
+    "doit": ("dodo.py", _doit),
+    "go-task": ("Taskfile.yml", _taskfile),
+    "snakemake": ("Snakefile", _snakefile),
+}
+
+
+def write(tool: str, folder: Path, tasks: int) -> None:
+    """A new folder with the graph for one peer, nothing done yet."""
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "out").mkdir(parents=True)
+    file, lines = FILES[tool]
+    (folder / file).write_text("".join(lines(tasks)))

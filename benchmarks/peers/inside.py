@@ -1,0 +1,222 @@
+"""Plans, landings and the journal: each measured in a process of its own, without its start."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import graphs
+from clock import said
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from place import Place
+
+CHILD = Path(__file__).with_name("child.py")
+LANDED = 20
+"""Tasks whose time is divided; one more is in both runs, so that starting does not count."""
+MEGABYTE = "megabytes"
+ONCE = 100_000
+"""From so many tasks on a plan is measured once."""
+
+
+def child(place: Place, case: str, *arguments: object) -> dict[str, float]:
+    words = (str(place.python), str(CHILD), case, *map(str, arguments))
+    return dict(json.loads(place.call(words, place.root)))
+
+
+def _cell(values: Sequence[float]) -> str:
+    spread = f" ({said(min(values))} to {said(max(values))})" if len(values) > 1 else ""
+    return said(statistics.median(values)) + spread
+
+
+def _load() -> str:
+    return f"load {os.getloadavg()[0]:.1f}"
+
+
+# --- plans ----------------------------------------------------------------------------
+
+
+def plans(place: Place, sizes: Sequence[int], repeats: int) -> None:
+    """Parse, read from the cache, edit one status."""
+    folder = place.root / "plans"
+    folder.mkdir(exist_ok=True)
+    print("\n**Plans: parse, read again, edit one status**\n")
+    head = "parse", "a task", "memory", "markdown-it, whole file", "its memory"
+    more = "outline from cache", "plan from cache", "edit of one status", "durable write"
+    print(f"| tasks | {' | '.join((*head, *more))} |\n|{'---|' * 10}", flush=True)
+    for tasks in sizes:
+        path, cache = folder / f"{tasks}.md", folder / f"cache-{tasks}"
+        path.write_text(graphs.plan(tasks))
+        child(place, "whole", path, cache)
+        found = _rounds(place, path, cache, 1 if tasks >= ONCE else repeats)
+        parse = statistics.median(found["parse"])
+        cells = (
+            f"{tasks:,}",
+            _cell(found["parse"]),
+            f"{1000 * parse / tasks:.3f} ms",
+            f"{max(found['parse MB']):.0f} MB",
+            _cell(found["markdown-it"]),
+            f"{max(found['markdown-it MB']):.0f} MB",
+            *(_cell(found[name]) for name in ("outline", "plan", "edit", "write")),
+        )
+        print(f"| {' | '.join(cells)} |", flush=True)
+    print(f"\n({_load()})")
+
+
+def _rounds(place: Place, path: Path, cache: Path, repeats: int) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = defaultdict(list)
+    cases = (
+        ("parse", path),
+        ("markdown", path),
+        ("outline", path, cache),
+        ("whole", path, cache),
+        ("edit", path),
+    )
+    for _ in range(repeats):
+        for case in cases:
+            measured = child(place, *case)
+            peak = measured.pop(MEGABYTE)
+            found[f"{next(iter(measured))} MB"].append(peak)
+            for what, took in measured.items():
+                found[what].append(took)
+    return found
+
+
+# --- landings -------------------------------------------------------------------------
+
+
+def landings(place: Place, sizes: Sequence[int], repeats: int) -> None:
+    """Our own part of a task that writes one file: no command of the task's, so none counts."""
+    print("\n**A task that writes one file** (a run of 21 tasks less a run of one, by 20)\n")
+    print("| files | what | a task | spread | times ours |\n|---|---|---|---|---|", flush=True)
+    for files in sizes:
+        origin = _repository(place, files)
+        found: dict[str, list[float]] = defaultdict(list)
+        for _ in range(repeats):
+            for sandbox in ("none", "auto"):
+                name = f"ours, sandbox {sandbox}"
+                found[name].append(_landing(place, origin, sandbox))
+            found["`git add` and `git commit`"].append(_porcelain(place, origin))
+            durable = ("-c", "core.fsync=all")
+            found["the same, durable (`core.fsync=all`)"].append(_porcelain(place, origin, durable))
+        ours = found["ours, sandbox none"]
+        for what, times in found.items():
+            middle = said(statistics.median(times))
+            spread = f"{said(min(times))} to {said(max(times))}"
+            ratio = statistics.median(one / own for one, own in zip(times, ours, strict=True))
+            print(f"| {files:,} | {what} | {middle} | {spread} | {ratio:.2f} |", flush=True)
+    print(f"\n({_load()})")
+
+
+def _repository(place: Place, files: int) -> Path:
+    """So many small files, a hundred a folder, in one commit."""
+    origin = place.root / f"files-{files}"
+    if not origin.exists():
+        for number in range(files):
+            path = origin / f"d{number // 100:04d}" / f"f{number:06d}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{number}\n")
+        for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "files")):
+            place.call(("git", *words), origin)
+    return origin
+
+
+def _copy(place: Place, origin: Path) -> Path:
+    folder = place.root / "landing"
+    shutil.rmtree(folder, ignore_errors=True)
+    place.call(("cp", "-a", str(origin), str(folder)), place.root)
+    place.call(("git", "update-index", "-q", "--refresh"), folder)
+    return folder
+
+
+def _landing(place: Place, origin: Path, sandbox: str) -> float:
+    one, many = (_run(place, origin, sandbox, tasks) for tasks in (1, LANDED + 1))
+    return (many - one) / LANDED
+
+
+def _run(place: Place, origin: Path, sandbox: str, tasks: int) -> float:
+    folder = _copy(place, origin)
+    sections = (_writing(number) for number in range(1, tasks + 1))
+    (folder / "TASK-GRAPH.md").write_text("\n".join(("# Benchmark\n", *sections)))
+    for words in (("add", "TASK-GRAPH.md"), ("commit", "-q", "-m", "plan")):
+        place.call(("git", *words), folder)
+    place.forget()
+    words = (place.runner, "run", "--trust", "-q", "-j1", "--review", "off", "--sandbox", sandbox)
+    return _took(place, folder, words)
+
+
+def _writing(number: int) -> str:
+    return (
+        f"## TASK-{number:03d}: File {number}\n\n- Status: PENDING\n"
+        f"- Output files: `src/m{number:03d}.py`\n\n"
+        f"```python file=src/m{number:03d}.py\n{_content(number)}```\n"
+    )
+
+
+def _content(number: int) -> str:
+    return f'"""Module {number}."""\n\n\ndef answer() -> int:\n    return {number}\n'
+
+
+def _porcelain(place: Place, origin: Path, options: tuple[str, ...] = ()) -> float:
+    folder = _copy(place, origin)
+    (folder / "src").mkdir()
+    began = time.perf_counter()
+    for number in range(LANDED):
+        path = f"src/m{number:03d}.py"
+        (folder / path).write_text(_content(number))
+        place.call(("git", *options, "add", path), folder)
+        place.call(("git", *options, "commit", "-q", "-m", path), folder)
+    return (time.perf_counter() - began) / LANDED
+
+
+def _took(place: Place, folder: Path, words: tuple[str, ...]) -> float:
+    began = time.perf_counter()
+    place.call(words, folder)
+    return time.perf_counter() - began
+
+
+# --- the journal ----------------------------------------------------------------------
+
+
+def journal(place: Place, repeats: int) -> None:
+    """Appending a record, and folding many."""
+    folder = place.root / "journal"
+    found: dict[str, list[float]] = defaultdict(list)
+    for number in range(repeats):
+        for what, took in child(place, "append", _fresh(folder, f"append-{number}")).items():
+            found[what].append(took)
+    found.pop(MEGABYTE)
+    print("\n**Journal: a record appended** (one process, one thread)\n")
+    print("| what | a record | a second |\n|---|---|---|")
+    for what, times in found.items():
+        print(f"| {what} | {_micro(times)} | {1 / statistics.median(times):,.0f} |")
+    print("\n**Journal: folded**\n\n| records | what | took | memory |\n|---|---|---|---|")
+    for records in (5_000, 50_000):
+        rounds = [
+            child(place, "fold", _fresh(folder, f"fold-{records}-{number}"), records)
+            for number in range(repeats)
+        ]
+        peak = max(one.pop(MEGABYTE) for one in rounds)
+        for what in rounds[0]:
+            cell = _cell([one[what] for one in rounds])
+            print(f"| {records:,} | {what} | {cell} | {peak:.0f} MB |", flush=True)
+    print(f"\n({_load()})")
+
+
+def _micro(times: Sequence[float]) -> str:
+    low, middle, high = (1e6 * pick(times) for pick in (min, statistics.median, max))
+    return f"{middle:.0f} µs ({low:.0f} to {high:.0f})"
+
+
+def _fresh(folder: Path, name: str) -> Path:
+    shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / name).mkdir(parents=True)
+    return folder / name
