@@ -48,7 +48,7 @@ def side_by_side(cases: Sequence[Case], repeats: int) -> dict[str, list[Timed]]:
                 continue
             case.before()
             try:
-                found[case.name].append(_timed(case))
+                found[case.name].append(timed(case.act))
             except subprocess.TimeoutExpired as error:
                 stopped.add(case.name)
                 print(f"({case.name}: stopped after {error.timeout:.0f} s)", flush=True)
@@ -59,9 +59,9 @@ def side_by_side(cases: Sequence[Case], repeats: int) -> dict[str, list[Timed]]:
     return {name: times for name, times in found.items() if times}
 
 
-def _timed(case: Case) -> Timed:
+def timed(act: Callable[[], object]) -> Timed:
     cpu, began = _cpu(), time.perf_counter()
-    case.act()
+    act()
     return Timed(time.perf_counter() - began, _cpu() - cpu)
 
 

@@ -6,13 +6,13 @@ import json
 import os
 import shutil
 import statistics
-import time
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import graphs
-from clock import said
+from clock import Timed, said, timed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,64 +93,85 @@ def _rounds(place: Place, path: Path, cache: Path, repeats: int) -> dict[str, li
 # --- landings -------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
+class Site:
+    """One repository, in which every round writes files that were not there before."""
+
+    place: Place
+    folder: Path
+    written: int = 0
+
+    def call(self, *words: str) -> None:
+        self.place.call(words, self.folder)
+
+    def numbers(self, count: int) -> range:
+        self.written += count
+        return range(self.written - count, self.written)
+
+
 def landings(place: Place, sizes: Sequence[int], repeats: int) -> None:
     """Our own part of a task that writes one file: no command of the task's, so none counts."""
     print("\n**A task that writes one file** (a run of 21 tasks less a run of one, by 20)\n")
-    print("| files | what | a task | spread | times ours |\n|---|---|---|---|---|", flush=True)
+    print("| files | what | a task | spread | processor | times ours |\n|---|---|---|---|---|---|")
     for files in sizes:
-        origin = _repository(place, files)
-        found: dict[str, list[float]] = defaultdict(list)
+        site = _repository(place, files)
+        cases = {
+            "ours, sandbox none": lambda s=site: _landing(s, "none"),
+            "ours, sandbox auto": lambda s=site: _landing(s, "auto"),
+            "`git add` and `git commit`": lambda s=site: _porcelain(s),
+            "the same, `core.fsync=all`": lambda s=site: _porcelain(s, "-c", "core.fsync=all"),
+        }
+        found: dict[str, list[Timed]] = {what: [] for what in cases}
         for _ in range(repeats):
-            for sandbox in ("none", "auto"):
-                name = f"ours, sandbox {sandbox}"
-                found[name].append(_landing(place, origin, sandbox))
-            found["`git add` and `git commit`"].append(_porcelain(place, origin))
-            durable = ("-c", "core.fsync=all")
-            found["the same, durable (`core.fsync=all`)"].append(_porcelain(place, origin, durable))
-        ours = found["ours, sandbox none"]
-        for what, times in found.items():
-            middle = said(statistics.median(times))
-            spread = f"{said(min(times))} to {said(max(times))}"
-            ratio = statistics.median(one / own for one, own in zip(times, ours, strict=True))
-            print(f"| {files:,} | {what} | {middle} | {spread} | {ratio:.2f} |", flush=True)
+            for what, act in cases.items():
+                found[what].append(act())
+        _show_landings(files, found)
     print(f"\n({_load()})")
 
 
-def _repository(place: Place, files: int) -> Path:
+def _show_landings(files: int, found: dict[str, list[Timed]]) -> None:
+    own = [one.wall for one in next(iter(found.values()))]
+    for what, times in found.items():
+        walls = [one.wall for one in times]
+        cells = (
+            f"{files:,}",
+            what,
+            said(statistics.median(walls)),
+            f"{said(min(walls))} to {said(max(walls))}",
+            said(statistics.median(one.cpu for one in times)),
+            f"{statistics.median(one / ours for one, ours in zip(walls, own, strict=True)):.2f}",
+        )
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def _repository(place: Place, files: int) -> Site:
     """So many small files, a hundred a folder, in one commit."""
-    origin = place.root / f"files-{files}"
-    if not origin.exists():
-        for number in range(files):
-            path = origin / f"d{number // 100:04d}" / f"f{number:06d}.txt"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"{number}\n")
-        for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "files")):
-            place.call(("git", *words), origin)
-    return origin
-
-
-def _copy(place: Place, origin: Path) -> Path:
-    folder = place.root / "landing"
+    folder = place.root / f"files-{files}"
     shutil.rmtree(folder, ignore_errors=True)
-    place.call(("cp", "-a", str(origin), str(folder)), place.root)
-    place.call(("git", "update-index", "-q", "--refresh"), folder)
-    return folder
+    for number in range(files):
+        path = folder / f"d{number // 100:04d}" / f"f{number:06d}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{number}\n")
+    (folder / "src").mkdir()
+    site = Site(place, folder)
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "files"), ("gc", "-q")):
+        site.call("git", *words)
+    _run(site, "none", 1)  # fills the slot and the caches
+    return site
 
 
-def _landing(place: Place, origin: Path, sandbox: str) -> float:
-    one, many = (_run(place, origin, sandbox, tasks) for tasks in (1, LANDED + 1))
-    return (many - one) / LANDED
+def _landing(site: Site, sandbox: str) -> Timed:
+    one, many = (_run(site, sandbox, tasks) for tasks in (1, LANDED + 1))
+    return Timed((many.wall - one.wall) / LANDED, (many.cpu - one.cpu) / LANDED)
 
 
-def _run(place: Place, origin: Path, sandbox: str, tasks: int) -> float:
-    folder = _copy(place, origin)
-    sections = (_writing(number) for number in range(1, tasks + 1))
-    (folder / "TASK-GRAPH.md").write_text("\n".join(("# Benchmark\n", *sections)))
-    for words in (("add", "TASK-GRAPH.md"), ("commit", "-q", "-m", "plan")):
-        place.call(("git", *words), folder)
-    place.forget()
-    words = (place.runner, "run", "--trust", "-q", "-j1", "--review", "off", "--sandbox", sandbox)
-    return _took(place, folder, words)
+def _run(site: Site, sandbox: str, tasks: int) -> Timed:
+    sections = (_writing(number) for number in site.numbers(tasks))
+    (site.folder / "TASK-GRAPH.md").write_text("\n".join(("# Benchmark\n", *sections)))
+    site.call("git", "add", "TASK-GRAPH.md")
+    site.call("git", "commit", "-q", "-m", "plan")
+    options = ("--trust", "-q", "-j1", "--review", "off", "--sandbox", sandbox)
+    return timed(lambda: site.call(site.place.runner, "run", *options))
 
 
 def _writing(number: int) -> str:
@@ -165,22 +186,16 @@ def _content(number: int) -> str:
     return f'"""Module {number}."""\n\n\ndef answer() -> int:\n    return {number}\n'
 
 
-def _porcelain(place: Place, origin: Path, options: tuple[str, ...] = ()) -> float:
-    folder = _copy(place, origin)
-    (folder / "src").mkdir()
-    began = time.perf_counter()
-    for number in range(LANDED):
-        path = f"src/m{number:03d}.py"
-        (folder / path).write_text(_content(number))
-        place.call(("git", *options, "add", path), folder)
-        place.call(("git", *options, "commit", "-q", "-m", path), folder)
-    return (time.perf_counter() - began) / LANDED
+def _porcelain(site: Site, *options: str) -> Timed:
+    def commit_each() -> None:
+        for number in site.numbers(LANDED):
+            path = f"src/m{number:03d}.py"
+            (site.folder / path).write_text(_content(number))
+            site.call("git", *options, "add", path)
+            site.call("git", *options, "commit", "-q", "-m", path)
 
-
-def _took(place: Place, folder: Path, words: tuple[str, ...]) -> float:
-    began = time.perf_counter()
-    place.call(words, folder)
-    return time.perf_counter() - began
+    took = timed(commit_each)
+    return Timed(took.wall / LANDED, took.cpu / LANDED)
 
 
 # --- the journal ----------------------------------------------------------------------

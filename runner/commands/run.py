@@ -219,6 +219,8 @@ def _build(
     selection: Selection,
     exports: Exports,
 ) -> ExitCode:
+    import gc
+
     from runner.commands.building import Options, build
     from runner.commands.following import work_of
     from runner.commands.session import Session
@@ -226,6 +228,7 @@ def _build(
     from runner.commands.suitability import require_suitable
     from runner.commands.trusting import require_trust
 
+    gc.enable()
     terminal = _has_person(project.environ)
     require_trust(project, reading.plan, trusted=given.trust, terminal=terminal, console=console)
     options = Options(
@@ -241,7 +244,8 @@ def _build(
         notices = require_suitable(
             session.repository, session.own_documents, allow_dirty=given.allow_dirty
         )
-        for notice in (*notices, *_unenclosed(project)):
+        unseen = () if terminal else _unreviewed(project, reading)
+        for notice in (*notices, *_unenclosed(project), *unseen):
             console.say(f"note: {notice}")
         past = session.ledger.state
         console.expect(lambda: work_of(project, reading, about, past))
@@ -268,6 +272,15 @@ def _unenclosed(project: Project) -> tuple[str, ...]:
     sandbox = sandbox_of(project.settings)
     why = f": {sandbox.reason}" if sandbox.reason else ""
     return () if sandbox.contains else (f"commands run with your own rights, no sandbox{why}",)
+
+
+def _unreviewed(project: Project, reading: Reading) -> tuple[str, ...]:
+    """A line for writes that nobody sees before they land, where nobody chose it so."""
+    settings = project.settings
+    others = settings.command or any(task.command for task in reading.plan.tasks)
+    if not others or settings.review is not None or settings.review_floor is not None:
+        return ()
+    return ("without a terminal nobody reviews writes (--review prompt holds them for you)",)
 
 
 def _about(reading: Reading, selection: Selection) -> frozenset[str]:

@@ -5,8 +5,8 @@ import random
 import time
 
 import pytest
-from crash_house import BROKEN, FULL, fail_at, power_cut_at, stop_at
 from crash_process import kill_later, kill_with_all, remove_stale_locks
+from crash_ways import BROKEN, FULL, fail_at, power_cut_at, stop_at
 
 SECONDS = float(os.environ.get("CAMPAIGN_SECONDS", "0"))
 SEED = int(os.environ.get("CRASH_SEED", str(random.SystemRandom().randrange(10**6))))

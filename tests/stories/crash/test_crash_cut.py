@@ -4,7 +4,7 @@ import random
 from itertools import pairwise
 
 import pytest
-from crash_house import stop_at
+from crash_ways import stop_at
 
 LAST = 14
 """Records from the end that are cut in the suite, each at its ends and somewhere inside."""

@@ -4,7 +4,7 @@ import os
 import random
 
 import pytest
-from crash_house import BROKEN, FULL, STOPPED, fail_at, power_cut_at, stop_at
+from crash_ways import BROKEN, FULL, STOPPED, fail_at, power_cut_at, stop_at
 
 SHARDS = 8
 """So that several workers share the numbers; each takes every eighth."""

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from crash_house import BROKEN, SMALL, Story
+from crash_house import SMALL, Story
+from crash_ways import BROKEN
 
 NUMBERS = (1, 2, 4, 7, 11, 16)
 """Which fsync of a process fails; every process counts its own, git's too."""

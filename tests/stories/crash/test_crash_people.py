@@ -2,7 +2,7 @@
 
 import invariants
 import pytest
-from crash_house import stop_at
+from crash_ways import stop_at
 
 
 @pytest.fixture

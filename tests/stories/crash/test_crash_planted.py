@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from crash_house import power_cut_at, stop_at
+from crash_ways import power_cut_at, stop_at
 
 from runner import effects
 from runner.journal.events import TaskLanded, TaskLanding
