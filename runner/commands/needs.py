@@ -32,8 +32,25 @@ def plan_signs(project: Project) -> Iterator[Sign]:
     hint = "runner validate" if reading.problems else ""
     yield Sign("plan", State.MISSING if errors else State.OK, said, hint)
     yield from _tools(project, reading.plan.tasks)
+    yield from _compilers(project)
     yield from _secrets(project, reading.plan.tasks)
     yield from _root(project, reading.plan.tasks)
+
+
+def missing_compilers(project: Project) -> tuple[str, ...]:
+    """Programs that the write pipeline compiles this project with, and that are not on PATH."""
+    from runner.process.tools import which
+    from runner.writes.projects import CompileCommand, needed_tools
+
+    commands = [CompileCommand(*one) for one in project.settings.compile]
+    needed = needed_tools(project.root, commands)
+    return tuple(tool for tool in needed if which(tool, project.environ) is None)
+
+
+def _compilers(project: Project) -> Iterator[Sign]:
+    for tool in missing_compilers(project):
+        text = "it is not on PATH; changed files that it compiles are refused"
+        yield Sign(f"compiler {tool}", State.MISSING, text, f"install {tool}")
 
 
 def _tools(project: Project, tasks: Iterable[Task]) -> Iterator[Sign]:

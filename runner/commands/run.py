@@ -225,7 +225,7 @@ def _build(
     from runner.commands.following import work_of
     from runner.commands.session import Session
     from runner.commands.standing import say_summary
-    from runner.commands.suitability import require_suitable
+    from runner.commands.suitability import limits_of, require_suitable
     from runner.commands.trusting import require_trust
 
     gc.enable()
@@ -244,8 +244,7 @@ def _build(
         notices = require_suitable(
             session.repository, session.own_documents, allow_dirty=given.allow_dirty
         )
-        unseen = () if terminal else _unreviewed(project, reading)
-        for notice in (*notices, *_unenclosed(project), *unseen):
+        for notice in (*notices, *limits_of(project, reading.plan, terminal=terminal)):
             console.say(f"note: {notice}")
         past = session.ledger.state
         console.expect(lambda: work_of(project, reading, about, past))
@@ -263,24 +262,6 @@ def _build(
         tasks = [task for task in reading.plan.tasks if task.id in about]
         exports.write(project, reading, session.ledger.state, tasks, session.elapsed)
         return said
-
-
-def _unenclosed(project: Project) -> tuple[str, ...]:
-    """A line for a run whose commands nothing encloses."""
-    from runner.commands.building import sandbox_of
-
-    sandbox = sandbox_of(project.settings)
-    why = f": {sandbox.reason}" if sandbox.reason else ""
-    return () if sandbox.contains else (f"commands run with your own rights, no sandbox{why}",)
-
-
-def _unreviewed(project: Project, reading: Reading) -> tuple[str, ...]:
-    """A line for writes that nobody sees before they land, where nobody chose it so."""
-    settings = project.settings
-    others = settings.command or any(task.command for task in reading.plan.tasks)
-    if not others or settings.review is not None or settings.review_floor is not None:
-        return ()
-    return ("without a terminal nobody reviews writes (--review prompt holds them for you)",)
 
 
 def _about(reading: Reading, selection: Selection) -> frozenset[str]:

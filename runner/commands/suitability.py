@@ -1,4 +1,4 @@
-"""Whether a person's repository can be built in now, and what of it tasks will not see."""
+"""Whether a person's repository can be built in now, and what a run there has to do without."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from runner.plan.document import Plan
+    from runner.project import Project
     from runner.repo.read import Repository
     from runner.repo.state import RepoState
 
@@ -60,6 +62,38 @@ def _notices(
     who = repository.identity()
     if who.invented:
         yield f"git knows no user.name: commits are made as {who.name} <{who.email}>"
+
+
+def limits_of(project: Project, plan: Plan, *, terminal: bool) -> tuple[str, ...]:
+    """Lines to show before a run: what this machine or this way of starting does not give it."""
+    unseen = () if terminal else _unreviewed(project, plan)
+    return (*_unenclosed(project), *_without_compilers(project), *unseen)
+
+
+def _unenclosed(project: Project) -> tuple[str, ...]:
+    """A line for a run whose commands nothing encloses."""
+    from runner.commands.building import sandbox_of
+
+    sandbox = sandbox_of(project.settings)
+    why = f": {sandbox.reason}" if sandbox.reason else ""
+    return () if sandbox.contains else (f"commands run with your own rights, no sandbox{why}",)
+
+
+def _without_compilers(project: Project) -> tuple[str, ...]:
+    """A line for compilers that are missing, said now and not in the middle."""
+    from runner.commands.needs import missing_compilers
+
+    missing = ", ".join(missing_compilers(project))
+    return (f"not on PATH, so what they compile is refused: {missing}",) if missing else ()
+
+
+def _unreviewed(project: Project, plan: Plan) -> tuple[str, ...]:
+    """A line for writes that nobody sees before they land, where nobody chose it so."""
+    settings = project.settings
+    others = settings.command or any(task.command for task in plan.tasks)
+    if not others or settings.review is not None or settings.review_floor is not None:
+        return ()
+    return ("without a terminal nobody reviews writes (--review prompt holds them for you)",)
 
 
 def _listed(paths: list[str]) -> str:

@@ -163,3 +163,12 @@ def test_without_git_on_the_path_it_says_so(ground, monkeypatch, tmp_path):
     assert said.code == 3
     assert found(said, "git") == [("missing", "it is not on PATH")]
     assert found(said, "repository") == []
+
+
+def test_a_compiler_that_the_project_needs_and_nobody_has_is_said_beforehand(ground, monkeypatch):
+    a_ground(ground, "A")
+    ground.write("runner.toml", '[compile]\n"*.foo" = "fooc-nobody-has {file}"\n')
+    ground.commit()
+    said = ground.runner("doctor")
+    assert said.code == 3
+    assert "fooc-nobody-has" in said.out
