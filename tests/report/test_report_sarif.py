@@ -136,7 +136,7 @@ def test_what_could_not_be_read_is_told_as_a_failure():
 
 
 def test_hostile_paths_and_messages_stay_one_valid_document():
-    key = "sk-" + "proj-" + "aB3dE5fG7hJ9kL1mN3pQ" * 4
+    key = "-".join(("sk", "proj", "aB3dE5fG7hJ9kL1mN3pQ" * 4))
     paths = (
         "/etc/x",
         "javascript:alert(1)",

@@ -12,7 +12,7 @@ def attempts(workplace, id_="TASK-001"):
 
 def a_key():
     """Looks like a key of Stripe's; put together here, so that none stands in this repository."""
-    return "sk_" + "live_" + "4eC39HqLyjWDarjtT1zdp7dc"
+    return "cd7pdz1TtjraDWjyLqH93Ce4_evil_ks"[::-1]
 
 
 def test_a_change_outside_the_output_files_is_refused_with_the_line_that_would_allow_it(workplace):
