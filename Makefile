@@ -53,10 +53,8 @@ golden: $(READY) ## Write the expected texts in tests/golden/ anew; read the dif
 	UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests -k golden
 	git diff --stat -- tests/golden
 
-bench: $(READY) ## All benchmarks; each prints ratios measured side by side in one run
-	@set -e; for file in benchmarks/*.py; do \
-	  test -e "$$file" || { echo "no benchmarks yet"; break; }; \
-	  echo "== $$file"; $(BIN)/python "$$file"; done
+bench: $(READY) ## The quick benchmarks beside the peers; benchmarks/README.md has the long ones
+	$(BIN)/python benchmarks/peers/run.py --quick
 
 campaign: $(READY) sandbox ## The long crash campaign: kills at random times, for CAMPAIGN_SECONDS=600
 	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories -k campaign

@@ -53,6 +53,7 @@ class Project:
     environ: Mapping[str, str]
     places: Places
     loaded: Loaded
+    _outline: tuple[bytes, Outline] | None = None
 
     @classmethod
     def open(
@@ -130,9 +131,12 @@ class Project:
         """The plan's statuses and dependencies, from the cache where it was seen before."""
         from runner.plan.cache import load_outline
 
-        return load_outline(
-            self.plan_bytes, self.plan_path, self.cache, prefixes=self.settings.id_prefixes
-        )
+        data = self.plan_bytes
+        if self._outline is None or self._outline[0] != data:
+            prefixes = self.settings.id_prefixes
+            found = load_outline(data, self.plan_path, self.cache, prefixes=prefixes)
+            self._outline = (data, found)
+        return self._outline[1]
 
     def plan(self, data: bytes) -> Plan:
         """The whole plan in these bytes, with its problems; nothing is raised for them."""

@@ -28,12 +28,12 @@ from runner.plan.outline import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from runner.model import Task
     from runner.plan.document import Plan
-    from runner.plan.sections import Section
+    from runner.plan.markdown import Piece
+    from runner.plan.sections import Reader, Section
 
 _FORMAT = 1
 _OUTLINE = "outline.json"
@@ -106,7 +106,9 @@ class _Learner:
         self.prefixes = prefixes
         self._remember = remember
         self._parsed: dict[int, Section] = {}  # so that outline and plan parse each section once
-        self._section_at: Callable[[int, int], Section] | None = None
+        self._reader: Reader | None = None
+        self._ahead: Piece | None = None
+        self._ahead_at = -1
         self.learnt = 0
 
     def parse(self, offset: int, line: int) -> Section:
@@ -114,11 +116,17 @@ class _Learner:
         from runner.plan.markdown import Cuts
         from runner.plan.sections import Reader, section_at
 
-        if self._section_at is None:
-            reader = Reader(self.path, self.prefixes, Cuts(self.data))
-            self._section_at = lambda start, number: section_at(self.data, start, number, reader)[0]
         self.learnt += 1
-        return self._parsed.pop(offset, None) or self._section_at(offset, line)
+        known = self._parsed.pop(offset, None)
+        if known is not None:
+            return known
+        if self._reader is None:
+            self._reader = Reader(self.path, self.prefixes, Cuts(self.data))
+        # the piece behind a section is read to know where it ends: it often begins the next one
+        ahead = self._ahead if self._ahead_at == offset else None
+        section, self._ahead = section_at(self.data, offset, line, self._reader, ahead)
+        self._ahead_at = -1 if self._ahead is None else self._ahead.source.start
+        return section
 
     def learn(self, offset: int, line: int) -> KnownSection:
         """The same, as it is remembered."""

@@ -93,11 +93,14 @@ class Scratch:
 
     # --- from the base ---
 
-    def reset(self, base: str | None) -> None:
+    def reset(self, base: str | None, *, is_commit: bool = False) -> None:
         """Make the tree exactly `base`, a commit or tree of the repository; None: empty.
 
-        Bytes are as git stores them. Raises GitError when the base is unknown.
+        Bytes are as git stores them. `is_commit` saves asking what the base is. Raises GitError
+        when it is unknown.
         """
+        if base and is_commit:
+            self._commits.add(base)
         effects.step("scratch", self.tree_folder)
         if self._signed and self.base == base and self._signed == signature(self.tree_folder):
             return  # nobody has touched it since

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 def judged(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
     """The outcome with what pipeline, review and proof say of it, one after the other."""
+    if not outcome.changes:
+        return _proven(assignment, site, outcome)
     bench = _write_bench(assignment, site)
     admitted = admit_writes(outcome.changes, assignment.rules, bench)
     outcome = replace(outcome, tainted=admitted.tainted)

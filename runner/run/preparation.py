@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runner.config.stack import detect_stack
-from runner.context.brief import compose_brief
+from runner.context.brief import Brief, compose_brief
 from runner.context.patterns import matched_patterns
 from runner.implementers.registry import choose
 from runner.model import Finding
@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.settings import Settings
-    from runner.context.brief import Brief
+    from runner.context.patterns import MatchedPattern
     from runner.implementers.base import Implementer
     from runner.model import Change, Outcome, Reason, ReviewMode, Task
     from runner.plan.patterns import PatternIndex
     from runner.run.ledger import Ledger
     from runner.secrets.allowlist import AllowList
+
+
+_UNREAD = ("blocks", "check")
+"""Implementers that do not read the brief's text."""
 
 
 @dataclass
@@ -93,7 +97,7 @@ class Preparation:
             task=task,
             attempt=attempt,
             base=self.base(),
-            brief=self.brief(task, attempt),
+            brief=self._brief_for(chosen, task, attempt),
             implementer=None if isinstance(chosen, Finding) else chosen,
             carried=self.edits.get(task.id, ()),
             review=self.review_mode(task),
@@ -109,7 +113,7 @@ class Preparation:
             task=task,
             attempt=attempt,
             base=base,
-            brief=self.brief(task, attempt),
+            brief=self._brief_for(None, task, attempt),
             implementer=None,
             carried=changes,
             review=self.review_mode(task),
@@ -117,11 +121,25 @@ class Preparation:
             secrets=self._secrets(task),
         )
 
+    def _brief_for(
+        self, implementer: Implementer | Finding | None, task: Task, attempt: int
+    ) -> Brief:
+        """The brief, without its text where nobody will read that: blocks say all themselves."""
+        if isinstance(implementer, Finding) or getattr(implementer, "name", "check") in _UNREAD:
+            patterns = self._matched(task)
+            return Brief(task, attempt, (), patterns, previous="", text="")
+        return self.brief(task, attempt)
+
+    def _matched(self, task: Task) -> tuple[MatchedPattern, ...]:
+        """The patterns that fit a task: looked up for every task, and remembered."""
+        patterns = matched_patterns(self.root, self.patterns, task, self._stack)
+        self.applied[task.id] = tuple(pattern.id for pattern in patterns)
+        return patterns
+
     def brief(self, task: Task, attempt: int) -> Brief:
         """What whoever implements the task is told."""
         known = self.ledger.state.task(task.id)
-        patterns = matched_patterns(self.root, self.patterns, task, self._stack)
-        self.applied[task.id] = tuple(pattern.id for pattern in patterns)
+        patterns = self._matched(task)
         return compose_brief(
             task,
             attempt,

@@ -83,7 +83,7 @@ class Site:
 
     def reset(self, base: str) -> None:
         """Make the scratch tree the base; without a sandbox, shared folders are linked into it."""
-        self.scratch.reset(base or None)
+        self.scratch.reset(base or None, is_commit=True)
         if self.sandbox.contains:
             return
         for share in self.place.shares:
