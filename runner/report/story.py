@@ -75,10 +75,13 @@ def _torn(tail: bytes, added: bytes, head: bytes) -> int:
     """
     if head and (head + added).startswith(tail) and not tail.startswith(head):
         return len(tail)
-    for length in range(min(len(added) - 1, len(tail)), _TELLING - 1, -1):
-        before = tail[: len(tail) - length]
-        if tail.endswith(added[:length]) and (not before or before.endswith(b"\n")):
-            return length
+    at = tail.find(added[:_TELLING])
+    while at >= 0:
+        rest = tail[at:]
+        begins_a_line = at == 0 or tail[at - 1 : at] == b"\n"
+        if len(rest) < len(added) and begins_a_line and added.startswith(rest):
+            return len(rest)
+        at = tail.find(added[:_TELLING], at + 1)
     return 0
 
 
