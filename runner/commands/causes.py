@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.commands.wording import counted, finding_lines, listed, moment, short
 from runner.journal.evidence import Standing, standing
-from runner.model import Status, Verdict
+from runner.model import Reason, Status, Verdict
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -21,6 +21,27 @@ _FINDINGS = 5
 _DEEPEST = 12
 """Links of a chain that are shown; below, only what lies at the end of it."""
 _AGAIN = "set its Status to PENDING in the plan, then: runner"
+_APPROVE = "runner approve it, or set its Status to PENDING in the plan, then: runner"
+_NEXT = {
+    Reason.CHECKS: f"mend it in the plan, or {_AGAIN}",
+    Reason.POLICY: f"mend it in the plan, or {_AGAIN}",
+    Reason.SECRET: "give it what is missing (runner doctor lists it), then: runner",
+    Reason.TOOL: "give it what is missing (runner doctor lists it), then: runner",
+}
+_HELD = {
+    "review": "runner review shows it; runner approve or runner reject answers",
+    "in-the-way": "commit or move your own file, then: runner",
+    "conflict": "go back to the branch that the run began on, then: runner",
+}
+_CHANGED = {"what": "what is to be built", "proof": "how it is proven"}
+"""The digests of a task, in a person's words."""
+
+
+def _next(known: TaskState) -> str:
+    """What a person does about a BLOCKED task."""
+    if known.held is not None:
+        return _HELD.get(known.held.kind, _AGAIN)
+    return _NEXT.get(known.reason, _AGAIN) if known.reason else _AGAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,17 +210,18 @@ class Inquiry:
         if known.draft:
             details.append(f"its work is kept on {display(known.draft)}")
         text = f"is BLOCKED{reason}{self._since(known)}{_note(self.view, task)}{self._read(task)}"
-        return Cause(task.id, text, details=tuple(details), next=_AGAIN)
+        return Cause(task.id, text, details=tuple(details), next=_next(known))
 
     def _stale(self, task: OutlineTask) -> Cause:
         known = self.view.states[task.id]
         details = []
         if known.changed:
-            details.append(f"changed: {', '.join(map(display, known.changed))}")
+            changed = (_CHANGED.get(one, one) for one in known.changed)
+            details.append(f"changed: {', '.join(map(display, changed))}")
         if known.commit and standing(known, task.spec) is not Standing.NONE:
             details.append(f"it was DONE as {short(known.commit)}")
         text = f"is STALE{self._since(known)}{_note(self.view, task)}{self._read(task)}"
-        return Cause(task.id, text, details=tuple(details), next=_AGAIN)
+        return Cause(task.id, text, details=tuple(details), next=_APPROVE)
 
     # --- parts of a sentence ----------------------------------------------------------
 

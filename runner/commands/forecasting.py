@@ -109,7 +109,8 @@ def _lines(project: Project, foresight: Foresight, tasks: Mapping[str, Task]) ->
         yield f"order: {' '.join(map(display, seen.order))}"
         yield f"critical path: {' → '.join(map(display, seen.critical_path))}"
         jobs = project.settings.jobs
-        yield f"about {duration(seen.seconds)} with {jobs} at once, by past durations"
+        by = "by past durations" if seen.known else "if each took a second"
+        yield f"about {duration(seen.seconds)} with {jobs} at once, {by}"
     for id_, note in foresight.lacking.items():
         yield f"would be BLOCKED: {display(id_)} {display(tasks[id_].title)} — {display(note)}"
     for id_ in seen.waiting:

@@ -49,7 +49,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         effects.write_file(here / name, (templates / name).read_bytes())
         print(f"wrote {name}")
     _trust(here, environ)
-    print("\nnext: read TASK-GRAPH.md, then: runner")
+    print("\nnext: read TASK-GRAPH.md, commit it (git add -A && git commit), then: runner")
     return ExitCode.OK
 
 

@@ -158,8 +158,15 @@ def _review(
             if given.what:
                 _show_diffs(project, repository, one)
     if shown and not given.what:
-        print("\nrunner review ID shows it; runner approve ID, or runner reject ID --reason …")
+        print(f"\n{_how_to_answer(shown)}")
     return ExitCode.OK
+
+
+def _how_to_answer(shown: tuple[Waiting, ...]) -> str:
+    """What can be typed about what was listed: only writes can be refused."""
+    if any(one.changes for one in shown):
+        return "runner review ID shows it; runner approve ID, or runner reject ID --reason …"
+    return "runner why ID says more; runner approve ID has it tried again"
 
 
 def _as_data(one: Waiting) -> dict[str, object]:
@@ -223,7 +230,7 @@ def _reject(
         if not one.changes:
             raise RunnerError(
                 f"{one.task} has no writes to reject",
-                hint=f"runner approve {one.task}, or edit the plan",
+                hint=f"runner why {one.task}; runner approve {one.task} has it tried again",
             )
     with _journal(project) as journal:
         for one in chosen:

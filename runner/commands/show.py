@@ -40,6 +40,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     from runner.commands.view import View
     from runner.project import Project
     from runner.run.selection import find_id
+    from runner.secrets.redact import redact
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     view = View.of(project)
@@ -47,9 +48,9 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     task = next(task for task in project.plan(project.plan_bytes).tasks if task.id == id_)
     past = past_of(project.journal_path, id_)
     if given.json:
-        print(_document(task, view, past), end="")
+        print(redact(_document(task, view, past)), end="")
     else:
-        sys.stdout.write("\n".join(portrait(task, view, past)) + "\n")
+        sys.stdout.write(redact("\n".join(portrait(task, view, past))) + "\n")
     return ExitCode.OK
 
 

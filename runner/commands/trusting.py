@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from runner.config.trust import Trust, commands_shown
 from runner.errors import ExitCode, RunnerError
 from runner.model import BlockKind
+from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def require_trust(
     if trusted:
         trust.give(project.root, "--trust")
         return
-    lines = [f"  {display(line)}" for line in shown]
+    lines = [f"  {display(redact(line))}" for line in shown]
     if terminal:
         console.say("this plan runs commands on your machine:\n" + "\n".join(lines))
         if _yes("run them, now and in later runs of this repository? [y/N] "):

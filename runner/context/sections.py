@@ -112,15 +112,16 @@ def _proof(parts: Parts) -> str:
         *(f"contract {display(entry.kind)}: {code(entry.value)}" for entry in task.contracts),
         *(f"gate {display(gate.name)}: {code(gate.command)}" for gate in gates),
     ]
-    if parts.coverage is not None and task.test_contracts:
-        lines.append(f"the tests reach {parts.coverage:g} % of the lines of the files you write")
     if not lines:
         return ""
     told = (
         "When you are done, the runner itself runs these on the files as you leave them; all of "
         "them must pass. Marks that silence a check (`noqa`, `nosec`, skipped tests) are reported."
     )
-    return f"{told}\n\n{_bullets(lines)}"
+    aim = ""
+    if parts.coverage is not None and task.test_contracts:
+        aim = f"\n\nAim at tests that reach {parts.coverage:g} % of the lines you write."
+    return f"{told}\n\n{_bullets(lines)}{aim}"
 
 
 def _failures(findings: tuple[Finding, ...], bounds: Bounds) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.model import Finding, Network, Proof, Verdict
 from runner.process.command import Command, Ended, Limits, run
+from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -84,7 +85,7 @@ def proof_of(check: Check, ran: Ran, bench: Bench, counts: tuple[tuple[str, int]
     return Proof(
         id=check.id,
         kind=check.kind,
-        command=check.command,
+        command=redact(check.command),
         verdict=Verdict.PASS if ran.exit == 0 and ran.ended is Ended.EXITED else Verdict.FAIL,
         exit=ran.exit,
         seconds=round(ran.seconds, 3),
@@ -100,20 +101,21 @@ def failure_of(check: Check, ran: Ran, proof: Proof) -> Finding:
     return Finding(
         check=check.id,
         message=_how_it_ended(check, ran),
-        hint=f"run it yourself: {check.command}",
+        hint=f"run it yourself: {redact(check.command)}",
         detail=ran.tail or f"(no output; the whole log is {proof.log})",
     )
 
 
 def _how_it_ended(check: Check, ran: Ran) -> str:
+    command = redact(check.command)
     match ran.ended:
         case Ended.EXITED:
-            return f"`{check.command}` ended with exit code {ran.exit}"
+            return f"`{command}` ended with exit code {ran.exit}"
         case Ended.IDLE:
-            return f"`{check.command}` printed nothing for {check.limits.idle:g} s and was ended"
+            return f"`{command}` printed nothing for {check.limits.idle:g} s and was ended"
         case Ended.HARD:
-            return f"`{check.command}` ran longer than {check.limits.hard:g} s and was ended"
+            return f"`{command}` ran longer than {check.limits.hard:g} s and was ended"
         case Ended.CANCELLED:
-            return f"`{check.command}` was cancelled"
+            return f"`{command}` was cancelled"
         case _:
-            return f"`{check.command}` could not be started"
+            return f"`{command}` could not be started"

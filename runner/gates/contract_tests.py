@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from runner.gates.base import Check, command_limits, failure_of, proof_of
 from runner.gates.counts import ran_no_test, read_counts
 from runner.model import Finding, Verdict
+from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
@@ -47,7 +48,7 @@ def prove(check: Check, bench: Bench) -> tuple[Proof, Finding | None]:
     if proof.verdict is Verdict.PASS and ran_no_test(counts):
         empty = Finding(
             check=check.id,
-            message=f"`{check.command}` ran no test",
+            message=f"`{redact(check.command)}` ran no test",
             hint="name tests that exist, or make the command collect them",
             detail=ran.tail,
         )

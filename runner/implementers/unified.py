@@ -62,7 +62,9 @@ class _Patch:
 def patched(content: bytes | None, diff: bytes, path: str) -> bytes | None:
     """`content` after the diff; None stands for a file that is not there, before or after.
 
-    A file whose lines all end with CRLF keeps them so. Raises DoesNotApplyError.
+    A file whose lines all end with CRLF keeps them so. A diff that is in the file already, every
+    hunk where it would have put it, changes nothing: a task may be built again on its own work.
+    Raises DoesNotApplyError.
     """
     patch = _read(diff, path)
     if patch.source == _NOWHERE and content:
@@ -71,7 +73,10 @@ def patched(content: bytes | None, diff: bytes, path: str) -> bytes | None:
         raise DoesNotApplyError("there is no such file")
     before = content or b""
     is_dos = b"\n" in before and before.count(b"\n") == before.count(b"\r\n")
-    after = _apply(before.replace(b"\r\n", b"\n") if is_dos else before, patch.hunks)
+    plain = before.replace(b"\r\n", b"\n") if is_dos else before
+    if content is not None and patch.target != _NOWHERE and _is_in(plain, patch.hunks):
+        return content
+    after = _apply(plain, patch.hunks)
     if patch.target == _NOWHERE:
         if after:
             raise DoesNotApplyError("the diff removes the file, but not all of its lines")
@@ -93,6 +98,23 @@ def _apply(before: bytes, hunks: Sequence[_Hunk]) -> bytes:
         done = place + len(hunk.old)
         shift = place - _named(hunk)
     return b"".join([*result, *lines[done:]])
+
+
+def _is_in(before: bytes, hunks: Sequence[_Hunk]) -> bool:
+    """Whether each hunk's new lines stand where applying it would have put them.
+
+    Where its old lines stand there as well, the longer of the two is the better witness.
+    """
+    lines = _split(before)
+    shift = 0
+    for hunk in hunks:
+        place = _named(hunk) + shift
+        is_new = bool(hunk.new) and lines[place : place + len(hunk.new)] == hunk.new
+        is_old = lines[place : place + len(hunk.old)] == hunk.old
+        if not is_new or (is_old and len(hunk.old) >= len(hunk.new)):
+            return False
+        shift += len(hunk.new) - len(hunk.old)
+    return bool(hunks)
 
 
 def _split(text: bytes) -> list[bytes]:

@@ -93,7 +93,7 @@ def _blocked(task: BlockedTask) -> list[str]:
     name = display(task.id)
     code = f" ({task.reason})" if task.reason else ""
     lines = [f"BLOCKED {name}{code}: {display(task.note)}"]
-    if task.draft:
+    if task.draft and task.draft not in task.note:
         lines.append(f"  work kept on {display(task.draft)}")
     advice = _NEXT.get(task.reason) if task.reason else None
     lines.append(f"  next: {advice or f'`runner show {name}`; {_AGAIN}'}")

@@ -28,6 +28,8 @@ class Forecast:
     batches: tuple[tuple[str, ...], ...]
     critical_path: tuple[str, ...]
     seconds: float
+    known: bool
+    """Whether any of those durations is known."""
     waiting: tuple[str, ...]
     """Selected tasks that would not start: they wait for BLOCKED, STALE or unselected ones."""
 
@@ -58,7 +60,7 @@ def forecast(
         for id_ in tasks
         if id_ in selected and statuses[id_] is Status.PENDING and id_ not in open_ones
     )
-    return Forecast(order, tuple(map(tuple, batches.values())), path, end, waiting)
+    return Forecast(order, tuple(map(tuple, batches.values())), path, end, bool(seconds), waiting)
 
 
 def _lasts(seconds: Mapping[str, float], id_: str) -> float:

@@ -13,6 +13,7 @@ from runner.model import Ending, ReviewMode
 from runner.process.command import Command, run
 from runner.run.review import Answer
 from runner.run.reviewer import reviewed_by_command
+from runner.secrets.redact import redact
 from runner.writes.bench import Bench as WriteBench
 from runner.writes.pipeline import admit_writes, compile_writes
 
@@ -103,7 +104,7 @@ def _prove(
         assignment.task,
         site.settings,
         bench,
-        started=lambda check: tell(GateStarted(gate=check.id, command=check.command)),
+        started=lambda check: tell(GateStarted(gate=check.id, command=redact(check.command))),
         completed=lambda proof: tell(GateCompleted(proof=proof)),
     )
     return proofs, (*findings, *imported.findings(bench))

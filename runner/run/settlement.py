@@ -165,6 +165,7 @@ class Settlement:
                 self._done(task, outcome, commit=commit, tree=tree, note=note)
                 if task.id in self.preparation.released:
                     drafts.let_go(self.lander.repository, task.id)
+                    self.lander.staging.remove(self.lander.staging.list(task.id))
                 return False
             case Moved(base):
                 return self._prove_again(task, outcome, base)

@@ -15,7 +15,7 @@ wrote TASK-GRAPH.md
 wrote FILE_OWNERSHIP_MAP.md
 wrote PATTERN_INDEX.md
 
-next: read TASK-GRAPH.md, then: runner
+next: read TASK-GRAPH.md, commit it (git add -A && git commit), then: runner
 """,
         "",
     )

@@ -22,7 +22,7 @@ TASK-004 waits for TASK-003
           hint: mend it
         its work is kept on draft/TASK-002-b
 
-next: set its Status to PENDING in the plan, then: runner  (TASK-002)
+next: mend it in the plan, or set its Status to PENDING in the plan, then: runner  (TASK-002)
 """,
         "",
     )
@@ -116,10 +116,10 @@ def test_a_stale_task_says_what_was_there_and_what_to_do(ground):
         ground.runner("why", "TASK-001").out
         == f"""\
 TASK-001 is STALE: the task was edited since it was built (read just now)
-    changed: what
+    changed: what is to be built
     it was DONE as {commit[:12]}
 
-next: set its Status to PENDING in the plan, then: runner
+next: runner approve it, or set its Status to PENDING in the plan, then: runner
 """
     )
 

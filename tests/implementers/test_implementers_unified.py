@@ -128,3 +128,22 @@ def test_whatever_git_diffs_is_applied_to_the_same_bytes(tmp_path_factory, old, 
 def test_no_bytes_raise_anything_else(content, text):
     with contextlib.suppress(DoesNotApplyError):
         assert patched(content, b"@@ -1,3 +1,2 @@\n" + text, "poem.txt") is not None
+
+
+def test_a_diff_that_is_in_already_changes_nothing():
+    diff = b"--- a/r.md\n+++ b/r.md\n@@ -1 +1,3 @@\n # mine\n+\n+All about shapes.\n"
+    once = patched(b"# mine\n", diff, "r.md")
+    assert once == b"# mine\n\nAll about shapes.\n"
+    assert patched(once, diff, "r.md") == once
+
+
+def test_a_diff_of_several_hunks_that_is_in_already_changes_nothing():
+    before = b"".join(b"line %d\n" % n for n in range(1, 21))
+    diff = (
+        b"--- a/t\n+++ b/t\n@@ -1,3 +1,4 @@\n line 1\n+new\n line 2\n line 3\n"
+        b"@@ -10,3 +11,2 @@\n line 10\n-line 11\n line 12\n"
+    )
+    once = patched(before, diff, "t")
+    assert once is not None
+    assert once != before
+    assert patched(once, diff, "t") == once

@@ -356,3 +356,19 @@ def test_exit_codes_say_the_worst_that_holds(workplace):
     assert workplace.runner("run", "TASK-017").code == 2
     assert 'did you mean "TASK-001"' in workplace.runner("run", "TASK-011").err
     assert isinstance(workplace, Workplace)
+
+
+def test_a_secret_in_a_tasks_command_stands_in_no_journal_and_no_answer(workplace):
+    key = a_key()
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}, tests=[f"test -n {key}"]))
+    ended = workplace.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    assert key not in workplace.read("artifacts/build/journal.jsonl")
+    for words in (
+        ["log"],
+        ["show", "TASK-001"],
+        ["show", "TASK-001", "--json"],
+        ["why", "TASK-001"],
+    ):
+        assert key not in workplace.runner(*words).said, words
+    assert key not in workplace.git("log", "--format=%B")
