@@ -248,15 +248,18 @@ def _build(
             console.say(f"note: {notice}")
         past = session.ledger.state
         console.expect(lambda: work_of(project, reading, about, past))
-        code = build(
-            session,
-            reading,
-            selection,
-            options,
-            asker=asker,
-            show=console.progress,
-            say=console.announce,
-        )
+        try:
+            code = build(
+                session,
+                reading,
+                selection,
+                options,
+                asker=asker,
+                show=console.progress,
+                say=console.announce,
+            )
+        except KeyboardInterrupt:  # the books are kept: it is said like any other end
+            code = ExitCode.INTERRUPTED
         console.close()
         said = say_summary(session, reading.plan, code, as_json=given.json)
         tasks = [task for task in reading.plan.tasks if task.id in about]

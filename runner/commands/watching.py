@@ -56,7 +56,7 @@ def wait_for_change(look: Callable[[], object], before: object, settled: float) 
 
 
 def watch_runs(run: Callable[[], ExitCode], plan: Path, digests: Callable[[], object]) -> ExitCode:
-    """Run now, and again whenever the plan is saved; ends by KeyboardInterrupt alone.
+    """Run now, and again whenever the plan is saved; ends by Ctrl-C alone.
 
     The run itself writes statuses into the plan: so what counts as saved while it ran is another
     specification (`digests`), and afterwards any change of the file.
@@ -64,7 +64,8 @@ def watch_runs(run: Callable[[], ExitCode], plan: Path, digests: Callable[[], ob
     while True:
         before = _readable(digests)
         try:
-            run()
+            if run() is ExitCode.INTERRUPTED:
+                return ExitCode.INTERRUPTED
         except RunnerError as error:  # said as `cli` says it: the next save may mend it
             print(explained(error), file=sys.stderr)
         ended = look_at((plan,))

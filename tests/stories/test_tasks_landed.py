@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 
 from workplace import a_task
 
@@ -178,3 +179,16 @@ def test_many_tasks_on_one_line_are_all_in_one_history(workplace):
     assert workplace.git("rev-list", "--merges", "HEAD") == ""
     assert workplace.dirt == []
     assert workplace.read("FILE_OWNERSHIP_MAP.md").count("| TASK-0") == 12
+
+
+def test_an_interrupted_run_still_says_one_document(workplace):
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"], command="echo begun; sleep 60"))
+    process = workplace.start("run", "--trust", "--no-sandbox", "--json", "-v")
+    for line in process.stderr:
+        if "begun" in line or "started" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert json.loads(out)["exit"] == 130
+    assert workplace.statuses == {"TASK-001": "PENDING"}
