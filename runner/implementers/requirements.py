@@ -83,10 +83,15 @@ def _tools(
     for name in required:
         if which(name) is None:
             yield Reason.TOOL, f"tool {name} is not on PATH"
-    for gate in (*gates, *task.gates):
-        program = _program(gate.command)
-        if program and program not in required and which(program) is None:
-            yield Reason.TOOL, f"{program}, which gate {gate.name} runs, is not on PATH"
+    commands = [(f"gate {gate.name}", gate.command) for gate in (*gates, *task.gates)]
+    if task.command:  # without its program every attempt would end alike
+        commands.insert(0, ("its Command", task.command))
+    for what, command in commands:
+        program = _program(command)
+        if not program or program in required or program in _ROOT_WORDS:
+            continue
+        if which(program) is None:
+            yield Reason.TOOL, f"{program}, which {what} runs, is not on PATH"
 
 
 def _required(task: Task, kind: str) -> tuple[str, ...]:

@@ -108,3 +108,11 @@ def test_a_gate_of_the_shell_s_own_words_or_paths_misses_no_tool(line):
 def test_the_project_s_gates_are_looked_at_too():
     unmet = unmet_requirements(a_task(), {}, nothing, gates=(GateSpec("lint", "eslint ."),))
     assert unmet[0][0] is Reason.TOOL
+
+
+def test_a_command_whose_program_is_nowhere_is_not_tried_five_times():
+    task = a_task(command="nosuchprogram --fast")
+    assert unmet_requirements(task, {}, lambda _: None) == (
+        (Reason.TOOL, "nosuchprogram, which its Command runs, is not on PATH"),
+    )
+    assert unmet_requirements(task, {}, lambda name: f"/bin/{name}") == ()
