@@ -88,9 +88,8 @@ def _unknown_ids(plan: Plan) -> Iterator[Problem]:
         for need in task.depends_on:
             if need not in plan.by_id:
                 at = plan.places.find(task, "depends_on", need)
-                hint = (
-                    did_you_mean(need, plan.by_id) or "write the id of a task in this file, or none"
-                )
+                others = [id_ for id_ in plan.by_id if id_ != task.id]
+                hint = did_you_mean(need, others) or "write the id of a task in this file, or none"
                 yield _problem(plan, at, f"{task.id} depends on {need}, which no task is", hint)
 
 

@@ -70,6 +70,8 @@ def summary(said: Summary) -> str:
         lines.append(f"  next: `runner show {display(name)}`; to let it be built again, {_AGAIN}")
     lines += [
         f"waiting {display(name)}: needs {', '.join(map(display, needs))}"
+        if needs
+        else f"ready {display(name)}: not finished by this run"
         for name, needs in said.waiting
     ]
     lines += [f"note: {display(note)}" for note in said.notes]

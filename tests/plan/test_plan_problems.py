@@ -81,3 +81,9 @@ def test_ten_thousand_tasks_are_checked_without_comparing_all_pairs():
     start = time.process_time()
     assert check_plan(tasks, places=Places(b"", NAME), found=bool, exists=bool) == ()
     assert time.process_time() - start < 10  # all pairs would take minutes
+
+
+def test_no_task_is_told_to_depend_on_itself():
+    said = messages(b"# P\n\n## TASK-001: One\n\n- Depends on: TASK-011\n\n## TASK-002: Two\n")
+    assert "TASK-001 depends on TASK-011, which no task is" in said
+    assert 'did you mean "TASK-001"?' not in said

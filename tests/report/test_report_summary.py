@@ -58,3 +58,15 @@ def test_every_exit_code_has_a_meaning():
 )
 def test_durations_are_read_at_a_glance(seconds, said):
     assert duration(seconds) == said
+
+
+def test_a_ready_task_that_the_run_did_not_reach_waits_for_nobody():
+    said = Summary(
+        ExitCode.INTERRUPTED,
+        {Status.PENDING: 2},
+        1.0,
+        waiting=(("TASK-001", ()), ("TASK-002", ("TASK-001",))),
+    )
+    lines = summary(said).splitlines()
+    assert "ready TASK-001: not finished by this run" in lines
+    assert "waiting TASK-002: needs TASK-001" in lines
