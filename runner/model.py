@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 Digest: TypeAlias = str
 """`sha256:` and 64 hex digits."""
@@ -262,6 +262,8 @@ class Verdict(StrEnum):
     PASS = "pass"
     FAIL = "fail"
     FLAKY = "flaky"
+    KNOWN = "known"
+    """It fails, and did so before the change too."""
     SKIPPED = "skipped"
 
 
@@ -283,6 +285,34 @@ class Proof:
     """What the tool itself counted, such as `(("passed", 3), ("failed", 0))`."""
     log: str = ""
     """Path of the kept output, relative to the repository."""
+    note: str = ""
+    """What a person should know of a verdict that is no plain pass or fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Lines of one file that one test of a task's test contracts ran."""
+
+    contract: str
+    """`TC-002`."""
+    test: str
+    """The test's own name where the tool tells it, else empty: then it is the whole contract."""
+    path: str
+    digest: Digest
+    """The bytes of the file that ran."""
+    lines: str
+    """Line numbers as ranges, `1-5,9`; empty where only the file is known."""
+
+
+class Coverage(NamedTuple):
+    """How much of a task's own code its test contracts ran."""
+
+    percent: float
+    lines: int
+    """Executable lines of the task: files it created whole, of others the lines it changed."""
+    threshold: float
+    whole: float | None = None
+    """Percent of all lines of the files the task touched, for comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +352,11 @@ class Outcome:
     findings: tuple[Finding, ...] = ()
     proofs: tuple[Proof, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    coverage: Coverage | None = None
+    tools: tuple[tuple[str, str], ...] = ()
+    """Programs that proved it, with their versions."""
+    observed: tuple[Observed, ...] = ()
+    """What the task's tests ran, file by file: later changes are traced back by it."""
     tainted: frozenset[str] = frozenset()
     """Paths that path rules, scope or the secret scan refused: they are kept nowhere."""
     reason: Reason | None = None

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping
 
-    from runner.process.command import Ran
-    from runner.writes.bench import RunCommand
+    from runner.writes.laboratory import Laboratory
     from runner.writes.sast import SastFinding, SastReport
 
 _EPILOGS = {
@@ -127,48 +126,49 @@ def _scan(
 
 
 def _scanned(workplace: Workplace, name: str, content: bytes) -> SastReport:
-    """One file by bandit, or by the tools of its language."""
+    """One file by bandit where it is Python, and by the installed tools of its language."""
     from runner.writes.compiles import language_of
-    from runner.writes.sast import scan_file
+    from runner.writes.sast import SastReport, scan_file
 
     path = shown_path(workplace.near(Path(name)))
-    if language_of(path, content) == "python":
-        return scan_file(content, path)
-    return _by_tools(workplace, path, content)
+    python = language_of(path, content) == "python"
+    report = scan_file(content, path) if python else SastReport()
+    return report.joined(_by_tools(workplace, path, content))
 
 
 def _by_tools(workplace: Workplace, path: str, content: bytes) -> SastReport:
-    """Scanners of other languages look at the file where it lies; none may be there."""
-    from runner.model import digest_of
+    """Scanners of other languages look at a copy of the file; none may be there."""
+    from runner.model import Action, Change, digest_of
     from runner.writes.sast import SastReport
-    from runner.writes.scanners import SCANNERS, scan_with_tools
+    from runner.writes.scanners import called_for
 
-    called_for = any(Path(path).suffix in scanner.suffixes for scanner in SCANNERS)
-    if not called_for or not (workplace.root / path).is_file() or Path(path).is_absolute():
+    inside = not Path(path).is_absolute() and (workplace.root / path).is_file()
+    if not inside or not called_for((path,)):
         return SastReport()
-    with TemporaryDirectory(prefix="runner-sast-") as box:
-        run_command = _commands(workplace, Path(box))
-        return scan_with_tools((path,), {path: digest_of(content)}, run_command)
+    change = Change(path, Action.CREATE, 0o100644, None, digest_of(content), content)
+    with TemporaryDirectory(prefix="runner-sast-") as folder:
+        specimen = _laboratory(workplace, Path(folder)).specimen((change,))
+        return specimen.examine() if specimen else SastReport()
 
 
-def _commands(workplace: Workplace, box: Path) -> RunCommand:
-    """Commands in the project's own folder, in the sandbox that its person has chosen."""
-    from runner.process.command import Command, Limits, Place, run
+def _laboratory(workplace: Workplace, folder: Path) -> Laboratory:
+    """Around the project as it lies there, in the sandbox that its person has chosen."""
+    from runner.process.command import Place
     from runner.process.environment import command_environment
     from runner.process.sandbox import choose_sandbox
+    from runner.run.workshop import shared_folders
+    from runner.writes.beneath import read_beneath
+    from runner.writes.laboratory import Laboratory
 
-    place = Place(tree=workplace.root, shown=workplace.root, box=box)
-    environment = command_environment(workplace.environ)
-    sandbox = choose_sandbox(_sandbox(workplace))
-
-    def run_command(line: str | tuple[str, ...], *, stdin: bytes = b"", folder: str = "") -> Ran:
-        log = box / "output.log"
-        limits = Limits(soft=0, idle=60, hard=120)
-        return run(
-            Command(line, place, environment, stdin, limits=limits, log=log, folder=folder), sandbox
-        )
-
-    return run_command
+    root = workplace.root
+    return Laboratory(
+        folder=folder,
+        tree=root,
+        base=lambda path: read_beneath(root, path),
+        place=Place(tree=root, shown=root, box=folder, shares=shared_folders(root)),
+        sandbox=choose_sandbox(_sandbox(workplace)),
+        environment=command_environment(workplace.environ),
+    )
 
 
 def _sandbox(workplace: Workplace) -> str:
@@ -200,13 +200,15 @@ def _show(given: argparse.Namespace, workplace: Workplace) -> ExitCode:
 
     task = workplace.task(given.task)[0] if given.task else ""
     found = tuple(map(_finding, recorded_findings(workplace.root, task)))
+    notes = tuple(one for one in found if one.severity == "note")
+    report = SastReport(tuple(one for one in found if one.severity != "note"), notes)
     sarif, files = output_and_files(given.sarif, [])
     if files:
         raise RunnerError(
             "the file of a SARIF log ends in .sarif",
             hint="--sarif findings.sarif, or --sarif alone",
         )
-    return _given_out(given, SastReport(found), sarif, ())
+    return _given_out(given, report, sarif, ())
 
 
 def _finding(record: Mapping[str, object]) -> SastFinding:
@@ -260,12 +262,15 @@ def _document(report: SastReport) -> str:
         }
         for one in report.findings
     ]
-    notes = [{"path": shown_path(one.path), "message": one.message} for one in report.notes]
+    notes = [
+        {"path": shown_path(one.path), "tool": one.tool, "message": display(one.message)}
+        for one in report.notes
+    ]
     return document("sast", findings=findings, notes=notes)
 
 
 def _sarif(report: SastReport, failures: tuple[str, ...]) -> str:
-    from runner.report.sarif import of_finding, of_sast, sarif_document
+    from runner.report.sarif import of_sast, sarif_document
 
-    results = [*map(of_sast, report.findings), *map(of_finding, report.notes)]
+    results = map(of_sast, (*report.findings, *report.notes))
     return sarif_document(results, tools=("bandit",), failures=failures)

@@ -187,6 +187,18 @@ class Given(BaseSettings):
         Annotated[Literal["low", "medium", "high", "never"], BeforeValidator(_lower)] | None
     ) = None
     strict_contracts: bool | None = None
+    strict: bool | None = None
+    coverage_missing: Annotated[Literal["warn", "fail"], BeforeValidator(_lower)] | None = None
+    contract_examples: Whole | None = None
+    default_gates: bool | None = None
+    red_first: Annotated[Literal["auto", "always", "never"], BeforeValidator(_lower)] | None = None
+    regression: Annotated[Literal["repair", "halt"], BeforeValidator(_lower)] | None = None
+    changed_dependents: (
+        Annotated[Literal["direct", "transitive"], BeforeValidator(_lower)] | None
+    ) = None
+    conservative: bool | None = None
+    commit: Annotated[Literal["task", "manual"], BeforeValidator(_lower)] | None = None
+    verify_at_end: bool | None = None
 
     @classmethod
     def settings_customise_sources(

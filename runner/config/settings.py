@@ -98,7 +98,30 @@ class Settings:
     sast_block_at: str = "never"
     """Findings of this severity and above refuse a write: `low`, `medium`, `high` or `never`."""
     strict_contracts: bool = False
-    """Whether a task that writes code needs a test contract."""
+    """Whether a task that writes code needs a test contract, and one of type api or data a
+    contract."""
+    strict: bool = False
+    """Whether a failure that was there before a change refuses it too."""
+    coverage_missing: str = "warn"
+    """What coverage that could not be measured does: `warn` or `fail`."""
+    contract_examples: int = 50
+    """Requests that an OpenAPI contract tries per operation."""
+    default_gates: bool = True
+    """Whether the gates that the repository declares about itself hold where none are set."""
+    red_first: str = "auto"
+    """Whether test contracts must fail before the implementation: `auto` (new work of agents and
+    models), `always` or `never`; a task's own Red first wins."""
+    regression: str = "repair"
+    """What a change does that breaks another task: `repair` (a finding for the next attempt) or
+    `halt`."""
+    changed_dependents: str = "transitive"
+    """How far a change is traced: `direct` or `transitive` dependents."""
+    conservative: bool = False
+    """Whether what cannot be decided counts as affected."""
+    commit: str = "task"
+    """`task`: one commit at each landing; `manual`: the person commits."""
+    verify_at_end: bool = True
+    """Whether a run that built everything proves the whole tree once more."""
 
     def gates_for(self, task_type: str) -> tuple[GateSpec, ...]:
         """The project's gates for a task of this type, in their written order."""

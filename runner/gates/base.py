@@ -11,13 +11,19 @@ from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from threading import Event
 
     from runner.config.settings import Settings
-    from runner.model import Level, Task
+    from runner.model import Change, Coverage, Level, Observed, Task
     from runner.process.command import Place, Ran
     from runner.process.sandbox import Sandbox
+
+
+def _nothing(_path: str) -> bytes | None:
+    """Before the first commit no path has bytes."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +32,43 @@ class Check:
 
     id: str
     kind: str
-    """`test`, `gate` or `contract`."""
+    """`test`, `gate`, `contract`, `coverage`, or `integrity`."""
     command: str
+    """What runs; empty for a check that the runner does itself."""
     limits: Limits
     level: Level | None = None
     network: Network = Network.NO
+    task: str = ""
+    """The other task whose test contract this is; empty for the task's own checks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A command as instruments fit it out: they count tests and lines from outside."""
+
+    line: str
+    variables: Mapping[str, str]
+    """Environment variables beside the bench's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """What one run of a check says."""
+
+    proof: Proof | None
+    """None for a check that ran no command and has nothing to keep."""
+    findings: tuple[Finding, ...] = ()
+    coverage: Coverage | None = None
+    observed: tuple[Observed, ...] = ()
+    tools: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where a task's checks run."""
+    """Where a task's checks run, and what they are about."""
 
+    task: Task
+    settings: Settings
     place: Place
     sandbox: Sandbox
     environment: Mapping[str, str]
@@ -47,14 +79,36 @@ class Bench:
     tell: Callable[[str], None]
     cancelled: Event
     known_secrets: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+    """What the task did to files, which the scratch tree holds."""
+    before: Callable[[str], bytes | None] = _nothing
+    """The bytes of a path at the base; None where it was not there."""
+    tree: str = ""
+    """Git tree of the proposal."""
+    base: str = ""
+    """Commit it was made from; empty before the first commit."""
+    on_base: Callable[[tuple[Change, ...]], AbstractContextManager[None]] | None = None
+    """While entered, the scratch tree is the base with only these changes on it; None where there
+    is no tree before (a proof of the real tree)."""
+    kept: Path | None = None
+    """Folder in the user's cache for what is known of earlier trees."""
+    red_first: bool = False
+    """Whether the test contracts must fail on the tree without the implementation."""
 
-    def run(self, check: Check) -> Ran:
-        """Run one check in the scratch tree."""
+    def after(self, path: str) -> bytes | None:
+        """The bytes of a path as they are proposed; None where it is not there."""
+        for change in self.changes:
+            if change.path == path:
+                return change.content
+        return self.before(path)
+
+    def run(self, check: Check, fitted: Fitted | None = None) -> Ran:
+        """Run one check in the scratch tree, as it stands or as instruments fitted it out."""
         return run(
             Command(
-                line=check.command,
+                line=fitted.line if fitted else check.command,
                 place=self.place,
-                environment=self.environment,
+                environment={**self.environment, **(fitted.variables if fitted else {})},
                 network=check.network,
                 limits=check.limits,
                 log=self.logs / f"{file_name(check.id)}.log",
@@ -96,13 +150,17 @@ def proof_of(check: Check, ran: Ran, bench: Bench, counts: tuple[tuple[str, int]
     )
 
 
-def failure_of(check: Check, ran: Ran, proof: Proof) -> Finding:
-    """Why a check failed, with the end of what it printed."""
-    return Finding(
-        check=check.id,
-        message=_how_it_ended(check, ran),
-        hint=f"run it yourself: {redact(check.command)}",
-        detail=ran.tail or f"(no output; the whole log is {proof.log})",
+def failures_of(check: Check, ran: Ran, proof: Proof) -> tuple[Finding, ...]:
+    """Why a check failed, with the end of what it printed; nothing where it passed."""
+    if proof.verdict is not Verdict.FAIL:
+        return ()
+    return (
+        Finding(
+            check=check.id,
+            message=_how_it_ended(check, ran),
+            hint=f"run it yourself: {redact(check.command)}",
+            detail=ran.tail or f"(no output; the whole log is {proof.log})",
+        ),
     )
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.gates.base import Check, failure_of, proof_of
-from runner.model import Verdict
+from runner.gates.base import Check, Proved, failures_of, proof_of
 from runner.process.command import Limits
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import Bench
-    from runner.model import Finding, GateSpec, Proof, Task
+    from runner.model import GateSpec, Task
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
@@ -32,8 +31,8 @@ def _check(gate: GateSpec, task: Task, settings: Settings) -> Check:
     )
 
 
-def prove(check: Check, bench: Bench) -> tuple[Proof, Finding | None]:
+def prove(check: Check, bench: Bench) -> Proved:
     """Run one gate."""
     ran = bench.run(check)
     proof = proof_of(check, ran, bench, ())
-    return proof, None if proof.verdict is Verdict.PASS else failure_of(check, ran, proof)
+    return Proved(proof, failures_of(check, ran, proof))

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.gates.base import Check, command_limits, failure_of, proof_of
+from runner.gates.base import Check, Proved, command_limits, failures_of, proof_of
 from runner.gates.counts import ran_no_test, read_counts
 from runner.model import Finding, Verdict
 from runner.secrets.redact import redact
@@ -14,7 +14,7 @@ from runner.secrets.redact import redact
 if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import Bench
-    from runner.model import Proof, Task
+    from runner.model import Task
 
 _PYTEST_ID = re.compile(r"^[\w./-]+\.py(?:::[\w\[\]:.,-]+)?$|^[\w./-]+/?::[\w\[\]:.,-]+$")
 
@@ -40,7 +40,7 @@ def as_command(line: str) -> str:
     return f"python -m pytest -q {line}" if _PYTEST_ID.match(line) else line
 
 
-def prove(check: Check, bench: Bench) -> tuple[Proof, Finding | None]:
+def prove(check: Check, bench: Bench) -> Proved:
     """Run one test contract; one that runs no test has not passed."""
     ran = bench.run(check)
     counts = read_counts(ran.tail)
@@ -52,5 +52,5 @@ def prove(check: Check, bench: Bench) -> tuple[Proof, Finding | None]:
             hint="name tests that exist, or make the command collect them",
             detail=ran.tail,
         )
-        return replace(proof, verdict=Verdict.FAIL), empty
-    return proof, None if proof.verdict is Verdict.PASS else failure_of(check, ran, proof)
+        return Proved(replace(proof, verdict=Verdict.FAIL), (empty,))
+    return Proved(proof, failures_of(check, ran, proof))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.gates import commands, contract_tests, contracts
@@ -10,11 +11,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.config.settings import Settings
-    from runner.gates.base import Bench, Check
-    from runner.model import Finding, Proof, Task
+    from runner.gates.base import Bench, Check, Proved
+    from runner.model import Coverage, Finding, Observed, Proof, Task
 
 FAMILIES = (contract_tests, contracts, commands)
 """One module a family: `checks(task, settings)` names them, `prove(check, bench)` runs one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """What all checks of a task say together."""
+
+    proofs: tuple[Proof, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    coverage: Coverage | None = None
+    observed: tuple[Observed, ...] = ()
+    tools: tuple[tuple[str, str], ...] = ()
 
 
 def checks_of(task: Task, settings: Settings) -> tuple[Check, ...]:
@@ -29,18 +41,27 @@ def prove_all(
     *,
     started: Callable[[Check], None],
     completed: Callable[[Proof], None],
-) -> tuple[tuple[Proof, ...], tuple[Finding, ...]]:
+) -> Proven:
     """Run every check of a task, so that the next attempt hears of all failures at once."""
-    proofs: list[Proof] = []
-    findings: list[Finding] = []
+    said: list[Proved] = []
     for family in FAMILIES:
         for check in family.checks(task, settings):
             if bench.cancelled.is_set():
-                return tuple(proofs), tuple(findings)
-            started(check)
-            proof, finding = family.prove(check, bench)
-            completed(proof)
-            proofs.append(proof)
-            if finding is not None:
-                findings.append(finding)
-    return tuple(proofs), tuple(findings)
+                return _together(said)
+            if check.command:
+                started(check)
+            proved = family.prove(check, bench)
+            if proved.proof:
+                completed(proved.proof)
+            said.append(proved)
+    return _together(said)
+
+
+def _together(said: list[Proved]) -> Proven:
+    return Proven(
+        proofs=tuple(one.proof for one in said if one.proof),
+        findings=tuple(finding for one in said for finding in one.findings),
+        coverage=next((one.coverage for one in said if one.coverage), None),
+        observed=tuple(seen for one in said for seen in one.observed),
+        tools=tuple(dict(tool for one in said for tool in one.tools).items()),
+    )

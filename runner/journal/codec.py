@@ -11,9 +11,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from zlib import crc32
 
-from runner.journal.events import TYPES, Coverage, Event, Record, Unknown
+from runner.journal.events import TYPES, Event, Record, Unknown
 from runner.model import (
     Action,
+    Coverage,
     Decision,
     Ending,
     Finding,
@@ -224,6 +225,7 @@ _READERS: Shape = {
     "str": _str,
     "int": _int,
     "float": _float,
+    "float | None": _maybe(_float),
     "bool": _bool,
     "Digest": _str,
     "Digest | None": _maybe(_str),

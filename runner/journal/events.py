@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from runner.model import (
         Action,
+        Coverage,
         Decision,
         Digest,
         Ending,
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
         Spec,
         Status,
     )
-
-
-class Coverage(NamedTuple):
-    """How much of a task's own code its tests ran."""
-
-    percent: float
-    lines: int
-    threshold: float
 
 
 # --- runs -----------------------------------------------------------------------------
@@ -206,6 +199,8 @@ class TaskDone(NamedTuple):
     patterns: tuple[str, ...] = ()
     verified: bool = True
     note: str = ""
+    tools: dict[str, str] = {}  # noqa: RUF012  never changed: a named tuple's default
+    """Programs that proved it, with their versions."""
 
 
 class TaskFailed(NamedTuple):

@@ -7,9 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runner.journal.events import Coverage
     from runner.journal.task_state import TaskState
-    from runner.model import Digest, Proof, Spec
+    from runner.model import Coverage, Digest, Proof, Spec
 
 
 class Standing(StrEnum):

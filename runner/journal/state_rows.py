@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from runner.journal.codec import decode, dump, encode, fields_of_tuple, read_noun
-from runner.journal.events import AttemptFinished, Coverage, WriteRejected, WriteReviewed
+from runner.journal.events import AttemptFinished, WriteRejected, WriteReviewed
 from runner.journal.persistent import PersistentMap
 from runner.journal.state import ReviewKey, RunState
 from runner.journal.stored import Stored
 from runner.journal.task_state import Held, Landed, Open, TaskState, Try
-from runner.model import Finding, Proof, Reason, Spec, Status
+from runner.model import Coverage, Finding, Proof, Reason, Spec, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -9,8 +9,8 @@ from runner.model import Status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.journal.events import AttemptFinished, Coverage
-    from runner.model import Finding, Proof, Reason, Spec
+    from runner.journal.events import AttemptFinished
+    from runner.model import Coverage, Finding, Proof, Reason, Spec
 
 
 class Open(NamedTuple):

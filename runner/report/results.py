@@ -11,9 +11,9 @@ from runner.model import Ending, Status
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from runner.journal.events import Coverage, Record
+    from runner.journal.events import Record
     from runner.journal.state import RunState
-    from runner.model import Finding, Proof, Reason, Task
+    from runner.model import Coverage, Finding, Proof, Reason, Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from runner.journal.events import Coverage
-    from runner.model import Proof
+    from runner.model import Coverage, Proof
 
     SastCounts: TypeAlias = Mapping[str, int] | Literal["pending"] | None
 

@@ -11,6 +11,7 @@ from runner.journal.reading import read_journal
 from runner.model import Spec
 from runner.run.lander import Made, changes_between
 from runner.run.record import checked_in
+from runner.run.undone import is_undone, undone
 from runner.writes.beneath import sweep_beneath
 from runner.writes.log import Fate
 
@@ -62,7 +63,10 @@ def adopt_unknown(lander: Lander, ledger: Ledger, story: Unfinished) -> None:
         if commit.checked:
             continue
         newest.setdefault(commit.task, commit)
+    gone = undone(repository, head) if newest else {}
     for task, commit in newest.items():
+        if is_undone(repository, gone, task, commit.commit):
+            continue
         if commit.commit in known or ledger.state.task(task).commit == commit.commit:
             continue
         if commit.commit == head:

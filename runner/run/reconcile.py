@@ -63,6 +63,8 @@ class Facts:
     """Whether this head comes after the last landing: then what the journal published counts."""
     landed: Mapping[str, Landed]
     """The newest landing of each task that this head reaches; asked only where it matters."""
+    gone: frozenset[str] = frozenset()
+    """Tasks whose landing a later commit of this head took back (undo, replay)."""
 
 
 def readings(
@@ -168,6 +170,8 @@ def _on_another_branch(task: Planned, known: TaskState, facts: Facts) -> Iterato
                     proofs=landed.proofs,
                 )
             yield from _against_spec(task, landed.spec)
+        case Status.DONE | Status.IN_PROGRESS if task.id in facts.gone:
+            yield TaskReopened(note="what it built was taken back", by="branch")
         case Status.DONE | Status.IN_PROGRESS if known.status is Status.DONE and known.commit:
             yield TaskReopened(note="its commit is not in this branch", by="branch")
         case Status.DONE | Status.IN_PROGRESS if known.status is Status.DONE:

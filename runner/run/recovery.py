@@ -17,6 +17,7 @@ from runner.run import drafts
 from runner.run.lander import complete_landing
 from runner.run.reconcile import Facts, Landed, Planned, readings
 from runner.run.review import refusals, rejection
+from runner.run.undone import is_undone, undone
 from runner.writes.landing import in_the_way
 
 if TYPE_CHECKING:
@@ -109,18 +110,28 @@ def gather_facts(repository: Repository, state: RunState, tasks: Iterable[Planne
         return Facts(descends=True, landed={})
     if not fresh and (not last or last == head or _reaches(repository, head, last)):
         return Facts(descends=True, landed={})
-    return Facts(descends=False, landed=_landings(repository, head, wanted) if wanted else {})
+    if not wanted:
+        return Facts(descends=False, landed={})
+    gone = undone(repository, head)
+    landed = _landings(repository, head, wanted, gone)
+    return Facts(descends=False, landed=landed, gone=frozenset(gone) - landed.keys())
 
 
 def _reaches(repository: Repository, head: str, commit: str) -> bool:
     return repository.resolve(commit) is not None and repository.is_ancestor(commit, head)
 
 
-def _landings(repository: Repository, head: str, wanted: set[str]) -> Mapping[str, Landed]:
-    """The newest landing of each wanted task within reach of `head`."""
+def _landings(
+    repository: Repository, head: str, wanted: set[str], gone: Mapping[str, tuple[str, ...]]
+) -> Mapping[str, Landed]:
+    """The newest landing of each wanted task within reach of `head`, if nothing took it back."""
     found: dict[str, Landed] = {}
+    wanted = set(wanted)
     for commit in repository.log_trailers(head):
         if commit.task in wanted and commit.task not in found:
+            if is_undone(repository, gone, commit.task, commit.commit):
+                wanted.discard(commit.task)  # whatever landed before that is gone too
+                continue
             spec = (
                 Spec(commit.spec_what, commit.spec_proof)
                 if commit.spec_what and commit.spec_proof

@@ -34,13 +34,13 @@ class Scans:
             report = scan.result()
             record_findings(self.root, report, task=task, attempt=attempt)
             counts: dict[str, int] = {}
-            for finding in report.findings:
+            for finding in (*report.findings, *report.notes):
                 counts[finding.severity] = counts.get(finding.severity, 0) + 1
             self._counts[task] = counts
             del self._open[task, attempt]
 
     def said_of(self, task: str) -> dict[str, int] | Literal["pending"] | None:
-        """Findings of a task by severity, `pending` while it is scanned; None for no scan."""
+        """Findings and notes of a task by severity; `pending`, or None where nothing is scanned."""
         self.collect()
         if any(open_task == task for open_task, _ in self._open):
             return "pending"

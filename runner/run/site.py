@@ -39,6 +39,8 @@ class Assignment:
     review: ReviewMode
     carried: tuple[Change, ...] = ()
     """Changes that were made before: proven on a new base, or a person's edit to go on from."""
+    red_first: bool = False
+    """Whether its test contracts must fail before anything is implemented."""
     secrets: tuple[tuple[str, str], ...] = ()
     """Names and values that this task's commands get."""
 
@@ -69,6 +71,8 @@ class Site:
     """The bytes of a path in a commit."""
     base_environment: Mapping[str, str]
     """The allow-list of the person's own variables."""
+    kept: Path
+    """Folder in the user's cache for what is known of earlier trees."""
     sast: SastPool | None = None
     number: int = 0
 

@@ -80,6 +80,7 @@ class Workshop:
             release=slot.release,
             before=self._before,
             base_environment=base,
+            kept=self.cache,
             sast=self.sast,
             number=number,
         )

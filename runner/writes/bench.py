@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.process.command import Ran
+    from runner.writes.laboratory import Laboratory
     from runner.writes.sast import SastPool
     from runner.writes.staging import Staging
 
@@ -33,3 +34,5 @@ class Bench:
     run_command: RunCommand | None = None
     staging: Staging | None = None
     sast: SastPool | None = None
+    laboratory: Laboratory | None = None
+    """Where analysers of other languages look at copies; without it only bandit looks."""

@@ -108,7 +108,7 @@ def compile_writes(admitted: Passed, rules: WriteRules, bench: Bench) -> Passed:
         tainted=admitted.tainted,
         staged=admitted.staged,
         controls=admitted.controls,
-        sast=bench.sast.scan(passed) if bench.sast else SastScan(),
+        sast=bench.sast.scan(passed, bench.laboratory) if bench.sast else SastScan(),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Self
 
 from runner import effects
-from runner.model import Digest, Finding, Severity, digest_of
+from runner.model import Digest, Finding, digest_of
 from runner.writes.compiles import language_of
 from runner.writes.lines import append_lines, read_lines
 
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.model import Change
-    from runner.writes.bench import RunCommand
+    from runner.writes.laboratory import Laboratory
 
 SAST_FINDINGS = "artifacts/build/SAST_FINDINGS.jsonl"
 RANKS = ("low", "medium", "high")
 CHECK = "sast"
+UNSCANNED = "unscanned"
+"""The rule of what is no finding but says what a tool did not look at."""
 MOST_FINDINGS = 200
 """Of one file; what is more than this is a number in a note."""
 
@@ -34,7 +36,7 @@ class SastFinding:
     column: int
     rule: str
     severity: str
-    """`low`, `medium` or `high`."""
+    """`low`, `medium` or `high`; `note` where it says what was not scanned."""
     confidence: str
     message: str
     tool: str
@@ -46,7 +48,7 @@ class SastReport:
     """All that the scans of one attempt found; `notes` say which files were not scanned."""
 
     findings: tuple[SastFinding, ...] = ()
-    notes: tuple[Finding, ...] = ()
+    notes: tuple[SastFinding, ...] = ()
 
     def joined(self, other: SastReport) -> SastReport:
         """Both reports in one."""
@@ -85,33 +87,35 @@ class SastScan:
 
 
 class SastPool:
-    """A background thread that scans; close it at the end of the run, which waits for it."""
+    """Threads behind the run that scan; close it at the end of the run, which waits for them.
+
+    One thread for bandit, since its work is Python's own and a second would only take turns with
+    it; another one for tools of other languages, which are processes of their own.
+    """
 
     def __init__(self, *, seconds: float = 1.0) -> None:
         self._seconds = seconds
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: dict[str, ThreadPoolExecutor] = {}
 
-    def scan(self, changes: Sequence[Change], run_command: RunCommand | None = None) -> SastScan:
-        """Scan changed files behind; only tools of other languages need the tree meanwhile."""
-        threads = self._started()
+    def scan(self, changes: Sequence[Change], laboratory: Laboratory | None = None) -> SastScan:
+        """Scan changed files behind; nobody needs the tree any more when this returns."""
         pending = [
-            threads.submit(scan_file, change.content, change.path, seconds=self._seconds)
+            self._thread("bandit").submit(
+                scan_file, change.content, change.path, seconds=self._seconds
+            )
             for change in changes
             if change.content is not None and language_of(change.path, change.content) == "python"
         ]
-        if run_command is not None:
-            from runner.writes.scanners import scan_with_tools
-
-            paths = tuple(change.path for change in changes if change.content is not None)
-            digests = {change.path: change.after or "" for change in changes}
-            pending.append(threads.submit(scan_with_tools, paths, digests, run_command))
+        specimen = laboratory.specimen(changes) if laboratory is not None else None
+        if specimen is not None:
+            pending.append(self._thread("tools").submit(specimen.examine))
         return SastScan(tuple(pending))
 
     def close(self) -> None:
         """Wait for what still runs."""
-        if self._threads is not None:
-            self._threads.shutdown(wait=True)
-            self._threads = None
+        for threads in self._threads.values():
+            threads.shutdown(wait=True)
+        self._threads = {}
 
     def __enter__(self) -> Self:
         return self
@@ -119,13 +123,12 @@ class SastPool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _started(self) -> ThreadPoolExecutor:
-        if self._threads is None:
+    def _thread(self, name: str) -> ThreadPoolExecutor:
+        if name not in self._threads:
             from concurrent.futures import ThreadPoolExecutor
 
-            # One: the work is Python's own, so a second thread would only take turns with it.
-            self._threads = ThreadPoolExecutor(1, thread_name_prefix="sast")
-        return self._threads
+            self._threads[name] = ThreadPoolExecutor(1, thread_name_prefix=f"sast-{name}")
+        return self._threads[name]
 
 
 def scan_file(content: bytes, path: str, *, seconds: float = 1.0) -> SastReport:
@@ -159,7 +162,8 @@ def scan_file(content: bytes, path: str, *, seconds: float = 1.0) -> SastReport:
 def record_findings(root: Path, report: SastReport, *, task: str, attempt: int) -> None:
     """Append a report to SAST_FINDINGS.jsonl; raises RunnerError when the disk refuses."""
     whose = {"time": effects.timestamp(), "task": task, "attempt": attempt}
-    append_lines(root, SAST_FINDINGS, [{**whose, **asdict(found)} for found in report.findings])
+    told = (*report.findings, *report.notes)
+    append_lines(root, SAST_FINDINGS, [{**whose, **asdict(found)} for found in told])
 
 
 def recorded_findings(root: Path, task: str = "") -> tuple[Mapping[str, object], ...]:
@@ -168,9 +172,9 @@ def recorded_findings(root: Path, task: str = "") -> tuple[Mapping[str, object],
     return tuple(record for record in records if task in {"", record.get("task")})
 
 
-def unscanned(path: str, message: str) -> Finding:
+def unscanned(path: str, message: str, tool: str = "bandit") -> SastFinding:
     """The note that a scan is not whole."""
-    return Finding(CHECK, message, path=path, severity=Severity.NOTE)
+    return SastFinding(path, 0, 0, UNSCANNED, "note", "high", message, tool, "")
 
 
 def cleaned(message: str) -> str:

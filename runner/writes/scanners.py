@@ -1,22 +1,16 @@
-"""Static analysers of other languages, one row each: who calls for them and what they say."""
+"""Static analysers of other languages, one row each: what calls for them and what they say."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from runner.writes.compiles import is_missing_tool
-from runner.writes.sast import SastFinding, SastReport, cleaned, unscanned
+from runner.writes.sast import UNSCANNED
 
 if TYPE_CHECKING:
-    from runner.model import Digest
-    from runner.process.command import Ran
-    from runner.writes.bench import RunCommand
-
-_MOST_OUTPUT = 4 << 20
+    from collections.abc import Sequence
 
 Said: TypeAlias = Iterable[Mapping[str, object]]
 """Findings in our own field names, their values as the tool wrote them."""
@@ -24,79 +18,46 @@ Said: TypeAlias = Iterable[Mapping[str, object]]
 
 @dataclass(frozen=True, slots=True)
 class Scanner:
-    """A scanner's command, the suffixes that call for it, and how its JSON is read."""
+    """A scanner's command, the files that call for it, and how its JSON is read."""
 
     tool: str
-    suffixes: tuple[str, ...]
+    endings: tuple[str, ...]
+    """How the paths end that call for it."""
     argv: tuple[str, ...]
     """The changed paths follow where `by_file` is set."""
     read: Callable[[object], Said]
     by_file: bool = True
+    manifest: str = ""
+    """A whole project's scanner runs in the nearest folder upwards that holds this file."""
+    beside: tuple[str, ...] = ()
+    """Globs of what it needs of the folders of changed files, and of the manifest's."""
+    rules: tuple[str, ...] = ()
+    """Where a repository keeps its rules, one of which must be there. They are read from the
+    base: what is judged does not choose its judge."""
+    packages: tuple[str, ...] = ()
+    """Node packages that the project must have installed."""
+    own_file: tuple[str, str] = ("", "")
+    """Name and text of a configuration of ours, laid beside the copies."""
+
+    @property
+    def program(self) -> str:
+        """What must be installed for it."""
+        return "cargo-audit" if self.tool == "cargo-audit" else self.argv[0]
+
+    def called_by(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Those of the paths that it looks at."""
+        return tuple(path for path in paths if path.endswith(self.endings))
 
 
-def scan_with_tools(
-    paths: tuple[str, ...], digests: Mapping[str, Digest], run_command: RunCommand
-) -> SastReport:
-    """Run the scanners these paths call for; a tool that is not there is passed over."""
-    report = SastReport()
-    for scanner in SCANNERS:
-        about = tuple(path for path in paths if PurePosixPath(path).suffix in scanner.suffixes)
-        if about:
-            report = report.joined(_scan(scanner, about, digests, run_command))
-    return report
+def called_for(paths: Sequence[str]) -> tuple[Scanner, ...]:
+    """The scanners that these paths call for, installed or not."""
+    return tuple(scanner for scanner in SCANNERS if scanner.called_by(paths))
 
 
-def _scan(
-    scanner: Scanner, paths: tuple[str, ...], digests: Mapping[str, Digest], run_command: RunCommand
-) -> SastReport:
-    ran = run_command(scanner.argv + (paths if scanner.by_file else ()))
-    output = _output(ran)
-    if is_missing_tool(ran) or "npx canceled" in output or "no such command" in output:
-        return SastReport()
-    try:
-        said = tuple(scanner.read(json.loads(output)))
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
-        # A foreign tool's border: whatever it printed instead of findings, it scanned nothing.
-        return SastReport(notes=(unscanned(paths[0], f"{scanner.tool} said nothing readable"),))
-    findings = (_finding(scanner.tool, found, digests) for found in said)
-    return SastReport(tuple(found for found in findings if found.path in paths or not found.path))
-
-
-def _output(ran: Ran) -> str:
-    if ran.log is None or not ran.log.is_file():
-        return ran.tail
-    with ran.log.open("rb") as log:
-        return log.read(_MOST_OUTPUT).decode("utf-8", "replace")
-
-
-def _finding(tool: str, said: Mapping[str, object], digests: Mapping[str, Digest]) -> SastFinding:
-    path = str(said.get("path", "")).removeprefix("./")
-    path = next((known for known in digests if path.endswith("/" + known)), path)
-    return SastFinding(
-        path=path,
-        line=_number(said.get("line")),
-        column=_number(said.get("column")),
-        rule=str(said.get("rule", "")),
-        severity=_rank(said.get("severity")),
-        confidence=_rank(said.get("confidence", "medium")),
-        message=cleaned(" ".join(str(said.get("message", "")).split())),
-        tool=tool,
-        digest=digests.get(path, ""),
-    )
-
-
-def _number(value: object) -> int:
-    text = str(value or 0).partition("-")[0]
-    return int(text) if text.isdecimal() and len(text) < 10 else 0  # noqa: PLR2004 - no file is longer
-
-
-_WORDS = {"error": "high", "critical": "high", "warning": "medium", "2": "high", "1": "medium"}
-
-
-def _rank(value: object) -> str:
-    word = str(value).lower()
-    word = _WORDS.get(word, word)
-    return word if word in {"low", "medium", "high"} else "low"
+def folder_of(path: str) -> str:
+    """The folder of a project's path; empty for its top."""
+    parent = PurePosixPath(path).parent.as_posix()
+    return "" if parent == "." else parent
 
 
 # --- what each tool's JSON looks like ---------------------------------------------------
@@ -112,6 +73,10 @@ def _table(value: object) -> dict[str, object]:
     return cast("dict[str, object]", value or {})
 
 
+def _unread(path: object, message: object, line: object = 0) -> Mapping[str, object]:
+    return {"path": path, "line": line, "rule": UNSCANNED, "severity": "note", "message": message}
+
+
 def _semgrep(document: object) -> Said:
     for row in _rows(_table(document)["results"]):
         extra, start = _table(row["extra"]), _table(row["start"])
@@ -125,13 +90,18 @@ def _semgrep(document: object) -> Said:
             "confidence": metadata.get("confidence", "medium"),
             "message": extra["message"],
         }
+    for error in _rows(_table(document).get("errors")):
+        yield _unread(error.get("path", ""), error.get("message") or error.get("type"))
 
 
 def _eslint(document: object) -> Said:
     for file in _rows(document):
         for row in _rows(file["messages"]):
-            if str(row.get("ruleId") or "").startswith(("security/", "no-eval", "no-implied-eval")):
-                yield {**row, "path": file["filePath"], "rule": row["ruleId"]}
+            rule = str(row.get("ruleId") or "")
+            if row.get("fatal"):
+                yield _unread(file["filePath"], row["message"], row.get("line"))
+            elif rule.startswith("security/") or rule in _EVALS:
+                yield {**row, "path": file["filePath"], "rule": rule}
 
 
 def _gosec(document: object) -> Said:
@@ -139,44 +109,71 @@ def _gosec(document: object) -> Said:
         names = ("line", "column", "severity", "confidence")
         picked = {name: row[name] for name in names}
         yield {**picked, "path": row["file"], "rule": row["rule_id"], "message": row["details"]}
+    for path, errors in _table(_table(document).get("Golang errors")).items():
+        for error in _rows(errors):
+            yield _unread(path, error["error"], error.get("line"))
 
 
 def _cargo_audit(document: object) -> Said:
     for row in _rows(_table(_table(document)["vulnerabilities"])["list"]):
         advisory = _table(row["advisory"])
+        package = _table(row.get("package"))
+        named = f"{package['name']} {package.get('version', '')}: " if "name" in package else ""
         yield {
             "path": "Cargo.lock",
             "rule": advisory["id"],
             "severity": "high",
             "confidence": "high",
-            "message": advisory["title"],
+            "message": f"{named}{advisory['title']}",
         }
 
 
-_SCRIPTS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx")
+_SCRIPTS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
+_EVALS = ("no-eval", "no-implied-eval", "no-new-func", "no-script-url")
+_SEMGREP_RULES = ".runner-semgrep.yml"
+# Ours and not the repository's, so that no configuration of a task silences it. TypeScript is
+# read where the project has a parser for it; else each such file is a note.
+_ESLINT_CONFIG = f"""\
+import {{ createRequire }} from "node:module";
+const require = createRequire(import.meta.url);
+const security = require("eslint-plugin-security");
+const optional = (name) => {{ try {{ return require(name); }} catch {{ return undefined; }} }};
+const parser =
+  optional("@typescript-eslint/parser") ?? optional("typescript-eslint")?.parser;
+const rules = {{ ...security.configs.recommended.rules }};
+for (const name of {list(_EVALS)}) rules[name] = "error";
+const plugins = {{ security }};
+const parserOptions = {{ ecmaFeatures: {{ jsx: true }} }};
+export default [
+  {{ files: ["**/*.{{js,jsx,mjs,cjs}}"], plugins, rules, languageOptions: {{ parserOptions }} }},
+  {{ files: ["**/*.{{ts,tsx,mts,cts}}"], plugins, rules,
+    languageOptions: parser ? {{ parser, parserOptions }} : {{ parserOptions }} }},
+];
+"""
+
 SCANNERS = (
     # The rules are the repository's own: those of the registry would need the network.
     Scanner(
         "semgrep",
-        (*_SCRIPTS, ".go", ".rs", ".java", ".rb", ".php", ".c", ".cpp"),
+        (*_SCRIPTS, ".py", ".go", ".rs", ".java", ".kt", ".rb", ".php", ".c", ".cpp", ".cs"),
         (
-            "semgrep",
-            "scan",
-            "--json",
-            "--quiet",
-            "--metrics=off",
-            "--disable-nosem",
-            "--disable-version-check",
-            "--config",
-            ".semgrep.yml",
+            *("semgrep", "scan", "--json", "--quiet", "--metrics=off", "--disable-nosem"),
+            *("--disable-version-check", "--no-git-ignore", "--config", _SEMGREP_RULES, "--"),
         ),
         _semgrep,
+        rules=(".semgrep.yml", ".semgrep.yaml"),
+        own_file=(_SEMGREP_RULES, ""),
     ),
     Scanner(
         "eslint",
         _SCRIPTS,
-        ("npx", "--no-install", "eslint", "--no-inline-config", "--format", "json"),
+        (
+            *("eslint", "--config", ".runner-eslint.config.mjs", "--no-inline-config"),
+            *("--no-ignore", "--format", "json", "--"),
+        ),
         _eslint,
+        packages=("eslint-plugin-security",),
+        own_file=(".runner-eslint.config.mjs", _ESLINT_CONFIG),
     ),
     Scanner(
         "gosec",
@@ -184,12 +181,16 @@ SCANNERS = (
         ("gosec", "-fmt=json", "-nosec", "-quiet", "./..."),
         _gosec,
         by_file=False,
+        manifest="go.mod",
+        beside=("*.go", "go.mod", "go.sum"),
     ),
     Scanner(
         "cargo-audit",
-        (".lock",),
+        ("Cargo.lock",),
         ("cargo", "audit", "--json", "--no-fetch"),
         _cargo_audit,
         by_file=False,
+        manifest="Cargo.lock",
+        beside=("Cargo.toml",),
     ),
 )

@@ -3,6 +3,7 @@
 import os
 import threading
 
+from runner.config.settings import Settings
 from runner.gates.base import Bench
 from runner.model import Spec, Task
 from runner.process.command import Place
@@ -23,6 +24,8 @@ def a_bench(folder, *, cancelled=False, shares=(), **variables):
         event.set()
     place = Place(tree=folder / "tree", shown=folder / "real", box=folder / "box", shares=shares)
     return Bench(
+        task=a_task(),
+        settings=Settings(),
         place=place,
         sandbox=NoSandbox(),
         environment=command_environment(os.environ, extra=variables),

@@ -15,6 +15,11 @@ def a_check(command, **fields):
     return Check(id="TC-001", kind="test", command=command, limits=Limits(5, 5, 5), **fields)
 
 
+def said_by(proved):
+    assert len(proved.findings) <= 1
+    return proved.proof, proved.findings[0] if proved.findings else None
+
+
 def settings(*gates, by_type=()):
     return Settings(gates=tuple(gates), gates_by_type=by_type)
 
@@ -82,7 +87,9 @@ def test_a_bare_test_file_stands_for_pytest_on_it(line, command):
 
 def test_a_check_that_passes_leaves_a_proof_and_its_output(tmp_path):
     bench = a_bench(tmp_path)
-    proof, finding = contract_tests.prove(a_check("echo fine; echo '3 passed in 0.01s'"), bench)
+    proof, finding = said_by(
+        contract_tests.prove(a_check("echo fine; echo '3 passed in 0.01s'"), bench)
+    )
     assert finding is None
     assert (proof.verdict, proof.exit, proof.counts) == (Verdict.PASS, 0, (("passed", 3),))
     assert proof.log == "artifacts/build/logs/TASK-001/1/TC-001.log"
@@ -90,7 +97,7 @@ def test_a_check_that_passes_leaves_a_proof_and_its_output(tmp_path):
 
 
 def test_a_check_that_fails_says_how_with_the_end_of_its_output(tmp_path):
-    proof, finding = contract_tests.prove(a_check("echo why; exit 3"), a_bench(tmp_path))
+    proof, finding = said_by(contract_tests.prove(a_check("echo why; exit 3"), a_bench(tmp_path)))
     assert proof.verdict is Verdict.FAIL
     assert finding.refuses
     assert finding.message == "`echo why; exit 3` ended with exit code 3"
@@ -111,7 +118,9 @@ def test_a_check_that_fails_says_how_with_the_end_of_its_output(tmp_path):
     ],
 )
 def test_a_test_contract_that_ran_no_test_has_not_passed(tmp_path, said, passes):
-    proof, finding = contract_tests.prove(a_check(f"echo; echo '{said}'"), a_bench(tmp_path))
+    proof, finding = said_by(
+        contract_tests.prove(a_check(f"echo; echo '{said}'"), a_bench(tmp_path))
+    )
     assert (proof.verdict is Verdict.PASS) is passes
     assert passes or "ran no test" in finding.message
 
@@ -125,7 +134,7 @@ def test_a_test_contract_that_ran_no_test_has_not_passed(tmp_path, said, passes)
 )
 def test_a_check_that_hangs_is_ended_and_says_so(tmp_path, limits, message):
     check = Check(id="gate:slow", kind="gate", command="sleep 20", limits=limits)
-    proof, finding = commands.prove(check, a_bench(tmp_path))
+    proof, finding = said_by(commands.prove(check, a_bench(tmp_path)))
     assert proof.verdict is Verdict.FAIL
     assert finding.message == message
 
@@ -139,7 +148,7 @@ def test_all_checks_run_so_that_the_next_attempt_hears_of_every_failure(tmp_path
         gates=(GateSpec("lint", "exit 2"),),
     )
     heard = []
-    proofs, findings = prove_all(
+    proven = prove_all(
         task,
         settings(),
         a_bench(tmp_path),
@@ -147,13 +156,13 @@ def test_all_checks_run_so_that_the_next_attempt_hears_of_every_failure(tmp_path
         completed=lambda proof: heard.append(str(proof.verdict)),
     )
     assert heard == ["TC-001", "fail", "TC-002", "pass", "gate:lint", "fail"]
-    assert [one.check for one in findings] == ["TC-001", "gate:lint"]
-    assert len(proofs) == 3
+    assert [one.check for one in proven.findings] == ["TC-001", "gate:lint"]
+    assert len(proven.proofs) == 3
 
 
 def test_a_run_that_is_to_end_starts_no_further_check(tmp_path):
     task = a_task(gates=(GateSpec("lint", "touch ran"),))
     bench = a_bench(tmp_path, cancelled=True)
     said = prove_all(task, settings(), bench, started=lambda _: None, completed=lambda _: None)
-    assert said == ((), ())
+    assert (said.proofs, said.findings) == ((), ())
     assert not (tmp_path / "tree/ran").exists()

@@ -9,7 +9,6 @@ from runner.journal.events import (
     AttemptStarted,
     ChangeRecorded,
     CheckpointWritten,
-    Coverage,
     DecisionMade,
     GateCompleted,
     GateStarted,
@@ -37,6 +36,7 @@ from runner.journal.events import (
 )
 from runner.model import (
     Action,
+    Coverage,
     Decision,
     Ending,
     Finding,

@@ -3,7 +3,6 @@
 from runner.journal.events import (
     AttemptFinished,
     AttemptStarted,
-    Coverage,
     GateCompleted,
     GateStarted,
     Record,
@@ -12,6 +11,7 @@ from runner.journal.events import (
 )
 from runner.journal.state import RunState
 from runner.model import (
+    Coverage,
     Ending,
     Finding,
     Level,

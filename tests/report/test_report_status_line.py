@@ -2,8 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from runner.journal.events import Coverage
-from runner.model import Level, Proof, Status, Verdict
+from runner.model import Coverage, Level, Proof, Status, Verdict
 from runner.report.status_line import TaskReport, sast_counts, status_line, task_name
 
 
