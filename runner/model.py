@@ -122,6 +122,8 @@ class GateSpec:
     seconds: float = 0.0
     """Hard timeout; 0 takes the default for its name."""
     line: int = 0
+    origin: str = ""
+    """The manifest that declares it, where nobody configured a gate (`pyproject.toml`)."""
 
 
 @dataclass(frozen=True, slots=True)

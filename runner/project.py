@@ -158,6 +158,7 @@ class Project:
             places=PlanPlaces(data, self.plan_path),
             found=lambda name: which(name, self.environ) is not None,
             exists=lambda path: (self.root / path).exists(),
+            strict_contracts=self.settings.strict_contracts,
         )
         problems = sorted((*plan.problems, *found), key=lambda one: (one.line, one.column))
         return Reading(data, plan, TaskGraph.of(plan.tasks), tuple(problems))

@@ -11,21 +11,24 @@ from runner import effects
 from runner.errors import ExitCode, worst
 from runner.model import digest_of
 from runner.process.sandbox import choose_sandbox
-from runner.run import recovery
+from runner.run import recovery, regression
 from runner.run.board import Board
+from runner.run.books import Books
 from runner.run.carrying import carry_held
 from runner.run.claims import Claims, capacities
 from runner.run.crew import Crew
-from runner.run.documents import PlanDocument
+from runner.run.documents import MAP, PlanDocument
 from runner.run.engine import NOTED, Engine, begin
 from runner.run.interruption import Interruption
 from runner.run.preparation import Preparation
 from runner.run.review import Review
 from runner.run.selection import find_id, selected
 from runner.run.settlement import Settlement
+from runner.run.tracing import Tracer
 from runner.run.workshop import Workshop
 from runner.secrets.allowlist import FILE_NAME as ALLOW_LIST
 from runner.secrets.allowlist import read_allow_list
+from runner.writes.beneath import read_beneath
 from runner.writes.log import WriteLog
 from runner.writes.sast import SastPool
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
     from runner.commands.session import Session
     from runner.config.settings import Settings
+    from runner.history.recorded import Records
     from runner.model import Status
     from runner.process.sandbox import Sandbox
     from runner.project import Reading
@@ -51,6 +55,8 @@ class Options:
     """One job, in the coordinator's own thread: slower, and easy to reason about."""
     review_insisted: bool = False
     """Whether the person's own settings turned review off: then control files land unseen, too."""
+    reuse: bool = False
+    """Whether recorded bytes land again where they fit, with no implementer called."""
 
 
 def build(
@@ -62,13 +68,15 @@ def build(
     asker: Asker | None = None,
     show: Callable[[str, str], None] = lambda _task, _line: None,
     say: Callable[[str], None] = lambda _text: None,
+    tell: Callable[[str], None] = lambda _text: None,
 ) -> ExitCode:
     """Build what is selected; the exit code is also in the journal.
 
+    `say` may be called from a signal's handler; `tell` shows what is known of the whole tree.
     Raises KeyboardInterrupt after the books are kept, and RunnerError for an unknown id.
     """
     interruption = Interruption(say)
-    return _Building(session, reading, selection, options, asker, show, interruption).run()
+    return _Building(session, reading, selection, options, asker, show, tell, interruption).run()
 
 
 @dataclass
@@ -81,6 +89,7 @@ class _Building:
     options: Options
     asker: Asker | None
     show: Callable[[str, str], None]
+    tell: Callable[[str], None]
     interruption: Interruption = field(default_factory=Interruption)
 
     def run(self) -> ExitCode:
@@ -90,15 +99,31 @@ class _Building:
         """
         ids = tuple(task.id for task in self.reading.plan.tasks)
         chosen = selected(self.selection, self.reading.graph, ids)
+        broken_off = self.session.ledger.state.run_open
         self._begin()
         with self.interruption.listening():
             try:
-                code = worst(set(self._engine(chosen, self._reconcile()).run()))
+                engine = self._engine(chosen, self._reconcile())
+                code = worst(set(engine.run() or self._verified(engine, owed=broken_off)))
             except KeyboardInterrupt:
                 self._close_books(ids, ExitCode.INTERRUPTED)
                 raise
             self._close_books(ids, code)
         return code
+
+    def _verified(self, engine: Engine, *, owed: bool) -> frozenset[ExitCode]:
+        """What everything says together, once all of it is DONE."""
+        from runner.commands.verifying import verify_at_end
+
+        engine.crew.close()  # its scratch trees are used again
+        return verify_at_end(
+            self.session,
+            self.reading.plan.tasks,
+            self.board,
+            say=self.tell,
+            wakes=self.interruption.wakes,
+            owed=owed,
+        )
 
     def _close_books(self, ids: tuple[str, ...], code: ExitCode) -> None:
         plan_path = self.session.project.plan_path
@@ -151,8 +176,8 @@ class _Building:
             preparation=preparation,
             settlement=self._settlement(preparation),
             scans=session.scans,
-            head=lambda: session.project.head().commit or "",
-            at_home=lambda: session.project.head().ref == session.branch.ref,
+            head=lambda: session.repository.head().commit or "",
+            at_home=lambda: session.repository.head().ref == session.branch.ref,
             fail_fast=self.options.fail_fast,
             upkeep=(session.ownership.keep_up, session.scans.collect),
         )
@@ -161,6 +186,7 @@ class _Building:
         session, plan = self.session, self.reading.plan
         held = dict(recovery.resumable(session.repository, session.ledger.state, plan.tasks))
         carry_held(held, session.repository, session.ledger)
+        regressive = regression.set_apart(held, session.ledger)
         recovery.release_held(
             held, session.ledger, session.project.root, terminal=self.asker is not None
         )
@@ -178,7 +204,17 @@ class _Building:
             prove_first=prove_first,
             terminal=self.asker is not None,
             held=held,
+            regressive=regressive,
+            recorded=self._records.changes if self.options.reuse else None,
+            former=self._records.diff,
         )
+
+    @cached_property
+    def _records(self) -> Records:
+        """What landed before, as its commits have it."""
+        from runner.history.recorded import Records
+
+        return Records(self.session.repository, self.session.own_documents)
 
     def _settlement(self, preparation: Preparation) -> Settlement:
         session = self.session
@@ -188,9 +224,16 @@ class _Building:
             lander=session.lander,
             preparation=preparation,
             settings=session.project.settings,
-            write_log=WriteLog(session.project.root),
-            next_decision=session.decisions.next_number,
-            decided=session.decided,
+            books=Books(
+                ledger=session.ledger,
+                repository=session.repository,
+                staging=session.staging,
+                write_log=WriteLog(session.project.root),
+                next_decision=session.decisions.next_number,
+                applied=preparation.applied,
+                decided=session.decided,
+                observe=self._tracer.observed,
+            ),
             review=Review(session.ledger, asker, insisted=self.options.review_insisted),
         )
 
@@ -209,9 +252,23 @@ class _Building:
             sast=sast,
         )
         crew = Crew(settings.jobs, workshop.site, inline=self.options.inline)
+        crew.tracer = self._tracer.trace
         self.interruption.wakes(crew.interrupt)
         session.on_close(crew.close)
         return crew
+
+    @cached_property
+    def _tracer(self) -> Tracer:
+        """What knows which tests a change may break."""
+        session = self.session
+        return Tracer(
+            repository=session.repository,
+            cache=session.project.cache,
+            tasks={task.id: task for task in self.reading.plan.tasks},
+            ledger=session.ledger,
+            settings=session.project.settings,
+            owners=lambda: read_beneath(session.project.root, MAP),
+        )
 
     @cached_property
     def board(self) -> Board:

@@ -22,6 +22,7 @@ _KILO = 1024
 
 def examine(start: Path, environ: Mapping[str, str], task_graph: str | None) -> Iterator[Sign]:
     """Everything, the machine first; what cannot be looked at is a sign itself."""
+    from runner.commands.declared import take_up_default_gates
     from runner.commands.needs import plan_signs
     from runner.process.tools import which
     from runner.project import Project
@@ -34,6 +35,7 @@ def examine(start: Path, environ: Mapping[str, str], task_graph: str | None) -> 
     except RunnerError as error:
         yield missing_sign("repository", error)
         return
+    take_up_default_gates(project)
     yield from _sandbox(project)
     yield from _repository(project)
     yield from plan_signs(project)
@@ -132,8 +134,21 @@ def _stack(project: Project) -> Iterator[Sign]:
     stack = detect_stack(project.root)
     manager = f" ({stack.package_manager})" if stack.package_manager else ""
     yield Sign("stack", State.OK, (", ".join(stack.names) or "none declared") + manager)
+    yield from _default_gates(project)
     for note in (*stack.notes, *project.loaded.notes):
         yield Sign("settings", State.NOTE, note)
+
+
+def _default_gates(project: Project) -> Iterator[Sign]:
+    """The gates that hold because the repository declares them and nobody configured any."""
+    settings = project.settings
+    every = (("", settings.gates), *settings.gates_by_type)
+    for kind, gates in every:
+        for gate in gates:
+            if gate.origin:
+                only = f", {kind} tasks only" if kind else ""
+                text = f"{gate.command} ({gate.origin}{only})"
+                yield Sign(f"default gate {gate.name}", State.OK, text)
 
 
 def _trust(project: Project) -> Sign:

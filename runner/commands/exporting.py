@@ -70,16 +70,17 @@ class Exports:
 
             _write(self.junit, junit(results))
         if self.sarif is not None:
-            _write(self.sarif, _sarif(results).encode())
+            _write(self.sarif, _sarif(results, project, state).encode())
         if self.github is not None:
             _tell_github(results, self.github)
 
 
-def _sarif(results: Results) -> str:
-    """The findings of the run's tasks, at their places in the repository."""
-    from runner.report.sarif import of_finding, sarif_document
+def _sarif(results: Results, project: Project, state: RunState) -> str:
+    """The findings of the run's tasks, and of what analysed them, at their places."""
+    from runner.commands.sast import found_in
+    from runner.report.sarif import of_finding, of_sast, sarif_document
 
-    return sarif_document(
+    checks = (
         of_finding(
             replace(finding, path=results.place(finding.path))
             if finding.path
@@ -88,6 +89,10 @@ def _sarif(results: Results) -> str:
         for task in results.tasks
         for finding in task.findings
     )
+    attempts = {task.id: state.task(task.id).last_attempt for task in results.tasks}
+    scanned = found_in(project.root, attempts)
+    places = (replace(one, path=results.place(one.path)) for one in scanned)
+    return sarif_document([*checks, *map(of_sast, places)])
 
 
 def _tell_github(results: Results, environ: Mapping[str, str]) -> None:

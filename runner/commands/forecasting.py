@@ -125,4 +125,4 @@ def _commands(project: Project, task: Task) -> Iterator[str]:
     yield from (block.text.strip() for block in task.blocks if block.kind is BlockKind.RUN)
     if task.command:
         yield task.command
-    yield from (check.command for check in checks_of(task, project.settings))
+    yield from (check.command for check in checks_of(task, project.settings) if check.command)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.commands.wording import counted, listed, short
 from runner.journal import events
+from runner.journal.whole import ShipDeclared, TreeVerified
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -63,6 +64,16 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
             return f"checkpoint {number}" if kind == "full" else "status line"
         case events.DecisionMade(number=number, decision=decision):
             return f"DECISION-{number:03d}: {display(decision.title)}"
+        case (
+            events.HistoryMoving(kind=kind, tasks=tasks)
+            | events.HistoryMoved(kind=kind, tasks=tasks)
+        ):
+            return f"{display(kind)}: {_named(tasks)}"
+        case TreeVerified(passed=passed, ran=number):
+            verdict = "passed" if passed else "fell short"
+            return f"{verdict}, {counted(number, 'command')} run"
+        case ShipDeclared(tag=tag):
+            return display(tag)
         case events.ModeSwitched(mode=mode):
             return display(mode)
         case events.ToolCalled(name=name) | events.ToolReturned(name=name):

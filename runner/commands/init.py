@@ -59,11 +59,13 @@ def _there(path: Path) -> bool:
 
 
 def _trust(here: Path, environ: Mapping[str, str]) -> None:
-    """The plan is our own: its commands need no question, unless settings bring others."""
+    """The plan is our own: its commands need no question, unless the repository brings others."""
+    from runner.commands.declared import take_up_default_gates
     from runner.config.trust import Trust
     from runner.project import Project
 
     project = Project.open(here, environ)
+    take_up_default_gates(project)
     settings = project.settings
     if not (settings.gates or settings.gates_by_type or settings.command):
         Trust(project.places.state).give(project.root, "init")

@@ -19,6 +19,8 @@ _ROOT_ALONE = frozenset({"sudo", "doas", "pkexec"})
 
 def plan_signs(project: Project) -> Iterator[Sign]:
     """The plan itself, then everything it needs."""
+    from runner.commands.analysis import analysis_signs
+
     try:
         reading = project.checked()
     except RunnerError as error:
@@ -33,6 +35,8 @@ def plan_signs(project: Project) -> Iterator[Sign]:
     yield Sign("plan", State.MISSING if errors else State.OK, said, hint)
     yield from _tools(project, reading.plan.tasks)
     yield from _compilers(project)
+    outputs = (path for task in reading.plan.tasks for path in task.outputs)
+    yield from analysis_signs(project, outputs)
     yield from _secrets(project, reading.plan.tasks)
     yield from _root(project, reading.plan.tasks)
 

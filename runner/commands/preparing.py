@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runner.commands.declared import take_up_default_gates
 from runner.plan.patterns import PatternIndex
 from runner.project import PATTERNS
 from runner.run.preparation import Preparation
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 def preparation_of(project: Project, plan: Plan, state: RunState) -> Preparation:
     """The preparation of a run that would start now, in this state."""
+    take_up_default_gates(project)
     index = project.root / PATTERNS
     return Preparation(
         root=project.root,
@@ -28,4 +30,15 @@ def preparation_of(project: Project, plan: Plan, state: RunState) -> Preparation
         environ=project.environ,
         base=lambda: project.head().commit or "",
         titles={task.id: task.title for task in plan.tasks},
+        former=lambda commit: _former(project, commit),
     )
+
+
+def _former(project: Project, commit: str) -> str:
+    """What a task built before, as a diff."""
+    from runner.commands.replay import documents_of
+    from runner.history.recorded import Records
+    from runner.repo.read import Repository
+
+    with Repository.open(project.root) as repository:
+        return Records(repository, documents_of(project)).diff(commit)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.commands.staged_standing import BY_HAND, Standings
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import (
     TaskApproved,
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from runner.writes.sast import SastReport
     from runner.writes.staging import Staged
 
-BY_HAND = 0
-"""The attempt under which writes by hand are kept: a run counts its own from 1."""
 _PROPOSED, _EDITED = "by-hand", "by-hand-edited"
 _PLAIN = 0o100644
 
@@ -53,6 +52,15 @@ class Proposals:
     def staging(self) -> Staging:
         """What waits."""
         return Staging(self.workplace.root)
+
+    def standings(self) -> Standings:
+        """How everything that is staged stands now."""
+        from runner.commands.workplace import journal_path
+        from runner.journal.reading import read_journal
+        from runner.journal.state import fold
+
+        state = fold(read_journal(journal_path(self.workplace.root)))
+        return Standings(self.workplace.root, state, self.staging.list())
 
     def current(self, path: str) -> bytes | None:
         """The file as it is now; None where there is none."""
@@ -138,6 +146,18 @@ class Proposals:
 
     # --- deciding ---------------------------------------------------------------------
 
+    def approve(self, staged: Staged) -> None:
+        """Let exactly these bytes of a run's proposal land, together with the rest of its task.
+
+        Nothing is written here: what is in the tree was proven together. Raises RunnerError
+        where the staged bytes are gone.
+        """
+        self.staging.read(staged)
+        event = WriteReviewed(
+            staged.path, staged.before, staged.after, Review.APPLIED.value, "person"
+        )
+        self._journal(staged, event)
+
     def apply(self, staged: Staged) -> Change:
         """Write exactly the staged bytes into the real tree, and write down who let them.
 
@@ -188,7 +208,10 @@ class Proposals:
             )
         event = WriteRejected(staged.path, staged.before, staged.after, reason, "person")
         self._journal(staged, event, *self._repair(staged, reason))
-        self.staging.remove((staged,))
+        if staged.attempt == BY_HAND:
+            self.staging.remove((staged,))
+        else:  # a task lands whole or not at all
+            self.staging.remove_attempt(staged.task, staged.attempt)
 
     def _check_again(self, change: Change) -> None:
         """What was staged may be old, or not by us: nothing reaches the tree unchecked."""
@@ -216,12 +239,7 @@ class Proposals:
 
         A task that is not PENDING keeps its status; a run that holds the work reads the rejection.
         """
-        from runner.commands.workplace import journal_path
-        from runner.journal.reading import read_journal
-        from runner.journal.state import fold
-
-        state = fold(read_journal(journal_path(self.workplace.root)))
-        if state.task(staged.task).status is not Status.PENDING:
+        if self.standings().state.task(staged.task).status is not Status.PENDING:
             return ()
         finding = Finding(
             check="review",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
-from runner.model import Status, digest_of
+from runner.model import Status
 from runner.report.console import wants_colour
 from runner.report.documents import document
 from runner.run.review import WHOLE, proposal_digest
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.journal.events import Event
     from runner.journal.log import Journal
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Change
     from runner.project import Project
     from runner.repo.read import Repository
-    from runner.secrets.allowlist import AllowList
 
 _EPILOGS = {
     "review": """\
@@ -39,11 +39,14 @@ examples:
 examples:
   runner approve TASK-003   its writes land, or it runs again, with the next `runner`
   runner approve 1          the first of `runner review`
+  runner approve TASK-005 --reuse
+                            what it built before is only proven again
   runner approve --all      everything
 """,
     "reject": """\
 example:
   runner reject TASK-003 --reason "keep the old name of the function"
+                            of a STALE task: what was built stands, it is DONE again
 """,
     "edit": """\
 example:
@@ -71,6 +74,11 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("what", nargs="*", metavar="ID", help="task, or number in `runner review`")
     if name == "approve":
         parser.add_argument("--all", action="store_true", help="everything that waits")
+        parser.add_argument(
+            "--reuse",
+            action="store_true",
+            help="of a STALE task: prove what is there again, nobody implements",
+        )
     if name == "reject":
         parser.add_argument("--reason", default="", help="what the next attempt is to do better")
     if name == "review":
@@ -91,11 +99,13 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         chosen = waiting if getattr(given, "all", False) else _chosen(given, project, waiting)
         match given.command:
             case "approve":
-                return _approve(project, state, chosen)
+                return _approve(project, state, chosen, reuse=given.reuse)
             case "reject":
                 return _reject(project, state, chosen, given.reason)
             case _:
-                return _edit(project, repository, state, chosen)
+                from runner.commands.editing import edit_held
+
+                return edit_held(project, repository, state, chosen)
 
 
 def _waiting(project: Project, repository: Repository, state: RunState) -> tuple[Waiting, ...]:
@@ -146,7 +156,7 @@ def _review(
 ) -> ExitCode:
     shown = _chosen(given, project, waiting) if given.what else waiting
     if given.json:
-        print(document("review", waiting=[_as_data(one) for one in shown]))
+        print(document("review", waiting=[_as_data(project, one) for one in shown]))
         return ExitCode.OK
     if not shown:
         print("nothing waits for you")
@@ -157,19 +167,30 @@ def _review(
                 print(f"     {change.action} {display(change.path)}")
             if given.what:
                 _show_diffs(project, repository, one)
+                if one.kind == "stale":
+                    from runner.commands.stale import show_stale
+
+                    show_stale(project, repository, one.task)
     if shown and not given.what:
         print(f"\n{_how_to_answer(shown)}")
     return ExitCode.OK
 
 
 def _how_to_answer(shown: tuple[Waiting, ...]) -> str:
-    """What can be typed about what was listed: only writes can be refused."""
+    """What can be typed about what was listed."""
     if any(one.changes for one in shown):
         return "runner review ID shows it; runner approve ID, or runner reject ID --reason …"
+    if any(one.kind == "stale" for one in shown):
+        return (
+            "runner review ID shows what was built; runner approve ID [--reuse], "
+            "or runner reject ID --reason … to leave it as it is"
+        )
     return "runner why ID says more; runner approve ID has it tried again"
 
 
-def _as_data(one: Waiting) -> dict[str, object]:
+def _as_data(project: Project, one: Waiting) -> dict[str, object]:
+    from runner.commands.stale import stale_data
+
     changes = [
         {
             "path": change.path,
@@ -185,6 +206,7 @@ def _as_data(one: Waiting) -> dict[str, object]:
         "kind": one.kind,
         "note": one.note,
         "changes": changes,
+        **(stale_data(project, one.task) if one.kind == "stale" else {}),
     }
 
 
@@ -203,7 +225,15 @@ def _show_diffs(project: Project, repository: Repository, one: Waiting) -> None:
 # --- answering ------------------------------------------------------------------------
 
 
-def _approve(project: Project, state: RunState, chosen: tuple[Waiting, ...]) -> ExitCode:
+def _approve(
+    project: Project, state: RunState, chosen: tuple[Waiting, ...], *, reuse: bool
+) -> ExitCode:
+    others = [one.task for one in chosen if one.kind != "stale"]
+    if reuse and others:
+        raise RunnerError(
+            f"{', '.join(others)} is not STALE: there is nothing to reuse",
+            hint="without --reuse it is approved as it waits",
+        )
     with _journal(project) as journal:
         for one in chosen:
             known = state.task(one.task)
@@ -211,7 +241,9 @@ def _approve(project: Project, state: RunState, chosen: tuple[Waiting, ...]) -> 
                 event = WriteReviewed(change.path, change.before, change.after, "applied", "person")
                 _note(journal, known, event)
             if not one.changes:
-                event_ = TaskApproved(by="person", note=f"{known.status} was approved")
+                how = ": only proven again" if reuse else ""
+                note = f"{known.status} was approved{how}"
+                event_ = TaskApproved(by="person", note=note, reuse=reuse)
                 _note(journal, known, event_)
             print(f"{display(one.task)} approved")
     print("next: runner")
@@ -227,66 +259,25 @@ def _reject(
             "a rejection needs a reason", hint="--reason TEXT: the next attempt reads it"
         )
     for one in chosen:
-        if not one.changes:
+        if one.kind == "blocked":
             raise RunnerError(
                 f"{one.task} has no writes to reject",
                 hint=f"runner why {one.task}; runner approve {one.task} has it tried again",
             )
     with _journal(project) as journal:
         for one in chosen:
+            known = state.task(one.task)
+            if one.kind == "stale":
+                from runner.commands.stale import stands
+
+                _note(journal, known, stands(project, known, reason))
+                print(f"{display(one.task)} stands as it was built: DONE")
+                continue
             event = WriteRejected(WHOLE, None, proposal_digest(one.changes), reason, "person")
-            _note(journal, state.task(one.task), event)
+            _note(journal, known, event)
             print(f"{display(one.task)} rejected")
     print("next: runner")
     return ExitCode.OK
-
-
-def _edit(
-    project: Project, repository: Repository, state: RunState, chosen: tuple[Waiting, ...]
-) -> ExitCode:
-    """Let a person change held proposals; the next run takes them through pipeline and proof."""
-    from runner.commands.asking import edited
-    from runner.commands.building import allowed_here
-    from runner.repo.commit import commit_tree
-    from runner.repo.refs import keep_ref
-
-    for one in chosen:
-        held = state.task(one.task).held
-        if held is None:
-            raise RunnerError(f"{one.task} has no writes to edit", hint=f"runner why {one.task}")
-        made = []
-        for change in one.changes:
-            content = None
-            if change.content is not None:
-                content = edited(change.path, change.content, project.environ)
-            if content is None:
-                made.append(change)
-            else:
-                _refuse_secrets(content, change.path, allowed_here(project.root))
-                made.append(replace(change, content=content, after=digest_of(content)))
-        if made == list(one.changes):
-            print(f"{display(one.task)} is as it was")
-            continue
-        message = f"held({one.task}): edited by a person\n"
-        commit = commit_tree(repository, held.base or None, made, message, sign=False)
-        keep_ref(repository, held.ref, commit.sha)
-        with _journal(project) as journal:
-            for old, new in zip(one.changes, made, strict=True):
-                if old != new:
-                    event = WriteReviewed(new.path, new.before, new.after, "edited", "person")
-                    _note(journal, state.task(one.task), event)
-        print(f"{display(one.task)} edited; next: runner")
-    return ExitCode.OK
-
-
-def _refuse_secrets(content: bytes, path: str, allowed: AllowList | None) -> None:
-    """A person's own slip must not reach a git object either."""
-    from runner.secrets.scan import scan_content
-
-    found = [finding for finding in scan_content(content, path, allowed=allowed) if finding.refuses]
-    if found:
-        lines = "\n".join(f"{one.path}:{one.line}: {one.message}" for one in found)
-        raise RunnerError("the edited file holds a secret", detail=lines, hint=found[0].hint)
 
 
 def _journal(project: Project) -> Journal:
@@ -295,9 +286,7 @@ def _journal(project: Project) -> Journal:
     return Journal.open(project.journal_path)
 
 
-def _note(
-    journal: Journal, known: TaskState, event: TaskApproved | WriteReviewed | WriteRejected
-) -> None:
+def _note(journal: Journal, known: TaskState, event: Event) -> None:
     journal.append(event, task=known.id, attempt=known.last_attempt, durable=True)
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from runner.run.review import Asker
     from runner.run.selection import Selection
 
+_NEW_OBJECTS = 20_000
+"""Between two looks for garbage; Python's own 700 cost a sixth of a run's time."""
 _EXAMPLES = """\
 examples:
   runner                      build everything that is ready
@@ -45,8 +47,12 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     which("--with-dependents", action="store_true", help="and what depends on them")
     add("-j", "--jobs", type=int, metavar="N", help="tasks at once (default: cores)")
     add("-n", "--dry-run", action="store_true", help="say what would happen; run nothing")
+    add("--reuse", action="store_true", help="land recorded bytes again where nothing changed")
+    add("--reopen", action="store_true", help="go on after a ship")
+    add("--no-verify-at-end", action="store_true", help="do not prove all of it together")
     add("--fail-fast", action="store_true", help="start nothing new after a failure")
     add("--allow-dirty", action="store_true", help="build on HEAD beside uncommitted changes")
+    add("--yes", action="store_true", help="it is meant that DONE tasks are gone from the plan")
     add("--trust", action="store_true", help="run this plan's commands without asking")
     add("--review", choices=("prompt", "auto", "off"), help="who approves writes")
     add("--sandbox", choices=("auto", "bubblewrap", "none"), help="what encloses commands")
@@ -98,9 +104,14 @@ def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with console_of(given, environ, project.root) as console:
         for note in project.loaded.notes:
             console.say(f"note: {note}")
-        everything = not (looks or saved or selection.named or exports.wanted)
+        everything = not (looks or saved or selection.named or exports.wanted or given.reopen)
         if everything and _nothing_to_do(project):
             return _say_all_done(project, as_json=given.json)
+        from runner.commands.declared import take_up_default_gates
+        from runner.commands.reopening import require_open
+
+        for note in take_up_default_gates(project):
+            console.say(f"note: {note}")
         reading = _sound_plan(project, console)
         if looks or saved:
             from runner.commands.forecasting import foresee
@@ -112,7 +123,9 @@ def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             require_unmoved(saved, project, reading, seen)
         if looks:
             return _show(given, project, reading, selection, seen)
-        return _build(given, project, console, reading, selection, exports)
+        done = _nothing_to_do(project) and not given.reopen
+        shipped = "" if done else require_open(project, reopen=given.reopen)
+        return _build(given, project, console, reading, selection, exports, shipped=shipped)
 
 
 def _saved(given: argparse.Namespace) -> SavedPlan | None:
@@ -170,6 +183,7 @@ def _flags(given: argparse.Namespace) -> dict[str, object]:
         "review": given.review,
         "sandbox": "none" if given.no_sandbox else given.sandbox,
         "task_graph": given.task_graph,
+        "verify_at_end": False if given.no_verify_at_end else None,
     }
     return {name: value for name, value in flags.items() if value is not None}
 
@@ -177,8 +191,13 @@ def _flags(given: argparse.Namespace) -> dict[str, object]:
 def _nothing_to_do(project: Project) -> bool:
     """Whether every task is DONE by file and journal alike, on the head the journal knows."""
     from runner.commands.standing import all_done
+    from runner.commands.written import may_hold_commands
 
-    return all_done(project)
+    if not all_done(project) or may_hold_commands(project.plan_bytes):
+        return False
+    from runner.commands.lost import missing
+
+    return not missing(project.state(), {task.id for task in project.outline().tasks})
 
 
 def _say_all_done(project: Project, *, as_json: bool) -> ExitCode:
@@ -218,22 +237,26 @@ def _build(
     reading: Reading,
     selection: Selection,
     exports: Exports,
+    *,
+    shipped: str,
 ) -> ExitCode:
-    import gc
-
     from runner.commands.building import Options, build
     from runner.commands.following import work_of
+    from runner.commands.lost import require_meant
     from runner.commands.session import Session
     from runner.commands.standing import say_summary
     from runner.commands.suitability import limits_of, require_suitable
     from runner.commands.trusting import require_trust
+    from runner.commands.written import taken_up
+    from runner.journal.whole import ShipReopened
 
-    gc.enable()
+    _collect_garbage()
     terminal = _has_person(project.environ)
     require_trust(project, reading.plan, trusted=given.trust, terminal=terminal, console=console)
     options = Options(
         fail_fast=given.fail_fast,
         review_insisted=_insisted(project),
+        reuse=given.reuse,
     )
     asker = _asker(console, project.environ) if terminal else None
     about = _about(reading, selection)
@@ -241,11 +264,15 @@ def _build(
     with Session(project, reading.plan.tasks, listeners) as session:
         if session.recovered:
             console.say(session.recovered)
+        if shipped:
+            session.ledger.note(ShipReopened(by="person"), durable=True)
         notices = require_suitable(
             session.repository, session.own_documents, allow_dirty=given.allow_dirty
         )
         for notice in (*notices, *limits_of(project, reading.plan, terminal=terminal)):
             console.say(f"note: {notice}")
+        reading = taken_up(session, reading, console.say)
+        require_meant(session, set(reading.graph.ids), yes=given.yes)
         past = session.ledger.state
         console.expect(lambda: work_of(project, reading, about, past))
         try:
@@ -257,6 +284,7 @@ def _build(
                 asker=asker,
                 show=console.progress,
                 say=console.announce,
+                tell=console.say,
             )
         except KeyboardInterrupt:  # the books are kept: it is said like any other end
             code = ExitCode.INTERRUPTED
@@ -265,6 +293,15 @@ def _build(
         tasks = [task for task in reading.plan.tasks if task.id in about]
         exports.write(project, reading, session.ledger.state, tasks, session.elapsed)
         return said
+
+
+def _collect_garbage() -> None:
+    """Collect cycles from now on, but seldom, and never walk the plan: a run makes few of them."""
+    import gc
+
+    gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS)
+    gc.enable()
 
 
 def _about(reading: Reading, selection: Selection) -> frozenset[str]:

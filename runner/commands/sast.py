@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from runner.commands.single_files import (
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping
 
-    from runner.writes.laboratory import Laboratory
     from runner.writes.sast import SastFinding, SastReport
 
 _EPILOGS = {
@@ -127,55 +125,14 @@ def _scan(
 
 def _scanned(workplace: Workplace, name: str, content: bytes) -> SastReport:
     """One file by bandit where it is Python, and by the installed tools of its language."""
+    from runner.commands.analysis import by_tools
     from runner.writes.compiles import language_of
     from runner.writes.sast import SastReport, scan_file
 
     path = shown_path(workplace.near(Path(name)))
     python = language_of(path, content) == "python"
     report = scan_file(content, path) if python else SastReport()
-    return report.joined(_by_tools(workplace, path, content))
-
-
-def _by_tools(workplace: Workplace, path: str, content: bytes) -> SastReport:
-    """Scanners of other languages look at a copy of the file; none may be there."""
-    from runner.model import Action, Change, digest_of
-    from runner.writes.sast import SastReport
-    from runner.writes.scanners import called_for
-
-    inside = not Path(path).is_absolute() and (workplace.root / path).is_file()
-    if not inside or not called_for((path,)):
-        return SastReport()
-    change = Change(path, Action.CREATE, 0o100644, None, digest_of(content), content)
-    with TemporaryDirectory(prefix="runner-sast-") as folder:
-        specimen = _laboratory(workplace, Path(folder)).specimen((change,))
-        return specimen.examine() if specimen else SastReport()
-
-
-def _laboratory(workplace: Workplace, folder: Path) -> Laboratory:
-    """Around the project as it lies there, in the sandbox that its person has chosen."""
-    from runner.process.command import Place
-    from runner.process.environment import command_environment
-    from runner.process.sandbox import choose_sandbox
-    from runner.run.workshop import shared_folders
-    from runner.writes.beneath import read_beneath
-    from runner.writes.laboratory import Laboratory
-
-    root = workplace.root
-    return Laboratory(
-        folder=folder,
-        tree=root,
-        base=lambda path: read_beneath(root, path),
-        place=Place(tree=root, shown=root, box=folder, shares=shared_folders(root)),
-        sandbox=choose_sandbox(_sandbox(workplace)),
-        environment=command_environment(workplace.environ),
-    )
-
-
-def _sandbox(workplace: Workplace) -> str:
-    try:
-        return workplace.project().settings.sandbox if workplace.in_git else "auto"
-    except RunnerError:  # broken settings are not this command's to report
-        return "auto"
+    return report.joined(by_tools(workplace, path, content))
 
 
 def _keep(workplace: Workplace, report: SastReport, task: str) -> None:
@@ -209,6 +166,18 @@ def _show(given: argparse.Namespace, workplace: Workplace) -> ExitCode:
             hint="--sarif findings.sarif, or --sarif alone",
         )
     return _given_out(given, report, sarif, ())
+
+
+def found_in(root: Path, attempts: Mapping[str, int]) -> tuple[SastFinding, ...]:
+    """What was found, and not looked at, in one attempt of each of these tasks: each once."""
+    from runner.writes.sast import recorded_findings
+
+    kept = (
+        _finding(record)
+        for record in recorded_findings(root)
+        if attempts.get(str(record.get("task"))) == record.get("attempt")
+    )
+    return tuple(dict.fromkeys(kept))
 
 
 def _finding(record: Mapping[str, object]) -> SastFinding:

@@ -8,10 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.history.change import Desk
+from runner.history.notebook import ChangesDocument, QuotedPlan, Quotes
+from runner.history.resume import resume
 from runner.journal.events import TaskDone, TaskLanded
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
 from runner.journal.reading import read_journal
+from runner.model import Status
 from runner.plan.patterns import PatternIndex
 from runner.project import BUILD, PATTERNS
 from runner.repo.read import Repository
@@ -120,6 +124,7 @@ class Session:
     def _put_right(self, story: Unfinished) -> None:
         """Write what a killed run has done and not yet said, in each of its documents."""
         follow(self.repository, sorted(self.own_documents))
+        resume(self.lander, self.desk, story)
         aftermath.adopt_unknown(self.lander, self.ledger, story)
         commits = {which: landed.commit for which, landed in story.landed.items()}
         aftermath.close_writes(WriteLog(self.project.root), self.ledger, commits)
@@ -146,12 +151,24 @@ class Session:
             self._note,
             self.scans.said_of,
             lambda pattern: self.pattern_titles.get(pattern, ""),
+            sync=self.ledger.sync,
         )
 
     @cached_property
     def decisions(self) -> DecisionsDocument:
         """DECISIONS.md, of it the entries that tasks made."""
         return DecisionsDocument(self.project.root)
+
+    @cached_property
+    def desk(self) -> Desk:
+        """Where changes of the specification are written down: CHANGES.md and quotes."""
+        project = self.project
+        return Desk(
+            ledger=self.ledger,
+            document=ChangesDocument(project.root),
+            quotes=Quotes(project.settings.id_prefixes),
+            plan=project.root / project.plan_path,
+        )
 
     @cached_property
     def ownership(self) -> OwnershipDocument:
@@ -204,6 +221,11 @@ class Session:
     def _note(self, event: Event, task: str) -> None:
         self.ledger.note(event, task=task)
 
+    def _waiting(self) -> dict[str, str]:
+        """PENDING tasks and why they are: what an undo or a replay says stands in the plan."""
+        tasks = self.ledger.state.tasks.values()
+        return {one.id: one.note for one in tasks if one.status is Status.PENDING and one.note}
+
     @property
     def elapsed(self) -> float:
         """Seconds since the run began."""
@@ -222,7 +244,14 @@ class Session:
             self.repository,
             self.project.root,
             self.branch,
-            (plan, self.ownership, self.checkpoint, self.decisions, self.ignore),
+            (
+                QuotedPlan(plan, self.desk.quotes, self._waiting, self.project.plan),
+                self.ownership,
+                self.checkpoint,
+                self.decisions,
+                self.desk.document,
+                self.ignore,
+            ),
             [("Checked", line) for line in self.checked],
         )
         head = commit or self.repository.head().commit or ""

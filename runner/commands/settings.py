@@ -30,9 +30,12 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the settings. Raises RunnerError with every mistake in them."""
+    from runner.commands.declared import take_up_default_gates
     from runner.project import Project
 
-    loaded = Project.open(Path.cwd(), environ, plan_needed=False).loaded
+    project = Project.open(Path.cwd(), environ, plan_needed=False)
+    take_up_default_gates(project)
+    loaded = project.loaded
     for note in loaded.notes:
         print(f"note: {note}", file=sys.stderr)
     print(_document(loaded) if given.json else _text(loaded), end="")

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.commands.single_files import Unreadable, read_named
+from runner.commands.staged_listing import as_data, listed
+from runner.commands.staged_standing import BY_HAND
 from runner.commands.workplace import Workplace, shown_path
 from runner.errors import ExitCode, RunnerError
 from runner.text.display import display
@@ -46,6 +48,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     stage.add_argument("--content", required=True, metavar="FILE", help="its new bytes; - is input")
     listing = commands.add_parser("list", help="what waits", allow_abbrev=False)
     listing.add_argument("--task", default="", metavar="ID", help="only what is of this task")
+    listing.add_argument("--all", action="store_true", help="what is decided or landed, too")
     show = commands.add_parser("show", help="one proposal as a diff", allow_abbrev=False)
     apply = commands.add_parser("apply", help="write exactly these bytes", allow_abbrev=False)
     edit = commands.add_parser("edit", help="change the proposal in $EDITOR", allow_abbrev=False)
@@ -66,7 +69,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         case "stage":
             return desk.stage(given.task, given.file, given.content)
         case "list":
-            return desk.list(given.task, as_json=given.json)
+            return desk.list(given.task, everything=given.all, as_json=given.json)
         case "show":
             return desk.show(_found(desk, given.id), as_json=given.json)
         case "apply":
@@ -107,25 +110,12 @@ class _Desk:
         proposed = self.proposals.propose(id_, known, path, _read(content))
         return self._answered(proposed)
 
-    def list(self, task: str, *, as_json: bool) -> ExitCode:
-        """Everything that waits."""
-        from runner.commands.wording import moment
-        from runner.report.documents import document
-        from runner.report.table import table
-
+    def list(self, task: str, *, everything: bool, as_json: bool) -> ExitCode:
+        """What waits for a person, and how; with `everything`, what no longer does, too."""
         wanted = self.proposals.workplace.task(task)[0] if task else ""
-        waiting = self.proposals.staging.list(wanted)
-        if as_json:
-            sys.stdout.write(document("staged-writes", staged=[_as_data(one) for one in waiting]))
-        elif waiting:
-            rows = [
-                (one.id, one.task, one.action.value, shown_path(one.path), moment(one.time))
-                for one in waiting
-            ]
-            sys.stdout.write(table(("ID", "Task", "Action", "File", "Staged"), rows))
-        else:
-            print("nothing is staged", file=sys.stderr)
-        return ExitCode.OK
+        standings = self.proposals.standings()
+        known = [(one, standings.of(one)) for one in standings.staged if wanted in {"", one.task}]
+        return listed(known, everything=everything, as_json=as_json)
 
     def show(self, staged: Staged, *, as_json: bool) -> ExitCode:
         """One proposal, with what there is to say of it."""
@@ -134,14 +124,16 @@ class _Desk:
         change = self.proposals.staging.read(staged)
         if as_json:
             diff = self._diff(change, colour=False)
-            sys.stdout.write(document("staged-write", staged=_as_data(staged), diff=diff))
+            sys.stdout.write(document("staged-write", staged=as_data(staged), diff=diff))
             return ExitCode.OK
         self._show(staged, change)
         _say(self.proposals.remarks(change))
         return ExitCode.OK
 
     def apply(self, staged: Staged) -> ExitCode:
-        """Write the staged bytes; static analysis comes behind and refuses nothing."""
+        """Write the staged bytes; of a run's proposal, let them land with the next run."""
+        if staged.attempt != BY_HAND:
+            return self._approve(staged)
         change = self.proposals.apply(staged)
         print(f"applied: {shown_path(change.path)}", file=sys.stderr)
         report = self.proposals.scan(staged, change)
@@ -150,10 +142,37 @@ class _Desk:
             print(f"SAST: {report.summary}; see {display(hint)}", file=sys.stderr)
         return ExitCode.OK
 
+    def _approve(self, staged: Staged) -> ExitCode:
+        """A task's writes were proven together, so they land together: not one by one, here."""
+        self._must_wait(staged)
+        self.proposals.approve(staged)
+        standings = self.proposals.standings()
+        open_ones = [one for one in standings.siblings(staged) if standings.of(one).is_open]
+        left = ", ".join(shown_path(one.path) for one in open_ones)
+        then = f"when {left} is approved, too" if left else "with the next run: runner"
+        task = display(staged.task)
+        print(f"approved: {shown_path(staged.path)}; {task} lands {then}", file=sys.stderr)
+        return ExitCode.OK
+
+    def _must_wait(self, staged: Staged) -> None:
+        standing = self.proposals.standings().of(staged)
+        if not standing.is_open:
+            raise RunnerError(
+                f"there is nothing to answer: {standing.said}",
+                where=shown_path(staged.path),
+                hint="runner staged-write list says what waits",
+            )
+
     def edit(self, staged: Staged) -> ExitCode:
         """Let the person change the proposal; what comes back is a proposal like any other."""
         from runner.commands.asking import edited
 
+        if staged.attempt != BY_HAND:
+            raise RunnerError(
+                "this belongs to a proposal of a run",
+                where=shown_path(staged.path),
+                hint=f"runner edit {staged.task} opens it; it is proven again then",
+            )
         change = self.proposals.staging.read(staged)
         if change.content is None:
             raise RunnerError("a deletion has nothing to edit", where=shown_path(change.path))
@@ -165,10 +184,15 @@ class _Desk:
 
     def reject(self, staged: Staged, reason: str) -> ExitCode:
         """Refuse the proposal; on a terminal the reason is asked for."""
+        if staged.attempt != BY_HAND:
+            self._must_wait(staged)
         if not reason.strip() and _at_terminal():
             reason = _ask("why? ") or ""
+        others = len(self.proposals.standings().siblings(staged)) - 1
         self.proposals.reject(staged, reason)
-        print(f"rejected: {shown_path(staged.path)}", file=sys.stderr)
+        whole = staged.attempt != BY_HAND and others
+        rest = f", and with it the whole proposal of {display(staged.task)}" if whole else ""
+        print(f"rejected: {shown_path(staged.path)}{rest}", file=sys.stderr)
         return ExitCode.FAILED
 
     # --- asking -----------------------------------------------------------------------
@@ -259,17 +283,3 @@ def _say(findings: Iterable[Finding]) -> None:
         )
         if found.hint:
             print(f"    hint: {display(redact(found.hint))}", file=sys.stderr)
-
-
-def _as_data(staged: Staged) -> dict[str, object]:
-    return {
-        "id": staged.id,
-        "task": staged.task,
-        "attempt": staged.attempt,
-        "path": shown_path(staged.path),
-        "action": staged.action,
-        "mode": f"{staged.mode:06o}",
-        "before": staged.before,
-        "after": staged.after,
-        "time": staged.time,
-    }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from runner.model import Status
 from runner.report.documents import document
 from runner.report.summary import BlockedTask, Summary, summary
+from runner.run.regression import victims_of
 
 if TYPE_CHECKING:
     from runner.commands.session import Session
@@ -63,6 +64,7 @@ def say_summary(session: Session, plan: Plan, code: ExitCode, *, as_json: bool) 
                         "reason": one.reason and str(one.reason),
                         "note": one.note,
                         "draft": one.draft,
+                        "victims": list(one.victims),
                     }
                     for one in said.blocked
                 ],
@@ -86,7 +88,7 @@ def _summary(state: RunState, plan: Plan, code: ExitCode, seconds: float, landed
         seconds=seconds,
         landed=landed,
         blocked=tuple(
-            BlockedTask(id_, one.note, one.reason, one.draft)
+            BlockedTask(id_, one.note, one.reason, one.draft, victims_of(id_, state))
             for id_, one in known.items()
             if one.status is Status.BLOCKED
         ),

@@ -55,12 +55,13 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _record(workplace: Workplace, typed: str, path: str) -> ExitCode:
-    from runner.writes.log import Review, WriteLog
+    from runner.writes.log import Fate, Review, WriteLog
 
     task, _ = workplace.task(typed)
     log = WriteLog(workplace.root)
     change = _change(workplace, log.show(), path)
     log.record((change,), run="", task=task, attempt=BY_HAND, review=Review.OFF)
+    log.close(run="", task=task, attempt=BY_HAND, fate=Fate.LANDED)  # it is there as it stands
     print(f"recorded: {change.action} {shown_path(path)}", file=sys.stderr)
     return ExitCode.OK
 

@@ -33,7 +33,9 @@ class Stack:
     tools: tuple[str, ...] = ()
     """Programs that its commands need."""
     commands: tuple[tuple[str, str], ...] = ()
-    """Commands the manifests declare, by name (`npm:test`, `make:lint`)."""
+    """Commands the manifests declare, by name (`npm:test`, `make:lint`, `python:ruff`)."""
+    installs: tuple[str, ...] = ()
+    """Folders that these commands need and that somebody has to install: `node_modules`."""
     dependencies: tuple[str, ...] = ()
     """Names of direct dependencies, lower case and sorted; patterns are matched by them."""
     notes: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ class _Found:
     package_manager: str = ""
     tools: tuple[str, ...] = ()
     commands: tuple[tuple[str, str], ...] = ()
+    installs: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
     note: str = ""
 
@@ -65,6 +68,7 @@ def detect_stack(root: Path) -> Stack:
         package_manager=next((one.package_manager for one in found if one.package_manager), ""),
         tools=tuple(dict.fromkeys(tool for one in found for tool in one.tools)),
         commands=tuple(pair for one in found for pair in one.commands)[:_MOST_COMMANDS],
+        installs=tuple(folder for one in found for folder in one.installs),
         dependencies=tuple(sorted({name for one in found for name in one.dependencies})),
         notes=tuple(one.note for one in found if one.note),
     )
@@ -85,9 +89,21 @@ def _python(root: Path) -> _Found:
         names=("python",),
         package_manager=manager,
         tools=("python3", *((manager,) if manager != "pip" else ())),
+        commands=tuple(_python_tools(table)),
         dependencies=tuple(filter(None, map(_distribution, names))),
         note=note,
     )
+
+
+def _python_tools(table: dict[str, object]) -> Iterator[tuple[str, str]]:
+    """Commands of the tools that pyproject.toml configures; mypy may name its own files there."""
+    if _at(table, "tool", "ruff") is not None:
+        yield "python:ruff", "ruff check ."
+    if _at(table, "tool", "mypy") is not None:
+        named = any(_at(table, "tool", "mypy", key) for key in ("files", "packages", "modules"))
+        yield "python:mypy", "mypy" if named else "mypy ."
+    if _at(table, "tool", "pytest") is not None:
+        yield "python:pytest", "python -m pytest -q"
 
 
 _PYTHON_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
@@ -112,6 +128,7 @@ def _node(root: Path) -> _Found:
         package_manager=manager,
         tools=tuple(dict.fromkeys(("node", manager))),
         commands=tuple((f"npm:{name}", text) for name, text in _pairs(table, "scripts")),
+        installs=("node_modules",) if dependencies else (),
         dependencies=tuple(name.lower() for name in dependencies),
         note=note,
     )
@@ -124,7 +141,8 @@ def _typescript(root: Path) -> _Found:
 def _go(root: Path) -> _Found:
     if not _is_file(root / "go.mod"):
         return _Found()
-    return _Found(names=("go",), package_manager="go", tools=("go",))
+    vet = (("go:vet", "go vet ./..."),)
+    return _Found(names=("go",), package_manager="go", tools=("go",), commands=vet)
 
 
 def _rust(root: Path) -> _Found:
@@ -135,6 +153,7 @@ def _rust(root: Path) -> _Found:
         names=("rust",),
         package_manager="cargo",
         tools=("cargo",),
+        commands=(("cargo:clippy", "cargo clippy"),),
         dependencies=tuple(name.lower() for name in _keys(table, "dependencies")),
         note=note,
     )

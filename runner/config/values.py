@@ -15,7 +15,7 @@ GATE_KEYS = ("command", "seconds", "network", "types")
 """Keys of a gate that is written as a table."""
 
 _WHOLE = frozenset({"jobs", "agents", "attempts", "context_tokens"})
-_SWITCHES = frozenset({"strict_contracts"})
+_SWITCHES = frozenset({"strict_contracts", "verify_at_end"})
 _REVIEWS = tuple(ReviewMode)
 _SANDBOXES = frozenset({"auto", "bubblewrap", "none"})
 

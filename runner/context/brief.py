@@ -47,6 +47,7 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
     findings: tuple[Finding, ...] = (),
     patterns: tuple[MatchedPattern, ...] = (),
     previous: str = "",
+    former: str = "",
     plan_title: str = "",
     dependencies: Mapping[str, str] | None = None,
     gates: tuple[GateSpec, ...] = (),
@@ -56,9 +57,10 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
 ) -> Brief:
     """The brief of an attempt.
 
-    `dependencies` are the titles of the tasks it builds on, by id; `gates` are the project's for
-    this type of task, beside the task's own; `coverage` is in percent where one is asked for;
-    `tokens` bounds the whole; `known_secrets` are values that must never be shown.
+    `previous` is the diff of the last failed attempt, `former` that of what it built before, which
+    is in the files. `dependencies` are the titles of the tasks it builds on, by id; `gates` are
+    the project's for this type of task, beside the task's own; `coverage` is in percent where one
+    is asked for; `tokens` bounds the whole; `known_secrets` are values that must never be shown.
     """
     draft = redact(previous, known_secrets)
     parts = sections.Parts(
@@ -67,6 +69,7 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
         findings=findings,
         patterns=patterns,
         previous=draft,
+        former=redact(former, known_secrets),
         plan_title=plan_title,
         dependencies=tuple((dependencies or {}).items()),
         gates=gates,

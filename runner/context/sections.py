@@ -41,6 +41,7 @@ class Parts:
     findings: tuple[Finding, ...]
     patterns: tuple[MatchedPattern, ...]
     previous: str
+    former: str
     plan_title: str
     dependencies: tuple[tuple[str, str], ...]
     gates: tuple[GateSpec, ...]
@@ -53,6 +54,7 @@ def written(parts: Parts, bounds: Bounds) -> str:
         ("", _opening(parts, bounds)),
         ("Acceptance", _bullets(bounds.whole(entry) for entry in parts.task.acceptance)),
         ("Changes asked for since", _quotes(parts.task.changes, bounds)),
+        ("What it built before", _former(parts.former, bounds)),
         ("Files you may write", _scope(parts.task)),
         ("Files to read", _bullets(map(code, parts.task.inputs))),
         ("Proof", _proof(parts)),
@@ -151,6 +153,13 @@ def _draft(previous: str, bounds: Bounds) -> str:
         "whole, `$RUNNER_DRAFT` names the patch."
     )
     return f"{told}\n\n{fenced(bounds.head(previous, _DIFF), 'diff')}"
+
+
+def _former(former: str, bounds: Bounds) -> str:
+    if not former.strip():
+        return ""
+    told = "This task was built before, and its code is in your files; this is what it changed."
+    return f"{told}\n\n{fenced(bounds.head(former, _DIFF), 'diff')}"
 
 
 def _patterns(patterns: tuple[MatchedPattern, ...], bounds: Bounds) -> str:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.gates.base import Check, Proved, failures_of, proof_of
-from runner.process.command import Limits
+from runner.config.default_gates import found_nothing
+from runner.gates.base import Check, Proved
+from runner.gates.trial import tried
+from runner.model import Finding, Proof, Verdict, digest_of
+from runner.plan.commands import shell_operator, swallows_failure
+from runner.process.limits import Limits
+from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import Bench
+    from runner.gates.trial import Trial
     from runner.model import GateSpec, Task
+
+_SHELL = "sh:"
+_NOT_RUN = 126
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
@@ -25,14 +35,72 @@ def _check(gate: GateSpec, task: Task, settings: Settings) -> Check:
     return Check(
         id=f"gate:{gate.name}",
         kind="gate",
-        command=gate.command.removeprefix("sh:").strip(),
+        command=gate.command.removeprefix(_SHELL).strip(),
         network=settings.network_for(gate.network),
         limits=Limits(soft=hard, idle=hard, hard=hard),
     )
 
 
 def prove(check: Check, bench: Bench) -> Proved:
-    """Run one gate."""
-    ran = bench.run(check)
-    proof = proof_of(check, ran, bench, ())
-    return Proved(proof, failures_of(check, ran, proof))
+    """Run one gate, against the tree before where it fails.
+
+    A task that changes what the gate runs must pass it as it was, too.
+    """
+    why = _why_not(check, bench)
+    if why:
+        return _refused(check, why)
+    trial = tried(check, bench)
+    if _found_nothing(trial, bench):
+        note = "there was nothing for it to check"
+        skipped = replace(trial.proof, verdict=Verdict.SKIPPED, note=note)
+        return Proved(skipped, trial.notes())
+    if not trial.passed:
+        from runner.gates import baseline
+
+        return baseline.weighed(trial, bench)
+    from runner.gates import older
+
+    return Proved(trial.proof, (*older.findings(check, bench), *trial.notes()))
+
+
+def _found_nothing(trial: Trial, bench: Bench) -> bool:
+    """Whether a gate that nobody configured failed for want of anything to look at."""
+    ran, check = trial.ran, trial.check
+    whole = ran.tail if ran.size == len(ran.tail.encode()) else ""
+    task, settings = bench.task, bench.settings
+    return not trial.passed and found_nothing(
+        task, settings, check.id, check.command, ran.exit, whole
+    )
+
+
+def _why_not(check: Check, bench: Bench) -> str:
+    """How a gate could pass over a failure, where it does not say that it is a shell line."""
+    specs = (*bench.settings.gates_for(bench.task.type), *bench.task.gates)
+    said = {f"gate:{gate.name}": gate.command for gate in specs}
+    if check.kind != "gate" or said.get(check.id, "").startswith(_SHELL):
+        return ""
+    if operator := shell_operator(check.command):
+        return f"joins commands with `{operator}`"
+    word = swallows_failure(check.command)
+    return f"passes over what fails (`{word}`)" if word else ""
+
+
+def _refused(check: Check, why: str) -> Proved:
+    """A gate that is not run: it would say less than it seems to."""
+    command = redact(check.command)
+    finding = Finding(
+        check=check.id,
+        message=f"`{command}` {why}",
+        hint=f"say that it is one shell line, `sh: {command}`, or write several gates",
+    )
+    proof = Proof(
+        id=check.id,
+        kind=check.kind,
+        command=command,
+        verdict=Verdict.FAIL,
+        exit=_NOT_RUN,
+        seconds=0.0,
+        output=digest_of(b""),
+        note="not run",
+    )
+    return Proved(proof, (finding,))

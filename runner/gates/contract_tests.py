@@ -6,17 +6,23 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.gates.base import Check, Proved, command_limits, failures_of, proof_of
-from runner.gates.counts import ran_no_test, read_counts
-from runner.model import Finding, Verdict
-from runner.secrets.redact import redact
+from runner.gates import coverage
+from runner.gates.base import Check, Fitted, Proved, command_limits
+from runner.gates.junit import TestOutcome
+from runner.gates.trial import tried
+from runner.model import Finding, Severity, Verdict
+from runner.process.command import Ended
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import Bench
+    from runner.gates.trial import Trial
     from runner.model import Task
 
 _PYTEST_ID = re.compile(r"^[\w./-]+\.py(?:::[\w\[\]:.,-]+)?$|^[\w./-]+/?::[\w\[\]:.,-]+$")
+_NEVER_ELSE = re.compile(r"\b(?:SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b")
+"""Why a test file cannot be collected, whenever that is tried."""
+_SHOWN = 3
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
@@ -41,16 +47,76 @@ def as_command(line: str) -> str:
 
 
 def prove(check: Check, bench: Bench) -> Proved:
-    """Run one test contract; one that runs no test has not passed."""
-    ran = bench.run(check)
-    counts = read_counts(ran.tail)
-    proof = proof_of(check, ran, bench, counts)
-    if proof.verdict is Verdict.PASS and ran_no_test(counts):
-        empty = Finding(
-            check=check.id,
-            message=f"`{redact(check.command)}` ran no test",
-            hint="name tests that exist, or make the command collect them",
-            detail=ran.tail,
-        )
-        return Proved(replace(proof, verdict=Verdict.FAIL), (empty,))
-    return Proved(proof, failures_of(check, ran, proof))
+    """Run one test contract; one that runs no test has not passed.
+
+    What fails is run once more: a test that then passes is flaky, and that is said. Another
+    task's contract (`check.task`) may fail as it did before the change.
+    """
+    early = _too_early(check, bench)
+    first = tried(check, bench, _measured(check, bench))
+    proved = _proved(first, bench)
+    return replace(proved, findings=(*early, *proved.findings))
+
+
+def _too_early(check: Check, bench: Bench) -> tuple[Finding, ...]:
+    """What passes before there is anything to pass, where that is asked."""
+    if not bench.red_first:
+        return ()
+    from runner.gates import red_first
+
+    return red_first.findings(check, bench)
+
+
+def _measured(check: Check, bench: Bench) -> Fitted:
+    """The command with its lines counted; what an earlier run counted is forgotten."""
+    return coverage.fit(check, bench, Fitted(check.command, {}))
+
+
+def _proved(first: Trial, bench: Bench) -> Proved:
+    if first.passed:
+        return Proved(first.proof, first.notes())
+    if _may_be_chance(first) and not bench.cancelled.is_set():
+        once_more = replace(first.check, id=f"{first.check.id}-again")
+        again = tried(once_more, bench, _measured(first.check, bench))
+        if again.passed:
+            return _flaky(first, again)
+    if first.check.task:
+        from runner.gates import baseline
+
+        return baseline.weighed(first, bench)
+    return Proved(first.proof, first.findings())
+
+
+def _may_be_chance(trial: Trial) -> bool:
+    """Whether running it once more could end otherwise, as far as that can be told."""
+    if trial.ran.ended is not Ended.EXITED or trial.ran_no_test:
+        return False
+    certain = all(
+        test.outcome is TestOutcome.ERROR and _NEVER_ELSE.search(test.message)
+        for test in trial.failing
+    )
+    return not (trial.failing and certain)
+
+
+def _flaky(first: Trial, again: Trial) -> Proved:
+    """Neither a pass nor a failure: what failed once is named."""
+    names = [test.id for test in first.failing]
+    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+    note = f"failed once, then passed: {shown or first.check.id}"
+    proof = replace(
+        again.proof,
+        id=first.proof.id,
+        verdict=Verdict.FLAKY,
+        seconds=round(first.proof.seconds + again.proof.seconds, 3),
+        log=first.proof.log,
+        note=note,
+    )
+    (failure, *_) = first.findings()
+    finding = Finding(
+        check=first.check.id,
+        message=note,
+        severity=Severity.WARNING,
+        hint="a test that fails by chance proves little: take time, order and chance out of it",
+        detail=failure.detail,
+    )
+    return Proved(proof, (finding, *first.notes()))

@@ -11,15 +11,23 @@ _PYTEST = re.compile(
 _UNITTEST = re.compile(r"^Ran (\d+) tests? in [\d.]+s", re.MULTILINE)
 _UNITTEST_BAD = re.compile(r"\b(failures|errors|skipped)=(\d+)")
 _TAP = re.compile(r"^(?:#|\u2139) (pass|fail|skipped) (\d+)$", re.MULTILINE)
+_GO_PACKAGE = re.compile(r"^(ok|FAIL|\?) +\t?\S+[\t ]+(\[no test files\]|\S.*)$", re.MULTILINE)
+_GO_TEST = re.compile(r"^--- (PASS|FAIL|SKIP): ", re.MULTILINE)
+_GO_NONE = re.compile(r"\[no tests to run\]|\[no test files\]")
+_VITEST = re.compile(r"^ *Tests +(?=\d)([^\n(]*)(?:\(\d+\))?$", re.MULTILINE)
+_NO_VITEST = re.compile(r"^No test files found", re.MULTILINE)
 _CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.MULTILINE)
+
+_IDLE = frozenset({"skipped", "deselected", "xfailed"})
 
 
 def read_counts(output: str) -> tuple[tuple[str, int], ...]:
     """The counts a test tool printed, such as `(("passed", 3),)`; empty where none are known.
 
-    Knows the closing lines of pytest, unittest, node's test runner (TAP) and cargo test.
+    Knows the closing lines of pytest, unittest, node's test runner (TAP and spec), cargo test, go
+    test and vitest.
     """
-    for reader in (_pytest, _unittest, _tap, _cargo):
+    for reader in (_pytest, _unittest, _tap, _cargo, _go, _vitest):
         counts = reader(output)
         if counts is not None:
             return tuple(counts.items())
@@ -59,8 +67,30 @@ def _cargo(output: str) -> dict[str, int] | None:
     return {"passed": passed, "failed": failed, "skipped": ignored}
 
 
+def _go(output: str) -> dict[str, int] | None:
+    """Without `-v` go names no passing test: only that there was none is sure."""
+    packages = _GO_PACKAGE.findall(output)
+    if not packages:
+        return None
+    tests = _GO_TEST.findall(output)
+    if not tests:
+        idle = all(_GO_NONE.search(rest) for _, rest in packages)
+        return {"passed": 0} if idle else None
+    words = (("passed", "PASS"), ("failed", "FAIL"), ("skipped", "SKIP"))
+    return {word: tests.count(mark) for word, mark in words}
+
+
+def _vitest(output: str) -> dict[str, int] | None:
+    found = _VITEST.findall(output)
+    if not found:
+        return {"passed": 0} if _NO_VITEST.search(output) else None
+    counts = {word: int(number) for number, word in _WORD.findall(found[-1])}
+    return {"passed": 0} | counts if counts else None
+
+
 def ran_no_test(counts: tuple[tuple[str, int], ...]) -> bool:
-    """Whether a tool said that it ran not a single test."""
-    return bool(counts) and not any(
-        number for word, number in counts if word not in ("skipped", "deselected")
-    )
+    """Whether a tool said that it ran not a single test that can tell right from wrong.
+
+    A test that is expected to fail tells nothing.
+    """
+    return bool(counts) and not any(number for word, number in counts if word not in _IDLE)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.gates import shim
 from runner.model import Finding
 
 if TYPE_CHECKING:
@@ -19,52 +20,17 @@ if TYPE_CHECKING:
     from runner.process.command import Place
     from runner.process.sandbox import Sandbox
 
-_FOLDER = "watch"
 _SEEN = "imported.txt"
 _SHOWN = 3
-
-_WATCH = '''\
-"""Writes down, at exit, which modules came from the repository's own path."""
-import atexit, os, sys
-
-
-def _tell(root=os.environ["RUNNER_WATCH_ROOT"], out=os.environ["RUNNER_WATCH_OUT"]):
-    shared = tuple(p for p in os.environ["RUNNER_WATCH_SHARED"].split(os.pathsep) if p)
-    seen = sorted({
-        path
-        for module in tuple(sys.modules.values())
-        for path in (os.path.realpath(getattr(module, "__file__", None) or ""),)
-        if path.startswith(root + os.sep) and "site-packages" not in path
-        and not path.startswith(shared or ("\\0",))
-    })
-    if seen:
-        with open(out, "a", encoding="utf-8") as file:
-            file.write("".join(path + "\\n" for path in seen))
-
-
-atexit.register(_tell)
-_own = os.path.dirname(os.path.abspath(__file__))
-sys.path[:] = [p for p in sys.path if os.path.abspath(p) != _own]
-del sys.modules["sitecustomize"]
-try:
-    import sitecustomize  # the one that this stands in front of
-except ImportError:
-    pass
-'''
 
 
 def watching(place: Place, sandbox: Sandbox) -> dict[str, str]:
     """The environment that has Python processes tell; empty where a sandbox makes it needless."""
     if sandbox.contains:
         return {}
-    folder = place.box / _FOLDER
-    effects.make_folder(folder)
-    script = folder / "sitecustomize.py"
-    if not script.exists():
-        effects.write_file(script, _WATCH.encode())
     effects.unlink(place.box / _SEEN)
     return {
-        "PYTHONPATH": str(folder),
+        "PYTHONPATH": shim.search_path(shim.laid_out(place)),
         "RUNNER_WATCH_ROOT": str(place.shown.resolve()),
         "RUNNER_WATCH_OUT": str(place.box / _SEEN),
         "RUNNER_WATCH_SHARED": ":".join(str(place.shown / share) for share in place.shares),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from runner.gates import commands, contract_tests, contracts
+from runner.gates import commands, contract_tests, contracts, covered, integrity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from runner.gates.base import Bench, Check, Proved
     from runner.model import Coverage, Finding, Observed, Proof, Task
 
-FAMILIES = (contract_tests, contracts, commands)
+FAMILIES = (integrity, contract_tests, contracts, commands, covered)
 """One module a family: `checks(task, settings)` names them, `prove(check, bench)` runs one."""
 
 
@@ -47,17 +47,19 @@ def prove_all(
     for family in FAMILIES:
         for check in family.checks(task, settings):
             if bench.cancelled.is_set():
-                return _together(said)
+                return together(said)
             if check.command:
                 started(check)
-            proved = family.prove(check, bench)
+            proofs = tuple(one.proof for one in said if one.proof)
+            proved = family.prove(check, replace(bench, proofs=proofs))
             if proved.proof:
                 completed(proved.proof)
             said.append(proved)
-    return _together(said)
+    return together(said)
 
 
-def _together(said: list[Proved]) -> Proven:
+def together(said: list[Proved]) -> Proven:
+    """All of it as one."""
     return Proven(
         proofs=tuple(one.proof for one in said if one.proof),
         findings=tuple(finding for one in said for finding in one.findings),

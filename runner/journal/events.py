@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from runner.journal.whole import ShipDeclared, ShipReopened, TreeVerified
+
 if TYPE_CHECKING:
     from runner.model import (
         Action,
@@ -223,13 +225,23 @@ class TaskStaled(NamedTuple):
 
     note: str
     fields: tuple[str, ...] = ()
+    culprit: str = ""
+    """The task whose held change breaks it; empty where no regression did."""
+    via: str = ""
+    """The task next to it on the way from what changed; empty where it has a reason of its own."""
+
+
+CUT_OFF = "early cut-off"
+"""Who approves that a task is only proven again, where what it rests on is as it was."""
 
 
 class TaskApproved(NamedTuple):
-    """A person lets a STALE or BLOCKED task run again, or held work land."""
+    """A STALE or BLOCKED task may run again, or held work land: `by` whom, and why."""
 
     by: str = ""
     note: str = ""
+    reuse: bool = False
+    """Whether what is there is only to be proven again, with nobody implementing."""
 
 
 class TaskAdopted(NamedTuple):
@@ -267,6 +279,12 @@ class ChangeRecorded(NamedTuple):
     number: int
     text: str
     tasks: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
+    """Tasks that were DONE and are STALE by it."""
+    reasons: tuple[str, ...] = ()
+    """Why, one for each of them."""
+    via: tuple[str, ...] = ()
+    """The task next to each on the way from what changed; empty for those that are named."""
 
 
 class CheckpointWritten(NamedTuple):
@@ -284,6 +302,34 @@ class DecisionMade(NamedTuple):
     decision: Decision
 
 
+# --- history --------------------------------------------------------------------------
+
+
+class HistoryMoving(NamedTuple):
+    """The next thing to happen is this commit, which takes work back; written before any of it.
+
+    `kind` is `undo` or `replay`; `tasks` become PENDING with the note, those in `stale` STALE with
+    a reason each; `kept` is the ref that holds the head of before.
+    """
+
+    kind: str
+    commit: str
+    parent: str
+    tasks: tuple[str, ...] = ()
+    note: str = ""
+    kept: str = ""
+    stale: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+class HistoryMoved(NamedTuple):
+    """That commit is on the branch, its files are in the real tree, its tasks are PENDING."""
+
+    kind: str
+    commit: str
+    tasks: tuple[str, ...] = ()
+
+
 class Unknown(NamedTuple):
     """An event of a newer runner, kept as JSON text so that the rest still folds."""
 
@@ -296,7 +342,8 @@ Event: TypeAlias = (
     " | AttemptFinished | ToolCalled | ToolReturned | WriteStaged | WriteReviewed | WriteRejected"
     " | GateStarted | GateCompleted | TaskLanding | TaskLanded | TaskDone | TaskFailed"
     " | TaskBlocked | TaskStaled | TaskApproved | TaskAdopted | TaskReopened | StatusesPublished"
-    " | ChangeRecorded | CheckpointWritten | DecisionMade | Unknown"
+    " | ChangeRecorded | CheckpointWritten | DecisionMade | HistoryMoving | HistoryMoved"
+    " | TreeVerified | ShipDeclared | ShipReopened | Unknown"
 )
 
 TYPES: dict[str, type[Event]] = {
@@ -327,6 +374,11 @@ TYPES: dict[str, type[Event]] = {
     "change.recorded": ChangeRecorded,
     "checkpoint.written": CheckpointWritten,
     "decision.made": DecisionMade,
+    "tree.verified": TreeVerified,
+    "ship.declared": ShipDeclared,
+    "ship.reopened": ShipReopened,
+    "history.moving": HistoryMoving,
+    "history.moved": HistoryMoved,
 }
 
 NAMES: dict[type[Event], str] = {kind: name for name, kind in TYPES.items()}

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from runner.journal.events import DecisionMade, TaskDone, TaskLanding
+from runner.model import Proof, Spec, Verdict
+from runner.repo.trailers import parse_coverage, parse_proof, parse_tools
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from runner.journal.events import Record
     from runner.journal.task_state import TaskState
-    from runner.model import Coverage, Digest, Proof, Spec
+    from runner.model import Coverage, Digest, Level
+    from runner.repo.landed import LandedCommit
 
 
 class Standing(StrEnum):
@@ -21,6 +29,14 @@ class Standing(StrEnum):
     """It is the same work, to be proven another way: prove it again, without approval."""
     WORK_CHANGED = "work-changed"
     """Other work is asked for than what was done: STALE."""
+
+
+class Source(StrEnum):
+    """Where evidence was read."""
+
+    JOURNAL = "journal"
+    TRAILERS = "trailers"
+    """Of the task's commit, or of a record commit for a task that changed nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +56,19 @@ class Evidence:
     done_at: str
     """RFC 3339 in UTC."""
     record: str
-    """Id of the journal's record that says so."""
+    """Id of the journal's record that says so; empty where only git tells."""
+    attempt: int = 0
+    review: str = ""
+    """Who approved what it wrote: `applied`, `edited`, `auto` or `off`."""
+    tools: tuple[tuple[str, str], ...] = ()
+    """Programs that proved it, with their versions."""
+    decisions: tuple[tuple[int, str], ...] = ()
+    """Number and title of each that was written down on the way."""
+    source: Source = Source.JOURNAL
+    told_in: str = ""
+    """The commit whose trailers tell it; empty where the journal does."""
+    lacks: tuple[str, ...] = ()
+    """What its source does not carry, in words."""
 
     @property
     def outputs(self) -> tuple[Digest, ...]:
@@ -64,6 +92,118 @@ def evidence_of(task: TaskState) -> Evidence | None:
         task.done_at,
         task.cause,
     )
+
+
+WANTED = frozenset({"task.done", "task.landing", "decision.made"})
+"""The kinds of records that `from_journal` looks at."""
+
+
+def from_journal(task: TaskState, records: Iterable[Record]) -> Evidence | None:
+    """The whole evidence of a task that this journal saw become DONE; None for any other."""
+    mine = [record for record in records if record.task == task.id]
+    done = next((one for one in reversed(mine) if _is_of(one, task)), None)
+    evidence = evidence_of(task)
+    if done is None or evidence is None or not isinstance(done.event, TaskDone):
+        return None
+    landings = (one for one in reversed(mine) if one.attempt == done.attempt)
+    approved = (one.event.review for one in landings if isinstance(one.event, TaskLanding))
+    return replace(
+        evidence,
+        record=done.id,
+        attempt=done.attempt,
+        review=next(approved, ""),
+        tools=tuple(done.event.tools.items()),
+        decisions=tuple(
+            (one.event.number, one.event.decision.title)
+            for one in mine
+            if isinstance(one.event, DecisionMade)
+        ),
+    )
+
+
+def _is_of(record: Record, task: TaskState) -> bool:
+    event = record.event
+    told = isinstance(event, TaskDone) and (event.spec, event.commit)
+    return told == (task.spec, task.commit)
+
+
+# --- told by a commit -----------------------------------------------------------------
+
+
+def from_commit(commit: LandedCommit) -> Evidence | None:
+    """The evidence that every clone has; None where the message does not say which task it was."""
+    if not (commit.spec_what and commit.spec_proof):
+        return None
+    said = {name: values[-1] for name, values in commit.trailers.items() if values}
+    return Evidence(
+        task=commit.task,
+        spec=Spec(commit.spec_what, commit.spec_proof),
+        commit="" if commit.checked else commit.commit,
+        tree=commit.tree,
+        verified=True,
+        proofs=tuple(_told(commit.trailers.get("Proof", ()))),
+        coverage=parse_coverage(said.get("Coverage", "")),
+        patterns=(),
+        done_at=commit.time.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        record="",
+        attempt=commit.attempt,
+        review=said.get("Review", ""),
+        tools=parse_tools(said.get("Tools", "")),
+        source=Source.TRAILERS,
+        told_in=commit.commit,
+        lacks=tuple(_lacking(commit)),
+    )
+
+
+def _lacking(commit: LandedCommit) -> Iterator[str]:
+    yield "the logs of its commands"
+    yield "the patterns that its brief was given"
+    yield "which of DECISIONS.md are its own"
+    if commit.checked:
+        yield "versions of tools"
+        yield "coverage"
+    if commit.cut:
+        yield "all of its proofs: there were more than a record commit tells"
+
+
+def _told(lines: Iterable[str]) -> Iterator[Proof]:
+    """Proofs as trailers tell them: without their commands."""
+    for line in lines:
+        said = parse_proof(line)
+        if said is not None and said.verdict in tuple(Verdict):
+            yield Proof(
+                id=said.id,
+                kind=kind_of(said.id),
+                command="",
+                verdict=Verdict(said.verdict),
+                exit=said.exit,
+                seconds=said.seconds,
+                output=said.output,
+                counts=said.counts,
+            )
+
+
+def kind_of(proof: str) -> str:
+    """The kind of a proof by its id: `gate` of `gate:lint`, `test` of `TC-002`."""
+    prefix, colon, _ = proof.partition(":")
+    return prefix if colon else "test"
+
+
+def with_commands(evidence: Evidence, known: Mapping[str, tuple[str, Level | None]]) -> Evidence:
+    """The evidence with command and level of each proof that `known` has by its id.
+
+    Right where the proof's digest is still the one it was proven under.
+    """
+    proofs = tuple(
+        replace(one, command=known[one.id][0], level=known[one.id][1]) if one.id in known else one
+        for one in evidence.proofs
+    )
+    bare = any(not proof.command for proof in proofs)
+    lacks = (*evidence.lacks, *(("the commands of some proofs",) if bare else ()))
+    return replace(evidence, proofs=proofs, lacks=lacks)
+
+
+# --- does it still stand? -------------------------------------------------------------
 
 
 def standing(task: TaskState, spec: Spec) -> Standing:

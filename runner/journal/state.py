@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
-from runner.journal import events
+from runner.journal import events, whole
 from runner.journal.events import NAMES
 from runner.journal.persistent import Building, PersistentMap
-from runner.journal.task_fold import TASK_FOLDS
+from runner.journal.task_fold import TASK_FOLDS, asked_anew
 from runner.journal.task_state import TaskState
 
 if TYPE_CHECKING:
@@ -63,6 +63,10 @@ class RunState(NamedTuple):
     """Tasks that were finished since the last full checkpoint, in that order."""
     awaiting_line: tuple[str, ...] = ()
     """Finished tasks whose status line is not yet in CHECKPOINT.md."""
+    verified_tree: Digest = ""
+    """The tree that was last proven whole, and passed."""
+    shipped: str = ""
+    """The tag of a ship that nobody reopened."""
     tasks: Mapping[str, TaskState] = PersistentMap()
     reviews: Mapping[ReviewKey, Review] = PersistentMap()
     """What persons decided about single writes; `auto` and `off` are no person's decision."""
@@ -209,6 +213,10 @@ class Folding:
 
     def _change_recorded(self, _: Record, event: events.ChangeRecorded) -> None:
         self._values["changes"] = max(self._now("changes"), event.number)
+        for name in event.tasks:
+            task = self._tasks.get(name)
+            if task is not None and task.via:
+                self._tasks[name] = asked_anew(task, event)
 
     def _decision_made(self, _: Record, event: events.DecisionMade) -> None:
         self._values["decisions"] = max(self._now("decisions"), event.number)
@@ -221,6 +229,18 @@ class Folding:
         else:
             self._awaiting = _ordered(self._awaiting, self._start.awaiting_line)
             _leave_out(self._awaiting, event.tasks)
+
+    def _tree_verified(self, _: Record, event: whole.TreeVerified) -> None:
+        if event.passed:
+            self._values["verified_tree"] = event.tree
+        elif self._now("verified_tree") == event.tree:
+            self._values["verified_tree"] = ""
+
+    def _ship_declared(self, _: Record, event: whole.ShipDeclared) -> None:
+        self._values["shipped"] = event.tag
+
+    def _ship_reopened(self, _: Record, __: whole.ShipReopened) -> None:
+        self._values["shipped"] = ""
 
     # Any: each function takes the one event type it stands under.
     FOLDS: ClassVar[dict[type[events.Event], Callable[[Folding, Record, Any], None]]] = {
@@ -238,6 +258,9 @@ class Folding:
         events.ChangeRecorded: _change_recorded,
         events.DecisionMade: _decision_made,
         events.CheckpointWritten: _checkpoint_written,
+        whole.TreeVerified: _tree_verified,
+        whole.ShipDeclared: _ship_declared,
+        whole.ShipReopened: _ship_reopened,
     }
 
 

@@ -113,6 +113,12 @@ def _rest(task: TaskState) -> dict[str, object]:
         rest["reason"] = task.reason
     if task.changed:
         rest["changed"] = task.changed
+    if task.culprit:
+        rest |= {"culprit": task.culprit, "approved": task.approved}
+    if task.reuse:
+        rest["reuse"] = True
+    if task.via:
+        rest |= {"via": task.via, "cut_off": task.cut_off}
     if task.tries:
         rest["tries"] = [attempt._asdict() for attempt in task.tries]
     for name in ("open_attempt", "passed", "held", "landed"):
@@ -165,6 +171,11 @@ def _read_rest(rest: dict[str, Any]) -> dict[str, Any]:
 _REST: dict[str, Callable[[Any], object]] = {
     "reason": Reason,
     "changed": tuple,
+    "culprit": str,
+    "approved": bool,
+    "reuse": bool,
+    "via": str,
+    "cut_off": str,
     "tries": lambda tries: tuple(read_noun(Try, attempt) for attempt in tries),
     "open_attempt": partial(read_noun, Open),
     "passed": partial(read_noun, AttemptFinished),

@@ -30,6 +30,8 @@ def _started(task: TaskState, record: Record, event: events.AttemptStarted) -> T
         event.implementer,
         event.patterns,
         _settled(task),
+        task.note,
+        task.reason,
     )
     return task._replace(
         status=Status.IN_PROGRESS,
@@ -43,7 +45,7 @@ def _started(task: TaskState, record: Record, event: events.AttemptStarted) -> T
         base=event.base,
         passed=None,
         patterns=event.patterns,
-        held=None,
+        held=task.held if event.mode == "prove" else None,
         landed=None,
         cause=record.id,
         origin=record.origin,
@@ -73,7 +75,10 @@ def _finished(task: TaskState, record: Record, event: events.AttemptFinished) ->
         return back._replace(
             status=Status.BLOCKED, reason=event.reason, findings=event.findings, passed=None
         )
-    return back._replace(status=_settled(task))
+    if task.open_attempt is None:
+        return back._replace(status=_settled(task))
+    was = task.open_attempt
+    return back._replace(status=was.was, note=was.note, reason=was.reason)
 
 
 def _passed(
@@ -104,6 +109,7 @@ def _with_try(
         findings=findings,
         open_attempt=None,
         passed=None,
+        held=None,
         landed=None,
         cause=record.id,
         origin=record.origin,
@@ -153,6 +159,11 @@ def _over(
         landed=None,
         draft="",
         changed=(),
+        culprit="",
+        approved=False,
+        reuse=False,
+        via="",
+        cut_off="",
         done_at=record.time,
         cause=record.id,
         origin=record.origin,
@@ -182,20 +193,33 @@ def _staled(task: TaskState, record: Record, event: events.TaskStaled) -> TaskSt
         note=event.note,
         reason=None,
         changed=event.fields,
+        culprit=event.culprit,
+        approved=False,
+        reuse=False,
+        via=event.via,
+        cut_off="",
         open_attempt=None,
         cause=record.id,
         origin=record.origin,
     )
 
 
-def _approved(task: TaskState, record: Record, _: events.TaskApproved) -> TaskState:
+def _approved(task: TaskState, record: Record, event: events.TaskApproved) -> TaskState:
+    if task.culprit and task.status is Status.STALE:  # it is built with the change that broke it
+        return task._replace(approved=True, tries=())
     if task.status not in {Status.STALE, Status.BLOCKED}:
         return task._replace(tries=())
+    cut_off = event.note if event.by == events.CUT_OFF else ""
+    # what was missing is there again: what is only to be proven stays so
+    goes_on = event.by == "runner" and task.reuse
     return task._replace(
         status=Status.PENDING,
         note="",
         reason=None,
         tries=(),
+        reuse=event.reuse or goes_on,
+        via=task.via if cut_off or goes_on else "",
+        cut_off=task.cut_off if goes_on else cut_off,
         cause=record.id,
         origin=record.origin,
     )
@@ -213,6 +237,15 @@ def _reopened(task: TaskState, record: Record, event: events.TaskReopened) -> Ta
         cause=record.id,
         origin=record.origin,
     )
+
+
+def asked_anew(task: TaskState, event: events.ChangeRecorded) -> TaskState:
+    """A task that is STALE through others is named in a change: that is a reason of its own."""
+    task = task._replace(via="")
+    if not task.cut_off:
+        return task
+    note = f"CHANGE-{event.number:03d}: {event.text}"
+    return task._replace(status=Status.STALE, note=note, reuse=False, cut_off="")
 
 
 # Any: each function takes the one event type it stands under.

@@ -27,6 +27,9 @@ class Open(NamedTuple):
     patterns: tuple[str, ...] = ()
     was: Status = Status.PENDING
     """The task's status before."""
+    note: str = ""
+    reason: Reason | None = None
+    """What stood behind that status."""
 
 
 class Try(NamedTuple):
@@ -100,6 +103,16 @@ class TaskState(NamedTuple):
     done_at: str = ""
     changed: tuple[str, ...] = ()
     """The fields whose change made it STALE."""
+    culprit: str = ""
+    """The task whose held change breaks this one."""
+    approved: bool = False
+    """Whether a person approved that it is built anew on that change."""
+    reuse: bool = False
+    """Whether what is there is only to be proven again, with nobody implementing."""
+    via: str = ""
+    """The task through which alone it is STALE, or was; empty where it has a reason of its own."""
+    cut_off: str = ""
+    """Why it is only proven again without a person's word: nothing it rests on has changed."""
     cause: str = ""
     """Id of the last record that changed the status."""
     origin: str = ""

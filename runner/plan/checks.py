@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.model import Severity
-from runner.plan.commands import executables, swallows_failure
+from runner.plan.commands import executables, shell_operator, swallows_failure
 from runner.plan.globs import Claims, is_glob, matches
 from runner.plan.graph import TaskGraph
 from runner.plan.problem import Problem
@@ -42,10 +42,12 @@ def check_plan(
     places: Places,
     found: Callable[[str], bool],
     exists: Callable[[str], bool],
+    strict_contracts: bool = False,
 ) -> tuple[Problem, ...]:
     """Everything wrong with the plan as a whole, errors and warnings, in the order of the file.
 
-    `found` says whether an executable is on PATH, `exists` whether a path is in the project.
+    `found` says whether an executable is on PATH, `exists` whether a path is in the project. With
+    `strict_contracts` a task that is proven by nothing is an error, else a warning.
     """
     every = tuple(tasks)
     by_id = {task.id: task for task in reversed(every)}
@@ -58,7 +60,7 @@ def check_plan(
         *_early_reads(plan, exists),
         *_stray_blocks(plan),
         *_commands(plan, found),
-        *_unproven(plan),
+        *_unproven(plan, Severity.ERROR if strict_contracts else Severity.WARNING),
     ]
     return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
 
@@ -233,10 +235,30 @@ def _commands(plan: Plan, found: Callable[[str], bool]) -> Iterator[Problem]:
                 yield _problem(
                     plan,
                     plan.places.at_line(line, swallowed),
-                    f"{name} of {task.id} cannot fail: `{swallowed}` swallows it",
+                    f"{name} of {task.id} {_what_it_does(swallowed)}",
                     f"take `{swallowed}` out of the command",
                     Severity.WARNING,
                 )
+        yield from _shell_lines(plan, task)
+
+
+def _what_it_does(swallowed: str) -> str:
+    if swallowed.startswith(("--no-verify", "SKIP=")):
+        return f"skips checks: `{swallowed}`"
+    return f"cannot fail: `{swallowed}` swallows it"
+
+
+def _shell_lines(plan: Plan, task: Task) -> Iterator[Problem]:
+    """Gates that join commands without saying so: they would be refused when they run."""
+    for gate in task.gates:
+        operator = "" if gate.command.startswith("sh:") else shell_operator(gate.command)
+        if operator:
+            yield _problem(
+                plan,
+                plan.places.at_line(gate.line, operator),
+                f"gate {gate.name} of {task.id} joins commands with `{operator}`",
+                f"say that it is one shell line: `sh: {gate.command}`, or write several gates",
+            )
 
 
 def _is(tool: str, known: dict[str, bool], found: Callable[[str], bool]) -> bool:
@@ -249,10 +271,10 @@ def _lines(task: Task) -> Iterator[tuple[str, str, int]]:
     for test in task.test_contracts:
         yield test.id, test.command, test.line
     for gate in task.gates:
-        yield f"gate {gate.name}", gate.command, gate.line
+        yield f"gate {gate.name}", gate.command.removeprefix("sh:").strip(), gate.line
 
 
-def _unproven(plan: Plan) -> Iterator[Problem]:
+def _unproven(plan: Plan, severity: Severity) -> Iterator[Problem]:
     """Tasks that write code and test nothing, or an interface and check no contract."""
     for task in plan.tasks:
         if not task.test_contracts and any(map(_CODE.search, task.outputs)):
@@ -261,7 +283,7 @@ def _unproven(plan: Plan) -> Iterator[Problem]:
                 plan.places.heading(task),
                 f"{task.id} writes code and has no test contracts",
                 "add Test contracts with an entry such as TC-001 (unit): `command`",
-                Severity.WARNING,
+                severity,
             )
         kind = _WITH_CONTRACTS.get(task.type)
         if kind and not task.contracts:
@@ -270,5 +292,5 @@ def _unproven(plan: Plan) -> Iterator[Problem]:
                 plan.places.find(task, "type"),
                 f"{task.id} is of type {task.type} and has no contracts",
                 f"add Contracts with an entry such as {kind}:",
-                Severity.WARNING,
+                severity,
             )

@@ -16,17 +16,45 @@ source test then time times trap true type ulimit umask unset until wait while {
 """
 _BUILTINS = frozenset(_SHELL.split())
 _SWALLOWED = re.compile(
-    r"\|\|\s*(?:(?:/usr)?/bin/true|true|:|exit\s+0|echo\b[^|&;]*)(?=\s*(?:[;)&]|$))"
-    r"|;\s*(?:true|:|exit\s+0)(?=\s*(?:[;)]|$))"
+    r"\|\|\s*(?:(?:/usr)?/bin/true|true|:|exit\s+0|echo\b[^|&;]*)(?=\s*(?:[;)&\"']|$))"
+    r"|[;\n&]\s*(?:true|:|exit\s+0)(?=\s*(?:[;)\"'\n]|$))"
+    r"|(?<![|>])\|\s*(?:tee|cat|head|tail|less|more)\b[^|;&]*(?=$|\s*[;)\n])"
+    r"|(?<![&>])&(?=\s*$)"
+    r"|(?:^|[;&\s])set\s+\+e\b"
+    r"|--exit-zero\b|--passWithNoTests\b|--suppress-tests-failed\b"
+    r"|(?<!\S)--no-verify(?!\S)"
+    r"|(?:^|(?<=[\s;&|(]))SKIP=\S+"
 )
+_PIPE_FAILS = re.compile(r"\bset\s+-\w*o\s+pipefail\b")
+_NO_OPERATOR = re.compile(r"\\.|[<>]&[\w-]*|&>>?")
+"""An escaped letter, and redirections that are written with `&`."""
+_CONTROL = re.compile(r"&&|\|\||;;|\|&|[;|&\n]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _BETWEEN = frozenset({";", "&&", "||", "|", "&", "|&", ";;", "(", "\n"})
 
 
 def swallows_failure(command: str) -> str:
-    """The part of a command that turns failure into success, such as `|| true`; else empty."""
-    match = _SWALLOWED.search(command)
-    return match[0] if match else ""
+    """The part of a command that turns failure into success, or skips what would fail.
+
+    Such as `|| true`, a pipe into `tee`, `--no-verify` or `SKIP=`; else empty.
+    """
+    for match in _SWALLOWED.finditer(command):
+        if not (match[0].startswith("|") and match[0][1:2] != "|" and _PIPE_FAILS.search(command)):
+            return match[0].strip()
+    return ""
+
+
+def shell_operator(command: str) -> str:
+    """The first operator of a shell line that joins or hides commands, outside of quotes."""
+    lexer = shlex.shlex(_NO_OPERATOR.sub("", command), posix=False, punctuation_chars=";&|\n")
+    lexer.whitespace = " \t\r"
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        words = list(lexer)
+    except ValueError:
+        return ""  # an open quote: the shell will say so when the command runs
+    return next((word for word in words if _CONTROL.fullmatch(word)), "")
 
 
 def executables(command: str) -> Iterator[str]:

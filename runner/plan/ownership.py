@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from runner.plan.globs import is_glob
+from runner.plan.globs import folders_of, is_glob, literal_folder
 from runner.plan.ids import task_id
 from runner.plan.inline import words
 from runner.plan.problem import Problem
@@ -41,11 +41,15 @@ class OwnershipMap:
         return cls(rows, tuple(_problems(sheet, path, prefixes)))
 
     def owners(self, path: str) -> tuple[str, ...]:
-        """The tasks that own a file, in the order of the rows that name it."""
+        """The tasks that own a file, in the order of the rows that name it or a folder of it."""
         found = list(self._exact.get(path, ()))
-        for spec, owners in self._globs:
-            if spec.match_file(path):
-                found += owners
+        folders = tuple(folders_of(path))
+        for folder in folders[:-1]:
+            found += self._exact.get(folder, ())
+        around = [at for folder in folders for at in self._globs.get(folder, ())]
+        for at in sorted(around):
+            if names_file(self.rows[at][0], path):
+                found += self.rows[at][1]
         return tuple(dict.fromkeys(found))
 
     @cached_property
@@ -57,13 +61,32 @@ class OwnershipMap:
         return found
 
     @cached_property
-    def _globs(self) -> list[tuple[GitIgnoreSpec, tuple[str, ...]]]:
-        globs = [(file, owners) for file, owners in self.rows if is_glob(file)]
-        if not globs:
-            return []
-        from pathspec import GitIgnoreSpec
+    def _globs(self) -> dict[str, list[int]]:
+        """Numbers of the rows with globs, by the folder all their matches lie in."""
+        found: dict[str, list[int]] = {}
+        for at, (file, _) in enumerate(self.rows):
+            if is_glob(file):
+                found.setdefault(glob_folder(file), []).append(at)
+        return found
 
-        return [(GitIgnoreSpec.from_lines([file]), owners) for file, owners in globs]
+
+def glob_folder(glob: str) -> str:
+    """The folder that every match of a gitignore-style glob lies in; empty for anywhere."""
+    if "\\" in glob or "/" not in glob.rstrip("/"):
+        return ""
+    return literal_folder(glob.removeprefix("/"))
+
+
+def names_file(glob: str, path: str) -> bool:
+    """Whether a gitignore-style glob names a file."""
+    return _spec(glob).match_file(path)
+
+
+@lru_cache(maxsize=4096)
+def _spec(glob: str) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines([glob])
 
 
 def _files_in(row: Row) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ class Command:
     """`LOOPBACK` is as `NO` in a sandbox: each has a loopback of its own."""
     limits: Limits = field(default_factory=Limits)
     log: Path | None = None
-    """Where its redacted output is kept, bounded by `limits.output`."""
+    """Where its redacted output is kept, bounded by `limits.output`; no file where it is silent."""
     known_secrets: tuple[str, ...] = ()
     folder: str = ""
     """Where it starts, relative to `place.start`."""
@@ -86,6 +86,7 @@ class Ran:
     tail: str
     """The last lines, redacted, at most 4 KB."""
     log: Path | None = None
+    """Where the output is kept; `None` where there was none, or no room for it."""
     left_behind: int = 0
     """Processes that outlived the command's first one and were ended."""
 

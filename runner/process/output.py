@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.model import Digest
+    from runner.secrets.redact import StreamRedactor
 
 TAIL = 4096
 """Bytes of the tail that goes into findings."""
@@ -28,9 +31,8 @@ class Output:
     """
 
     def __init__(self, log: Path | None, kept: int, known_secrets: Collection[str] = ()) -> None:
-        from runner.secrets.redact import StreamRedactor
-
-        self._redactor = StreamRedactor(known_secrets)
+        self._known_secrets = known_secrets
+        self._redactor: StreamRedactor | None = None
         self._digest = hashlib.sha256()
         self._tail = b""
         self._log = KeptLog(log, kept) if log else None
@@ -38,13 +40,23 @@ class Output:
 
     def take(self, chunk: bytes) -> None:
         """Add bytes as they were read."""
-        self._store(self._redactor.feed(chunk))
+        if chunk:
+            self._store(self._redactor_now().feed(chunk))
 
     def finish(self) -> None:
         """Let go of what was carried over and close the log."""
-        self._store(self._redactor.finish())
+        if self._redactor:
+            self._store(self._redactor.finish())
         if self._log:
             self._log.finish()
+
+    def _redactor_now(self) -> StreamRedactor:
+        """Made with the first bytes: a command that says nothing costs none."""
+        if self._redactor is None:
+            from runner.secrets.redact import StreamRedactor
+
+            self._redactor = StreamRedactor(self._known_secrets)
+        return self._redactor
 
     def _store(self, clean: bytes) -> None:
         if not clean:
@@ -57,8 +69,9 @@ class Output:
 
     @property
     def log(self) -> Path | None:
-        """Where the output is kept; `None` when nowhere, also when its disk was full."""
-        return self._log.path if self._log and not self._log.broken else None
+        """Where the output is kept; `None` when nowhere: nothing was said, or the disk was full."""
+        kept = self._log
+        return kept.path if kept and not (kept.broken or kept.empty) else None
 
     @property
     def digest(self) -> Digest:
@@ -98,9 +111,12 @@ class KeptLog:
     def __init__(self, path: Path, kept: int) -> None:
         self.path = path
         self.broken = False
+        self.empty = True
+        """Whether nothing was said: then there is no file, for making one costs as much as a
+        trivial command."""
         self._room = kept - kept // 2
         self._last = _Last(kept // 2)
-        self._descriptor = self._open()
+        self._descriptor = -1
 
     def write(self, content: bytes) -> None:
         """Add to the stream."""
@@ -119,21 +135,31 @@ class KeptLog:
             self._write(block)
         if self._descriptor >= 0:
             os.close(self._descriptor)
+        elif self.empty:
+            self._remove_older()
 
-    def _open(self) -> int:
-        """Open the file, its folders made; -1 when that cannot be done."""
+    def _remove_older(self) -> None:
+        """What an earlier command said under this name is not what this one said."""
+        with suppress(OSError):
+            if stat.S_ISREG(os.lstat(self.path).st_mode):
+                effects.unlink(self.path)
+
+    def _open(self) -> None:
+        """Open the file, its folders made."""
+        self.empty = False
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             effects.make_folder(self.path.parent)
             # Said once: how often a stream is written depends on timing, no promise on a log.
             effects.step("open", self.path)
-            return os.open(self.path, flags, 0o644)
+            self._descriptor = os.open(self.path, flags, 0o644)
         except OSError:
             self.broken = True
-            return -1
 
     def _write(self, content: bytes | bytearray) -> None:
         """Write all of it; a full disk costs the log, not the command."""
+        if content and self.empty:
+            self._open()
         view = memoryview(content)
         while view and not self.broken:
             try:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
+
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,11 @@ class Process:
     def alive(self) -> bool:
         """Whether it can still do anything; a zombie only waits to be fetched."""
         return self.state not in "ZX"
+
+
+def ticks() -> int:
+    """The moment now as `Process.started` says it."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS)
 
 
 def process(pid: int) -> Process | None:

@@ -19,7 +19,7 @@ _HOMES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("ASDF_DATA_DIR", ".asdf", ("",)),
     ("SDKMAN_DIR", ".sdkman", ("",)),
     ("RUSTUP_HOME", ".rustup", ("",)),
-    ("CARGO_HOME", ".cargo", ("bin", "registry", "git", "env")),
+    ("CARGO_HOME", ".cargo", ("bin", "registry", "git", "env", "advisory-db")),
     ("GOPATH", "go", ("bin", "pkg")),
     ("npm_config_cache", ".npm", ("_cacache",)),
     ("BUN_INSTALL", ".bun", ("bin",)),

@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.process import proc
@@ -46,21 +47,24 @@ def new_mark() -> str:
 
 def own_prefix() -> str:
     """What all marks of this process begin with; recorded, it lets a later run clean up."""
-    outer = os.environ.get(MARK)
-    own = proc.process(os.getpid())
+    return _prefix(os.getpid(), os.environ.get(MARK))
+
+
+@lru_cache(maxsize=1)
+def _prefix(pid: int, outer: str | None) -> str:
+    own = proc.process(pid)
     started = own.started if own else 0
-    return f"{outer}/{os.getpid()}.{started}." if outer else f"{os.getpid()}.{started}."
+    return f"{outer}/{pid}.{started}." if outer else f"{pid}.{started}."
 
 
 class Tree:
     """A command's first process with all its descendants; open until `close`."""
 
-    def __init__(self, mark: str, first: Popen[bytes], wrapper: str = "") -> None:
+    def __init__(self, mark: str, first: Popen[bytes], started: int, wrapper: str = "") -> None:
         self.mark = mark
         self.first = first
         self._wrapper = wrapper
-        process = proc.process(first.pid)
-        self._started = process.started if process else 0
+        self._started = started  # the moment before it was, in clock ticks since boot
 
     def survivors(self) -> list[proc.Process]:
         """The command's live processes that were orphaned; fetches those that died."""
@@ -120,7 +124,8 @@ def plant(mark: str, start: Callable[[], Popen[bytes]], wrapper: str = "") -> Tr
     with _lock:
         if wrapper:
             _wrappers.add(wrapper)
-        tree = Tree(mark, start(), wrapper)
+        started = proc.ticks()
+        tree = Tree(mark, start(), started, wrapper)
         _running[tree.first.pid] = tree
     return tree
 

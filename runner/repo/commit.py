@@ -9,6 +9,7 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.repo.git import raw
 from runner.repo.head import read_head
+from runner.repo.trees import TreeEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 DURABLE = ("core.fsync", "all")
 """Git's own default syncs no loose object and no ref (core.fsync in git-config(1))."""
+
+_OWN_RIGHTS = frozenset({"", "umask", "false", "no", "off", "0"})
+"""Values of core.sharedRepository under which objects have the rights of any new file."""
 
 
 class Written(Protocol):
@@ -57,15 +61,41 @@ def commit_tree(
     """Make a commit of `parent` plus changes, durably; no branch, index or file is touched.
 
     Costs as much as the changed paths are deep, whatever the repository's size. Signed when the
-    person's own configuration says so. Raises GitError, or RunnerError when signing fails.
+    person's own configuration says so. Raises GitError, OSError when an object cannot be written,
+    or RunnerError when signing fails.
     """
+    shared = (repo.configuration().value("core.sharedrepository") or "").lower()
+    makes = _made if shared in _OWN_RIGHTS else _imported
+    made = makes(repo, parent, changes, message)
+    signing = repo.signing() if sign else None
+    return _signed(repo, made, message, signing) if signing else made
+
+
+def _made(repo: Repository, parent: str | None, changes: Sequence[Written], message: str) -> Commit:
+    """The commit, its objects written here."""
+    objects = repo.objects()
+    files = {
+        repo.prefix.whole(change.path): None
+        if change.content is None
+        else TreeEntry(change.mode, objects.write("blob", change.content))
+        for change in changes
+    }
+    tree = objects.with_files(parent, files)
+    who = _who(repo)
+    lines = [b"tree " + tree.encode(), *([b"parent " + parent.encode()] if parent else [])]
+    lines += [b"author " + who, b"committer " + who, b"", message.encode("utf-8", "replace")]
+    return Commit(objects.write("commit", b"\n".join(lines)), tree, parent)
+
+
+def _imported(
+    repo: Repository, parent: str | None, changes: Sequence[Written], message: str
+) -> Commit:
+    """The same by git itself, which knows what rights files have in a shared repository."""
     stream = b"".join(_stream(repo, parent, changes, message))
     git = repo.git.told(DURABLE)
     out = git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream)
     sha, listed = out.decode("utf-8", "surrogateescape").split("\n")[:2]
-    made = Commit(sha, listed.split("\t")[0].split(" ")[-1], parent)
-    signing = repo.signing() if sign else None
-    return _signed(repo, made, message, signing) if signing else made
+    return Commit(sha, listed.split("\t")[0].split(" ")[-1], parent)
 
 
 def swap_branch(repo: Repository, head: Head, old: str | None, new: str, why: str = "") -> bool:

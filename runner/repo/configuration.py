@@ -78,6 +78,12 @@ class Configuration:
         """
         return neutral.silenced(entry.key for entry in self.said if entry.scope not in _OWN)
 
+    @property
+    def includes(self) -> bool:
+        """Whether the repository's own configuration reads further files."""
+        own = (entry.key for entry in self.said if entry.scope not in _OWN)
+        return any(key.startswith(("include.", "includeif.")) for key in own)
+
     def signing(self) -> Signing | None:
         """How to sign, when the person's own configuration says that commits are signed."""
         if not (self.is_true("commit.gpgsign", own=True) and self.is_true("commit.gpgsign")):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runner.errors import RunnerError
 
 PLANS = ("TASK-GRAPH.md", "artifacts/build/TASK-GRAPH.md")
+WAITING_TIP = "refs/worktree/runner/manual/tip"
+"""The last landing that nobody has committed yet, in this work tree (git-worktree(1), REFS)."""
+WAITING_BASE = "refs/worktree/runner/manual/base"
+"""The commit that those landings stand on: they count while it is the one checked out."""
 _DEPTH = 5
 """How many symbolic refs git follows (refs.c, SYMREF_MAXDEPTH)."""
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -31,7 +35,11 @@ class Folders:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What HEAD says: a branch with or without a commit yet, or a commit alone."""
+    """What HEAD says: a branch with or without a commit yet, or a commit alone.
+
+    Where landings wait for a person to commit them (`commit = "manual"`), `commit` is the last of
+    these: everything is built, looked at and proven as if it stood on the branch already.
+    """
 
     branch: str | None
     """`main`; a symbolic HEAD outside `refs/heads/` is named whole; None when detached."""
@@ -40,10 +48,17 @@ class Head:
     detached: bool
     git_dir: Path
     common_dir: Path
+    beneath: str | None = None
+    """The commit that is checked out, where landings wait above it; else None."""
 
     @property
     def ref(self) -> str:
-        """The ref that a new commit moves: the branch, or HEAD itself when detached."""
+        """The ref that a landing moves: the branch, HEAD when detached, or what waits above."""
+        return self.named if self.beneath is None else WAITING_TIP
+
+    @property
+    def named(self) -> str:
+        """The ref that HEAD names; HEAD itself when detached."""
         if self.branch is None:
             return "HEAD"
         return self.branch if self.branch.startswith("refs/") else f"refs/heads/{self.branch}"
@@ -81,9 +96,26 @@ def find_git(start: Path) -> Folders | None:
     return None
 
 
-def read_head(root: Path) -> Head:
-    """What HEAD says now. Raises RunnerError when `root` is in no git repository."""
-    folders = find_git(root)
+def read_head(root: Path, folders: Folders | None = None) -> Head:
+    """What HEAD says now, with the landings that wait above it.
+
+    `folders` are those of `root`, where they are known: looking for them takes far longer.
+    Raises RunnerError when `root` is in no git repository.
+    """
+    head = checked_out(root, folders)
+    above = waiting_above(head)
+    return replace(head, commit=above, beneath=head.commit) if above else head
+
+
+def waiting_above(head: Head) -> str | None:
+    """The last landing that waits above the commit that is checked out, or None."""
+    base = _read(head.git_dir / WAITING_BASE)  # refs of one work tree are in no packed-refs
+    return _read(head.git_dir / WAITING_TIP) or None if base and base == head.commit else None
+
+
+def checked_out(root: Path, folders: Folders | None = None) -> Head:
+    """What HEAD says now and no more. Raises RunnerError when `root` is in no git repository."""
+    folders = folders or find_git(root)
     if folders is None:
         raise RunnerError("this folder is in no git repository", where=str(root), hint="git init")
     if (folders.common / "reftable").is_dir():

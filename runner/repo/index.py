@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from runner.repo.commit import DURABLE
 from runner.repo.git import GitError, raw, text
-from runner.repo.trees import TreeEntry, batches, diff_trees
+from runner.repo.trees import FOLDER, TreeEntry, batches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runner.repo.read import Repository
 
+_FEW = 20
 _TRIES = 20
 _PAUSE = 0.05
 """Seconds between tries for a held lock; an editor's git holds it for some milliseconds."""
@@ -37,11 +38,22 @@ def sync_index(
 
     Repeating it changes nothing. Raises GitError.
     """
-    names = (base or repo.empty_tree(), landed or repo.empty_tree())
-    moved = diff_trees(repo.git, repo.prefix, *names, paths=paths) if paths else ()
-    old = {at.path: (TreeEntry(at.old_mode, at.old_sha),) for at in moved if at.old_mode}
-    new = {at.path: (TreeEntry(at.new_mode, at.new_sha),) for at in moved if at.new_mode}
-    return _follow(repo, [at.path for at in moved], old, new)
+    old = _tree_entries(repo, base, paths)
+    new = _tree_entries(repo, landed, paths)
+    return _follow(repo, [path for path in paths if old.get(path) != new.get(path)], old, new)
+
+
+def _tree_entries(
+    repo: Repository, commit: str | None, paths: Sequence[str]
+) -> dict[str, tuple[TreeEntry, ...]]:
+    """The files that a commit holds at these paths: a few are looked up without a process."""
+    found: Mapping[str, TreeEntry | None]
+    if not commit or len(paths) > _FEW:
+        found = repo.tree_entries(commit, paths)
+    else:
+        objects = repo.objects()
+        found = {path: objects.entry(commit, repo.prefix.whole(path)) for path in paths}
+    return {path: (at,) for path, at in found.items() if at and at.mode != FOLDER}
 
 
 def _follow(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from runner.repo.git import text
-from runner.repo.trailers import parse_message
+from runner.repo.trailers import parse_checked, parse_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,8 +34,11 @@ class LandedCommit:
     spec_what: str
     spec_proof: str
     trailers: Mapping[str, tuple[str, ...]]
+    """Of the task: a record commit's own are about others too, and are left out."""
     checked: bool = False
     """Whether the task changed nothing, and only a record commit tells of its proof."""
+    cut: bool = False
+    """Whether it had more proofs than a record commit tells."""
 
 
 def landed_commits(git: Git, tips: tuple[str, ...], limit: int = 0) -> Iterator[LandedCommit]:
@@ -59,20 +61,19 @@ def _told(entry: str) -> Iterator[LandedCommit]:
     if landed.task:
         yield landed
     for line in said.trailers.get("Checked", ()):
-        match = _CHECKED.fullmatch(line)
-        if match:
-            task, attempt, what, proof = match.groups()
+        told = parse_checked(line)
+        if told is not None:
             yield replace(
                 landed,
-                task=task,
-                attempt=int(attempt),
-                spec_what=what,
-                spec_proof=proof,
+                tree=told.tree,
+                task=told.task,
+                attempt=told.attempt,
+                spec_what=told.spec_what,
+                spec_proof=told.spec_proof,
+                trailers={"Proof": told.proofs},
                 checked=True,
+                cut=told.cut,
             )
-
-
-_CHECKED = re.compile(r"(\S+) attempt=(\d{1,9}) spec=(\S+) (\S+)")
 
 
 def _landed(commit: str, tree: str, parents: str, seconds: str, said: Message) -> LandedCommit:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from runner.errors import RunnerError
 from runner.repo.borrowed import Lender
 from runner.repo.git import Git, ObjectReader, text
-from runner.repo.head import find_git, read_head
+from runner.repo.head import checked_out, find_git, read_head
+from runner.repo.objects import Objects
 from runner.repo.prefix import Prefix
+from runner.repo.signature import TICK, signature
 from runner.repo.trees import EMPTY, diff_trees, tree_entries
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from runner.repo.configuration import Configuration, Identity, Signing
     from runner.repo.head import Folders, Head
     from runner.repo.landed import LandedCommit
+    from runner.repo.signature import Signature
     from runner.repo.state import RepoState
     from runner.repo.trees import TreeChange, TreeEntry
 
@@ -40,6 +44,7 @@ class Repository:
         self.git = Git(folders.top, environment=said)
         self._objects = ObjectReader(self.git)
         self._configuration: Configuration | None = None
+        self._configured: tuple[Signature, ...] | None = None
 
     @classmethod
     def open(cls, root: Path) -> Self:
@@ -64,22 +69,42 @@ class Repository:
         """Git for what may look into files: the filters this repository names now are silenced.
 
         That is `status`, and any write of the index, which compares files that were written in
-        the same second (racy git). Asked anew each time, since an included file may have changed.
+        the same second (racy git). Asked anew whenever its own configuration may have changed.
         """
-        self._configuration = self._read_configuration()
+        now = self._configuration_files()
+        if self._configuration is None or now is None or now != self._configured:
+            self._configuration = self._read_configuration()
+            self._configured = None if self._configuration.includes else now
         return self.git.told(*self._configuration.silenced())
+
+    def _configuration_files(self) -> tuple[Signature, ...] | None:
+        """What the repository's own configuration looks like; None while it may still change."""
+        places = (self.folders.common / "config", self.folders.git / "config.worktree")
+        found = tuple(map(signature, places))
+        newest = max(at.newest for at in found) / 1e9
+        return found if abs(time.time() - newest) > TICK else None
 
     # --- what is there now ---
 
     def head(self) -> Head:
-        """What HEAD says now."""
-        return read_head(self.folders.top)
+        """What HEAD says now, with the landings that wait for a person's commit."""
+        return read_head(self.folders.top, self.folders)
+
+    def checked_out(self) -> Head:
+        """What HEAD says now and no more."""
+        return checked_out(self.folders.top, self.folders)
 
     def state(self) -> RepoState:
         """What a person's repository is like now."""
         from runner.repo.state import read_state
 
-        return read_state(self.quiet(), self.head(), self.configuration(), self.prefix)
+        head = self.head()
+        found = read_state(self.quiet(), head, self.configuration(), self.prefix)
+        if head.beneath is None:
+            return found
+        from runner.repo.waiting import beside_waiting
+
+        return beside_waiting(self, found)
 
     def configuration(self) -> Configuration:
         """Git's configuration, read once and again with each `state()`."""
@@ -108,6 +133,10 @@ class Repository:
         """The name of no object, in the length this repository uses."""
         return "0" * (64 if self.object_format() == "sha256" else 40)
 
+    def objects(self) -> Objects:
+        """Its objects: trees read, and new ones written without a process."""
+        return Objects(self.folders.objects, self.object_format(), self._objects)
+
     def empty_tree(self) -> str:
         """The name of the empty tree."""
         return EMPTY[self.object_format()]
@@ -119,7 +148,7 @@ class Repository:
             objects=self.folders.objects,
             object_format=self.object_format(),
             shallow=self.folders.common / "shallow",
-            branch=None if head.detached else head.ref,
+            branch=None if head.detached else head.named,
             prefix=self.prefix,
             ignored=self.ignore_rules(),
             who=(who.name, who.email),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -14,10 +15,11 @@ from runner.model import Action, Change, digest_of
 from runner.repo.borrowed import lay_out
 from runner.repo.git import Git, GitError, GitTimeoutError, ObjectReader, raw, text
 from runner.repo.merge import Merged, carry
+from runner.repo.objects import Objects
 from runner.repo.putting import put
 from runner.repo.signature import TICK, Signature, signature
 from runner.repo.sweep import make_readable, remove_odd_files, remove_tree, sweep
-from runner.repo.trees import EMPTY, GITLINK, TreeChange, diff_trees
+from runner.repo.trees import EMPTY, GITLINK, TreeChange, TreeEntry, diff_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,6 +71,7 @@ class Scratch:
         self._shares = shares
         self._git_folder = slot / "git"
         self._gitlinks: dict[str, str] = {}
+        self._listing: tuple[str | None, frozenset[bytes]] = (None, frozenset())
         self._incomplete = False
         self._commits: set[str] = set()
         self._signed: Signature | None = None
@@ -76,6 +79,8 @@ class Scratch:
         named = {"GIT_DIR": self._git_folder, "GIT_WORK_TREE": self.tree_folder}
         environment = _FIXED | {name: str(path) for name, path in named.items()}
         self._git = Git(slot, environment, (("core.fsync", "none"),), alone=True)
+        self._reader = ObjectReader(self._git)
+        self._objects = Objects(self._git_folder / "objects", lender.object_format, self._reader)
 
     @classmethod
     def open(cls, slot: Path, lender: Lender, *, shares: tuple[str, ...] = ()) -> Self:
@@ -85,6 +90,10 @@ class Scratch:
         """
         effects.make_folder(slot)
         return cls(slot, lender, shares)
+
+    def close(self) -> None:
+        """End the process that reads objects; it is started again when it is needed."""
+        self._reader.close()
 
     @property
     def project(self) -> Path:
@@ -102,7 +111,7 @@ class Scratch:
         if base and is_commit:
             self._commits.add(base)
         effects.step("scratch", self.tree_folder)
-        if self._signed and self.base == base and self._signed == signature(self.tree_folder):
+        if self._signed and self.base == base and self._signed.holds:
             return  # nobody has touched it since
         self._signed = None
         try:
@@ -114,7 +123,8 @@ class Scratch:
     def base_tree(self) -> str:
         """Name of the base's git tree: what the tree is as long as nobody has written to it."""
         if self._base_tree is None:
-            self._base_tree = self._on("index").line("write-tree")
+            none = EMPTY[self.lender.object_format]
+            self._base_tree = self._objects.tree_of(self.base) if self.base else none
         return self._base_tree
 
     def sign(self) -> None:
@@ -136,12 +146,11 @@ class Scratch:
         self._restate()
         objects = self._git_folder / "objects"
         sweep(objects, [b"info/alternates"])  # what was refused is not kept
+        sweep(self.tree_folder, self._held(base))
         git = self._on("index")
-        git.run("read-tree", "--reset", base) if base else git.run("read-tree", "--empty")
-        keep = self._listed(git)
-        sweep(self.tree_folder, keep)
-        if keep:
-            git.run("checkout-index", "--all", "--force", "--index", "--quiet")
+        # looks at every file, and writes only those that are not what they should be
+        git.run("read-tree", "--reset", "-u", base) if base else git.run("read-tree", "--empty")
+        self._leave_out_gitlinks(git)
         self.project.mkdir(parents=True, exist_ok=True)
         self._lend_git(base)
         self.base = base
@@ -157,17 +166,29 @@ class Scratch:
         for lock in self._git_folder.glob("*.lock"):
             lock.unlink()
 
-    def _listed(self, git: Git) -> set[bytes]:
-        """Paths the index holds; gitlinks are marked as not carried."""
-        listed = git.run("ls-files", "-s", "-z")
-        lines = listed.split(b"\0")[:-1]
-        self._gitlinks = {}
-        if b"160000 " in listed:
-            links = [line.split(b"\t", 1) for line in lines if line.startswith(b"160000 ")]
-            self._gitlinks = {text(path): text(head.split(b" ")[1]) for head, path in links}
+    def _held(self, base: str | None) -> frozenset[bytes]:
+        """Paths of the files that `base` holds; its gitlinks are remembered."""
+        known, paths = self._listing
+        come, gone = set(), set()
+        for path, was, now in self._objects.differing(known, base):
+            if was is not None:
+                gone.add(path)
+                self._gitlinks.pop(text(path), None)
+            if now is not None and now.mode == GITLINK:
+                self._gitlinks[text(path)] = now.sha
+            elif now is not None:
+                come.add(path)
+        self._listing = (base, (paths - gone) | come)
+        return self._listing[1]
+
+    def _leave_out_gitlinks(self, git: Git) -> None:
+        """Have git believe that repositories inside are as they should be: none is carried."""
+        if self._gitlinks:
             paths = b"".join(raw(path) + b"\0" for path in self._gitlinks)
             git.run("update-index", "-z", "--skip-worktree", "--stdin", stdin=paths)
-        return {line.split(b"\t", 1)[1] for line in lines if not line.startswith(b"160000 ")}
+            for path in self._gitlinks:
+                with suppress(OSError):
+                    (self.tree_folder / path).rmdir()  # git makes a folder for each
 
     def _lend_git(self, base: str | None) -> None:
         """A git folder for tools and agents, on the branch of the real one; nothing trusts it."""
@@ -186,7 +207,7 @@ class Scratch:
     def _commit_of(self, base: str | None) -> str | None:
         if base is None or base in self._commits:
             return base
-        if self._git.line("cat-file", "-t", base) == "commit":
+        if self._objects.tree_of(base) != base:
             self._commits.add(base)
             return base
         who = {"GIT_AUTHOR_NAME": "runner", "GIT_AUTHOR_EMAIL": "runner@localhost"}
@@ -197,6 +218,7 @@ class Scratch:
 
     def _move_aside(self) -> None:
         """Something resists: leave it, begin with new folders, remove the old where possible."""
+        self._reader.close()
         for folder in (self.tree_folder, self._git_folder):
             if os.path.lexists(folder):
                 folder.rename(self.slot / f"aside-{effects.new_id()}")
@@ -214,26 +236,25 @@ class Scratch:
 
     def tree(self) -> str:
         """Name of the git tree that the files are now, ignored ones left out."""
-        return self._written(self._staged())
+        return self.snapshot().tree
 
     def snapshot(self) -> Snapshot:
         """Ask the files what differs from the base, whatever git was told in the tree.
 
-        Contents come from the objects just made, so they are the bytes of `tree`. Modes are
+        Contents come from the objects just made, so they are the bytes of `tree`, which is named
+        and not written. Modes are
         reported as they are: 120000 for a link, 160000 for a repository inside, the file's own
         type for what git cannot hold; those have empty content and wait for the path rules.
         Raises TooLargeError.
         """
         git = self._staged()
-        tree = self._written(git)
-        old = self.base or EMPTY[self.lender.object_format]
-        differing = diff_trees(git, self.lender.prefix, old, tree)
+        self._bring_gitlinks_back(git)
+        differing = diff_index(
+            git, self.lender.prefix, self.base or EMPTY[self.lender.object_format]
+        )
+        tree = self._named(differing)
         odd = self._left_over(git) if self._incomplete else ()
-        reader = ObjectReader(git)
-        try:
-            changes = [self._change(reader, at) for at in differing]
-        finally:
-            reader.close()
+        changes = [self._change(at) for at in differing]
         return Snapshot(tree, tuple(sorted((*changes, *odd), key=lambda change: change.path)))
 
     def _staged(self) -> Git:
@@ -270,11 +291,20 @@ class Scratch:
             answer = git.ask(*words)
         return answer.exit == 0
 
-    def _written(self, git: Git) -> str:
+    def _bring_gitlinks_back(self, git: Git) -> None:
         if self._gitlinks:
             lines = (f"160000 {sha} 0\t{path}\0" for path, sha in self._gitlinks.items())
             git.run("update-index", "-z", "--index-info", stdin=raw("".join(lines)))
-        return git.line("write-tree")
+
+    def _named(self, changes: Iterable[TreeChange]) -> str:
+        """Name of the base's tree with these changes."""
+        entries = {
+            self.lender.prefix.whole(at.path): TreeEntry(at.new_mode, at.new_sha)
+            if at.new_mode
+            else None
+            for at in changes
+        }
+        return self._objects.with_files(self.base, entries, written=False)
 
     def _left_over(self, git: Git) -> tuple[Change, ...]:
         """What git refused to add, as changes that no rule lets pass."""
@@ -314,13 +344,13 @@ class Scratch:
     def _on(self, index: str) -> Git:
         return self._git.told(GIT_INDEX_FILE=str(self._git_folder / index))
 
-    def _change(self, reader: ObjectReader, at: TreeChange) -> Change:
-        before = _bytes(reader, at.old_mode, at.old_sha)
+    def _change(self, at: TreeChange) -> Change:
+        before = _bytes(self._reader, at.old_mode, at.old_sha)
         old = digest_of(before) if before is not None else None
         if not at.new_mode:
             return Change(at.path, Action.DELETE, 0, old, None, None)
         self._refuse_large(at.path)
-        content = _bytes(reader, at.new_mode, at.new_sha) or b""
+        content = _bytes(self._reader, at.new_mode, at.new_sha) or b""
         action = Action.MODIFY if at.old_mode else Action.CREATE
         return Change(at.path, action, at.new_mode, old, digest_of(content), content)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,31 +13,43 @@ if TYPE_CHECKING:
 TICK = 0.02
 """Seconds in which a file's change may leave its times as they were: a coarse clock's step."""
 
+_Row: TypeAlias = "tuple[int, int, int, int]"
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Every file and folder of a tree by number, mode, size and times; equal means untouched.
+    """Every file and folder of a tree by number, mode, size and change time.
 
-    The change time cannot be set back by a program, so content cannot be put back unseen either.
+    A change time cannot be set back by a program, so content cannot be put back unseen; and a
+    folder's moves with every name that comes or goes, so asking for the known paths is enough.
     """
 
-    digest: int
+    rows: tuple[tuple[str, _Row], ...]
+    """None at all where a part of the tree could not be read."""
     newest: int
     """The latest change time in it, in nanoseconds since the epoch."""
 
+    @property
+    def holds(self) -> bool:
+        """Whether the tree still looks like this."""
+        try:
+            return bool(self.rows) and all(_row(os.lstat(path)) == row for path, row in self.rows)
+        except OSError:
+            return False
+
 
 def signature(folder: Path) -> Signature:
-    """The signature of a tree as it is now; unreadable parts make it differ from every other."""
-    rows = []
-    newest = 0
+    """The signature of a tree as it is now; that of a tree with unreadable parts never holds."""
+    top = os.fspath(folder)
     try:
-        for path, found in _walk(os.fspath(folder)):
-            rows.append((path, found.st_ino, found.st_mode, found.st_size, found.st_ctime_ns))
-            newest = max(newest, found.st_ctime_ns)
+        rows = tuple((path, _row(found)) for path, found in ((top, os.lstat(top)), *_walk(top)))
     except OSError:
-        return Signature(id(rows), 0)
-    rows.sort()
-    return Signature(hash(tuple(rows)), newest)
+        return Signature((), 0)
+    return Signature(rows, max(changed for _, (_, _, _, changed) in rows))
+
+
+def _row(found: os.stat_result) -> _Row:
+    return found.st_ino, found.st_mode, found.st_size, found.st_ctime_ns
 
 
 def _walk(folder: str) -> Iterator[tuple[str, os.stat_result]]:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from runner.model import Coverage
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -114,6 +116,98 @@ def parse_proof(line: str) -> SaidProof | None:
     except (KeyError, ValueError):
         return None
     return SaidProof(words[0], words[1], exit_code, seconds, output, counts)
+
+
+def coverage_line(coverage: Coverage | None) -> str:
+    """`84% of 120 lines (threshold 70%)`, rounded down; empty for a task without coverage."""
+    if coverage is None:
+        return ""
+    return f"{int(coverage.percent)}% of {coverage.lines} lines (threshold {coverage.threshold:g}%)"
+
+
+_COVERAGE = re.compile(r"(\d{1,3})% of (\d{1,9}) lines? \(threshold (\d{1,3}(?:\.\d+)?)%\)")
+
+
+def parse_coverage(line: str) -> Coverage | None:
+    """The coverage that a trailer's value says, in whole percent; None for another's."""
+    match = _COVERAGE.fullmatch(line)
+    return Coverage(float(match[1]), int(match[2]), float(match[3])) if match else None
+
+
+def tools_line(tools: Iterable[tuple[str, str]]) -> str:
+    """`python 3.11.2, pytest 9.0.1`."""
+    return ", ".join(f"{_word(name)} {_word(version)}" for name, version in tools)
+
+
+def parse_tools(line: str) -> tuple[tuple[str, str], ...]:
+    """The programs and versions that a trailer's value says."""
+    pairs = (part.strip().partition(" ") for part in line.split(","))
+    return tuple((name, version) for name, _, version in pairs if name)
+
+
+def _word(value: str) -> str:
+    """Text that neither a space nor a comma takes apart."""
+    return one_line(value).replace(" ", "-").replace(",", ";")
+
+
+# --- tasks without a commit of their own ----------------------------------------------
+
+_CHECKED = re.compile(
+    r"(?P<task>\S+) attempt=(?P<attempt>\d{1,9}) spec=(?P<what>\S+) (?P<proof>\S+)"
+    r"(?: tree=(?P<tree>[0-9a-f]{40,64}))?(?P<proofs>(?: \| .*)?)"
+)
+_BETWEEN = " | "
+_CUT = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a record commit tells of a task that was proven and changed nothing."""
+
+    task: str
+    attempt: int
+    spec_what: str
+    spec_proof: str
+    tree: str = ""
+    """The tree it was proven on."""
+    proofs: tuple[str, ...] = ()
+    """As `Proof:` trailers say them."""
+    cut: bool = False
+    """Whether there were more of them than a trailer holds."""
+
+
+def checked_value(
+    task: str, attempt: int, spec: Spec, tree: str = "", proofs: Iterable[Proof] = ()
+) -> str:
+    """The value of a `Checked:` trailer; only whole proofs are in it, as many as it holds."""
+    value = f"{_word(task)} attempt={attempt} spec={spec.what} {spec.proof}"
+    value += f" tree={tree}" if tree else ""
+    for proof in proofs:
+        more = _BETWEEN + proof_line(proof)
+        if len(value) + len(more) > _VALUE_WIDTH - len(_BETWEEN + _CUT):
+            return value + _BETWEEN + _CUT
+        value += more
+    return value
+
+
+def parse_checked(value: str) -> Checked | None:
+    """What a `Checked:` trailer says; None for one that is not of our making."""
+    match = _CHECKED.fullmatch(value)
+    if match is None:
+        return None
+    proofs = match["proofs"].split(_BETWEEN)[1:]
+    return Checked(
+        task=match["task"],
+        attempt=int(match["attempt"]),
+        spec_what=match["what"],
+        spec_proof=match["proof"],
+        tree=match["tree"] or "",
+        proofs=tuple(line for line in proofs if line != _CUT),
+        cut=_CUT in proofs,
+    )
+
+
+# --- a whole message ------------------------------------------------------------------
 
 
 def parse_message(message: str) -> Message:

@@ -22,6 +22,7 @@ EMPTY = {
 }
 """Names of the empty tree, which git knows without an object (object-file.c)."""
 
+_RAW = ("-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv")
 _ARGUMENTS = 100_000
 """Characters of paths given to one process; Linux allows 2 MB in all."""
 
@@ -71,13 +72,19 @@ def diff_trees(
     git: Git, prefix: Prefix, old: str, new: str, paths: Sequence[str] = ()
 ) -> tuple[TreeChange, ...]:
     """Paths that differ between two commits or trees; a rename is a deletion and a creation."""
-    words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv")
+    words = ("diff-tree", "-r", *_RAW)
     groups = batches([prefix.whole(path) for path in paths]) if paths else [[]]
     return tuple(
         change
         for some in groups
         for change in _changes(git.run(*words, old, new, "--", *some), prefix)
     )
+
+
+def diff_index(git: Git, prefix: Prefix, old: str) -> tuple[TreeChange, ...]:
+    """The same between a commit or tree and the index."""
+    said = git.run("diff-index", "--cached", *_RAW, "--ignore-submodules=none", old, "--")
+    return tuple(_changes(said, prefix))
 
 
 def _changes(out: bytes, prefix: Prefix) -> Iterator[TreeChange]:

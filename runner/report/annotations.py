@@ -84,8 +84,13 @@ def _counts(results: Results) -> str:
     return f"{len(statuses)} task{'' if len(statuses) == 1 else 's'}: {', '.join(said) or 'none'}"
 
 
+_GOOD = (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN)
+
+
 def _row(task: TaskResult) -> str:
-    good = sum(proof.verdict in (Verdict.PASS, Verdict.FLAKY) for proof in task.proofs)
+    good = sum(
+        proof.verdict in (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN) for proof in task.proofs
+    )
     cells = (
         f"{_markdown(task.id)} {_markdown(task.title)}",
         f"{_SIGNS.get(task.status, '')} {task.status}".strip(),

@@ -38,6 +38,8 @@ class CheckpointDocument:
     sast: Callable[[str], SastCounts] = lambda _task: None
     """What static analysis says of a task: counts, `pending`, or nothing."""
     pattern_title: Callable[[str], str] = lambda _pattern: ""
+    sync: Callable[[], None] = lambda: None
+    """Makes the journal durable: the file says nothing that a crash could take back."""
     path: str = f"{BUILD}/CHECKPOINT.md"
     ours: bool = True
     _tasks: dict[str, Task] = field(default_factory=dict)
@@ -88,6 +90,7 @@ class CheckpointDocument:
 
     def _write_all(self, state: RunState) -> None:
         """Append every line that waits in one durable write, then say so in the journal."""
+        self.sync()
         text, lines, full = "", [], []
         number = state.checkpoints
         since = [id_ for id_ in state.since_checkpoint if id_ not in self._waiting]

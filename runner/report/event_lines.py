@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     """Gives a text a colour: (colour, text)."""
 
 COLOURS = {"green": "32", "red": "31", "yellow": "33", "cyan": "36", "dim": "2", "bold": "1"}
-_MARKS = {Verdict.PASS: ("✓", "green"), Verdict.FAIL: ("✗", "red"), Verdict.FLAKY: ("⚠", "yellow")}
+_MARKS = {
+    Verdict.PASS: ("✓", "green"),
+    Verdict.FAIL: ("✗", "red"),
+    Verdict.FLAKY: ("⚠", "yellow"),
+} | {Verdict.KNOWN: ("⚠", "yellow")}
 _FINDINGS_SHOWN = 5
 _DETAIL_LINES = 8
 

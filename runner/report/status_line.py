@@ -21,6 +21,7 @@ _SIGN = {
     Verdict.PASS: "✅",
     Verdict.FAIL: "❌",
     Verdict.FLAKY: "⚠",
+    Verdict.KNOWN: "⚠",
     Verdict.SKIPPED: NOT_APPLICABLE,
 }
 _STATUS_SIGN = {Status.DONE: "✅", Status.BLOCKED: "❌", Status.STALE: "⚠"}
@@ -112,8 +113,8 @@ def _tests(proofs: Sequence[Proof]) -> str:
 
 
 def _contracts(proofs: Sequence[Proof]) -> str:
-    openapi = [proof for proof in proofs if _short(proof) == "openapi"]
-    others = [proof for proof in proofs if _short(proof) != "openapi"]
+    openapi = [proof for proof in proofs if _short(proof).startswith("openapi")]
+    others = [proof for proof in proofs if not _short(proof).startswith("openapi")]
     return f"Contracts: {_verdicts(others, 'valid')} | OpenAPI: " + (
         _one_verdict(openapi, "conformant") if openapi else NOT_APPLICABLE
     )
@@ -132,7 +133,7 @@ def _one_verdict(proofs: Sequence[Proof], good: str) -> str:
     return _signed(worst, _word(worst, good))
 
 
-_GRAVITY = (Verdict.SKIPPED, Verdict.PASS, Verdict.FLAKY, Verdict.FAIL)
+_GRAVITY = (Verdict.SKIPPED, Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN, Verdict.FAIL)
 
 
 def _word(verdict: Verdict, good: str) -> str:

@@ -41,6 +41,8 @@ class BlockedTask:
     note: str
     reason: Reason | None = None
     draft: str = ""
+    victims: tuple[str, ...] = ()
+    """The tasks that its held change breaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,12 @@ def summary(said: Summary) -> str:
     lines = [_first(said)]
     for task in said.blocked:
         lines += _blocked(task)
-    for name, change in said.stale:
-        lines.append(f"STALE {display(name)}: {display(change)}")
-        lines.append(f"  next: `runner show {display(name)}`; to let it be built again, {_AGAIN}")
+    for id_, change in said.stale:
+        name = display(id_)
+        lines.append(f"STALE {name}: {display(change)}")
+        broken = any(id_ in task.victims for task in said.blocked)
+        if not broken:  # else the task that breaks it says both ways out
+            lines.append(f"  next: `runner review {name}`; `runner approve {name}` builds it anew")
     lines += [
         f"waiting {display(name)}: needs {', '.join(map(display, needs))}"
         if needs
@@ -97,9 +102,20 @@ def _blocked(task: BlockedTask) -> list[str]:
     lines = [f"BLOCKED {name}{code}: {display(task.note)}"]
     if task.draft and task.draft not in task.note:
         lines.append(f"  work kept on {display(task.draft)}")
+    if task.victims:
+        return [*lines, *_ways_out(name, ", ".join(map(display, task.victims)))]
     advice = _NEXT.get(task.reason) if task.reason else None
     lines.append(f"  next: {advice or f'`runner show {name}`; {_AGAIN}'}")
     return lines
+
+
+def _ways_out(culprit: str, victims: str) -> list[str]:
+    """What a person can do about a change that breaks other tasks."""
+    ids = victims.replace(",", "")
+    return [
+        f"  keep it: `runner approve {ids}` ({victims} built anew on it, then all land together)",
+        f"  drop it: `runner reject {culprit} --reason …` ({victims} DONE again as before)",
+    ]
 
 
 def duration(seconds: float) -> str:

@@ -14,6 +14,7 @@ from runner.run.review import Answer, Ruling
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from runner.gates.regression import Traced
     from runner.journal.events import Event as Happening
     from runner.model import Outcome
     from runner.run.site import Assignment, Site
@@ -55,11 +56,25 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
+class Tracing:
+    """A worker waits to hear which tests of other tasks its proven change may break."""
+
+    assignment: Assignment
+    outcome: Outcome
+    answer: Callable[[tuple[Traced, ...]], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Interrupted:
     """A person wants the run to end."""
 
 
-Message: TypeAlias = Happened | Scanning | Asking | Finished | Interrupted
+Message: TypeAlias = Happened | Scanning | Asking | Tracing | Finished | Interrupted
+
+
+def _traces_nothing(_assignment: Assignment, _outcome: Outcome) -> tuple[Traced, ...]:
+    """Where no other tasks are known."""
+    return ()
 
 
 class InlineExecutor(Executor):
@@ -87,6 +102,8 @@ class Crew:
         self.interrupted = False
         """Whether a person wants the run to end."""
         self.inline = inline
+        self.tracer: Callable[[Assignment, Outcome], tuple[Traced, ...]] = _traces_nothing
+        """Asked in the coordinator's thread alone."""
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._make_site = make_site
         self._sites: dict[int, Site] = {}
@@ -108,17 +125,16 @@ class Crew:
         """Whether another task may start."""
         return bool(self._free)
 
-    def next_slot(self) -> int:
-        """The number of the slot that the next assignment gets."""
-        return self._free[-1]
+    def take_slot(self) -> int:
+        """The number of a free slot, kept for the assignment that is started in it next."""
+        return self._free.pop()
 
-    def start(self, assignment: Assignment) -> None:
-        """Give an assignment to the next free slot."""
-        number = self._free[-1]
+    def start(self, assignment: Assignment, number: int) -> None:
+        """Give an assignment to the slot that was taken for it."""
         site = self._sites.get(number)
         if site is None:
             site = self._sites[number] = self._make_site(number, self)
-        self._busy[assignment.task.id] = self._free.pop()
+        self._busy[assignment.task.id] = number
         future = self._executor.submit(attempt, assignment, site)
         future.add_done_callback(
             lambda done: self._inbox.put(Finished(assignment.task.id, done.result))
@@ -139,6 +155,19 @@ class Crew:
         answers: SimpleQueue[Ruling] = SimpleQueue()
         self._inbox.put(Asking(outcome, answers.put))
         return answers.get()
+
+    def trace(self, assignment: Assignment, outcome: Outcome) -> tuple[Traced, ...]:
+        """Called by workers: the tests of other tasks that a change may break."""
+        if self.inline:  # the coordinator is this very thread
+            return self.tracer(assignment, outcome)
+        answers: SimpleQueue[tuple[Traced, ...]] = SimpleQueue()
+        self._inbox.put(Tracing(assignment, outcome, answers.put))
+        return answers.get()
+
+    @property
+    def has_news(self) -> bool:
+        """Whether `wait` would answer at once."""
+        return not self._inbox.empty()
 
     def wait(self, seconds: float | None = None) -> Message | None:
         """The next thing a worker has to say; None when nothing came in time."""

@@ -9,8 +9,10 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import AttemptStarted, RunFinished, RunStarted, RunStuck, TaskBlocked
 from runner.model import Reason, Status
-from runner.run.crew import Asking, Finished, Happened, Scanning
+from runner.run.crew import Asking, Finished, Happened, Scanning, Tracing
 from runner.run.frontier import Frontier
+from runner.run.joint import Joint
+from runner.run.regression import approved_groups, victims_of
 from runner.run.review import Answer, Ruling
 
 if TYPE_CHECKING:
@@ -56,26 +58,54 @@ class Engine:
 
         KeyboardInterrupt ends what runs, keeps the books, and is raised again.
         """
-        self._frontier = Frontier(
-            self.tasks.values(),
-            {id_: self.ledger.state.task(id_).status for id_ in self.tasks},
-            selected=self.selected,
-            weight=self.weight,
-        )
-        try:
-            self._loop()
-        except (KeyboardInterrupt, RunnerError):
-            self._interrupt()
-            raise
-        finally:
-            self._publish(now=True)
+        with self.ledger.gathering():
+            try:
+                self._build_groups()
+                self._frontier = Frontier(
+                    self.tasks.values(),
+                    {id_: self.ledger.state.task(id_).status for id_ in self.tasks},
+                    selected=self.selected,
+                    weight=self.weight,
+                )
+                self._loop()
+            except (KeyboardInterrupt, RunnerError):
+                self._interrupt()
+                raise
+            finally:
+                self._publish(now=True)
         return self._codes()
+
+    def _build_groups(self) -> None:
+        """First what a person approved together: a held change and the tasks that it breaks."""
+        for group in approved_groups(self.tasks, tuple(self.tasks), self.ledger.state):
+            joint = Joint(self.preparation, self.settlement, self.settlement.lander, self._work)
+            joint.build(group)
+            for task in group:
+                self._say(task.id)
+            for keep_up in self.upkeep:
+                keep_up()
+
+    def _work(self, assignment: Assignment) -> Outcome:
+        """Have one assignment worked on to its end, while nothing else runs."""
+        slot = self._note_started(assignment)
+        self.ledger.sync()
+        self.crew.start(assignment, slot)
+        while True:
+            self._publish()
+            self.ledger.sync()
+            message = self.crew.wait()
+            if self.crew.interrupted:
+                raise KeyboardInterrupt
+            if isinstance(message, Finished):
+                return message.result()
+            self._hear(message)
 
     def _loop(self) -> None:
         self._start_ready()
         while self.crew.working:
             self._publish()
-            self._hear(self.crew.wait())
+            self.ledger.sync()
+            self._hear_what_is_in_hand()
             if self.crew.interrupted:
                 break
             self._start_ready()
@@ -84,16 +114,27 @@ class Engine:
             raise KeyboardInterrupt
 
     def _start_ready(self) -> None:
-        """Fill the free slots: what is to be proven again, then longest remaining path first."""
+        """Fill the free slots; that the attempts start is durable before one of them does."""
+        started = []
         while self.crew.has_free_slot and not self._ending():
-            again = self.settlement.next_again()
-            if again is not None:
-                self._start(again)
-                continue
-            task = None if self._halted else self._frontier.take(self.claims.free_for)
+            assignment = self._next()
+            if assignment is None:
+                break
+            started.append((assignment, self._note_started(assignment)))
+        if started:
+            self.ledger.sync()
+        for assignment, slot in started:
+            self.crew.start(assignment, slot)
+
+    def _next(self) -> Assignment | None:
+        """What is to be proven again, then the ready task with the longest path before it."""
+        again = self.settlement.next_again()
+        while again is None:
+            task = None if self._stopping() else self._frontier.take(self.claims.free_for)
             if task is None:
-                return
-            self._begin(task)
+                return None
+            again = self._begun(task)
+        return again
 
     def _stopping(self) -> bool:
         """Whether nothing new may start."""
@@ -103,27 +144,29 @@ class Engine:
         """Whether not even what is under way may go on."""
         return self.settlement.halted or self.crew.interrupted
 
-    def _begin(self, task: Task) -> None:
-        """Start a task, or block it at once where something it needs is missing."""
+    def _begun(self, task: Task) -> Assignment | None:
+        """A task's next attempt; None where something it needs is missing, which blocks it."""
         missing = self.preparation.missing(task)
         if missing is not None:
             reason, note = missing
             self.ledger.note(TaskBlocked(reason=reason, note=note), task=task.id, durable=True)
             self._say(task.id)
             self._halted = self.fail_fast
-            return
+            return None
         self.claims.hold(task)
-        self._start(self.preparation.assignment(task))
+        return self.preparation.assignment(task)
 
-    def _start(self, assignment: Assignment) -> None:
+    def _note_started(self, assignment: Assignment) -> int:
+        """Say that an attempt starts; the slot that is taken for it."""
         task = assignment.task
+        slot = self.crew.take_slot()
         self.ledger.note(
             AttemptStarted(
                 base=assignment.base,
                 implementer=assignment.implementer.name if assignment.implementer else "",
                 spec=task.spec,
                 patterns=tuple(pattern.id for pattern in assignment.brief.patterns),
-                slot=self.crew.next_slot(),
+                slot=slot,
                 mode="build" if assignment.implementer else "prove",
             ),
             task=task.id,
@@ -131,9 +174,16 @@ class Engine:
             durable=True,
         )
         self._say(task.id)
-        self.crew.start(assignment)
+        return slot
 
-    def _hear(self, message: Message | None) -> None:
+    def _hear_what_is_in_hand(self) -> None:
+        """Wait for news and hear all there is; after a landing, free slots are filled first."""
+        while not self._hear(self.crew.wait()) and self.crew.has_news:
+            if self.crew.interrupted:
+                return
+
+    def _hear(self, message: Message | None) -> bool:
+        """Do what a message asks for; whether that may have taken long."""
         match message:
             case Happened(task, attempt, event):
                 self.ledger.note(event, task=task, attempt=attempt)
@@ -141,13 +191,23 @@ class Engine:
                 self.scans.add(task, attempt, scan)
             case Asking(outcome, answer):
                 answer(self.settlement.ruling(self.tasks[outcome.task], outcome))
+            case Tracing(assignment, outcome, answer_with):
+                answer_with(self.crew.tracer(assignment, outcome))
             case Finished(id_, result):
-                self._settle(self.tasks[id_], result)
+                outcome = result()
+                self._settle(self.tasks[id_], outcome)
+                return bool(outcome.changes)
+        return False
 
-    def _settle(self, task: Task, result: Callable[[], Outcome]) -> None:
-        again = self.settlement.settle(task, result())
-        if again:
+    def _settle(self, task: Task, outcome: Outcome) -> None:
+        if self.settlement.settle(task, outcome):
             return
+        self._end(task)
+        for parked in self.settlement.unparked():
+            self._end(parked)
+
+    def _end(self, task: Task) -> None:
+        """A task's work came to its end: others may start."""
         self.claims.release(task)
         self._say(task.id)
         match self.ledger.state.task(task.id).status:
@@ -156,7 +216,10 @@ class Engine:
             case Status.PENDING if not self._stopping():
                 self._frontier.put(task.id)
             case Status.BLOCKED:
-                self._halted = self._halted or self.fail_fast
+                broke = self.ledger.state.task(task.id).reason is Reason.REGRESSION
+                self._halted = self._halted or self.fail_fast or broke
+                for id_ in victims_of(task.id, self.ledger.state) if broke else ():
+                    self._say(id_)
         for keep_up in self.upkeep:
             keep_up()
 
@@ -171,6 +234,7 @@ class Engine:
 
     def _publish(self, *, now: bool = False) -> None:
         if self.board.due(now=now) and self.at_home():
+            self.ledger.sync()
             self.board.publish(self._note_published, head=self.head())
 
     def _note_published(self, event: StatusesPublished) -> None:
@@ -192,6 +256,8 @@ class Engine:
                 self._say(message.task)
             elif isinstance(message, Asking):
                 message.answer(Ruling(Answer.WAITS))
+            elif isinstance(message, Tracing):
+                message.answer(())
             elif message is not None:
                 self._hear(message)
 

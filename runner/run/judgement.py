@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.gates import imported
-from runner.gates.base import Bench, command_limits
-from runner.gates.registry import prove_all
-from runner.journal.events import GateCompleted, GateStarted
+from runner.gates.base import command_limits
 from runner.model import Ending, ReviewMode
 from runner.process.command import Command, run
+from runner.run.proving import bench_of, proof_of
 from runner.run.review import Answer
 from runner.run.reviewer import reviewed_by_command
-from runner.secrets.redact import redact
 from runner.writes.bench import Bench as WriteBench
 from runner.writes.laboratory import Laboratory
 from runner.writes.pipeline import admit_writes, compile_writes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from runner.gates.registry import Proven
-    from runner.journal.events import Event as Happening
-    from runner.model import Change, Outcome
+    from runner.model import Outcome
     from runner.process.command import Ran
     from runner.run.review import Ruling
     from runner.run.site import Assignment, Site
@@ -76,7 +67,7 @@ def _with_edit(assignment: Assignment, site: Site, outcome: Outcome, ruling: Rul
 
 def _proven(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
     """The outcome with its proof, and with the reviewing command's word where one is asked."""
-    proven = _prove(assignment, site, outcome)
+    proven = proof_of(assignment, site, outcome)
     findings = (*outcome.findings, *proven.findings)
     bad = any(finding.refuses for finding in findings)
     if assignment.review is ReviewMode.AUTO and outcome.changes and not bad:
@@ -93,34 +84,9 @@ def _proven(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
     )
 
 
-def _prove(assignment: Assignment, site: Site, outcome: Outcome) -> Proven:
-    """Run test contracts and gates on exactly what would land.
-
-    Whatever else an implementer's commands left (ignored files, caches) is taken away first: it
-    would not be there after landing either.
-    """
-    ran_something = assignment.implementer is not None and not assignment.implementer.repeatable
-    if ran_something and outcome.changes:
-        site.reset(assignment.base)
-        site.scratch.apply(outcome.changes)
-    bench = _bench(assignment, site, outcome)
-
-    def tell(event: Happening) -> None:
-        site.crew.report(assignment.task.id, assignment.attempt, event)
-
-    proven = prove_all(
-        assignment.task,
-        site.settings,
-        bench,
-        started=lambda check: tell(GateStarted(gate=check.id, command=redact(check.command))),
-        completed=lambda proof: tell(GateCompleted(proof=proof)),
-    )
-    return replace(proven, findings=(*proven.findings, *imported.findings(bench)))
-
-
 def _write_bench(assignment: Assignment, site: Site, outcome: Outcome) -> WriteBench:
     """What the write pipeline works with."""
-    bench = _bench(assignment, site, outcome)
+    bench = bench_of(assignment, site, outcome)
     limits = command_limits(assignment.task, site.settings)
 
     def run_command(line: str | tuple[str, ...], *, stdin: bytes = b"", folder: str = "") -> Ran:
@@ -151,44 +117,6 @@ def _write_bench(assignment: Assignment, site: Site, outcome: Outcome) -> WriteB
             place=site.place,
             sandbox=site.sandbox,
             environment=site.base_environment,
-            cancelled=site.cancelled,
+            interrupted=lambda: site.crew.interrupted,  # a crew that ends in peace ends no scan
         ),
     )
-
-
-def _bench(assignment: Assignment, site: Site, outcome: Outcome) -> Bench:
-    folder = f"{assignment.task.id}/{assignment.attempt}"
-    watched = imported.watching(site.place, site.sandbox)
-    return Bench(
-        task=assignment.task,
-        settings=site.settings,
-        place=site.place,
-        sandbox=site.sandbox,
-        environment=site.environment(assignment) | watched,
-        logs=site.logs / folder,
-        logs_shown=f"{site.logs_shown}/{folder}",
-        tell=site.teller(assignment),
-        cancelled=site.cancelled,
-        known_secrets=tuple(value for _, value in assignment.secrets),
-        changes=outcome.changes,
-        before=lambda path: site.before(assignment.base, path),
-        tree=outcome.tree,
-        base=assignment.base,
-        on_base=partial(_on_base, assignment, site, outcome),
-        kept=site.kept,
-        red_first=assignment.red_first,
-    )
-
-
-@contextmanager
-def _on_base(
-    assignment: Assignment, site: Site, outcome: Outcome, changes: tuple[Change, ...]
-) -> Iterator[None]:
-    """While entered, the scratch tree is the base with `changes`; then the proposal again."""
-    site.reset(assignment.base)
-    site.scratch.apply(changes)
-    try:
-        yield
-    finally:
-        site.reset(assignment.base)
-        site.scratch.apply(outcome.changes)

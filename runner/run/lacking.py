@@ -35,6 +35,12 @@ def lacking(
     )
     if unmet:
         return unmet[0][0], "; ".join(text for _, text in unmet)
+    if task.contracts:
+        from runner.gates.contracts.extra import missing_tools
+
+        missing = missing_tools(task, environ)
+        if missing:
+            return Reason.TOOL, "; ".join(missing)
     chosen = choose(task, settings)
     if isinstance(chosen, Finding):
         return Reason.POLICY, chosen.message

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from runner.journal.events import TaskLanded, TaskLanding
 from runner.repo.commit import commit_tree
-from runner.repo.trailers import build_message, subject, task_trailers
+from runner.repo.trailers import (
+    build_message,
+    coverage_line,
+    subject,
+    task_trailers,
+    tools_line,
+)
 from runner.run.locks import bring_index, move_branch
 from runner.writes import landing
 from runner.writes.beneath import sweep_beneath
@@ -18,6 +24,7 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.model import Change, Outcome, Task
+    from runner.repo.commit import Commit
     from runner.repo.head import Head
     from runner.repo.read import Repository
     from runner.run.ledger import Ledger
@@ -78,7 +85,8 @@ class Filtered:
     paths: tuple[str, ...]
 
 
-Result: TypeAlias = Landed | Moved | Conflict | InTheWay | Filtered | Elsewhere
+Refusal: TypeAlias = Moved | Conflict | InTheWay | Filtered | Elsewhere
+Result: TypeAlias = Landed | Refusal
 
 
 @dataclass(slots=True)
@@ -101,21 +109,10 @@ class Lander:
         the commit's trailers say what there is to finish.
         """
         head = self.repository.head()
-        refusal = self._refusal(head, outcome)
+        refusal = self.refusal(head, outcome)
         if refusal is not None:
             return refusal
-        filtered = self._filtered(outcome.changes)
-        if filtered:
-            return Filtered(filtered)
-        blocked = landing.in_the_way(self.root, outcome.changes, converts=self._converts)
-        if blocked:
-            return InTheWay(blocked)
-        commit = commit_tree(
-            self.repository,
-            head.commit,
-            outcome.changes,
-            _message(task, outcome, review),
-        )
+        commit = self.commit(task, outcome, head.commit, review)
         self.ledger.note(
             TaskLanding(
                 tree=commit.tree,
@@ -134,6 +131,22 @@ class Lander:
             )
         made = Made(commit.sha, commit.tree, head.commit)
         return self.finish(task.id, outcome.attempt, made, outcome.changes)
+
+    def refusal(self, head: Head, outcome: Outcome) -> Refusal | None:
+        """Why nothing of an outcome may land on this head now."""
+        refusal = self._refusal(head, outcome)
+        if refusal is not None:
+            return refusal
+        filtered = self._filtered(outcome.changes)
+        if filtered:
+            return Filtered(filtered)
+        blocked = landing.in_the_way(self.root, outcome.changes, converts=self._converts)
+        return InTheWay(blocked) if blocked else None
+
+    def commit(self, task: Task, outcome: Outcome, parent: str | None, review: str) -> Commit:
+        """A task's commit on `parent`, with its evidence; it is on no branch yet."""
+        message = _message(task, outcome, review)
+        return commit_tree(self.repository, parent, outcome.changes, message)
 
     @property
     def _converts(self) -> bool:
@@ -259,5 +272,13 @@ def _message(task: Task, outcome: Outcome, review: str) -> str:
     return build_message(
         subject(task.id, task.title, task.type),
         "",
-        task_trailers(task.id, outcome.attempt, task.spec, outcome.proofs, review=review),
+        task_trailers(
+            task.id,
+            outcome.attempt,
+            task.spec,
+            outcome.proofs,
+            coverage=coverage_line(outcome.coverage),
+            review=review,
+            tools=tools_line(outcome.tools),
+        ),
     )

@@ -39,7 +39,12 @@ def move_branch(repository: Repository, head: Head, commit: str, why: str = "") 
 def bring_index(
     repository: Repository, paths: Sequence[str], base: str | None, landed: str | None
 ) -> None:
-    """Have the index follow a commit; may be repeated. Raises RunnerError where it is locked."""
+    """Have the index follow a commit; may be repeated. Raises RunnerError where it is locked.
+
+    Where landings wait for a person's commit, the index is that person's alone.
+    """
+    if repository.head().beneath is not None:
+        return
     if sync_index(repository, paths, base, landed).locked:
         raise _held(repository, "index.lock")
 

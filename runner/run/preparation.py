@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from runner.config.stack import detect_stack
 from runner.context.brief import Brief, compose_brief
 from runner.context.patterns import matched_patterns
+from runner.gates.red_first import wants_red_first
 from runner.implementers.registry import choose
-from runner.model import Finding
+from runner.model import Finding, ReviewMode
 from runner.run.lacking import lacking
 from runner.run.review import mode_for
 from runner.run.reviewer import diff_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.context.patterns import MatchedPattern
     from runner.implementers.base import Implementer
-    from runner.model import Change, Outcome, Reason, ReviewMode, Task
+    from runner.model import Change, Outcome, Reason, Task
     from runner.plan.patterns import PatternIndex
     from runner.run.ledger import Ledger
     from runner.secrets.allowlist import AllowList
@@ -63,6 +64,13 @@ class Preparation:
     """Tasks whose held work goes on: its ref is let go once it has landed."""
     held: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     """Proven work of earlier runs that may land now, each tried once."""
+    regressive: dict[str, tuple[Change, ...]] = field(default_factory=dict)
+    """Held changes that break other tasks: they land together with these, once approved."""
+    recorded: Callable[[Task, str], tuple[Change, ...]] | None = None
+    """Accepted bytes of earlier landings that fit a task on a base; asked with `run --reuse`."""
+    former: Callable[[str], str] | None = None
+    """The diff of a commit: what a task built before that is to be built anew."""
+    _reused: set[str] = field(default_factory=set)
     _drafts: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -90,20 +98,40 @@ class Preparation:
         if held is not None:
             self.released.add(task.id)
             return self.carried(task, held, self.base(), attempt)
-        if task.id in self.prove_first and not self.ledger.state.task(task.id).attempts_in_row:
+        known = self.ledger.state.task(task.id)
+        if (task.id in self.prove_first or known.reuse) and not known.attempts_in_row:
             return self.carried(task, (), self.base(), attempt)
+        if again := self._recorded(task):
+            return self.carried(task, again, self.base(), attempt)
         chosen = self.implementer(task)
+        implementer = None if isinstance(chosen, Finding) else chosen
+        named, new = getattr(implementer, "name", ""), known.spec is None
         return Assignment(
             task=task,
             attempt=attempt,
             base=self.base(),
             brief=self._brief_for(chosen, task, attempt),
-            implementer=None if isinstance(chosen, Finding) else chosen,
+            implementer=implementer,
+            reviewed=self._is_seen(task),
+            red_first=wants_red_first(task, self.settings, named, is_new_work=new),
             carried=self.edits.get(task.id, ()),
             review=self.review_mode(task),
             rules=self._rules(task, attempt),
             secrets=self._secrets(task),
         )
+
+    def _is_seen(self, task: Task) -> bool:
+        """Whether a person wrote what the task does (blocks of the plan), or reviews it."""
+        implementer = self.implementer(task)
+        by_a_person = not isinstance(implementer, Finding) and implementer.name in _UNREAD
+        return by_a_person or self.review_mode(task) is ReviewMode.PROMPT
+
+    def _recorded(self, task: Task) -> tuple[Change, ...]:
+        """What landed before and fits now, tried once: if it does not pass, it is built anew."""
+        if self.recorded is None or task.id in self._reused:
+            return ()
+        self._reused.add(task.id)
+        return self.recorded(task, self.base())
 
     def carried(
         self, task: Task, changes: tuple[Change, ...], base: str, attempt: int
@@ -117,6 +145,7 @@ class Preparation:
             implementer=None,
             carried=changes,
             review=self.review_mode(task),
+            reviewed=self._is_seen(task),
             rules=self._rules(task, attempt),
             secrets=self._secrets(task),
         )
@@ -146,6 +175,7 @@ class Preparation:
             findings=tuple(known.findings),
             patterns=patterns,
             previous=self._drafts.get(task.id, ""),
+            former=self.former(known.commit) if self.former and known.commit else "",
             plan_title=self.plan_title,
             gates=self.settings.gates_for(task.type),
             coverage=self.settings.coverage,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from runner.journal.events import (
     AttemptFinished,
@@ -15,9 +15,11 @@ from runner.journal.events import (
 )
 from runner.journal.task_state import TaskState
 from runner.model import Ending, Reason, Spec, Status
+from runner.run.fields import UNKNOWN
+from runner.run.reach import reached
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from runner.journal.events import Event
     from runner.journal.state import RunState
@@ -43,6 +45,14 @@ class Planned(Protocol):
     def spec(self) -> Spec:
         """Both digests."""
 
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """What it needs."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What it may write."""
+
 
 @dataclass(frozen=True, slots=True)
 class Landed:
@@ -65,6 +75,18 @@ class Facts:
     """The newest landing of each task that this head reaches; asked only where it matters."""
     gone: frozenset[str] = frozenset()
     """Tasks whose landing a later commit of this head took back (undo, replay)."""
+    fields_of: Callable[[Planned, Spec], tuple[str, ...]] = lambda _task, _proven: UNKNOWN
+    """Which fields of a task were edited since it was built under these digests."""
+
+
+class Behind(NamedTuple):
+    """A DONE task that an edit of another one reaches."""
+
+    task: str
+    attempt: int
+    event: TaskStaled
+    via: str
+    """The task next to it on the way from the edit."""
 
 
 def readings(
@@ -74,6 +96,41 @@ def readings(
 
     Pure. Each reading says in words whose hand it saw. Nothing comes out where both agree.
     """
+    tasks = tuple(tasks)
+    heard = tuple(own_readings(tasks, state, facts))
+    yield from heard
+    for one in behind(tasks, state, heard):
+        yield one.task, one.attempt, one.event
+
+
+def behind(
+    tasks: Sequence[Planned], state: RunState, heard: Iterable[tuple[str, int, Event]]
+) -> Iterator[Behind]:
+    """DONE tasks that depend on an edited one, read its files or share its contracts: STALE."""
+    last = {id_: event for id_, _, event in heard}
+    planned = {task.id: task for task in tasks}
+    edited = [id_ for id_, event in last.items() if _is_edit(planned[id_], state.task(id_), event)]
+    for id_, why in (reached(tasks, edited) if edited else {}).items():
+        known, event = state.task(id_), last.get(id_)
+        done = known.status is Status.DONE if event is None else isinstance(event, TaskAdopted)
+        if done:
+            how = "was edited" if why.via in edited else "is STALE"
+            note = f"{why.via} {how}; this {why.reason}"
+            yield Behind(id_, known.last_attempt, TaskStaled(note=note, via=why.via), why.via)
+
+
+def _is_edit(task: Planned, known: TaskState, event: Event) -> bool:
+    """Whether other work is asked for than what was built, approved at once or not."""
+    if isinstance(event, TaskReopened):
+        built = known.spec
+        return event.by == "person" and built is not None and built.what != task.spec.what
+    return isinstance(event, TaskStaled) and bool(event.fields)
+
+
+def own_readings(
+    tasks: Iterable[Planned], state: RunState, facts: Facts
+) -> Iterator[tuple[str, int, Event]]:
+    """What each task by itself says."""
     for task in tasks:
         known = state.task(task.id)
         landed = facts.landed.get(task.id)
@@ -89,43 +146,49 @@ def _read_one(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
     if not facts.descends:
         yield from _on_another_branch(task, known, facts)
     elif task.status in (known.status, known.published or Status.PENDING):
-        yield from _by_the_journal(task, known)
+        yield from _by_the_journal(task, known, facts)
     else:
-        yield from _by_a_persons_hand(task, known)
+        yield from _by_a_persons_hand(task, known, facts)
 
 
-def _by_the_journal(task: Planned, known: TaskState) -> Iterator[Event]:
+def _by_the_journal(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
     """The person left the status alone; only what the task asks for may have changed."""
     if known.status is Status.DONE and known.spec is not None:
-        yield from _against_spec(task, known.spec)
+        yield from _against_spec(task, known.spec, facts)
     elif known.status is Status.BLOCKED and known.tried not in (None, task.spec):
         yield TaskReopened(note="the task was edited since it was blocked", by="person")
 
 
-def _against_spec(task: Planned, proven: Spec) -> Iterator[Event]:
+def _against_spec(task: Planned, proven: Spec, facts: Facts) -> Iterator[Event]:
     if proven.what != task.spec.what:
-        yield TaskStaled(note="the task was edited since it was built", fields=("what",))
+        yield _edited(task, proven, facts)
     elif proven.proof != task.spec.proof:
         yield TaskReopened(note="how it is proven was edited: proven again", by="proof")
 
 
-def _by_a_persons_hand(task: Planned, known: TaskState) -> Iterator[Event]:
+def _edited(task: Planned, proven: Spec, facts: Facts) -> TaskStaled:
+    fields = facts.fields_of(task, proven)
+    what = "" if fields == UNKNOWN else f": {', '.join(fields)}"
+    return TaskStaled(note=f"the task was edited since it was built{what}", fields=fields)
+
+
+def _by_a_persons_hand(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
     match task.status:
         case Status.DONE:
-            yield from _said_done(task, known)
+            yield from _said_done(task, known, facts)
         case Status.PENDING if known.status in (Status.STALE, Status.BLOCKED):
             yield TaskApproved(by="person", note=f"{known.status} was made PENDING in the plan")
         case Status.PENDING:
             yield TaskReopened(note="DONE was made PENDING in the plan", by="person")
         case Status.IN_PROGRESS:
-            yield from _said_in_progress(task, known)
+            yield from _said_in_progress(task, known, facts)
         case Status.BLOCKED:
             yield TaskBlocked(reason=Reason.REVIEW, note=task.note or "by a person")
         case Status.STALE:
             yield TaskStaled(note=task.note or "by a person", fields=())
 
 
-def _said_done(task: Planned, known: TaskState) -> Iterator[Event]:
+def _said_done(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
     if known.spec is None:
         yield TaskAdopted(
             spec=None,
@@ -142,15 +205,15 @@ def _said_done(task: Planned, known: TaskState) -> Iterator[Event]:
             source="person",
             note="DONE again by a person's word; its evidence still fits",
         )
-        yield from _against_spec(task, known.spec)
+        yield from _against_spec(task, known.spec, facts)
     else:
-        yield TaskStaled(note="the task was edited since it was built", fields=("what",))
+        yield _edited(task, known.spec, facts)
 
 
-def _said_in_progress(task: Planned, known: TaskState) -> Iterator[Event]:
+def _said_in_progress(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
     """No run is alive, so nobody works on it; an old text that was saved again undoes no work."""
     if known.status is Status.DONE and known.spec is not None:
-        yield from _against_spec(task, known.spec)
+        yield from _against_spec(task, known.spec, facts)
     elif known.status is not Status.PENDING:
         yield TaskReopened(note="IN-PROGRESS without a run that works on it", by="person")
 
@@ -169,17 +232,17 @@ def _on_another_branch(task: Planned, known: TaskState, facts: Facts) -> Iterato
                     note="its commit is in this branch",
                     proofs=landed.proofs,
                 )
-            yield from _against_spec(task, landed.spec)
+            yield from _against_spec(task, landed.spec, facts)
         case Status.DONE | Status.IN_PROGRESS if task.id in facts.gone:
             yield TaskReopened(note="what it built was taken back", by="branch")
         case Status.DONE | Status.IN_PROGRESS if known.status is Status.DONE and known.commit:
             yield TaskReopened(note="its commit is not in this branch", by="branch")
         case Status.DONE | Status.IN_PROGRESS if known.status is Status.DONE:
-            yield from _by_the_journal(task, known)
+            yield from _by_the_journal(task, known, facts)
         case Status.DONE:
-            yield from _said_done(task, TaskState(id=task.id))
+            yield from _said_done(task, TaskState(id=task.id), facts)
         case status if status is not known.status:
-            yield from _by_a_persons_hand(task, known)
+            yield from _by_a_persons_hand(task, known, facts)
 
 
 def _interrupted(note: str) -> AttemptFinished:

@@ -14,8 +14,9 @@ from runner.journal.events import (
 from runner.model import Proof, Reason, Spec, Status, Verdict
 from runner.repo.trailers import parse_proof
 from runner.run import drafts
+from runner.run.fields import fields_since
 from runner.run.lander import complete_landing
-from runner.run.reconcile import Facts, Landed, Planned, readings
+from runner.run.reconcile import Facts, Landed, Planned, behind, own_readings
 from runner.run.review import refusals, rejection
 from runner.run.undone import is_undone, undone
 from runner.writes.landing import in_the_way
@@ -88,11 +89,20 @@ def reconcile(tasks: Iterable[Planned], ledger: Ledger, facts: Facts) -> frozens
     """
     tasks = tuple(tasks)
     prove_first, heard = set(), set()
-    for id_, attempt, event in tuple(readings(tasks, ledger.state, facts)):
-        ledger.note(event, task=id_, attempt=attempt)
+    read = tuple(own_readings(tasks, ledger.state, facts))
+    reach = tuple(behind(tasks, ledger.state, read))
+    records: dict[str, str] = {}
+    for id_, attempt, event in read:
+        records[id_] = ledger.note(event, task=id_, attempt=attempt).id
         heard.add(id_)
         if isinstance(event, TaskReopened) and event.by == "proof":
             prove_first.add(id_)
+    for one in reach:
+        cause = records.get(one.via, "")
+        records[one.task] = ledger.note(
+            one.event, task=one.task, attempt=one.attempt, cause=cause
+        ).id
+        heard.add(one.task)
     said = {task.id: task.status for task in tasks if task.id in heard}
     known = ledger.state
     if any(known.task(id_).published is not status for id_, status in said.items()):
@@ -106,15 +116,24 @@ def gather_facts(repository: Repository, state: RunState, tasks: Iterable[Planne
     last = state.last_landing_head
     fresh = not last and not state.published_plan  # it may have begun, and said nothing yet
     wanted = {task.id for task in tasks if task.status in (Status.DONE, Status.IN_PROGRESS)}
+
+    def fields_of(task: Planned, proven: Spec) -> tuple[str, ...]:
+        return fields_since(repository, task, proven.what, state.task(task.id).commit)
+
     if head is None or (fresh and not wanted):
-        return Facts(descends=True, landed={})
+        return Facts(descends=True, landed={}, fields_of=fields_of)
     if not fresh and (not last or last == head or _reaches(repository, head, last)):
-        return Facts(descends=True, landed={})
+        return Facts(descends=True, landed={}, fields_of=fields_of)
     if not wanted:
-        return Facts(descends=False, landed={})
+        return Facts(descends=False, landed={}, fields_of=fields_of)
     gone = undone(repository, head)
     landed = _landings(repository, head, wanted, gone)
-    return Facts(descends=False, landed=landed, gone=frozenset(gone) - landed.keys())
+    return Facts(
+        descends=False,
+        landed=landed,
+        gone=frozenset(gone) - landed.keys(),
+        fields_of=fields_of,
+    )
 
 
 def _reaches(repository: Repository, head: str, commit: str) -> bool:

@@ -19,7 +19,8 @@ class Scans:
 
     root: Path
     _open: dict[tuple[str, int], SastScan] = field(default_factory=dict)
-    _counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    _counts: dict[str, tuple[int, dict[str, int]]] = field(default_factory=dict)
+    """Of each task the newest attempt whose scan has ended, and its findings by severity."""
 
     def add(self, task: str, attempt: int, scan: SastScan) -> None:
         """A scan that has begun; one of no files says nothing."""
@@ -31,17 +32,16 @@ class Scans:
         for (task, attempt), scan in tuple(self._open.items()):
             if not wait and not scan.done():
                 continue
+            del self._open[task, attempt]
             report = scan.result()
             record_findings(self.root, report, task=task, attempt=attempt)
-            counts: dict[str, int] = {}
-            for finding in (*report.findings, *report.notes):
-                counts[finding.severity] = counts.get(finding.severity, 0) + 1
-            self._counts[task] = counts
-            del self._open[task, attempt]
+            if attempt >= self._counts.get(task, (0, {}))[0]:
+                self._counts[task] = attempt, report.counts
 
     def said_of(self, task: str) -> dict[str, int] | Literal["pending"] | None:
         """Findings and notes of a task by severity; `pending`, or None where nothing is scanned."""
         self.collect()
         if any(open_task == task for open_task, _ in self._open):
             return "pending"
-        return self._counts.get(task)
+        known = self._counts.get(task)
+        return None if known is None else known[1]

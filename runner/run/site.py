@@ -39,6 +39,12 @@ class Assignment:
     review: ReviewMode
     carried: tuple[Change, ...] = ()
     """Changes that were made before: proven on a new base, or a person's edit to go on from."""
+    unproven: frozenset[str] = frozenset()
+    """Tasks whose tests are not run against this change: they are built anew after it."""
+    beneath: frozenset[str] = frozenset()
+    """Tasks not DONE yet that this change stands on: their tests are run against it."""
+    reviewed: bool = True
+    """Whether a person wrote the change, or will have seen it before it lands."""
     red_first: bool = False
     """Whether its test contracts must fail before anything is implemented."""
     secrets: tuple[tuple[str, str], ...] = ()

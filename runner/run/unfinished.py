@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runner.journal.events import DecisionMade, RunFinished, RunStarted, TaskDone, TaskLanded
+from runner.journal.events import (
+    ChangeRecorded,
+    DecisionMade,
+    HistoryMoved,
+    HistoryMoving,
+    RunFinished,
+    RunStarted,
+    TaskDone,
+    TaskLanded,
+)
+from runner.repo.trailers import checked_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,7 +23,12 @@ if TYPE_CHECKING:
     from runner.journal.events import Record
     from runner.model import Decision
 
-WANTED = frozenset(("run.started", "run.finished", "task.landed", "task.done", "decision.made"))
+WANTED = frozenset(
+    (
+        *("run.started", "run.finished", "task.landed", "task.done", "decision.made"),
+        *("change.recorded", "history.moving", "history.moved"),
+    )
+)
 """The kinds of records that `Unfinished.of` looks at; the others need not be decoded."""
 
 
@@ -28,6 +43,10 @@ class Unfinished:
     checked: list[str] = field(default_factory=list)
     """A `Checked:` line for each task that was proven without a commit of its own."""
     decisions: list[Record] = field(default_factory=list)
+    changes: list[Record] = field(default_factory=list)
+    """Changes of the specification; their documents may not say so yet."""
+    moving: Record | None = None
+    """An undo or replay that nothing followed: its commit may be on the branch."""
     _begun: bool = False
 
     @classmethod
@@ -60,10 +79,16 @@ class Unfinished:
                 self.checked.append(checked_line(record))
             case DecisionMade():
                 self.decisions.append(record)
+            case ChangeRecorded():
+                self.changes.append(record)
+            case HistoryMoving():
+                self.moving = record
+            case HistoryMoved():
+                self.moving = None
 
 
 def checked_line(record: Record) -> str:
     """What a record commit says of a task that is DONE without a commit of its own."""
     assert isinstance(record.event, TaskDone)
-    spec = record.event.spec
-    return f"{record.task} attempt={record.attempt} spec={spec.what} {spec.proof}"
+    event = record.event
+    return checked_value(record.task, record.attempt, event.spec, event.tree, event.proofs)

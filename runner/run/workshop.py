@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.process.sandbox import Sandbox
+    from runner.repo.pool import Slot
     from runner.repo.read import Repository
     from runner.run.crew import Crew
     from runner.writes.sast import SastPool
@@ -77,7 +79,7 @@ class Workshop:
             logs_shown=LOGS,
             crew=crew,
             show=self.say,
-            release=slot.release,
+            release=partial(_give_back, scratch, slot),
             before=self._before,
             base_environment=base,
             kept=self.cache,
@@ -87,6 +89,11 @@ class Workshop:
 
     def _before(self, base: str, path: str) -> bytes | None:
         return self.repository.blob(base, path) if base else None
+
+
+def _give_back(scratch: Scratch, slot: Slot) -> None:
+    scratch.close()
+    slot.release()
 
 
 def _end_former_owner(note: Path) -> None:

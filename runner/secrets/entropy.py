@@ -22,7 +22,7 @@ _WORD_LENGTH = 3.2
 """Mean length of the pieces of a value: random base62 has about 1.6, camel case 4 and more."""
 _FILLING = r"[xX]{4,}|[*]{3,}|\.{3,}|0{8,}"
 _PLACEHOLDER = (
-    r"(?i)your|example|sample|dummy|fake|placeholder|change[-_]?(?:me|this|it)|redacted|insert"
+    r"your|example|sample|dummy|fake|placeholder|change[-_]?(?:me|this|it)|redacted|insert"
     r"|replace|todo|secret|token|passw(?:or)?d|api|key|here|test|user|my|xxx+|none|null|some"
 )
 _TEMPLATE = (
@@ -45,7 +45,7 @@ _FEWEST_TURNS = 4
 
 def looks_random(value: str) -> bool:
     """Whether `value` is long and disorderly enough to be a key, placeholders left out of it."""
-    rest = _compiled(_PLACEHOLDER).sub("", _compiled(_FILLING).sub("", value))
+    rest = _compiled(_PLACEHOLDER).sub("", _compiled(_FILLING).sub("", value).lower())
     if len(value) < _SHORTEST or _compiled(_TEMPLATE).search(value):
         return False
     if len(rest) < _SHORTEST // 2 or not _mixed(rest):
@@ -88,16 +88,18 @@ def is_noise(value: str) -> bool:
 
 def shannon(value: str) -> float:
     """Bits per character of `value` (Shannon 1948), 0 for an empty text."""
-    size = len(value)
-    return -sum(n / size * math.log2(n / size) for n in Counter(value).values())
+    if not value:
+        return 0.0
+    repeated = sum(n * math.log2(n) for n in Counter(value).values() if n > 1)
+    return math.log2(len(value)) - repeated / len(value)
 
 
 def _mixed(value: str) -> bool:
-    return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+    return bool(_compiled(r"\d").search(value) and _compiled(r"[^\W\d_]").search(value))
 
 
 def _is_hex(value: str) -> bool:
-    return all(c in "0123456789abcdefABCDEF-" for c in value)
+    return bool(_compiled(r"[0-9a-fA-F-]+").fullmatch(value))
 
 
 def _hexadecimal(value: str) -> bool:

@@ -82,6 +82,8 @@ _BASE64 = r"\"[A-Za-z0-9+/\\_=-]{23,}\"|'[A-Za-z0-9+/\\_=-]{23,}'"
 _HEX = r"\"[0-9a-fA-F]{9,}\"|'[0-9a-fA-F]{9,}'"
 _BASE64_BITS = 4.5
 _HEX_BITS = 3.0
+_ROUNDING = 1e-9
+"""The plug-ins add up the same number in another order."""
 
 
 def marks(text: bytes) -> Iterator[Mark]:
@@ -105,5 +107,5 @@ def _found(family: Family, expression: str, text: bytes) -> Iterator[Mark]:
 def _disorderly(expression: str, bits: float, text: bytes) -> Iterator[Mark]:
     for match in linear(expression).finditer(text):
         start, end = match.span()
-        if shannon(text[start + 1 : end - 1].decode("latin-1")) > bits:
+        if shannon(text[start + 1 : end - 1].decode("latin-1")) > bits - _ROUNDING:
             yield Mark(Family.ENTROPY, start, end)

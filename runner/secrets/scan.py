@@ -105,10 +105,12 @@ def _scan(content: bytes, path: str, allowed: AllowList | None) -> tuple[Finding
 
     text = utf8(content)
     own = _own(content, text)
+    sure = sum(1 for one in own if not (allowed and allowed.match(one.value)))
     failed: tuple[Finding, ...] = ()
     others: list[Suspicion] = []
     try:
-        others = _unknown(second_opinion(text, path), own)
+        if sure < _MOST:  # else all that can be told is told already, and the file is refused
+            others = _unknown(second_opinion(text, path), own)
     except SecondOpinionError as error:
         failed = (_failed(str(error), path),)
     found = _in_order(own, text, others)

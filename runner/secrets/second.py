@@ -123,12 +123,13 @@ def _suspicions(
     for family, start, end in parts:
         if time.thread_time() > limit:
             raise SecondOpinionError("it took too long")
-        if family is not Family.NAMED:
+        if family is not Family.NAMED:  # these come first, so nothing named is passed over
             looked_at += 1
-            if looked_at == _MOST_LOOKED_AT and weak < _MOST_WEAK:
+            if weak >= _MOST_WEAK:
+                return
+            if looked_at >= _MOST_LOOKED_AT:
                 yield Suspicion(Family.ENTROPY, "more odd strings than are looked at", start, "")
-            if looked_at >= _MOST_LOOKED_AT or weak >= _MOST_WEAK:
-                continue
+                return
         line = text[start:end].decode("utf-8", "replace").rstrip()
         for name, plugin in plugins[family]:
             for value in _values(plugin, path, line):

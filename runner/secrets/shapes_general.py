@@ -128,4 +128,29 @@ SHAPES = (
         named=False,
         ignore_case=True,
     ),
+    # In a sentence: "set the key to X", "its token is X", and the other way round.
+    Shape(
+        "assigned",
+        "high-entropy value that a sentence gives to a secret-looking name",
+        "SECRET",
+        ("key", "secret", "token", "passw", "passphrase", "pwd", "credential"),
+        rf"(?i){_NAME}[A-Za-z0-9_\-]{{0,40}}[\"'`*]{{0,3}}\s{{1,10}}"
+        r"(?:to|is|as|be|was|equals|becomes|will be|should be|must be|set to)\s{1,10}"
+        r"(?:the value\s{1,10}|exactly\s{1,10})?[\"'`*]{0,3}"
+        r"(?P<value>[A-Za-z0-9_+/=~!@%^-]{16,200})(?:[\"'`*.,;:)\s]|\z)",
+        random=True,
+        named=False,
+        ignore_case=True,
+    ),
+    Shape(
+        "assigned",
+        "high-entropy value that a sentence gives to a secret-looking name",
+        "SECRET",
+        ("key", "secret", "token", "passw", "passphrase", "pwd", "credential"),
+        rf"(?i)[\"'`*](?P<value>{_VALUE}{{16,200}})[\"'`*]{{1,3}}\s{{1,10}}(?:as|for|is)\s{{1,10}}"
+        rf"(?:[A-Za-z]{{1,20}}\s{{1,10}}){{0,2}}[\"'`*]{{0,3}}[A-Za-z0-9_]{{0,20}}{_NAME}",
+        random=True,
+        named=False,
+        ignore_case=True,
+    ),
 )

@@ -61,6 +61,11 @@ def scan(content: bytes, path: str, *, seconds: float) -> tuple[Issue, ...]:
         raise Unscanned(f"bandit failed ({type(error).__name__})") from error
 
 
+def warm_up() -> None:
+    """Import bandit, so that the first scan does not wait for it."""
+    _bandit()
+
+
 def _issues(content: bytes, path: str, deadline: float) -> tuple[Issue, ...]:
     visitor = _visitor(content, path, deadline)
     # A ready syntax tree passes through the `ast.parse` in there as it is.

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from runner import effects
+from runner.errors import RunnerError
 from runner.model import Digest, Finding, digest_of
+from runner.writes.bandit_beside import BanditBeside
 from runner.writes.compiles import language_of
 from runner.writes.lines import append_lines, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future, ThreadPoolExecutor
     from pathlib import Path
 
     from runner.model import Change
+    from runner.writes.bandit_scan import Issue
     from runner.writes.laboratory import Laboratory
+
+    class Scan(Protocol):
+        """Scans a Python source with bandit, wherever."""
+
+        def __call__(self, content: bytes, path: str, *, seconds: float) -> tuple[Issue, ...]:
+            """The issues; raises Unscanned."""
+            ...
+
 
 SAST_FINDINGS = "artifacts/build/SAST_FINDINGS.jsonl"
 RANKS = ("low", "medium", "high")
@@ -55,10 +66,20 @@ class SastReport:
         return SastReport(self.findings + other.findings, self.notes + other.notes)
 
     @property
+    def counts(self) -> dict[str, int]:
+        """How many there are of each severity, notes too."""
+        counts: dict[str, int] = {}
+        for found in (*self.findings, *self.notes):
+            counts[found.severity] = counts.get(found.severity, 0) + 1
+        return counts
+
+    @property
     def summary(self) -> str:
-        """The status line's words: `1 high, 2 low`, or `none`."""
-        counts = [(sum(f.severity == rank for f in self.findings), rank) for rank in RANKS[::-1]]
-        return ", ".join(f"{count} {rank}" for count, rank in counts if count) or "none"
+        """In words: `1 high, 2 low`, or `none`."""
+        counts = self.counts
+        return (
+            ", ".join(f"{counts[rank]} {rank}" for rank in RANKS[::-1] if rank in counts) or "none"
+        )
 
     def blocking(self, block_at: str) -> tuple[Finding, ...]:
         """What refuses the work where a team lets it block at a severity; else nothing."""
@@ -87,41 +108,49 @@ class SastScan:
 
 
 class SastPool:
-    """Threads behind the run that scan; close it at the end of the run, which waits for them.
+    """Threads behind the run that scan; collect their reports before you close it.
 
-    One thread for bandit, since its work is Python's own and a second would only take turns with
-    it; another one for tools of other languages, which are processes of their own.
+    One thread for bandit, which works in it or in a child beside; another one for tools of
+    other languages, which are processes of their own.
     """
 
-    def __init__(self, *, seconds: float = 1.0) -> None:
+    def __init__(self, *, seconds: float = 1.0, bandit: BanditBeside | None = None) -> None:
         self._seconds = seconds
+        self._bandit = bandit or BanditBeside()
         self._threads: dict[str, ThreadPoolExecutor] = {}
+        self._closing = False
 
     def scan(self, changes: Sequence[Change], laboratory: Laboratory | None = None) -> SastScan:
         """Scan changed files behind; nobody needs the tree any more when this returns."""
         pending = [
-            self._thread("bandit").submit(
-                scan_file, change.content, change.path, seconds=self._seconds
-            )
+            self._behind(change.content, change.path)
             for change in changes
             if change.content is not None and language_of(change.path, change.content) == "python"
         ]
-        specimen = laboratory.specimen(changes) if laboratory is not None else None
-        if specimen is not None:
-            pending.append(self._thread("tools").submit(specimen.examine))
+        if laboratory is not None and (examine := _examination(laboratory, changes)) is not None:
+            closing = lambda: self._closing  # noqa: E731 - asked while the tools run
+            pending.append(self._thread("tools").submit(examine, closing))
         return SastScan(tuple(pending))
 
     def close(self) -> None:
-        """Wait for what still runs."""
+        """Wait for bandit, which is quick, and end the tools: nobody hears them any more."""
+        self._closing = True
         for threads in self._threads.values():
             threads.shutdown(wait=True)
         self._threads = {}
+        self._bandit.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _behind(self, content: bytes, path: str) -> Future[SastReport]:
+        self._bandit.expect(content)
+        return self._thread("bandit").submit(
+            scan_file, content, path, seconds=self._seconds, scan=self._bandit.scan
+        )
 
     def _thread(self, name: str) -> ThreadPoolExecutor:
         if name not in self._threads:
@@ -131,12 +160,29 @@ class SastPool:
         return self._threads[name]
 
 
-def scan_file(content: bytes, path: str, *, seconds: float = 1.0) -> SastReport:
-    """Scan one Python source with bandit; what cannot be scanned is a note, never an error."""
-    from runner.writes.bandit_scan import Unscanned, scan
+def _examination(
+    laboratory: Laboratory, changes: Sequence[Change]
+) -> Callable[[Callable[[], bool]], SastReport] | None:
+    """What tools of other languages have to do; None where there is nothing for them."""
+    from runner.writes.laboratory import not_scanned
 
     try:
-        issues = scan(content, path, seconds=seconds)
+        specimen = laboratory.specimen(changes)
+    except (OSError, RunnerError) as error:
+        report = not_scanned(error)
+        return lambda _closing: report
+    return None if specimen is None else specimen.examine
+
+
+def scan_file(
+    content: bytes, path: str, *, seconds: float = 1.0, scan: Scan | None = None
+) -> SastReport:
+    """Scan one Python source with bandit; what cannot be scanned is a note, never an error."""
+    from runner.writes import bandit_scan
+    from runner.writes.bandit_scan import Unscanned
+
+    try:
+        issues = (scan or bandit_scan.scan)(content, path, seconds=seconds)
     except Unscanned as reason:
         return SastReport(notes=(unscanned(path, f"bandit did not scan this: {reason}"),))
     digest = digest_of(content)

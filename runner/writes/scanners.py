@@ -74,7 +74,8 @@ def _table(value: object) -> dict[str, object]:
 
 
 def _unread(path: object, message: object, line: object = 0) -> Mapping[str, object]:
-    return {"path": path, "line": line, "rule": UNSCANNED, "severity": "note", "message": message}
+    at = f"line {line}: " if line else ""
+    return {"path": path, "rule": UNSCANNED, "message": f"{at}{message}"}
 
 
 def _semgrep(document: object) -> Said:

@@ -131,7 +131,7 @@ def test_a_write_is_recorded_as_it_stands(repository):
     shown = repository.runner("write-log", "show", "--task", "2")
     assert shown.out == (
         "Time                 Task      Attempt  Action  File        Bytes  Review  Outcome\n"
-        "<time>  TASK-002        0  delete  src/app.py      0  off     open\n"
+        "<time>  TASK-002        0  delete  src/app.py      0  off     landed\n"
     )
 
 

@@ -66,8 +66,8 @@ def test_what_is_staged_can_be_listed_and_seen(repository):
     id_ = the_id(repository)
     listed = repository.runner("staged-write", "list")
     assert listed.out == (
-        "ID        Task      Action  File         Staged\n"
-        f"{id_}  TASK-001  modify  src/app.txt  <time>\n"
+        "ID        Task      Action  File         Staged               Standing\n"
+        f"{id_}  TASK-001  modify  src/app.txt  <time>  waits\n"
     )
     shown = repository.runner("staged-write", "show", id_)
     assert shown.out == (

@@ -37,9 +37,9 @@ class Lockstep(Crew):
         self._ends = []
         Lockstep.last = self
 
-    def start(self, assignment):
+    def start(self, assignment, slot):
         task = assignment.task.id
-        self._busy[task] = self._free.pop()
+        self._busy[task] = slot
         self.batches.setdefault(self.now, []).append(task)
         self._ends.append(self.now + 1)
         failed = task in self.failing
@@ -181,8 +181,8 @@ def test_a_planted_difference_is_found(empty):
     """The test above can fail: a run that takes its tasks the other way round is caught."""
 
     class Reversed(Lockstep):
-        def start(self, assignment):
-            super().start(assignment)
+        def start(self, assignment, slot):
+            super().start(assignment, slot)
             self.batches[self.now].reverse()
 
     text = "# P\n\n" + "\n".join(

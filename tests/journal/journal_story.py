@@ -12,6 +12,8 @@ from runner.journal.events import (
     DecisionMade,
     GateCompleted,
     GateStarted,
+    HistoryMoved,
+    HistoryMoving,
     ModeSwitched,
     PlanUpdated,
     Record,
@@ -34,6 +36,7 @@ from runner.journal.events import (
     WriteReviewed,
     WriteStaged,
 )
+from runner.journal.whole import ShipDeclared, ShipReopened, TreeVerified
 from runner.model import (
     Action,
     Coverage,
@@ -143,5 +146,10 @@ def whole_story():
         CheckpointWritten("full", 1, (one,)),
         (STARTED, one, 3),
         RunStuck(waiting=(three,)),
+        TreeVerified(digest_of(b"all"), COMMIT, passed=True, coverage=COVERAGE, tasks=1, ran=2),
+        ShipDeclared(tag="runner-ship-2026-11-21", commit=COMMIT, tasks=1),
+        ShipReopened(by="person"),
+        HistoryMoving("undo", COMMIT, COMMIT, (one,), "undone", stale=(two,), reasons=("why",)),
+        HistoryMoved("undo", COMMIT, (one,)),
         RunFinished(exit=3, head=COMMIT, seconds=9.5, counts={"DONE": 1}),
     )

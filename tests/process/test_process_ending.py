@@ -125,7 +125,7 @@ def test_a_command_that_ends_does_not_touch_another_ones_daemons(bench):
     results = []
 
     def long_one() -> None:
-        line = "(setsid sleep 41.7 &); (env -i setsid sleep 41.8 &); sleep 0.6; echo end"
+        line = "(setsid sleep 41.7 &); (env -i setsid sleep 41.8 &); sleep 2; echo end"
         results.append(bench.run(line))
 
     thread = threading.Thread(target=long_one)

@@ -104,7 +104,9 @@ def test_a_kept_log_holds_the_first_and_the_last(tmp_path_factory, chunks, kept)
     for chunk in chunks:
         log.write(chunk)
     log.finish()
-    whole, held = b"".join(chunks), path.read_bytes()
+    whole = b"".join(chunks)
+    assert path.exists() == bool(whole)
+    held = path.read_bytes() if whole else b""
     if len(whole) <= kept:
         assert held == whole
     else:
@@ -119,6 +121,15 @@ def test_a_million_tiny_writes_stay_small(tmp_path):
         log.write(b"%d" % (number % 10))
     assert len(log._last._blocks) <= 3
     log.finish()
+
+
+def test_who_says_nothing_gets_no_log_and_leaves_no_older_one(bare, tmp_path):
+    log = tmp_path / "logs" / "TC-001.log"
+    assert bare.run("true", log=log).log is None
+    assert not log.parent.exists()
+    assert bare.run("echo said", log=log).log == log
+    assert bare.run("true", log=log).log is None
+    assert not log.exists()
 
 
 def test_a_full_disk_costs_the_log_and_not_the_command(bare):

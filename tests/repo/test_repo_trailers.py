@@ -2,15 +2,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runner.model import Proof, Spec, Verdict, digest_of
+from runner.model import Coverage, Proof, Spec, Verdict, digest_of
 from runner.repo.trailers import (
     build_message,
+    checked_value,
+    coverage_line,
     one_line,
+    parse_checked,
+    parse_coverage,
     parse_message,
     parse_proof,
+    parse_tools,
     proof_line,
     subject,
     task_trailers,
+    tools_line,
 )
 
 
@@ -100,3 +106,35 @@ def test_a_forged_body_is_indented():
 
 def test_folded_trailers_continue():
     assert parse_message("s\n\nTask: T\n  1\nTask: 2").trailers == {"Task": ("T 1", "2")}
+
+
+def test_coverage_and_tools_are_in_every_clone():
+    line = coverage_line(Coverage(84.9, 120, 70))
+    assert line == "84% of 120 lines (threshold 70%)"
+    assert parse_coverage(line) == Coverage(84.0, 120, 70.0)
+    tools = (("python", "3.11.2"), ("pytest", "9.0, beta"))
+    assert tools_line(tools) == "python 3.11.2, pytest 9.0;-beta"
+    assert parse_tools(tools_line(tools[:1])) == tools[:1]
+
+
+def a_proof(name):
+    return Proof(name, "test", "true", Verdict.PASS, 0, 0.25, digest_of(b"out"))
+
+
+def test_a_task_without_a_commit_is_told_with_its_tree_and_proofs():
+    value = checked_value("TASK-003", 2, Spec("w", "p"), "a" * 40, [a_proof("TC-003")])
+    told = parse_checked(value)
+    assert (told.task, told.attempt, told.spec_what, told.spec_proof) == ("TASK-003", 2, "w", "p")
+    assert (told.tree, told.cut) == ("a" * 40, False)
+    assert parse_proof(told.proofs[0]).id == "TC-003"
+    assert parse_checked("TASK-003 attempt=2 spec=w p").proofs == ()
+    assert parse_checked("TASK-003 and more") is None
+
+
+def test_more_proofs_than_a_trailer_holds_are_cut_whole():
+    value = checked_value("T", 1, Spec("w", "p"), "", [a_proof(f"TC-{n}") for n in range(99)])
+    message = build_message("record", "", [("Checked", value)])
+    told = parse_checked(parse_message(message).trailers["Checked"][0])
+    assert told.cut
+    assert 10 < len(told.proofs) < 99
+    assert all(parse_proof(line) for line in told.proofs)

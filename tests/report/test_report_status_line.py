@@ -143,3 +143,33 @@ def test_a_stale_task_is_marked():
     assert status_line(replace(PASSED, status=Status.PENDING)).startswith(
         "--- Task 5: User Authentication — PENDING\n"
     )
+
+
+def test_what_was_red_before_is_told_from_what_is_not():
+    mixed = replace(
+        PASSED,
+        proofs=(
+            TESTS[0],
+            proof("TC-006", "test", Verdict.FLAKY, Level.INTEGRATION),
+            proof("TC-007", "test", Verdict.FAIL, Level.INTEGRATION),
+            proof("contract:schema", "contract"),
+            proof("contract:openapi", "contract", Verdict.FLAKY),
+            proof("gate:lint", "gate", Verdict.KNOWN),
+            GATES[1],
+            proof("gate:tests", "gate", Verdict.FAIL),
+            proof("gate:build", "gate", Verdict.SKIPPED),
+        ),
+        status=Status.BLOCKED,
+        notes=("lint: fails as before the change, first seen red at 0123abcde",),
+    )
+    assert status_line(mixed) == (
+        "--- Task 5: User Authentication — BLOCKED ❌\n"
+        "TC: 2/3 pass (1 unit, 2 integration) ⚠ TC-006 ❌ TC-007\n"
+        "Contracts: ✅ schema valid | OpenAPI: ⚠ flaky\n"
+        "Regression: ✅ no cross-task failures\n"
+        "Gates: ⚠ lint ✅ types ❌ tests — build\n"
+        "Coverage: ✅ 84% of 120 lines (threshold 70%)\n"
+        "SAST: 2 low\n"
+        "Patterns applied: PATTERN-001 (Database sessions)\n"
+        "Notes: lint: fails as before the change, first seen red at 0123abcde\n"
+    )

@@ -29,30 +29,31 @@ class Clockwork:
     """A crew whose tasks last exactly as long as the forecast believes."""
 
     def __init__(self, slots, seconds):
-        self._free, self._seconds = slots, seconds
+        self._free, self._seconds = list(range(slots)), seconds
         self._ending, self.started, self._now = [], [], 0.0
-        self.interrupted = False
+        self.interrupted = self.has_news = False
 
     @property
     def working(self):
-        return tuple(id_ for _, _, id_ in self._ending)
+        return tuple(id_ for _, _, id_, _ in self._ending)
 
     @property
     def has_free_slot(self):
-        return len(self._ending) < self._free
+        return bool(self._free)
 
-    def next_slot(self):
-        return 0
+    def take_slot(self):
+        return self._free.pop()
 
-    def start(self, assignment):
+    def start(self, assignment, slot):
         id_ = assignment.task.id
         self.started.append(id_)
         ends = self._now + (self._seconds.get(id_) or UNKNOWN_SECONDS)
-        heapq.heappush(self._ending, (ends, len(self.started), id_))
+        heapq.heappush(self._ending, (ends, len(self.started), id_, slot))
 
     def wait(self):
-        self._now, _, id_ = heapq.heappop(self._ending)
-        return Finished(id_, lambda: id_)
+        self._now, _, id_, slot = heapq.heappop(self._ending)
+        self._free.append(slot)
+        return Finished(id_, lambda: SimpleNamespace(changes=()))
 
 
 class AlwaysPasses:
@@ -74,6 +75,9 @@ class AlwaysPasses:
         self._ledger.note(done, task=task.id, attempt=1)
         self._ledger.note(TaskDone(spec=task.spec), task=task.id, attempt=1)
         return False
+
+    def unparked(self):
+        return ()
 
 
 def started_by_the_engine(tasks, statuses, selected, seconds, jobs):

@@ -38,7 +38,7 @@ def test_a_project_below_the_top_of_its_repository(workplace):
             needs=["TASK-001"],
             outputs=["where.txt"],
             command='pwd > where.txt; ls >> where.txt; test -e "$RUNNER_BRIEF"',
-            fields=["Gates:\n  - here: `test -e shop/price.py && test -e TASK-GRAPH.md`"],
+            fields=["Gates:\n  - here: `sh: test -e shop/price.py && test -e TASK-GRAPH.md`"],
         ),
         a_task(
             "TASK-003",

@@ -166,7 +166,7 @@ class Meanwhile:
     def gate(self):
         """A gate that lets the person act while it runs, the first time alone."""
         waits = f"touch {self.flag}; while [ ! -e {self.go} ]; do sleep 0.02; done"
-        return f"gate: `[ -e {self.go} ] || {{ {waits}; }}`"
+        return f"gate: `sh: [ -e {self.go} ] || {{ {waits}; }}`"
 
     def _watch(self):
         for _ in range(1000):

@@ -10,9 +10,9 @@ import time
 import warnings
 
 import pytest
-from writes_builders import a_change, put, runs_in
+from writes_builders import a_change, put
 
-from runner.model import Severity, digest_of
+from runner.model import digest_of
 from runner.writes.sast import (
     SAST_FINDINGS,
     SastPool,
@@ -61,7 +61,7 @@ def test_what_cannot_be_scanned_is_a_note_with_the_reason(content, reason):
     assert report.findings == ()
     (note,) = report.notes
     assert note.message == f"bandit did not scan this: {reason}"
-    assert note.severity is Severity.NOTE
+    assert (note.severity, note.tool) == ("note", "bandit")
     assert time.monotonic() - start < 3
 
 
@@ -122,6 +122,13 @@ def test_findings_are_kept_in_the_promised_fields(tmp_path):
     assert [found["rule"] for found in recorded_findings(tmp_path, "TASK-003")] == ["B101"]
 
 
+def test_what_was_not_scanned_is_kept_beside_the_findings(tmp_path):
+    record_findings(tmp_path, scan_file(b"def", "a.py"), task="TASK-002", attempt=1)
+    (kept,) = recorded_findings(tmp_path)
+    assert (kept["rule"], kept["severity"], kept["tool"]) == ("unscanned", "note", "bandit")
+    assert kept["message"] == "bandit did not scan this: it does not parse"
+
+
 def test_importing_this_room_loads_no_scanner():
     program = (
         "import sys, runner.writes.pipeline, runner.writes.sast, runner.writes.log\n"
@@ -131,78 +138,3 @@ def test_importing_this_room_loads_no_scanner():
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert said.stdout == b"[]\n"
-
-
-# --- tools of other languages ---------------------------------------------------------
-
-SAID = {
-    "gosec": (
-        "a.go",
-        {
-            "Issues": [
-                {"severity": "HIGH", "confidence": "LOW", "rule_id": "G101", "details": "a  key",
-                 "file": "/elsewhere/tree/a.go", "line": "3-4", "column": "5"}
-            ]
-        },
-        ("a.go", 3, 5, "G101", "high", "low", "a key"),
-    ),
-    "npx": (
-        "a.js",
-        [
-            {"filePath": "/elsewhere/tree/a.js", "messages": [
-                {"ruleId": "security/detect-eval", "severity": 2, "line": 7, "column": 1,
-                 "message": "eval"},
-                {"ruleId": "semi", "severity": 2, "line": 8, "column": 1, "message": "style"},
-            ]}
-        ],
-        ("a.js", 7, 1, "security/detect-eval", "high", "medium", "eval"),
-    ),
-    "semgrep": (
-        "a.rs",
-        {
-            "results": [
-                {"check_id": "unsafe", "path": "a.rs", "start": {"line": 1, "col": 2},
-                 "extra": {"severity": "WARNING", "message": "m", "metadata": {}}}
-            ]
-        },
-        ("a.rs", 1, 2, "unsafe", "medium", "medium", "m"),
-    ),
-    "cargo": (
-        "Cargo.lock",
-        {"vulnerabilities": {"list": [{"advisory": {"id": "RUSTSEC-1", "title": "old"}}]}},
-        ("Cargo.lock", 0, 0, "RUSTSEC-1", "high", "high", "old"),
-    ),
-}  # fmt: skip
-
-
-def with_tool(tmp_path, name, output):
-    tree = put(tmp_path / "tree", {})
-    tree.mkdir(exist_ok=True)
-    put(tmp_path / "bin", {name: b"#!/bin/sh\ncat <<'END'\n" + output + b"\nEND\n"})
-    (tmp_path / "bin" / name).chmod(0o755)
-    return runs_in(tree, path=f"{tmp_path / 'bin'}:/bin")
-
-
-@pytest.mark.parametrize("tool", SAID)
-def test_a_tool_of_another_language_is_read_into_the_same_words(tmp_path, tool):
-    path, said, told = SAID[tool]
-    run_command = with_tool(tmp_path, tool, json.dumps(said).encode())
-    with SastPool() as pool:
-        report = pool.scan([a_change(path, b"x")], run_command).result()
-    (f,) = report.findings
-    assert (f.path, f.line, f.column, f.rule, f.severity, f.confidence, f.message) == told
-    assert f.digest == digest_of(b"x")
-
-
-@pytest.mark.parametrize("output", [b"panic!", b"[]", b'{"Issues": [{}]}', b"[" * 99_999])
-def test_a_tool_that_prints_something_else_is_a_note(tmp_path, output):
-    run_command = with_tool(tmp_path, "gosec", output)
-    with SastPool() as pool:
-        report = pool.scan([a_change("a.go", b"x")], run_command).result()
-    assert [note.message for note in report.notes] == ["gosec said nothing readable"]
-
-
-def test_a_tool_that_is_not_there_is_passed_over(tmp_path):
-    run_command = with_tool(tmp_path, "other", b"")
-    with SastPool() as pool:
-        assert pool.scan([a_change("a.go", b"x")], run_command).result() == SastReport()

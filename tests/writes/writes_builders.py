@@ -11,6 +11,7 @@ from runner.process.environment import command_environment
 from runner.process.sandbox import NoSandbox, Sandbox
 from runner.writes.bench import Bench
 from runner.writes.beneath import read_beneath
+from runner.writes.laboratory import Laboratory
 from runner.writes.pipeline import WriteRules
 from runner.writes.staging import Staging
 
@@ -69,6 +70,26 @@ def a_bench(folder: Path, *, base=None, commands=True, sast: SastPool | None = N
         run_command=runs_in(tree) if commands else None,
         staging=Staging(root),
         sast=sast,
+    )
+
+
+def a_laboratory(folder: Path, tools: dict[str, str], *, base=None, tree=None, **more):
+    """A laboratory beside a real project; `tools` are shell scripts, the only ones on its PATH."""
+    shown, bin_ = folder / "shown", folder / "bin"
+    for made in (shown, bin_, folder / "copies"):
+        made.mkdir(exist_ok=True)
+    put(shown, {**(base or {}), **(tree or {})})
+    for name, script in tools.items():
+        put(bin_, {name: f"#!/bin/sh\n{script}\n".encode()})
+        (bin_ / name).chmod(0o755)
+    more.setdefault("sandbox", NoSandbox("a test"))
+    return Laboratory(
+        folder=folder / "copies",
+        tree=shown,
+        base=(base or {}).get,
+        place=Place(tree=shown, shown=shown, box=folder, shares=more.pop("shares", ())),
+        environment={"PATH": f"{bin_}:/usr/bin:/bin", "HOME": str(folder)},
+        **more,
     )
 
 

@@ -51,8 +51,9 @@ def lengths(data, part, parts, step):
 
 @pytest.mark.parametrize("part", range(4))
 def test_a_plan_that_an_editor_truncated_is_refused_or_read_and_restored_goes_on(small, part):
+    at_work = [n for n, (kind, _) in enumerate(small.ended.effects, 1) if kind == "scratch"]
     house = small.begin()
-    house.run(watch=stop_at(small.count * 2 // 3))
+    house.run(watch=stop_at(at_work[-1]))  # before anything of the second task is finished
     halted = house.copied(small.place.with_name(f"torn-{part}"))
     plan = halted.read("TASK-GRAPH.md")
     for length in lengths(plan, part, 4, 47):

@@ -1,0 +1,55 @@
+"""Good changes that somebody really made: the next release of the library, from each one to the next."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from cases import Case, Tree
+from grounds import RELEASES, TIDY, release, released
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from grounds import Place
+
+_PACKAGE = ("src/", "tests/")
+_TEST = "python3 -m pytest -q tests"
+
+
+def cases(place: Place) -> list[Case]:
+    """Of each pair of releases the whole change, and what it changes around the code alone."""
+    found = []
+    for old, new in zip(RELEASES, RELEASES[1:], strict=False):
+        before, after = (_texts(release(place, version)) for version in (old, new))
+        changed = sorted(
+            path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
+        )
+        around = [path for path in changed if not path.startswith(_PACKAGE)]
+        found.append(_case(f"release-{new}", old, changed, after, (_TEST,)))
+        found.append(_case(f"release-{new}-around-the-code", old, around, after, ()))
+    return found
+
+
+def _case(
+    name: str, old: str, paths: list[str], after: dict[str, str], tests: tuple[str, ...]
+) -> Case:
+    """A person who takes over a release names its files."""
+    edit: Callable[[Tree], None] = partial(_taken_over, paths, after)
+    return Case(name, f"{TIDY}-{old}", edit, tuple(paths), tests)
+
+
+def _taken_over(paths: list[str], after: dict[str, str], tree: Tree) -> None:
+    for path in paths:
+        if path in after:
+            tree.files[path] = after[path]
+        else:
+            tree.delete(path)
+
+
+def _texts(unpacked: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(unpacked)): path.read_text(encoding="utf-8")
+        for path in released(unpacked)
+    }

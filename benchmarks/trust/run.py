@@ -1,0 +1,112 @@
+"""Is DONE proven? Seeded faults must be refused, good changes must land; and what proof costs.
+
+    python benchmarks/trust/run.py                    all cases, and the cost on a sample
+    python benchmarks/trust/run.py --half mend        one half; `check` stays unseen while mending
+    python benchmarks/trust/run.py --only NAME        one case, with all that was found
+    python benchmarks/trust/run.py --cost             only what proof costs
+
+Each result is written down when it is there, so that a call that was ended goes on where it
+stopped; `--again` runs all anew. The place (`--place`) keeps the prepared repositories.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bad_bookings
+import bad_library
+import good_bookings
+import good_library
+import releases
+from cases import HALVES
+from grounds import default_place, prepared
+from report import as_json, shown
+from trial import Result, as_line, laid, tried
+
+if TYPE_CHECKING:
+    from cases import Case
+    from grounds import Place
+
+
+def catalogue(place: Place) -> list[Case]:
+    """Every case, in a fixed order; names are unique."""
+    cases = [
+        *bad_bookings.CASES,
+        *bad_library.CASES,
+        *good_bookings.CASES,
+        *good_library.CASES,
+        *releases.cases(place),
+    ]
+    names = [case.name for case in cases]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise SystemExit(f"error: names that stand twice: {', '.join(sorted(twice))}")
+    return cases
+
+
+def known(file: Path) -> dict[tuple[str, str], Result]:
+    """Results of earlier calls, the last one of each case."""
+    if not file.exists():
+        return {}
+    results = (Result(**json.loads(line)) for line in file.read_text("utf-8").splitlines())
+    return {(one.name, one.key): one for one in results}
+
+
+def results(cases: list[Case], place: Place, *, again: bool, keep: bool) -> list[Result]:
+    """Run what was not run yet."""
+    file = place.root / "results.jsonl"
+    before = {} if again else known(file)
+    found = []
+    for number, case in enumerate(cases, 1):
+        one = laid(case, place)
+        result = before.get((case.name, one.key))
+        if result is None or result.ended == "broken":
+            result = tried(one, place, keep=keep)
+            with file.open("a", encoding="utf-8") as log:
+                log.write(as_line(result) + "\n")
+            kind = "bad" if case.bad else "good"
+            mark = " <-- wrong" if result.wrong else ""
+            told = f"{number}/{len(cases)} {kind} {case.name}: {result.ended}"
+            print(f"{told} in {result.seconds:.1f} s{mark}", file=sys.stderr, flush=True)
+        found.append(result)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--half", choices=HALVES, help="only the cases of this half")
+    parser.add_argument("--only", metavar="NAME", help="only this case; its clone is kept")
+    parser.add_argument("--ground", help="only the cases of this ground")
+    parser.add_argument("--again", action="store_true", help="forget earlier results")
+    parser.add_argument("--cost", action="store_true", help="only what proof costs")
+    parser.add_argument("--no-cost", action="store_true", help="leave the cost out")
+    parser.add_argument("--rounds", type=int, default=3, help="of the cost, each way in turn")
+    parser.add_argument("--json", action="store_true", help="the results as one JSON document")
+    parser.add_argument("--place", type=Path, default=default_place())
+    given = parser.parse_args()
+    place = prepared(given.place.resolve())
+    cases = [
+        case
+        for case in catalogue(place)
+        if (not given.half or case.half == given.half)
+        and (not given.only or case.name == given.only)
+        and (not given.ground or case.ground == given.ground)
+    ]
+    if not cases:
+        raise SystemExit("error: no such case")
+    again = given.again or bool(given.only)
+    found = [] if given.cost else results(cases, place, again=again, keep=bool(given.only))
+    costs = []
+    if given.cost or not (given.no_cost or given.only):
+        from cost import measured
+
+        costs = measured(place, cases, given.rounds)
+    print(as_json(found, costs) if given.json else shown(found, costs, whole=bool(given.only)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""The gates of a project that configures none: what its repository declares about itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner.model import GateSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from runner.config.settings import Loaded, Settings
+    from runner.config.stack import Stack
+    from runner.model import Task
+
+_SCRIPTS = (("lint", "lint"), ("typecheck", "types"), ("test", "tests"), ("build", "build"))
+"""Scripts of package.json that are gates, and what they are called as such."""
+_TARGETS = (("lint", "lint"), ("check", "check"), ("test", "tests"))
+_TOOLS = (
+    # command of the stack, gate, program, manifest
+    ("python:ruff", "lint", "ruff", "pyproject.toml"),
+    ("python:mypy", "types", "mypy", "pyproject.toml"),
+    ("python:pytest", "tests", "python", "pyproject.toml"),
+    ("go:vet", "lint", "go", "go.mod"),
+    ("cargo:clippy", "lint", "cargo-clippy", "Cargo.toml"),
+)
+_RUN = {
+    "npm": "npm run --silent",
+    "pnpm": "pnpm --silent run",
+    "yarn": "yarn run --silent",
+    "bun": "bun run --silent",
+}
+_PLACEHOLDER = re.compile(r"echo .*no test specified.* exit 1\s*")
+"""What `npm init` writes as the test script of a package without tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A gate that a manifest declares, and what must be there for it to run."""
+
+    gate: GateSpec
+    program: str
+    """What must be on PATH."""
+    module: str = ""
+    """What that Python must be able to import."""
+    folder: str = ""
+    """A folder of the project that must have been installed."""
+    type: str = ""
+    """The one type of tasks that it is for; empty for all."""
+
+
+def declared_gates(stack: Stack) -> tuple[Declared, ...]:
+    """Every gate that the manifests declare, each name once, in the order they run.
+
+    What a Makefile calls `lint` is not run a second time by its tool; a second language's linter
+    goes by the name of its program.
+    """
+    found: dict[str, Declared] = {}
+    for one in (*_for_agents(stack), *_targets(stack), *_scripts(stack), *_tools(stack)):
+        first = found.setdefault(one.gate.name, one)
+        if first is not one and first.program != "make":
+            other = one.module or one.program
+            found.setdefault(other, replace(one, gate=replace(one.gate, name=other)))
+    return tuple(found.values())
+
+
+def _for_agents(stack: Stack) -> Iterator[Declared]:
+    yield from _script(stack, "agent:check", "check")
+    yield from _script(stack, "agent:visual", "visual", "ui")
+
+
+def _scripts(stack: Stack) -> Iterator[Declared]:
+    """The scripts that are gates; none beside the one that is meant for this."""
+    if not dict(stack.commands).get("npm:agent:check"):
+        for script, name in _SCRIPTS:
+            yield from _script(stack, script, name)
+
+
+def _script(stack: Stack, script: str, name: str, kind: str = "") -> Iterator[Declared]:
+    text = dict(stack.commands).get(f"npm:{script}")
+    if text and not _PLACEHOLDER.fullmatch(text):
+        manager = next(tool for tool in stack.tools if tool in _RUN)
+        folder = "node_modules" if "node_modules" in stack.installs else ""
+        gate = GateSpec(name, f"{_RUN[manager]} {script}", origin="package.json")
+        yield Declared(gate, manager, folder=folder, type=kind)
+
+
+def _targets(stack: Stack) -> Iterator[Declared]:
+    commands = dict(stack.commands)
+    for target, name in _TARGETS:
+        command = commands.get(f"make:{target}")
+        if command:
+            yield Declared(GateSpec(name, command, origin="Makefile"), "make")
+
+
+def _tools(stack: Stack) -> Iterator[Declared]:
+    commands = dict(stack.commands)
+    for declared, name, program, manifest in _TOOLS:
+        command = commands.get(declared)
+        if command:
+            module = "pytest" if declared == "python:pytest" else ""
+            yield Declared(GateSpec(name, command, origin=manifest), program, module)
+
+
+# --- into the settings ----------------------------------------------------------------
+
+
+def needs_defaults(settings: Settings) -> bool:
+    """Whether the repository's own declarations are asked for gates at all."""
+    return settings.default_gates and not (settings.gates or settings.gates_by_type)
+
+
+def with_default_gates(
+    loaded: Loaded, stack: Stack, equipped: Callable[[Declared], tuple[str, str]]
+) -> Loaded:
+    """The settings with every declared gate whose tools are there, and a note for each other.
+
+    `equipped` gives the command as it can be run here, and what is missing for it in words.
+    """
+    if not needs_defaults(loaded.settings):
+        return loaded
+    ready: list[Declared] = []
+    notes = list(loaded.notes)
+    for one in declared_gates(stack):
+        command, missing = equipped(one)
+        if missing:
+            notes.append(f"default gate {one.gate.name}: {missing}: not run")
+        else:
+            ready.append(replace(one, gate=replace(one.gate, command=command)))
+    return _with(loaded, ready, notes)
+
+
+def _with(loaded: Loaded, ready: list[Declared], notes: list[str]) -> Loaded:
+    everywhere = [one for one in ready if not one.type]
+    typed = [one for one in ready if one.type]
+    types = dict.fromkeys(one.type for one in typed)
+    settings = replace(
+        loaded.settings,
+        gates=tuple(one.gate for one in everywhere),
+        gates_by_type=tuple(
+            (name, tuple(one.gate for one in typed if one.type == name)) for name in types
+        ),
+    )
+    said = {"gates": everywhere, "gates_by_type": typed}
+    sources = {name: _source(some) for name, some in said.items() if some}
+    return replace(
+        loaded,
+        settings=settings,
+        sources={**loaded.sources, **sources},
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _source(gates: list[Declared]) -> str:
+    """`pyproject.toml (default gates)`."""
+    manifests = ", ".join(dict.fromkeys(one.gate.origin for one in gates))
+    return f"{manifests} (default gate{'' if len(gates) == 1 else 's'})"
+
+
+# --- a failure that is none -----------------------------------------------------------
+
+_NOTHING_THERE = (
+    # what the command is, its exit code, and all it printed
+    (r".*python -m pytest -q", 5, r""),
+    (r"(?:.*/)?mypy\b.*", 2, r"There are no \.py\[i\] files in directory '[^'\n]*'"),
+    (
+        r"go vet \./\.\.\.",
+        1,
+        r'(?:go: warning: "\./\.\.\." matched no packages\n)?no packages to vet',
+    ),
+    (r"cargo clippy", 101, r"error: failed to parse manifest[^\0]*no targets specified[^\0]*"),
+)
+
+
+def found_nothing(
+    task: Task, settings: Settings, gate: str, command: str, code: int, output: str
+) -> bool:
+    """Whether a default gate failed only because there is nothing yet for it to look at.
+
+    `output` is all it printed. True of gates that the repository declares, never of one that
+    somebody configured: who asks for pytest wants tests to be there.
+    """
+    return any(
+        known == code
+        and re.fullmatch(pattern, command)
+        and (not said or re.fullmatch(said, output.strip()))
+        for pattern, known, said in _NOTHING_THERE
+    ) and any(
+        one.origin and f"gate:{one.name}" == gate and one.command == command
+        for one in settings.gates_for(task.type)
+    )

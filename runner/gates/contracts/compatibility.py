@@ -1,0 +1,215 @@
+"""Whether a changed contract breaks those who keep to the old one: pure, by the documents alone.
+
+A removed or renamed operation, parameter, field, status code or media type breaks; so does a new
+required input, less allowed in what goes in, and more allowed in what comes out. New operations,
+optional inputs, fields in answers and status codes are additive. A JSON Schema on its own counts
+as input: what was valid must stay valid. (No Python library of this kind is kept up: the known
+ones, such as oasdiff, are programs in Go.)
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from runner.gates.contracts.agreement import Side
+from runner.gates.contracts.document import bundled
+from runner.gates.contracts.inside.operations import operations_of, parameter_names, shape
+from runner.gates.contracts.narrowing import Difference, Direction, changes
+from runner.gates.contracts.refusal import Refused
+from runner.gates.contracts.shapes import resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.gates.contracts.document import Json
+
+__all__ = ["Difference", "breaking", "compare", "compare_documents"]
+
+_HOPS = 20
+_MOST = 1000
+
+
+def compare(kind: str, before: bytes, after: bytes) -> tuple[Difference, ...]:
+    """Every change of a contract of this kind (`openapi` or `schema`); raises Refused.
+
+    The bytes are JSON or YAML; parts in other files are not looked into.
+    """
+    return compare_documents(kind, _parsed(before), _parsed(after))
+
+
+def compare_documents(kind: str, before: Json, after: Json) -> tuple[Difference, ...]:
+    """The same of documents that are parsed, with all their files bound into them."""
+    if kind == "openapi":
+        found = _documents(_mapping(before), _mapping(after))
+    else:
+        found = changes("", Side(before, before), Side(after, after), Direction.INPUT)
+    return tuple(dict.fromkeys(islice(found, _MOST)))
+
+
+def breaking(path: str, before: bytes | None, after: bytes | None) -> bool | None:
+    """Whether a change of this contract file breaks its users; None where that cannot be told.
+
+    A new file breaks nobody; a removed one everybody.
+    """
+    if before is None or before == after:
+        return False
+    if after is None:
+        return True
+    try:
+        old, new = _parsed(before, path), _parsed(after, path)
+        kinds = {kind_of(old), kind_of(new)}
+        if len(kinds) != 1 or "" in kinds:
+            return None
+        return any(change.breaking for change in compare_documents(kinds.pop(), old, new))
+    except (Refused, RecursionError):
+        return None
+
+
+def kind_of(document: Json) -> str:
+    """`openapi` or `schema`, by what the document says; empty for neither."""
+    if not isinstance(document, dict):
+        return ""
+    if isinstance(document.get("openapi"), str):
+        return "openapi"
+    marks = ("$schema", "type", "properties", "$ref", "$defs", "anyOf", "oneOf", "allOf", "enum")
+    return "schema" if any(mark in document for mark in marks) else ""
+
+
+def _parsed(content: bytes, name: str = "") -> Json:
+    """The document; a reference into another file leads to nothing."""
+    if not name:
+        name = "contract.json" if content.lstrip()[:1] in (b"{", b"[") else "contract.yaml"
+
+    return bundled(name, lambda path: content if path == name else b"{}")
+
+
+# --- OpenAPI --------------------------------------------------------------------------
+
+
+def _documents(before: dict[str, Json], after: dict[str, Json]) -> Iterator[Difference]:
+    old = {(method, shape(path)): path for method, path in operations_of(before)}
+    new = {(method, shape(path)): path for method, path in operations_of(after)}
+    for (method, whole), path in old.items():
+        label = f"{method} {path}"
+        if (method, whole) not in new:
+            yield Difference(label, "operation was removed", breaking=True)
+            continue
+        one = _Operation(before, method, path)
+        yield from _operations(label, one, _Operation(after, method, new[method, whole]))
+    for method, whole in sorted(new.keys() - old.keys()):
+        label = f"{method} {new[method, whole]}"
+        yield Difference(label, "operation was added", breaking=False)
+
+
+class _Operation:
+    """One operation of a document, its references followed."""
+
+    def __init__(self, root: dict[str, Json], method: str, path: str) -> None:
+        self.root = root
+        item = self.followed(_mapping(root.get("paths")).get(path))
+        own = self.followed(item.get(method.lower()))
+        self.body = self.followed(own.get("requestBody"))
+        self.responses = {
+            status: self.followed(answer)
+            for status, answer in _mapping(own.get("responses")).items()
+        }
+        self.parameters = self._parameters(path, item, own)
+        secured = own.get("security", root.get("security"))
+        self.secured = isinstance(secured, list) and bool(secured) and {} not in secured
+
+    def followed(self, node: Json) -> dict[str, Json]:
+        for _ in range(_HOPS):
+            reference = node.get("$ref") if isinstance(node, dict) else None
+            if not isinstance(reference, str):
+                break
+            node = resolved(reference, self.root)
+        return _mapping(node)
+
+    def _parameters(
+        self, path: str, item: dict[str, Json], own: dict[str, Json]
+    ) -> dict[str, dict[str, Json]]:
+        """By place and name; those of the path by their position, since their names are free."""
+        names = parameter_names(path)
+        found = {}
+        for holder in (item, own):
+            listed = holder.get("parameters")
+            for one in map(self.followed, listed if isinstance(listed, list) else ()):
+                place, name = str(one.get("in")), str(one.get("name"))
+                if place == "path" and name in names:
+                    found[f"path parameter {names.index(name) + 1}"] = one
+                else:
+                    found[f"{place} parameter {name}"] = one
+        return found
+
+
+def _operations(label: str, old: _Operation, new: _Operation) -> Iterator[Difference]:
+    if new.secured and not old.secured:
+        yield Difference(label, "authentication became required", breaking=True)
+    yield from _parameters(label, old, new)
+    yield from _bodies(label, old, new)
+    for status in sorted(old.responses.keys() - new.responses.keys()):
+        yield Difference(f"{label} {status}", "status code was removed", breaking=True)
+    for status in sorted(new.responses.keys() - old.responses.keys()):
+        yield Difference(f"{label} {status}", "status code was added", breaking=False)
+    for status in sorted(old.responses.keys() & new.responses.keys()):
+        at = f"{label} {status}"
+        one, other = old.responses[status], new.responses[status]
+        yield from _headers(at, one, other)
+        yield from _contents(at, (old, one), (new, other), Direction.OUTPUT)
+
+
+def _parameters(label: str, old: _Operation, new: _Operation) -> Iterator[Difference]:
+    for name, one in old.parameters.items():
+        at = f"{label} {name}"
+        if name not in new.parameters:
+            yield Difference(at, "was removed", breaking=True)
+            continue
+        other = new.parameters[name]
+        if other.get("required") is True and one.get("required") is not True:
+            yield Difference(at, "became required", breaking=True)
+        sides = Side(one.get("schema", True), old.root), Side(other.get("schema", True), new.root)
+        yield from changes(at, *sides, Direction.INPUT)
+    for name in sorted(new.parameters.keys() - old.parameters.keys()):
+        needed = new.parameters[name].get("required") is True
+        text = "was added and is required" if needed else "was added"
+        yield Difference(f"{label} {name}", text, breaking=needed)
+
+
+def _bodies(label: str, old: _Operation, new: _Operation) -> Iterator[Difference]:
+    at = f"{label} body"
+    if old.body and not new.body:
+        yield Difference(at, "was removed", breaking=True)
+    elif new.body.get("required") is True and old.body.get("required") is not True:
+        yield Difference(at, "became required", breaking=True)
+    if old.body and new.body:
+        yield from _contents(at, (old, old.body), (new, new.body), Direction.INPUT)
+
+
+def _headers(at: str, old: dict[str, Json], new: dict[str, Json]) -> Iterator[Difference]:
+    was, now = (set(map(str.lower, _mapping(one.get("headers")))) for one in (old, new))
+    for name in sorted(was - now):
+        yield Difference(f"{at} header {name}", "was removed", breaking=True)
+    for name in sorted(now - was):
+        yield Difference(f"{at} header {name}", "was added", breaking=False)
+
+
+def _contents(
+    at: str,
+    one: tuple[_Operation, dict[str, Json]],
+    other: tuple[_Operation, dict[str, Json]],
+    way: Direction,
+) -> Iterator[Difference]:
+    old, new = (_mapping(body.get("content")) for _, body in (one, other))
+    for kind in sorted(old.keys() - new.keys()):
+        yield Difference(at, f"{kind} was removed", breaking=True)
+    for kind in sorted(new.keys() - old.keys()):
+        yield Difference(at, f"{kind} was added", breaking=False)
+    for kind in sorted(old.keys() & new.keys()):
+        schemas = (_mapping(content[kind]).get("schema", True) for content in (old, new))
+        left, right = (Side(s, side[0].root) for s, side in zip(schemas, (one, other), strict=True))
+        yield from changes(at, left, right, way)
+
+
+def _mapping(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}

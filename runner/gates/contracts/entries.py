@@ -1,0 +1,168 @@
+"""What an entry under Contracts asks for, read from its text as the plan has it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from runner.gates.contracts.refusal import Refused
+
+if TYPE_CHECKING:
+    from runner.model import Contract
+
+_OPENAPI_HINT = (
+    "write it as openapi: `contracts/openapi.yaml` app=`package.module:app`, "
+    'or with url=http://127.0.0.1:8001 start="command"'
+)
+_SCHEMA_HINT = (
+    "write it as schema: `contracts/thing.schema.json` = `package.module:Type`, "
+    "= `data/*.json` or = `src/thing.ts:ThingSchema`"
+)
+_ATTRIBUTE = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
+_APP = re.compile(rf"{_ATTRIBUTE}:{_ATTRIBUTE}(?:\(\))?")
+_TYPE = re.compile(rf"{_ATTRIBUTE}:{_ATTRIBUTE}")
+_ZOD = re.compile(r"(?P<path>.+\.[cm]?[jt]sx?):(?P<name>[A-Za-z_$][\w$]*)")
+_SIDES = re.compile(r"(?P<path>.*?\S)(?:\s*=\s*(?P<target>\S.*))?", re.DOTALL)
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class OpenApi:
+    """A document, and the application that must behave as it says."""
+
+    path: str
+    app: str = ""
+    """`module:attribute` of an ASGI or WSGI application; with `()` a function that makes one."""
+    url: str = ""
+    start: str = ""
+    """The command that serves `url`."""
+
+
+class Kind(StrEnum):
+    """What is held against a JSON Schema."""
+
+    NOTHING = "nothing"
+    """The schema alone: it must be one."""
+    TYPE = "type"
+    INSTANCES = "instances"
+    ZOD = "zod"
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A JSON Schema, and what must agree with it."""
+
+    path: str
+    kind: Kind = Kind.NOTHING
+    source: str = ""
+    """The import path of the type, the glob of instances, or the module of the Zod schema."""
+    name: str = ""
+    """The Zod schema's name in its module."""
+
+
+def openapi(value: str) -> OpenApi:
+    """Read the value of an `openapi:` entry; raises Refused."""
+    try:
+        words = shlex.split(value)
+    except ValueError as problem:
+        raise Refused(f"{value!r} has an open quote", hint=_OPENAPI_HINT) from problem
+    options = dict(word.partition("=")[::2] for word in words[1:])
+    unknown = sorted(options.keys() - {"app", "url", "start"})
+    if not words or unknown:
+        what = f"unknown option {unknown[0]!r}" if unknown else "no document"
+        raise Refused(f"an openapi contract with {what}", hint=_OPENAPI_HINT)
+    entry = OpenApi(inside(words[0]), **options)
+    _check_target(entry)
+    return entry
+
+
+def _check_target(entry: OpenApi) -> None:
+    if bool(entry.app) == bool(entry.url):
+        raise Refused("an openapi contract needs either app= or url=", hint=_OPENAPI_HINT)
+    if entry.app and not _APP.fullmatch(entry.app):
+        raise Refused(f"app={entry.app} is no import path", hint=_OPENAPI_HINT)
+    if entry.url:
+        _check_url(entry)
+
+
+def _check_url(entry: OpenApi) -> None:
+    try:
+        parts = urlsplit(entry.url)
+        reachable = parts.scheme == "http" and parts.hostname in _LOOPBACK and parts.port
+    except ValueError:
+        reachable = False
+    if not reachable:
+        hint = "write http://127.0.0.1:PORT: nothing else is ever called"
+        raise Refused(f"url={entry.url} is not an http address of this machine", hint=hint)
+    if not entry.start:
+        hint = 'add start="command": a sandbox reaches only what was started in it'
+        raise Refused("an openapi contract with url= needs start=", hint=hint)
+
+
+def schema(value: str) -> Schema:
+    """Read the value of a `schema:` entry; raises Refused."""
+    match = _SIDES.fullmatch(value.strip())
+    if match is None:
+        raise Refused("a schema contract without a schema", hint=_SCHEMA_HINT)
+    path, target = inside(match["path"].strip("`")), (match["target"] or "").strip().strip("`")
+    if not target:
+        return Schema(path)
+    zod = _ZOD.fullmatch(target)
+    if zod:
+        return Schema(path, Kind.ZOD, inside(zod["path"]), zod["name"])
+    if _TYPE.fullmatch(target):
+        return Schema(path, Kind.TYPE, target)
+    return Schema(path, Kind.INSTANCES, inside(target))
+
+
+def inside(path: str) -> str:
+    """The path, normalised, if it stays in the project; raises Refused otherwise."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    bad = not parts or path.startswith(("/", "~")) or ".." in parts or "\\" in path
+    if bad or ":" in parts[0] or "\0" in path or ".git" in map(str.casefold, parts):
+        hint = "name a file of the project, relative to its root"
+        raise Refused(f"{path!r} is no path inside the repository", hint=hint)
+    return "/".join(parts)
+
+
+def problem_of(contract: Contract) -> Refused | None:
+    """Why an entry cannot be read; None for one that can."""
+    try:
+        if contract.kind == "openapi":
+            openapi(contract.value)
+        elif contract.kind == "schema":
+            schema(contract.value)
+    except Refused as refused:
+        return refused
+    return None
+
+
+def documents(contract: Contract) -> tuple[str, ...]:
+    """Paths and globs of the files an entry is about; none where it cannot be read."""
+    try:
+        if contract.kind == "openapi":
+            return (openapi(contract.value).path,)
+        if contract.kind == "schema":
+            entry = schema(contract.value)
+            instances = (entry.source,) if entry.kind in (Kind.INSTANCES, Kind.ZOD) else ()
+            return (entry.path, *instances)
+    except Refused:
+        pass
+    return ()
+
+
+def modules(contract: Contract) -> tuple[str, ...]:
+    """Python modules an entry imports: what the contract is held against."""
+    try:
+        if contract.kind == "openapi":
+            return tuple(filter(None, (openapi(contract.value).app.partition(":")[0],)))
+        if contract.kind == "schema":
+            entry = schema(contract.value)
+            return (entry.source.partition(":")[0],) if entry.kind is Kind.TYPE else ()
+    except Refused:
+        pass
+    return ()

@@ -1,0 +1,283 @@
+"""Tests a running application against its OpenAPI document.
+
+Usage: `drive JOB`, a JSON file; its `report` becomes JSON, see `Report`. Runs isolated (`-I`) on
+the runner's own Python, in the sandbox in which the application runs, and calls nothing but
+loopback. The application's output comes through the named pipe `pipe`, on whose opening its start
+waits: so a port that is taken is seen before anything starts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections import deque
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from runner.gates.contracts.inside.application import (
+    Output,
+    only_loopback,
+    reachable,
+    refuse_taken_port,
+)
+from runner.gates.contracts.inside.inventory import Inventory
+from runner.gates.contracts.inside.operations import found, operations_of, references_of
+from runner.gates.contracts.inside.report import Ended, Report, say, worded
+
+SHOWN_URL = "http://127.0.0.1:8000"
+"""What stands for the free port of this run: a finding reads the same each time."""
+LONGEST_ANSWER = 400
+CALLS_OF_A_WALK = 5
+"""Calls of a walk from one operation to the next, roughly: so it costs as much as the rest."""
+UNREADABLE = {
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+}
+"""What servers answer to a body that they cannot read, before any operation is asked."""
+MOST_LATE = 3
+"""Answers that may be late before the rest is not waited for."""
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+    "response_headers_conformance",
+)
+"""`positive_data_acceptance` is not among them: a rule beyond the schema may refuse valid data."""
+
+
+def main() -> None:
+    """Test an application as the job says."""
+    job = json.loads(Path(sys.argv[1]).read_text("utf-8"))
+    sys.addaudithook(only_loopback)
+    os.environ.pop("SCHEMATHESIS_HOOKS", None)
+    report = Report(job["report"])
+    try:
+        run(job, report)
+    except Ended as stop:
+        report.end(stop.ended, stop.message)
+    report.leave()
+
+
+def run(job: dict[str, Any], report: Report) -> None:
+    """Validate the document while the application starts, then test it."""
+    if job["url"]:
+        refuse_taken_port(job["url"])
+    output = Output(job["pipe"])
+    watch(job["seconds"], output, report)
+    try:
+        validate(job["document"])
+        url, routes = reachable(job, output)
+        operations = list(operations_of(job["document"]))
+        inventory = Inventory(operations, routes, url, job["answer_seconds"], report)
+        Tester(job, url, inventory, output, report).test()
+    except Ended as stop:
+        report.end(stop.ended, stop.message, log=output.tail())
+        return
+    report.end("tested", log=output.tail())
+
+
+def watch(seconds: float, output: Output, report: Report) -> None:
+    """Have it end in time, whatever it waits for then."""
+
+    def end() -> None:
+        report.end("late", f"the test was not over within {seconds:g} s", log=output.tail())
+        report.leave()
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+
+
+def validate(document: dict[str, Any]) -> None:
+    """Refuse what is no OpenAPI 3 document, in the validator's words."""
+    from openapi_spec_validator import validate as check
+    from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
+
+    if not str(document.get("openapi")).startswith("3."):
+        raise Ended("invalid", "it does not say that it is OpenAPI 3")
+    for reference in references_of(document):
+        if found(document, reference) is None:
+            raise Ended("invalid", f"its reference {reference} leads to nothing")
+    try:
+        check(document)
+    except OpenAPIValidationError as problem:
+        where = "/".join(map(str, getattr(problem, "absolute_path", ())))
+        text = str(problem.message).partition("\n")[0]
+        raise Ended("invalid", f"{text}{f' (at {where})' if where else ''}") from None
+    except RecursionError:
+        raise Ended("invalid", "it refers to itself without end") from None
+    except (TypeError, ValueError, LookupError, AttributeError) as problem:
+        raise Ended("invalid", f"{type(problem).__name__}: {problem}") from None
+
+
+class Tester:
+    """One run of schemathesis, and what there is to say of it."""
+
+    def __init__(
+        self, job: dict[str, Any], url: str, inventory: Inventory, output: Output, report: Report
+    ) -> None:
+        self.job = job
+        self.url = url
+        self.inventory = inventory
+        self.output = output
+        self.report = report
+        self.shown = SHOWN_URL + urlsplit(url).path
+        self.made: deque[tuple[bytes, Any]] = deque(maxlen=200)
+        self.patience = float(job["answer_seconds"])
+        self.late = 0
+        self.called: Any = None
+
+    def test(self) -> None:
+        """Try every operation, and look which are missing or unknown."""
+        self.inventory.compare()
+        self.examples()
+        self.inventory.look_for_missing()
+
+    def examples(self) -> None:
+        """Let schemathesis call the application."""
+        import schemathesis
+        from hypothesis.configuration import set_hypothesis_home_dir
+        from schemathesis.config import SchemathesisConfig
+        from schemathesis.engine import events, from_schema
+
+        set_hypothesis_home_dir(self.job["home"])  # nothing is left in the project
+        self.follow_calls()
+        config = SchemathesisConfig.from_dict(self.settings())
+        schema = schemathesis.openapi.from_dict(self.job["document"], config=config)
+        stream = from_schema(schema).execute()
+        for event in stream:
+            if isinstance(event, events.PhaseFinished):
+                say(f"{event.phase.name.value}: {self.report.requests} requests")
+            elif isinstance(event, events.ScenarioFinished):
+                self.heard(event.recorder)
+            elif isinstance(event, events.NonFatalError):
+                self.error(event.label, event.value)
+            elif isinstance(event, events.FatalError):
+                raise Ended("broken", f"schemathesis: {event.exception}")
+            self.go_on(stream)
+
+    def settings(self) -> dict[str, Any]:
+        """What schemathesis does: always the same calls, of which nothing is kept."""
+        generation = {"deterministic": True, "no-shrink": True, "database": "none"}
+        examples = self.job["examples"]
+        walks = {**generation, "max-examples": max(1, examples // CALLS_OF_A_WALK)}
+        return {
+            "seed": self.job["seed"],
+            "base-url": self.url,
+            "workers": 1,
+            "continue-on-failure": True,
+            "request-timeout": self.patience,
+            "cache": {"enabled": False},
+            "generation": {**generation, "max-examples": examples},
+            "checks": {"enabled": False, **{name: {"enabled": True} for name in CHECKS}},
+            "phases": {"coverage": {"unexpected-methods": []}, "stateful": {"generation": walks}},
+        }
+
+    def go_on(self, stream: Any) -> None:
+        """Stop where nothing more can be learned."""
+        if self.output.ended:
+            stream.stop()
+            raise Ended("died", "the application ended while it was tested")
+
+    def follow_calls(self) -> None:
+        """Hear of every call and every answer: what does not answer is seen at once."""
+        import schemathesis
+
+        @schemathesis.hook
+        def before_call(context: Any, case: Any, kwargs: Any) -> None:
+            del context, kwargs
+            self.call(case)
+
+        @schemathesis.hook
+        def after_call(context: Any, case: Any, response: Any) -> None:
+            del context, case, response
+            self.called = None
+
+    def call(self, case: Any) -> None:
+        """Note a call; the one before, if it had no answer yet, was too late."""
+        if self.called is not None:
+            self.late += 1
+            self.unanswered(self.called.operation.label)
+        if self.late >= MOST_LATE:
+            text = f"{self.late} requests had no answer within {self.patience:g} s"
+            ended = ("died", "the application ended") if self.output.ended else ("late", text)
+            self.report.end(*ended, log=self.output.tail())
+            self.report.leave()
+        self.called = case
+
+    def unanswered(self, label: str) -> None:
+        """Note an operation that does not answer."""
+        if not self.output.ended:
+            self.report.add((label, "late"), f"gives no answer within {self.patience:g} s")
+
+    def heard(self, recorder: Any) -> None:
+        """Note the calls of one scenario."""
+        for case_id, call in recorder.interactions.items():
+            self.report.requests += 1
+            if call.response is not None:
+                self.answer(recorder.cases[case_id].value, call.response)
+        for case_id, checks in recorder.checks.items():
+            for check in checks:
+                if check.failure_info is not None:
+                    call = recorder.interactions.get(case_id)
+                    self.failed(check.failure_info, recorder.cases[case_id].value, call)
+
+    def answer(self, case: Any, response: Any) -> None:
+        """Note one answer."""
+        label, status = case.operation.label, response.status_code
+        kind, body = response.headers.get("content-type", [""])[0], response.content or b""
+        self.inventory.heard(label, status, kind, body)
+        well = status // 100 == HTTPStatus.OK // 100
+        if well and case.operation.method.upper() in ("POST", "PUT"):
+            self.made.append((body, case))
+
+    def error(self, label: str, problem: Exception) -> None:
+        """Note what kept an operation from being tried."""
+        text = str(problem) or type(problem).__name__
+        if "timed out" in text.casefold():
+            self.unanswered(label)
+        elif not self.output.ended:
+            self.report.add((label, "error", type(problem).__name__), text)
+
+    def failed(self, info: Any, case: Any, call: Any) -> None:
+        """Note an answer that the document does not allow."""
+        failure, kind = info.failure, type(info.failure).__name__
+        if kind == "UndefinedStatusCode" and told_otherwise(failure.status_code, call):
+            return
+        what, text = worded(kind, failure)
+        request = "\n".join((*self.makes(case), info.code_sample)).replace(self.url, self.shown)
+        if call is not None and call.response is not None:
+            body = (call.response.content or b"")[:LONGEST_ANSWER].decode("utf-8", "replace")
+            request += f"\n# answered {call.response.status_code}: {body}"
+        self.report.add((failure.operation or "", kind, what), text, request)
+
+    def makes(self, case: Any) -> list[str]:
+        """The request that made what this one asks for, where an earlier answer named it."""
+        for value in (case.path_parameters or {}).values():
+            for body, maker in self.made:
+                if json.dumps(value).encode() in body:
+                    return [maker.as_curl_command()]
+        return []
+
+
+def told_otherwise(status: int, call: Any) -> bool:
+    """Whether an answer that is not documented is no fault, or told as a failure already."""
+    return status >= HTTPStatus.INTERNAL_SERVER_ERROR or (status in UNREADABLE and garbled(call))
+
+
+def garbled(call: Any) -> bool:
+    """Whether a request said it was JSON and was not: no document says what comes of that."""
+    if call is None or not call.request.body:
+        return False
+    headers = {name.lower(): values for name, values in call.request.headers.items()}
+    try:
+        json.loads(call.request.body)
+    except ValueError:
+        return "json" in str(headers.get("content-type", ""))
+    return False

@@ -1,0 +1,61 @@
+"""The operations of an OpenAPI document."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PARAMETER = re.compile(r"\{[^{}/]*\}")
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+
+
+def operations_of(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Method and path of each operation."""
+    paths = document.get("paths")
+    for path, item in (paths if isinstance(paths, dict) else {}).items():
+        for _ in range(20):  # a path item may stand elsewhere
+            if not isinstance(item, dict) or "$ref" not in item:
+                break
+            item = found(document, item["$ref"])  # noqa: PLW2901 - followed to what it is
+        for method in _METHODS:
+            if isinstance(item, dict) and method in item:
+                yield method.upper(), path
+
+
+def found(document: Any, reference: str) -> Any:
+    """What a local reference leads to (RFC 6901); None where it leads to nothing."""
+    node = document
+    for part in unquote(reference).removeprefix("#").split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, list):
+            node = node[int(key)] if key.isdecimal() and int(key) < len(node) else None
+        else:
+            node = node.get(key) if isinstance(node, dict) else None
+    return node
+
+
+def references_of(node: Any) -> Iterator[str]:
+    """Every reference below a node that points by a path into the document."""
+    if isinstance(node, dict):
+        target = node.get("$ref")
+        if isinstance(target, str) and target.startswith("#/"):
+            yield target
+        for child in node.values():
+            yield from references_of(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from references_of(child)
+
+
+def shape(path: str) -> str:
+    """A path without the names of its parameters."""
+    return _PARAMETER.sub("{}", path).rstrip("/") or "/"
+
+
+def parameter_names(path: str) -> list[str]:
+    """The parameters of a path template, in their order."""
+    return [name[1:-1] for name in _PARAMETER.findall(path)]

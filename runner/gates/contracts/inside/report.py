@@ -1,0 +1,97 @@
+"""What a test of an application against its document says, in a file of a fixed shape."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+MOST_PROBLEMS = 40
+LONGEST = 1500
+
+
+class Ended(Exception):  # noqa: N818 - an outcome of the test, no error of ours
+    """It cannot go on: how it ended, and what there is to say of it."""
+
+    def __init__(self, ended: str, message: str) -> None:
+        super().__init__(message)
+        self.ended = ended
+        self.message = message
+
+
+class Report:
+    """What becomes of the run, written once."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.problems: dict[tuple[str, ...], dict[str, str]] = {}
+        self.operations = 0
+        self.requests = 0
+        self.lock = threading.Lock()
+
+    def add(self, key: tuple[str, ...], text: str, request: str = "") -> None:
+        """A problem; of those that are alike the shortest request is kept."""
+        known = self.problems.get(key)
+        better = known is None or len(request) < len(known["request"])
+        if better and (known or len(self.problems) < MOST_PROBLEMS):
+            self.problems[key] = {
+                "operation": key[0],
+                "kind": key[1],
+                "text": text[:LONGEST],
+                "request": request[:LONGEST],
+            }
+
+    def leave(self) -> None:
+        """End the process at once: threads that wait for an answer are not waited for."""
+        sys.stdout.flush()
+        os._exit(0)
+
+    def end(self, ended: str, message: str = "", log: str = "") -> None:
+        """Write the report, once: what ends a test first is what it says."""
+        if not self.lock.acquire(blocking=False):
+            return
+        said = {
+            "ended": ended,
+            "message": message[:LONGEST],
+            "log": log,
+            "operations": self.operations,
+            "requests": self.requests,
+            "problems": [self.problems[key] for key in sorted(self.problems)],
+        }
+        beside = Path(self.path + ".new")
+        beside.write_text(json.dumps(said), "utf-8")
+        beside.replace(self.path)
+        say(f"{ended}: {self.requests} requests, {len(self.problems)} problems")
+
+
+def say(line: str) -> None:
+    """Let whoever watches the test see that it goes on."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def worded(kind: str, failure: Any) -> tuple[str, str]:
+    """What tells a failure from others of its kind, and the failure in a sentence."""
+    status = getattr(failure, "status_code", "")
+    if kind == "UndefinedStatusCode":
+        has = ", ".join(map(str, failure.defined_status_codes)) or "none"
+        return str(status), f"answers {status}, which the document does not have (it has {has})"
+    if kind == "ServerError":
+        return str(status), f"answers {status}: the application failed"
+    if kind == "JsonSchemaError":
+        where = "/".join(map(str, failure.instance_path))
+        text = failure.validation_message
+        at = f" (at {where})" if where else ""
+        place = "/".join(map(str, failure.schema_path))
+        return place, f"answers with a body that is not as the document says: {text}{at}"
+    if kind == "UndefinedContentType":
+        has = ", ".join(failure.defined_content_types)
+        return failure.content_type, f"answers with {failure.content_type}; the document says {has}"
+    if kind == "MissingHeaders":
+        names = ", ".join(failure.missing_headers)
+        return names, f"answers without the header {names}, which the document requires"
+    first = " ".join((failure.message or "").split())
+    return "", f"{failure.title}: {first}" if first else str(failure.title)

@@ -1,0 +1,236 @@
+"""An `openapi:` contract: the running application is tested against its document.
+
+One command in one sandbox: the application is started in the background by the project's Python
+(or by its own `start=` command), and a driver on the runner's Python, where schemathesis is,
+tests it over loopback. What the driver found comes back as JSON of a fixed shape.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+from runner.gates.base import Fitted, Proved, failures_of, proof_of
+from runner.gates.contracts import desk
+from runner.gates.contracts.document import bundled
+from runner.gates.contracts.extra import HINT, missing_packages, versions
+from runner.gates.contracts.refusal import Refused
+from runner.gates.contracts.tables import put_tables
+from runner.model import Finding, Severity, Verdict
+from runner.secrets.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.gates.base import Bench, Check
+    from runner.gates.contracts.document import Json
+    from runner.gates.contracts.entries import OpenApi
+    from runner.model import Proof
+    from runner.process.command import Ran
+
+SEED = 20_01_1789
+START_SECONDS = 30.0
+"""How long an application may take until it answers."""
+ANSWER_SECONDS = 10.0
+"""How long it may take for one answer."""
+_MARGIN = 0.8
+"""Part of the hard limit in which the driver is done, so that its report is not lost."""
+_LAST = 2000
+"""Characters of the application's output that explain a failure."""
+_SHOWN = 20
+"""Problems that become findings of their own."""
+
+
+class Problem(NamedTuple):
+    """One difference between an application and its document."""
+
+    operation: str
+    kind: str
+    text: str
+    request: str
+
+
+class Report(NamedTuple):
+    """What the driver says of one test."""
+
+    ended: str
+    """`tested`, or why it was not: `invalid`, `not-started`, `taken`, `died`, `late`, `broken`."""
+    message: str
+    log: str
+    operations: int
+    requests: int
+    problems: tuple[Problem, ...]
+
+
+def prove(check: Check, entry: OpenApi, bench: Bench) -> Proved:
+    """Run one test; raises Refused where there is nothing that could be run."""
+    packages = missing_packages()
+    if packages:
+        raise Refused(f"tool missing: {' and '.join(packages)}", hint=HINT)
+    document = bundled(entry.path, desk.reader(bench))
+    if not isinstance(document, dict):
+        raise Refused(f"{entry.path} is no OpenAPI document", path=entry.path)
+    place = desk.Desk.of(check, bench)
+    ran = bench.run(check, Fitted(_line(entry, place, document, bench, check), {}))
+    report = _report(place.read("report.json"))
+    proof = proof_of(check, ran, bench, _counts(report))
+    findings = tuple(_findings(check, entry, report)) if report else ()
+    if report is None:
+        findings = (_silent(check, ran, proof),)
+    bad = any(finding.refuses for finding in findings)
+    verdict = Verdict.FAIL if bad else proof.verdict
+    tools = versions("openapi-spec-validator", "schemathesis")
+    return Proved(replace(proof, verdict=verdict), findings, tools=tools)
+
+
+def _line(
+    entry: OpenApi, place: desk.Desk, document: dict[str, Json], bench: Bench, check: Check
+) -> str:
+    """The shell line that starts both; what the application prints goes to the driver."""
+    put_tables(bench.kept, place.folder / "home")
+    job = {
+        "document": document,
+        "home": place.path("home"),
+        "pipe": place.path("output"),
+        "handshake": place.path("address.json"),
+        "report": place.path("report.json"),
+        "url": entry.url,
+        "prefix": prefix_of(document),
+        "seed": SEED,
+        "examples": bench.settings.contract_examples,
+        "start_seconds": min(START_SECONDS, check.limits.hard * _MARGIN / 2),
+        "answer_seconds": min(ANSWER_SECONDS, check.limits.hard * _MARGIN / 8),
+        "seconds": check.limits.hard * _MARGIN,
+    }
+    driver = place.ours("drive", place.write("job.json", job))
+    pipe = shlex.quote(place.path("output"))
+    return (
+        f"mkfifo {pipe} && {{ {_start(entry, place, bench)} >{pipe} 2>&1 & "
+        f"{driver}; code=$?; kill -9 $! 2>/dev/null; exit $code; }}"
+    )
+
+
+def _start(entry: OpenApi, place: desk.Desk, bench: Bench) -> str:
+    if entry.url:
+        return shlex.join(("sh", "-c", entry.start))
+    python = desk.project_python(bench)
+    return place.theirs(python, "serve", entry.app, place.path("address.json"))
+
+
+def prefix_of(document: dict[str, Json]) -> str:
+    """The path below which the document's first server has its paths (OpenAPI 3, Server Object)."""
+    servers = document.get("servers")
+    first = servers[0] if isinstance(servers, list) and servers else None
+    url = first.get("url") if isinstance(first, dict) else None
+    try:
+        path = urlsplit(url).path.rstrip("/") if isinstance(url, str) else ""
+    except ValueError:
+        return ""
+    return path if path.startswith("/") and "{" not in path else ""
+
+
+# --- what it said ---------------------------------------------------------------------
+
+
+def _report(value: Json) -> Report | None:
+    """The report in its fixed shape; None for anything else."""
+    match value:
+        case {
+            "ended": str(ended),
+            "message": str(message),
+            "log": str(log),
+            "operations": int(operations),
+            "requests": int(requests),
+            "problems": list(problems),
+        }:
+            found = tuple(_problem(one) for one in problems if isinstance(one, dict))
+            return Report(ended, message, log, operations, requests, found)
+    return None
+
+
+def _problem(value: dict[str, Json]) -> Problem:
+    return Problem(*(redact(str(value.get(name, ""))) for name in Problem._fields))
+
+
+def _counts(report: Report | None) -> tuple[tuple[str, int], ...]:
+    if report is None:
+        return ()
+    return (
+        ("operations", report.operations),
+        ("requests", report.requests),
+        ("problems", len(report.problems)),
+    )
+
+
+def _findings(check: Check, entry: OpenApi, report: Report) -> Iterator[Finding]:
+    if report.ended != "tested":
+        yield _not_tested(check, entry, report)
+    elif report.operations and not report.requests:
+        yield Finding(check=check.id, message=f"no operation of {entry.path} was called")
+    for problem in report.problems[:_SHOWN]:
+        untried = problem.kind == "error"
+        said = f"could not be tried: {problem.text}" if untried else problem.text
+        yield Finding(
+            check=check.id,
+            message=f"{problem.operation} {said}",
+            path=entry.path,
+            severity=Severity.WARNING if untried else Severity.ERROR,
+            hint=_hint(problem, entry),
+            detail=_detail(problem, report),
+        )
+    more = len(report.problems) - _SHOWN
+    if more > 0:
+        yield Finding(check=check.id, message=f"{more} more differences from {entry.path}")
+
+
+def _detail(problem: Problem, report: Report) -> str:
+    """The request that shows it; of a failure also what the application printed at last."""
+    if problem.kind != "ServerError" or not report.log:
+        return problem.request
+    return f"{problem.request}\n\nit printed at last:\n{redact(report.log[-_LAST:])}"
+
+
+def _not_tested(check: Check, entry: OpenApi, report: Report) -> Finding:
+    name = entry.app or entry.start
+    said = {
+        "invalid": f"{entry.path} is no valid OpenAPI document: {report.message}",
+        "not-started": f"{name} does not start: {report.message}",
+        "taken": report.message,
+        "died": f"{name}: {report.message}",
+        "late": f"{name}: {report.message}",
+    }
+    hints = {
+        "invalid": "see the OpenAPI specification for what belongs there",
+        "taken": "let start= and url= name a port that nothing uses",
+    }
+    return Finding(
+        check=check.id,
+        message=said.get(report.ended, f"the test broke off: {report.message}"),
+        path=entry.path if report.ended == "invalid" else "",
+        hint=hints.get(report.ended, "see what it printed, below"),
+        detail=redact(report.log),
+    )
+
+
+def _hint(problem: Problem, entry: OpenApi) -> str:
+    if problem.kind == "error":
+        return "it is not proven; a command: contract may prove it"
+    if problem.kind == "undocumented-operation":
+        return f"describe it in {entry.path}, or do not serve it"
+    if problem.kind == "missing-operation":
+        return f"serve it, or take it out of {entry.path}"
+    return f"change the application, or {entry.path} if that is what was meant"
+
+
+def _silent(check: Check, ran: Ran, proof: Proof) -> Finding:
+    """A driver that left no report has proven nothing, however it ended."""
+    message = f"the test of {check.command} left no report"
+    ended = failures_of(check, ran, proof)
+    return Finding(
+        check=check.id,
+        message=ended[0].message if ended else message,
+        hint=f"see what it printed, below and in {proof.log}",
+        detail=ran.tail,
+    )

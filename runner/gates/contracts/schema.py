@@ -1,0 +1,179 @@
+"""A `schema:` contract: a JSON Schema, and the type, instances or Zod schema that agree with it."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runner.gates.base import Fitted, Proved, failures_of, proof_of
+from runner.gates.contracts import desk, zod
+from runner.gates.contracts.agreement import differences
+from runner.gates.contracts.document import bundled, parsed
+from runner.gates.contracts.entries import Kind
+from runner.gates.contracts.extra import versions
+from runner.gates.contracts.refusal import Refused
+from runner.model import Finding, Proof, Verdict, digest_of
+from runner.secrets.redact import redact
+
+if TYPE_CHECKING:
+    from runner.gates.base import Bench, Check
+    from runner.gates.contracts.document import Json
+    from runner.gates.contracts.entries import Schema
+
+_MOST_INSTANCES = 1000
+_LARGEST_TOGETHER = 32 * 1024 * 1024
+_OUT = "said.json"
+
+
+def prove(check: Check, entry: Schema, bench: Bench) -> Proved:
+    """Hold what the entry names against the schema; raises Refused where that cannot begin."""
+    schema = bundled(entry.path, desk.reader(bench))
+    _check_schema(schema, entry.path)
+    proved = _proved(check, entry, schema, bench)
+    return replace(proved, tools=versions("jsonschema"))
+
+
+def _proved(check: Check, entry: Schema, schema: Json, bench: Bench) -> Proved:
+    match entry.kind:
+        case Kind.NOTHING:
+            return Proved(_by_itself(check, schema))
+        case Kind.INSTANCES:
+            return _instances(check, entry, schema, bench)
+    return _said(check, entry, schema, bench)
+
+
+def _check_schema(schema: Json, path: str) -> None:
+    """Refuse what its metaschema refuses (JSON Schema 2020-12, or as `$schema` says)."""
+    from jsonschema import Draft202012Validator, SchemaError
+    from jsonschema.validators import validator_for
+
+    if not isinstance(schema, (dict, bool)):
+        raise Refused(f"{path} is no JSON Schema: it is neither an object nor a boolean", path=path)
+    try:
+        kind = validator_for(schema, default=Draft202012Validator)
+        kind.check_schema(schema)  # type: ignore[arg-type,unused-ignore]  # booleans are schemas
+    except SchemaError as problem:
+        where = f" (at {problem.json_path})" if problem.json_path != "$" else ""
+        message = f"{path} is no valid JSON Schema: {problem.message[:300]}{where}"
+        raise Refused(message, path=path) from problem
+    except RecursionError as problem:
+        raise Refused(f"{path} is nested too deep", path=path) from problem
+
+
+def _by_itself(check: Check, schema: Json) -> Proof:
+    """The proof of a schema that nothing is held against: no command ran."""
+    return Proof(
+        id=check.id,
+        kind=check.kind,
+        command=check.command,
+        verdict=Verdict.PASS,
+        exit=0,
+        seconds=0.0,
+        output=digest_of(json.dumps(schema).encode()),
+    )
+
+
+# --- a type or a Zod schema -----------------------------------------------------------
+
+
+def _said(check: Check, entry: Schema, schema: Json, bench: Bench) -> Proved:
+    place = desk.Desk.of(check, bench)
+    out = place.path(_OUT)
+    if entry.kind is Kind.ZOD:
+        line = zod.line(entry.source, entry.name, place, bench, out)
+    else:
+        line = place.theirs(desk.project_python(bench), "describe", entry.source, out)
+    ran = bench.run(check, Fitted(line, {}))
+    proof = proof_of(check, ran, bench, ())
+    said = place.read(_OUT)
+    error = said.get("error") if isinstance(said, dict) else None
+    if isinstance(error, str):
+        finding = Finding(
+            check=check.id,
+            message=f"nothing to compare {entry.path} with: {redact(error)}",
+            hint="see what it printed, below",
+            detail=ran.tail,
+        )
+        return Proved(replace(proof, verdict=Verdict.FAIL), (finding,))
+    models = said.get("schemas") if isinstance(said, dict) else None
+    if not isinstance(said, dict) or not isinstance(models, list) or not models:
+        silent = _silent(check, ran.tail)
+        findings = failures_of(check, ran, proof) or (silent,)
+        return Proved(replace(proof, verdict=Verdict.FAIL), findings)
+    different = _fewest(schema, models, loose=said.get("loose") is True)
+    findings = tuple(_different(check, entry, text) for text in different)
+    verdict = Verdict.FAIL if findings else proof.verdict
+    findings = findings or failures_of(check, ran, proof)
+    counts = (("differences", len(different)),)
+    return Proved(replace(proof, verdict=verdict, counts=counts), findings)
+
+
+def _fewest(schema: Json, models: list[Json], *, loose: bool) -> tuple[str, ...]:
+    """What differs in the reading of the model that comes nearest: as it is read, or written."""
+    return min((differences(schema, model, loose=loose) for model in models), key=len)
+
+
+def _different(check: Check, entry: Schema, text: str) -> Finding:
+    name = f"{entry.source}:{entry.name}" if entry.name else entry.source
+    return Finding(
+        check=check.id,
+        message=redact(text),
+        path=entry.path,
+        hint=f"let {entry.path} and {name} say the same",
+    )
+
+
+def _silent(check: Check, tail: str) -> Finding:
+    return Finding(
+        check=check.id,
+        message=f"{check.command}: the type was not said, though the command ended well",
+        hint="a module that is imported must not end the process",
+        detail=tail,
+    )
+
+
+# --- instances ------------------------------------------------------------------------
+
+
+def _instances(check: Check, entry: Schema, schema: Json, bench: Bench) -> Proved:
+    instances = _read(entry, bench)
+    place = desk.Desk.of(check, bench)
+    report = place.path("report.json")
+    job = {"schema": schema, "instances": instances, "report": report}
+    line = place.ours("instances", place.write("job.json", job))
+    ran = bench.run(check, Fitted(line, {}))
+    proof = proof_of(check, ran, bench, (("instances", len(instances)),))
+    said = place.read("report.json")
+    problems = said.get("problems") if isinstance(said, dict) else None
+    if not isinstance(problems, list):
+        findings = failures_of(check, ran, proof) or (_silent(check, ran.tail),)
+        return Proved(replace(proof, verdict=Verdict.FAIL), findings)
+    found = tuple(_wrong(check, entry, one) for one in problems if isinstance(one, dict))
+    return Proved(proof, found or failures_of(check, ran, proof))
+
+
+def _read(entry: Schema, bench: Bench) -> dict[str, Json]:
+    """The instances by path; raises Refused where there is none, or one is no JSON."""
+    paths = desk.matching(bench, entry.source)
+    if not paths:
+        hint = "write an instance there, or name one that is there"
+        raise Refused(f"{entry.source} names no file", hint=hint)
+    if len(paths) > _MOST_INSTANCES:
+        raise Refused(f"{entry.source} names more than {_MOST_INSTANCES} files")
+    read = desk.reader(bench)
+    contents = {path: read(path) for path in paths}
+    if sum(map(len, contents.values())) > _LARGEST_TOGETHER:
+        raise Refused(f"{entry.source} names more than {_LARGEST_TOGETHER} bytes")
+    return {path: parsed(content, path) for path, content in contents.items()}
+
+
+def _wrong(check: Check, entry: Schema, problem: dict[str, Json]) -> Finding:
+    path, where, text = (redact(str(problem.get(name, ""))) for name in ("path", "where", "text"))
+    return Finding(
+        check=check.id,
+        message=f"{path} is not as {entry.path} says: {text} (at {where})",
+        path=posixpath.normpath(path),
+        hint=f"change {path}, or {entry.path} if that is what was meant",
+    )

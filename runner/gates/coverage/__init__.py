@@ -1,0 +1,10 @@
+"""Which lines the test contracts of a task run: measured from outside, read, weighed.
+
+`fit` makes a test contract's command measured; its data then lies in `data_folder`. What is in
+there is as trustworthy as the tests are, so whatever cannot be read counts as not measured.
+"""
+
+from runner.gates.coverage.fitting import fit
+from runner.gates.coverage.stored import data_folder
+
+__all__ = ["data_folder", "fit"]

@@ -1,0 +1,58 @@
+"""What was measured of one file, and of all files of a project."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Runs: TypeAlias = "dict[str, dict[str, set[int]]]"
+"""Lines that ran, by path and then by test; a test without a name is the whole contract."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of one file, numbered from 1."""
+
+    executable: frozenset[int]
+    ran: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the runs of one test contract, or of several, left."""
+
+    runs: Runs = field(default_factory=dict)
+    told: dict[str, Lines] = field(default_factory=dict)
+    """Files whose tool itself says which of their lines are executable."""
+    tools: tuple[tuple[str, str], ...] = ()
+    missing: tuple[str, ...] = ()
+    """Why something could not be measured."""
+
+    def ran(self, path: str) -> frozenset[int]:
+        """All lines of a file that any test ran."""
+        return frozenset().union(*self.runs.get(path, {}).values())
+
+
+def together(measured: Iterable[Measured]) -> Measured:
+    """Several measurements as one."""
+    whole = Measured()
+    tools: dict[str, str] = {}
+    missing: dict[str, None] = {}
+    for one in measured:
+        for path, tests in one.runs.items():
+            for test, lines in tests.items():
+                whole.runs.setdefault(path, {}).setdefault(test, set()).update(lines)
+        merge(whole.told, one.told)
+        tools.update(one.tools)
+        missing.update(dict.fromkeys(one.missing))
+    return Measured(whole.runs, whole.told, tuple(sorted(tools.items())), tuple(missing))
+
+
+def merge(into: dict[str, Lines], more: dict[str, Lines]) -> None:
+    """Add what another reading says of the same files."""
+    for path, lines in more.items():
+        known = into.get(path, Lines(frozenset(), frozenset()))
+        into[path] = Lines(known.executable | lines.executable, known.ran | lines.ran)

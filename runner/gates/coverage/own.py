@@ -1,0 +1,61 @@
+"""Which lines are a task's own: of files it created all, of others those that its change added."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from runner.gates.test_paths import is_test_path
+from runner.impact.change import Changed, with_moves
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runner.gates.base import Bench
+
+_EXACT = 20_000
+"""Lines up to which every common line is looked for; beyond, frequent ones are passed over."""
+
+
+def own_lines(bench: Bench) -> Mapping[str, frozenset[int]]:
+    """The own lines of every file that the task wrote and that is no test.
+
+    A file that only moved is compared with what it was at its old place.
+    """
+    changes = with_moves(
+        Changed(change.path, bench.before(change.path), change.content) for change in bench.changes
+    )
+    return {
+        one.path: added_lines(one.before or _origin(one, bench), one.after)
+        for one in changes
+        if one.after is not None and not is_test_path(one.path)
+    }
+
+
+def _origin(one: Changed, bench: Bench) -> bytes | None:
+    return bench.before(one.origin) if one.origin else None
+
+
+def added_lines(before: bytes | None, after: bytes) -> frozenset[int]:
+    """Numbers of the lines of `after` that a line diff calls added; all for a new file."""
+    new = after.split(b"\n")
+    if before is None:
+        return frozenset(range(1, len(new) + 1))
+    old = before.split(b"\n")
+    start = _alike(old, new)
+    end = _alike(old[start:][::-1], new[start:][::-1])
+    left, right = old[start : len(old) - end], new[start : len(new) - end]
+    matcher = SequenceMatcher(None, left, right, autojunk=len(left) + len(right) > _EXACT)
+    return frozenset(
+        number + start + 1
+        for tag, _, _, first, last in matcher.get_opcodes()
+        if tag != "equal"
+        for number in range(first, last)
+    )
+
+
+def _alike(one: list[bytes], other: list[bytes]) -> int:
+    """How many lines at the start are the same."""
+    pairs = zip(one, other, strict=False)
+    differing = (at for at, (left, right) in enumerate(pairs) if left != right)
+    return next(differing, min(len(one), len(other)))

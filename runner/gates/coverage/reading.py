@@ -1,0 +1,128 @@
+"""Everything that the runs of test contracts left, in whatever form, as one measurement."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from functools import partial
+from typing import TYPE_CHECKING
+
+from runner.gates.base import Check, command_limits
+from runner.gates.coverage import fitting, python_data, reports, v8
+from runner.gates.coverage.fitting import project_tree, seen_root
+from runner.gates.coverage.lines import Measured, Runs, merge
+from runner.gates.coverage.stored import data_folder, files_in, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from runner.gates.base import Bench
+    from runner.gates.coverage.lines import Lines
+
+_LEFT = ("coverage/lcov.info", "coverage/cobertura-coverage.xml", "lcov.info", "cobertura.xml")
+"""Reports that a project's own tools leave in its tree (c8, nyc, vitest, jest, tarpaulin)."""
+
+
+def measured(contract: str, bench: Bench) -> Measured:
+    """What the last run of a test contract left."""
+    folder = data_folder(bench.place, contract)
+    runs = _own_files(python_data.read_runs(folder, seen_root(bench)), bench)
+    told = _told(contract, bench, folder)
+    for path, lines in told.items():
+        if lines.ran:
+            runs.setdefault(path, {}).setdefault("", set()).update(lines.ran)
+    about = python_data.read_about(folder)
+    return Measured(runs, told, _tools(about), tuple(_missing(about)))
+
+
+def _inside(root: str, path: str) -> str | None:
+    """A path as the project knows it, where relative ones begin; None for one elsewhere."""
+    whole = os.path.normpath(os.path.join(root, path))  # noqa: PTH118 - no file is asked
+    return whole.removeprefix(f"{root}/") if whole.startswith(f"{root}/") else None
+
+
+def _own_files(runs: Runs, bench: Bench) -> Runs:
+    """Without what is installed in the tree: environments and packages."""
+    prefix = bench.place.start
+    shares = tuple(f"{share.removeprefix(prefix)}/" for share in bench.place.shares)
+    return {path: tests for path, tests in runs.items() if not path.startswith(shares)}
+
+
+def _told(contract: str, bench: Bench, folder: Path) -> dict[str, Lines]:
+    """Files of which a tool says itself what is executable."""
+    inside = partial(_inside, seen_root(bench))
+    found: dict[str, Lines] = {}
+    for path in _reports(contract, bench, folder):
+        text = text_of(path) or ""
+        read = reports.from_cobertura if path.suffix == ".xml" else reports.from_lcov
+        merge(found, read(text, inside))
+    merge(found, reports.from_go(text_of(folder / fitting.GO) or "", _go_path(bench)))
+    folded = v8.fold(folder / fitting.V8, inside, partial(source, bench))
+    merge(found, {path: lines for path, lines in folded.items() if path not in found})
+    return {path: lines for path, lines in found.items() if not _is_installed(path)}
+
+
+def _is_installed(path: str) -> bool:
+    return "node_modules" in path.split("/")
+
+
+def _reports(contract: str, bench: Bench, folder: Path) -> Iterator[Path]:
+    yield from files_in(folder, end=".lcov")
+    yield from files_in(folder, end="lcov.info")
+    yield from files_in(folder / fitting.LCOV, end="lcov.info")
+    if any(files_in(folder / fitting.V8)):
+        yield from _by_c8(contract, bench, folder)
+    if not folder.exists():
+        return
+    started = folder.stat().st_ctime
+    for name in _LEFT:
+        path = project_tree(bench) / name
+        if not path.is_symlink() and path.is_file() and path.stat().st_mtime >= started - 1:
+            yield path
+
+
+def _by_c8(contract: str, bench: Bench, folder: Path) -> Iterator[Path]:
+    """The project's own c8 reads source maps, which we do not."""
+    out = folder / "c8"
+    if not (bench.place.shown / bench.place.start / "node_modules/.bin/c8").exists():
+        return
+    line = (
+        f"node_modules/.bin/c8 report --all=false --exclude-after-remap=false --reporter=lcovonly "
+        f"--temp-directory={shlex.quote(str(folder / fitting.V8))} "
+        f"--reports-dir={shlex.quote(str(out))}"
+    )
+    limits = command_limits(bench.task, bench.settings)
+    bench.run(Check(f"coverage-{contract}", "coverage", line, limits))
+    yield from files_in(out, end="lcov.info")
+
+
+def _go_path(bench: Bench) -> reports.Inside:
+    module = reports.go_module(text_of(project_tree(bench) / "go.mod") or "")
+
+    def inside(path: str) -> str | None:
+        return path.removeprefix(f"{module}/") if path.startswith(f"{module}/") else None
+
+    return inside
+
+
+def source(bench: Bench, path: str) -> bytes | None:
+    """The bytes that ran: of the proposal, or of what a command made."""
+    file = project_tree(bench) / path
+    try:
+        return None if file.is_symlink() else file.read_bytes()
+    except OSError:
+        return None
+
+
+def _tools(about: tuple[dict[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    names = ("python", "pytest", "coverage")
+    found = {name: said[name] for said in about for name in names if said.get(name)}
+    return tuple(sorted(found.items()))
+
+
+def _missing(about: tuple[dict[str, str], ...]) -> Iterator[str]:
+    for said in about:
+        if said.get("missing"):
+            why = f" ({said['why']})" if said.get("why") else ""
+            yield f"coverage.py is missing for Python {said.get('python', '')}{why}"

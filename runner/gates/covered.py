@@ -1,0 +1,137 @@
+"""Whether a task's own test contracts run enough of the task's own lines."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.gates.base import Check, Proved, command_limits
+from runner.model import Finding, Proof, Severity, Verdict, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from runner.config.settings import Settings
+    from runner.gates.base import Bench
+    from runner.gates.coverage.weighing import Weighed, Weight
+    from runner.model import Coverage, Task
+
+ID = "coverage"
+_LONGEST_NOTE = 2000
+_HINT = "add tests that run these lines to the task's test contracts, or take out what is dead"
+
+
+def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
+    """One, for a task that may write and has test contracts."""
+    if not (task.test_contracts and task.writes_anything):
+        return ()
+    return (Check(id=ID, kind=ID, command="", limits=command_limits(task, settings)),)
+
+
+def prove(check: Check, bench: Bench) -> Proved:
+    """Weigh what the test contracts left; a task whose tests failed hears of those alone."""
+    from runner.gates.coverage.lines import together
+    from runner.gates.coverage.observing import observed
+    from runner.gates.coverage.own import own_lines
+    from runner.gates.coverage.reading import measured, source
+    from runner.gates.coverage.weighing import weigh
+
+    if _tests_failed(bench):
+        return Proved(None)
+    start = effects.monotonic()
+    content = partial(source, bench)
+    each = {one.id: measured(one.id, bench) for one in bench.task.test_contracts}
+    whole = together(each.values())
+    rows = tuple(row for id_, one in each.items() for row in observed(id_, one, content))
+    weight = weigh(own_lines(bench), whole, bench.after)
+    coverage, findings = _judged(check, bench, weight, whole.missing)
+    proof = _proof(weight, coverage, findings, effects.monotonic() - start)
+    return Proved(proof, findings, coverage, rows, whole.tools)
+
+
+def _tests_failed(bench: Bench) -> bool:
+    return any(one.kind == "test" and one.verdict is Verdict.FAIL for one in bench.proofs)
+
+
+def threshold_of(task: Task, settings: Settings) -> float:
+    """The percent that is asked of a task."""
+    return settings.coverage if task.coverage is None else task.coverage
+
+
+def _judged(
+    check: Check, bench: Bench, weight: Weight, missing: tuple[str, ...]
+) -> tuple[Coverage | None, tuple[Finding, ...]]:
+    threshold = threshold_of(bench.task, bench.settings)
+    fails = bench.settings.coverage_missing == "fail"
+    severity = Severity.ERROR if fails else Severity.WARNING
+    unmeasured = tuple(_unmeasured(check, weight, missing, severity))
+    if weight.reaches(threshold):
+        return (None if unmeasured else weight.coverage(threshold)), unmeasured
+    if missing and not unmeasured:  # what was not measured may be all that is lacking
+        return None, (_missing(check, missing, severity),)
+    coverage = weight.coverage(threshold)
+    short = tuple(_short(check, one, coverage) for one in weight.files if one.left_out)
+    return coverage, (*short, *unmeasured)
+
+
+def _unmeasured(
+    check: Check, weight: Weight, missing: tuple[str, ...], severity: Severity
+) -> Iterable[Finding]:
+    for language, path, needed in weight.unmeasured:
+        if language == "Python" and missing:
+            yield _missing(check, missing, severity)
+            continue
+        yield Finding(
+            check=check.id,
+            message=f"coverage could not be measured: no {language} of the test contracts was seen",
+            path=path,
+            severity=severity,
+            hint=needed,
+        )
+
+
+def _missing(check: Check, missing: tuple[str, ...], severity: Severity) -> Finding:
+    return Finding(
+        check=check.id,
+        message=f"coverage could not be measured: {'; '.join(missing)}",
+        severity=severity,
+        hint="pip install coverage, into the environment that runs the test contracts",
+    )
+
+
+def _short(check: Check, one: Weighed, coverage: Coverage | None) -> Finding:
+    many = f"lines {one.shown} are" if len(one.left_out) > 1 else f"line {one.shown} is"
+    reached = f"{coverage.percent:g}% of {coverage.lines} lines" if coverage else ""
+    threshold = f"threshold {coverage.threshold:g}%" if coverage else ""
+    return Finding(
+        check=check.id,
+        message=f"{many} not run by any test contract ({reached}, {threshold})",
+        path=one.path,
+        line=min(one.left_out),
+        hint=_HINT,
+    )
+
+
+def _proof(
+    weight: Weight, coverage: Coverage | None, findings: tuple[Finding, ...], seconds: float
+) -> Proof | None:
+    """What is kept; None for a task without executable lines."""
+    if coverage is None and not findings:
+        return None
+    left = [f"{one.path} {one.shown}" for one in weight.files if one.left_out]
+    note = f"not run: {'; '.join(left)}" if left and coverage else ""
+    refused = any(finding.refuses for finding in findings)
+    unknown = Verdict.FAIL if refused else Verdict.SKIPPED
+    good = Verdict.FAIL if refused else Verdict.PASS
+    return Proof(
+        id=ID,
+        kind=ID,
+        command="",
+        verdict=good if coverage else unknown,
+        exit=int(refused),
+        seconds=round(seconds, 3),
+        output=digest_of(repr((coverage, note)).encode()),
+        counts=(("ran", weight.ran), ("lines", weight.lines)) if coverage else (),
+        note=note[:_LONGEST_NOTE],
+    )

@@ -1,0 +1,152 @@
+"""Configuration and hooks through which tests are left out, or their failure is swallowed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from runner.gates.integrity.claims import Weakness
+from runner.gates.integrity.python_marks import name_of
+from runner.gates.test_paths import is_test_path
+from runner.plan.commands import swallows_failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_LARGEST = 2_000_000
+_PYTEST_FILE = re.compile(
+    r"(?:\A|/)(?:pytest\.ini|\.pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml)\Z"
+)
+_SCRIPT_CONFIG = re.compile(
+    r"(?:\A|/)(?:(?:vite|vitest|jest|playwright|karma|cypress)\.config\.[cm]?[jt]s|jest\.config\.json"
+    r"|\.mocharc\.[\w.]+|vitest\.workspace\.[cm]?[jt]s)\Z"
+)
+_COMMANDS = re.compile(
+    r"(?:\A|/)(?:package\.json|Makefile|makefile|GNUmakefile|justfile|Justfile|Taskfile\.ya?ml"
+    r"|tox\.ini|noxfile\.py|[^/]*\.mk)\Z"
+)
+_LEAVES_OUT = re.compile(
+    r"--(?:ignore|ignore-glob|deselect|collect-only|co|maxfail|suppress-\w+|continue-on-\w+)\b"
+    r"|(?<![\w-])-[km][ =]*[\"'\\]*not\b|\bcollect_ignore\w*|\bnorecursedirs\b"
+    r"|-p[ =]no:(?!cacheprovider)"
+    r"|\bxfail_strict\s*=\s*[\"']?(?:false|no|0)|(?<![\w-])(?:-x|--exitfirst)(?![\w-])"
+)
+_SCRIPT_LEAVES_OUT = re.compile(
+    r"\b(?:exclude|testPathIgnorePatterns|modulePathIgnorePatterns|testNamePattern|passWithNoTests"
+    r"|allowOnly|testIgnore|grepInvert|dangerouslyIgnoreUnhandledErrors|retry|retries|bail)\b[\"']?\s*[:=]"
+)
+_IGNORED_RECIPE = re.compile(
+    r"\t@?-\s*\S|\.IGNORE\b|MAKEFLAGS\s*[:+]?=.*(?:-i\b|--ignore-errors|-k\b)"
+)
+_PROVES = re.compile(
+    r"test|lint|check|types|pytest|ruff|mypy|flake8|black|eslint|tsc|jest|cargo|clippy|\bgo\b|make|tox"
+    r"|nox|coverage|build|compile|npm|yarn|IGNORE|MAKEFLAGS",
+    re.IGNORECASE,
+)
+"""What proves something; that cleaning up may fail is nobody's loss."""
+_HOOKS = re.compile(
+    r"\Apytest_(?:collection_modifyitems|ignore_collect|collect_file|pycollect_makeitem|deselected"
+    r"|runtest_\w+|pyfunc_call|sessionfinish|unconfigure|report_teststatus|itemcollected"
+    r"|cmdline_main|load_initial_conftests|exception_interact)\Z"
+)
+_TAMPERS = re.compile(
+    r"\b(?:outcome|exitstatus|deselected|wasxfail|excinfo|force_result|shouldstop)\b|items\s*\[|items\.(?:clear|remove"
+    r"|pop)|\bskip\b|\bxfail\b|_exit\b|\bexit\b|\breturn True\b|\breturn 0\b"
+)
+
+
+def weaknesses(path: str, old: bytes | None, new: bytes) -> Iterator[Weakness]:
+    """What the new bytes of a file leave out or swallow that the old ones did not."""
+    if len(new) > _LARGEST:
+        return
+    before, after = (old or b"").decode("utf-8", "replace"), new.decode("utf-8", "replace")
+    if _PYTEST_FILE.search(path):
+        yield from _lines(before, after, _leaves_out, "leaves tests out")
+    if _SCRIPT_CONFIG.search(path):
+        yield from _lines(before, after, _script_leaves_out, "may leave tests out")
+    if _COMMANDS.search(path):
+        yield from _lines(before, after, _swallows, "swallows a failure")
+    if path.endswith(".py") and is_test_path(path):
+        yield from _hooks(before, after)
+
+
+def _lines(before: str, after: str, part: Callable[[str], str], what: str) -> Iterator[Weakness]:
+    """Lines that are new and hold something of the kind."""
+    known = Counter(part(line) for line in before.splitlines())
+    for number, line in enumerate(after.splitlines(), start=1):
+        found = part(line)
+        if not found:
+            continue
+        if known[found]:
+            known[found] -= 1
+        else:
+            grave = part is not _swallows or bool(
+                _PROVES.search(line.partition(found)[0].strip() or found)
+            )
+            yield Weakness(number, f"`{found}` {what}", grave)
+
+
+def _leaves_out(line: str) -> str:
+    match = _LEAVES_OUT.search(line)
+    return line[match.start() :].strip()[:80] if match and not line.lstrip().startswith("#") else ""
+
+
+def _script_leaves_out(line: str) -> str:
+    code = line.partition("//")[0]
+    match = _SCRIPT_LEAVES_OUT.search(code)
+    return code[match.start() :].strip()[:80] if match else ""
+
+
+def _swallows(line: str) -> str:
+    recipe = _IGNORED_RECIPE.match(line)
+    return line.strip()[:80] if recipe else swallows_failure(line)
+
+
+# --- hooks and exits of Python ---------------------------------------------------------------
+
+
+def _hooks(before: str, after: str) -> Iterator[Weakness]:
+    known = Counter(code for code, _, _ in _tampering(before))
+    for code, line, grave in _tampering(after):
+        if known[code]:
+            known[code] -= 1
+        else:
+            first = code.splitlines()[0]
+            what = "can change how tests end" if grave else "is called on how tests end"
+            yield Weakness(line, f"`{first[:80]}` {what}", grave)
+
+
+def _tampering(source: str) -> list[tuple[str, int, bool]]:
+    """Hooks of pytest and exits: their code, line, and whether they touch what counts."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    found = []
+    calls = (name_of(node) for node in ast.walk(tree) if isinstance(node, ast.Call))
+    forks = any(name.endswith(("fork", "forkpty")) for name in calls)  # then a child may end so
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _HOOKS.search(node.name):
+            code = ast.unparse(ast.Module(node.body, []))
+            named = f"def {node.name}(...)\n{code}"
+            found.append((named, node.lineno, bool(_TAMPERS.search(code))))
+        elif isinstance(node, ast.Call) and _ends(node):
+            found.append((ast.unparse(node), node.lineno, not forks))
+        elif isinstance(node, ast.Assign) and _ignores(node):
+            found.append((ast.unparse(node), node.lineno, True))
+    return found
+
+
+def _ends(node: ast.Call) -> bool:
+    """Whether a call ends the interpreter as if all were well."""
+    return name_of(node) in ("os._exit", "_exit", "sys.exit") and _is_success(node)
+
+
+def _ignores(node: ast.Assign) -> bool:
+    return any(name_of(target).startswith("collect_ignore") for target in node.targets)
+
+
+def _is_success(call: ast.Call) -> bool:
+    return not call.args or (isinstance(call.args[0], ast.Constant) and not call.args[0].value)

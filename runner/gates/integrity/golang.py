@@ -1,0 +1,122 @@
+"""What a Go test file claims, read by its functions and calls."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runner.gates.integrity import claims
+from runner.gates.integrity.braces import GO, closing, line_of, masked, squeezed, statement_end
+from runner.gates.integrity.claims import Claim, TestBody, TestFile
+from runner.gates.integrity.guards import guards_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FUNCTION = re.compile(r"^func\s+(?:\([^)]*\)\s*)?(\w+)\s*\([^{]*\)[^{\n]*\{", re.MULTILINE)
+_TEST = re.compile(r"\A(?:Test|Benchmark|Fuzz|Example)(?![a-z])")
+_SKIP = re.compile(r"\b\w+\.(?:Skip|SkipNow|Skipf)\s*\(")
+_RUN = re.compile(r"\b\w+\.Run\s*\(\s*(\"[^\"]*\")")
+_CLAIM = re.compile(
+    r"\b(?:\w+\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)|(?:assert|require|is|qt)\.\w+)\s*\("
+)
+_TABLE = re.compile(r"\[\]\s*(?:struct\s*(?=\{)|\w+\s*(?=\{))")
+_BUILD = re.compile(r"^//\s*(?:go:build|\+build)\s+(.+)$", re.MULTILINE)
+_WEAK_WORDS = """
+NotNil True False NotEmpty NotEqual NoError Error NotPanics NotZero
+"""
+_WEAK = frozenset(_WEAK_WORDS.split())
+_PART_WORDS = """
+Contains Subset Regexp InDelta InEpsilon Greater Less Len ErrorContains
+"""
+_PART = frozenset(_PART_WORDS.split())
+
+
+def read_go(source: str) -> TestFile:
+    """The tests of a file, their subtests and table rows as cases."""
+    mask = masked(source, GO)
+    tests = {}
+    for match in _FUNCTION.finditer(mask):
+        begin, end = match.end() - 1, closing(mask, match.end() - 1)
+        is_test = bool(_TEST.match(match[1]))
+        found = tuple(_claims(source, mask, begin, end))
+        if is_test or found:
+            tests[match[1]] = TestBody(
+                line=line_of(source, match.start()),
+                code=squeezed(source[begin:end], GO),
+                claims=found,
+                marks=tuple(
+                    (squeezed(skip[0]) + ")", line_of(source, skip.start()))
+                    for skip in _SKIP.finditer(mask, begin, end)
+                ),
+                cases=tuple(_cases(source, mask, begin, end)),
+                is_test=is_test,
+                helped=bool(
+                    re.search(r"\b(?:check|verify|assert|expect)\w*\s*\(", mask[begin:end])
+                ),
+            )
+    marks = (
+        (f"//go:build {one[1]}", line_of(source, one.start())) for one in _BUILD.finditer(source)
+    )
+    return TestFile(tests, tuple(marks))
+
+
+def _cases(source: str, mask: str, begin: int, end: int) -> Iterator[str]:
+    """Names of subtests, and rows of tables of tests."""
+    for match in _RUN.finditer(source, begin, end):
+        yield f"t.Run({match[1]})"
+    for match in _TABLE.finditer(mask, begin, end):
+        opening = match.end()
+        if match[0].lstrip("[] ").startswith("struct"):
+            opening = mask.find("{", closing(mask, match.end()) + 1, end)
+        if opening >= 0:
+            yield from _rows(source, mask, opening)
+
+
+def _rows(source: str, mask: str, opening: int) -> Iterator[str]:
+    last = closing(mask, opening)
+    at = opening + 1
+    while at < last:
+        if mask[at] == "{":
+            stop = closing(mask, at)
+            yield squeezed(source[at : stop + 1], GO)
+            at = stop
+        at += 1
+
+
+def _claims(source: str, mask: str, begin: int, end: int) -> Iterator[Claim]:
+    for match in _CLAIM.finditer(mask, begin, end):
+        last = min(statement_end(mask, match.start()), end)
+        text = squeezed(source[match.start() : last], GO)
+        text = f"{_condition(source, mask, begin, match.start())}{text}"
+        word = match[0].rpartition(".")[2].rstrip("( \t\n")
+        yield Claim(
+            text=text,
+            subject=_subject(text, word),
+            strength=_strength(word),
+            line=line_of(source, match.start()),
+            guards=guards_of(mask, begin, match.start()),
+        )
+
+
+def _condition(source: str, mask: str, begin: int, at: int) -> str:
+    """The `if` that an error of `testing` stands below: it is what is asserted."""
+    opening = mask.rfind("{", begin, at)
+    start = mask.rfind("\n", begin, opening) + 1
+    head = squeezed(source[start:opening])
+    inside = opening > begin and head.startswith("if ") and closing(mask, opening) > at
+    return f"{head}: " if inside else ""
+
+
+def _subject(text: str, word: str) -> str:
+    if text.startswith("if "):
+        return re.split(r"\s*(?:[!=<>]=|[<>])\s*", text.partition(":")[0])[0]
+    inside = text.partition("(")[2].removesuffix(")")
+    about = [part.strip() for part in inside.split(",")][1:]
+    return "".join(about[1:2] if len(about) > 1 and word not in _WEAK else about[:1])
+
+
+def _strength(word: str) -> float:
+    if word in _WEAK:
+        return claims.EQUALS if word in ("Error", "NoError") else claims.TRUTH
+    return claims.CONTAINS if word in _PART else claims.EQUALS

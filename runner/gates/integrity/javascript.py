@@ -1,0 +1,182 @@
+"""What a JavaScript or TypeScript test file claims, read by its calls."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runner.gates.integrity import claims
+from runner.gates.integrity.braces import (
+    JAVASCRIPT,
+    closing,
+    line_of,
+    masked,
+    squeezed,
+    statement_end,
+    string_at,
+)
+from runner.gates.integrity.claims import Claim, TestBody, TestFile
+from runner.gates.integrity.guards import guards_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CALL = re.compile(
+    r"(?<![\w.$])(?P<word>x|f)?(?P<kind>it|test|describe|suite|context|specify)"
+    r"(?P<how>(?:\.(?:skip|only|todo|failing|fails|concurrent|sequential|serial|each|skipIf|runIf))*)"
+    r"\s*\("
+)
+_GROUPS = frozenset({"describe", "suite", "context"})
+_HELD = re.compile(r"skip|only|todo|failing|fails|runIf")
+_OPTION = re.compile(r"\b(?:skip|todo|only)\s*:\s*(?!false\b)")
+_IN_BODY = re.compile(r"(?<![\w$])(?:\w+\.(?:skip|todo)|this\.skip|pending)\s*\(")
+_EXPECT = re.compile(r"(?<![\w.$])(?:expect|assert|should)(?:\.\w+)*\s*\(|(?<=\.)should\b(?=\.)")
+_MATCHER = re.compile(r"\.(\w+)\s*\(")
+_WEAK_WORDS = """
+toBeDefined toBeTruthy toBeFalsy toBeNull toBeUndefined ok isOk exists isDefined isNotNull
+notEqual notStrictEqual notDeepEqual isTrue toHaveBeenCalled called
+"""
+_WEAK = frozenset(_WEAK_WORDS.split())
+_PART_WORDS = """
+toContain toMatch toMatchObject toContainEqual include match toHaveProperty toBeInstanceOf
+contains includes toBeGreaterThan toBeLessThan toBeCloseTo instanceOf isAbove isBelow
+toBeGreaterThanOrEqual toBeLessThanOrEqual
+"""
+_PART = frozenset(_PART_WORDS.split())
+_LITERAL = re.compile(r"\s*(?:true|false|\d[\d.]*|null)\s*(?:,\s*(?:true|\d[\d.]*|null)\s*)?\Z")
+_QUOTED = re.compile(r"""\s*(["'`])[^"'`]*\1\s*\Z""")
+
+
+def read_javascript(source: str) -> TestFile:
+    """The tests of a file by the names of their groups and their own."""
+    mask = masked(source, JAVASCRIPT)
+    found = list(_calls(source, mask))
+    tests: dict[str, TestBody] = {}
+    marks: list[tuple[str, int]] = []
+    for begin, end, match in found:
+        outer = [one for one in found if one[0] < begin and end <= one[1]]
+        name = " > ".join(_name(source, mask, one) for one in (*outer, (begin, end, match)))
+        held = tuple(_marks(source, mask, begin, end, match))
+        if match["kind"] in _GROUPS:
+            marks += held
+            continue
+        tests[_fresh(name, tests)] = TestBody(
+            line=line_of(source, begin),
+            code=_code(source[begin:end]),
+            claims=tuple(_claims(source, mask, match.end(), end)),
+            marks=held,
+            cases=tuple(_cases(source, mask, begin, match)),
+            helped=bool(
+                re.search(r"\b(?:check|verify|assert|expect|ensure)\w+\s*\(", mask[begin:end])
+            ),
+        )
+    return TestFile(tests, tuple(marks))
+
+
+def _calls(source: str, mask: str) -> Iterator[tuple[int, int, re.Match[str]]]:
+    """Begin and end of every test and group, with the match of its call."""
+    for match in _CALL.finditer(mask):
+        end = closing(mask, match.end() - 1)
+        if ".each" in match["how"] and mask[end + 1 : end + 2] == "(":
+            end = closing(mask, end + 1)
+        is_test = string_at(source, match.end(), JAVASCRIPT) or "each" in match["how"]
+        if is_test or match["how"] or match["word"]:
+            yield match.start(), end, match
+
+
+def _name(source: str, mask: str, call: tuple[int, int, re.Match[str]]) -> str:
+    _, _, match = call
+    at = match.end()
+    if ".each" in match["how"]:
+        at = closing(mask, match.end() - 1) + 2
+    return string_at(source, at, JAVASCRIPT)
+
+
+def _fresh(name: str, known: dict[str, TestBody]) -> str:
+    number, fresh = 2, name
+    while fresh in known:
+        fresh, number = f"{name} #{number}", number + 1
+    return fresh
+
+
+def _code(text: str) -> str:
+    """What a test does, without its name."""
+    _, _, body = text.partition(",")
+    return squeezed(body, JAVASCRIPT)
+
+
+def _marks(
+    source: str, mask: str, begin: int, end: int, match: re.Match[str]
+) -> Iterator[tuple[str, int]]:
+    line = line_of(source, begin)
+    if match["word"] or _HELD.search(match["how"]):
+        yield squeezed(match[0].rstrip("( ")), line
+    function = re.compile(r"=>|\bfunction\b").search(mask, match.end(), end)
+    head = mask[match.end() : function.start() if function else end]
+    if option := _OPTION.search(head):
+        yield squeezed(option[0]) + " …", line
+    if match["kind"] not in _GROUPS:
+        for inner in _IN_BODY.finditer(mask, match.end(), end):
+            yield squeezed(inner[0]) + ")", line_of(source, inner.start())
+
+
+def _cases(source: str, mask: str, begin: int, match: re.Match[str]) -> Iterator[str]:
+    """Rows of `it.each([...])`."""
+    if ".each" not in match["how"]:
+        return
+    opening = mask.find("[", begin)
+    if opening < 0 or opening > closing(mask, match.end() - 1):
+        return
+    at = opening + 1
+    last = closing(mask, opening)
+    start = at
+    while at < last:
+        if mask[at] in "([{":
+            at = closing(mask, at)
+        elif mask[at] == ",":
+            yield squeezed(source[start:at])
+            start = at + 1
+        at += 1
+    if source[start:last].strip():
+        yield squeezed(source[start:last])
+
+
+def _claims(source: str, mask: str, start: int, end: int) -> Iterator[Claim]:
+    for match in _EXPECT.finditer(mask, start, end):
+        last = min(statement_end(mask, match.start()), end)
+        text = squeezed(source[match.start() : last], JAVASCRIPT)
+        opening = mask.find("(", match.start())
+        about = source[opening + 1 : closing(mask, opening)] if opening >= 0 else ""
+        yield Claim(
+            text=text,
+            subject=_subject(about, match[0]),
+            strength=_strength(text, match[0], about),
+            line=line_of(source, match.start()),
+            guards=guards_of(mask, start, match.start()),
+        )
+
+
+def _subject(about: str, call: str) -> str:
+    """What is asserted about; of `assert.equal(a, 1)` the first argument."""
+    if call.startswith("assert"):
+        mask = masked(about, JAVASCRIPT)
+        at = 0
+        while at < len(mask) and mask[at] != ",":
+            at = closing(mask, at) + 1 if mask[at] in "([{" else at + 1
+        return re.split(r"\s*[!=]==?\s*", squeezed(about[:at]))[0]
+    return squeezed(about)
+
+
+def _strength(text: str, call: str, about: str) -> float:
+    words = set(re.findall(r"\.(\w+)", masked(text, JAVASCRIPT)))
+    if call.startswith("expect") and not _MATCHER.search(masked(text, JAVASCRIPT)):
+        return claims.CONSTANT  # expect(x) alone checks nothing
+    if _LITERAL.match(about) or _QUOTED.match(about):
+        return claims.CONSTANT
+    if "not" in words or words & _WEAK:
+        return claims.TRUTH
+    if words & _PART:
+        return claims.CONTAINS
+    if call.startswith("assert") and "." not in call:
+        return claims.EQUALS if re.search(r"===?", about) else claims.TRUTH
+    return claims.EQUALS

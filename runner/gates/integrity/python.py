@@ -1,0 +1,109 @@
+"""What a Python test file claims, read from its syntax tree; nothing of it is run."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from runner.gates.integrity.claims import TestBody, TestFile
+from runner.gates.integrity.python_claims import claims_of, is_asserting_name
+from runner.gates.integrity.python_marks import cases_of, marks_of_body, marks_of_file, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runner.gates.integrity.python_claims import Function
+
+
+def read_python(source: str) -> TestFile | None:
+    """The tests of a file by qualified name, and the functions that assert for them.
+
+    None where it is no Python that this interpreter reads: the compile step says so.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    functions = dict(_functions(tree.body, "", ()))
+    helpers = _helpers(functions)
+    tests: dict[str, TestBody] = {}
+    for name, (function, outer) in functions.items():
+        claims = tuple(claims_of(function, helpers))
+        is_test = function.name.startswith("test") and all(map(_holds_tests, outer))
+        if is_test or claims:
+            tests[name] = TestBody(
+                line=function.lineno,
+                code=_code(function),
+                claims=claims,
+                marks=(*_outer_marks(outer), *marks_of_body(function)),
+                cases=tuple(case for one in (*outer, function) for case in cases_of(one)),
+                is_test=is_test,
+                helped=_is_helped(function, helpers),
+            )
+    return TestFile(tests, tuple(marks_of_file(tree)))
+
+
+def _functions(
+    body: Sequence[ast.stmt], prefix: str, outer: tuple[ast.ClassDef, ...]
+) -> Iterator[tuple[str, tuple[Function, tuple[ast.ClassDef, ...]]]]:
+    """Every function that is made when the file is imported; below `if False` there is none."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield prefix + node.name, (node, outer)
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node.body, f"{prefix}{node.name}.", (*outer, node))
+        elif isinstance(node, ast.If):
+            if not (isinstance(node.test, ast.Constant) and not node.test.value):
+                yield from _functions(node.body, prefix, outer)
+            yield from _functions(node.orelse, prefix, outer)
+        elif isinstance(node, ast.Try):
+            yield from _functions(node.body, prefix, outer)
+
+
+def _holds_tests(outer: ast.ClassDef) -> bool:
+    """Whether tests in a class are found: by its name, or as a `TestCase`."""
+    return outer.name.startswith("Test") or bool(outer.bases)
+
+
+def _outer_marks(outer: tuple[ast.ClassDef, ...]) -> Iterator[tuple[str, int]]:
+    for one in outer:
+        yield from marks_of_body(one)
+
+
+def _helpers(functions: dict[str, tuple[Function, tuple[ast.ClassDef, ...]]]) -> frozenset[str]:
+    """Names of functions of this file that assert something, by themselves or through another."""
+    known: set[str] = set()
+    plain = {f.name: f for f, _ in functions.values() if not f.name.startswith("test")}
+    while True:
+        found = {
+            name
+            for name, function in plain.items()
+            if name not in known and any(claims_of(function, frozenset(known)))
+        }
+        if not found:
+            return frozenset(known)
+        known |= found
+
+
+def _is_helped(function: Function, helpers: frozenset[str]) -> bool:
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+    return any(_helps(call, helpers) for call in calls)
+
+
+def _helps(call: ast.Call, helpers: frozenset[str]) -> bool:
+    """Whether what is called would raise where something is wrong."""
+    name = name_of(call).rpartition(".")[2] or getattr(call.func, "attr", "")
+    checked = any(
+        keyword.arg == "check" and isinstance(keyword.value, ast.Constant) and keyword.value.value
+        for keyword in call.keywords
+    )
+    return name in helpers or is_asserting_name(name) or checked
+
+
+def _code(function: Function) -> str:
+    """The body without its place and its words for people; the name does not count."""
+    body = function.body
+    first = body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        body = body[1:] or body
+    return "\n".join(ast.unparse(statement) for statement in body)

@@ -1,0 +1,254 @@
+"""What a Python function asserts, how firmly, and what may keep an assertion from speaking."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+from runner.gates.integrity import claims
+from runner.gates.integrity.claims import Claim
+from runner.gates.integrity.python_marks import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Guards: TypeAlias = frozenset[str]
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+_ASSERTING = re.compile(
+    r"\A_?(?:assert|check|verify|expect|ensure|validate|must|should|eventually)(?:_|[A-Z]|\Z)"
+    r"|\A_?wait_(?:for|until)"
+)
+_RAISES = frozenset({"raises", "assertRaises", "warns", "assertWarns", "deprecated_call"})
+_WIDE = frozenset({"Exception", "BaseException", "Warning"})
+_METHODS = {
+    "assertEqual": claims.EQUALS,
+    "assertEquals": claims.EQUALS,
+    "assertIs": claims.EQUALS,
+    "assertListEqual": claims.EQUALS,
+    "assertDictEqual": claims.EQUALS,
+    "assertAlmostEqual": claims.EQUALS,
+    "assertCountEqual": claims.COMPARES,
+    "assertIn": claims.CONTAINS,
+    "assertNotIn": claims.CONTAINS,
+    "assertRegex": claims.CONTAINS,
+    "assertTrue": claims.TRUTH,
+    "assertFalse": claims.TRUTH,
+    "assertIsNotNone": claims.TRUTH,
+    "assertNotEqual": claims.TRUTH,
+    "assertIsNone": claims.EQUALS,
+    "assertIsInstance": claims.CONTAINS,
+}
+_CATCHES = frozenset({"", "AssertionError", "Exception", "BaseException"})
+
+
+def is_asserting_name(name: str) -> bool:
+    """Whether a function says by its name that it asserts."""
+    return bool(_ASSERTING.search(name))
+
+
+def claims_of(function: Function, helpers: frozenset[str]) -> Iterator[Claim]:
+    """The assertions in a function in the order of its text; `helpers` assert for it."""
+    yield from _in_block(function.body, helpers, frozenset())
+
+
+def _in_block(body: list[ast.stmt], helpers: frozenset[str], guards: Guards) -> Iterator[Claim]:
+    """The assertions of a block; what ends the block early guards those after it."""
+    for statement in body:
+        yield from _in_statement(statement, helpers, guards)
+        if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
+            guards |= {claims.NEVER}
+        elif isinstance(statement, ast.If) and _returns(statement.body):
+            guards |= {claims.NEVER if _constant(statement.test) else claims.AFTER_RETURN}
+
+
+def _returns(body: list[ast.stmt]) -> bool:
+    return any(isinstance(statement, ast.Return) for statement in body)
+
+
+def _in_statement(statement: ast.stmt, helpers: frozenset[str], guards: Guards) -> Iterator[Claim]:
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return  # a function inside claims nothing before it is called
+        case ast.Assert():
+            yield _of_assert(statement, guards)
+        case ast.If() | ast.While():
+            yield from _in_choice(statement, helpers, guards)
+        case ast.Try():
+            caught = guards | {claims.SWALLOWED} if _catches(statement) else guards
+            yield from _in_block(statement.body, helpers, caught)
+            yield from _in_block(statement.orelse, helpers, guards)
+            for handler in statement.handlers:
+                yield from _in_block(handler.body, helpers, guards | {claims.CONDITIONAL})
+            yield from _in_block(statement.finalbody, helpers, guards)
+        case ast.With() | ast.AsyncWith():
+            for item in statement.items:
+                yield from _of_calls(item.context_expr, helpers, guards)
+            inner = guards | {claims.SWALLOWED} if _suppresses(statement) else guards
+            yield from _in_block(statement.body, helpers, inner)
+        case ast.For() | ast.AsyncFor():
+            yield from _in_block(statement.body, helpers, guards)
+        case _:
+            yield from _of_calls(statement, helpers, guards)
+
+
+def _in_choice(
+    statement: ast.If | ast.While, helpers: frozenset[str], guards: Guards
+) -> Iterator[Claim]:
+    known = _constant(statement.test)
+    first = guards | {claims.CONDITIONAL}
+    if known:
+        truth = bool(getattr(statement.test, "value", True))
+        first = guards if truth else guards | {claims.NEVER}
+    yield from _in_block(statement.body, helpers, first)
+    yield from _in_block(statement.orelse, helpers, guards | {claims.CONDITIONAL})
+
+
+def _catches(statement: ast.Try) -> bool:
+    """Whether a failing assertion would be caught here and not be raised again."""
+    for handler in statement.handlers:
+        types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        names = {name_of(one) if one else "" for one in types}
+        ends = any(isinstance(inner, ast.Raise) for inner in ast.walk(handler))
+        if names & _CATCHES and not ends and not _fails(handler):
+            return True
+    return False
+
+
+def _fails(handler: ast.ExceptHandler) -> bool:
+    calls = (name_of(node) for node in ast.walk(handler) if isinstance(node, ast.Call))
+    return any(name.rpartition(".")[2] == "fail" for name in calls)
+
+
+def _suppresses(statement: ast.With | ast.AsyncWith) -> bool:
+    for item in statement.items:
+        if name_of(item.context_expr).endswith("suppress") and isinstance(
+            item.context_expr, ast.Call
+        ):
+            return any(name_of(one) in _CATCHES for one in item.context_expr.args)
+    return False
+
+
+# --- how firmly -----------------------------------------------------------------------
+
+
+def _of_assert(node: ast.Assert, guards: Guards) -> Claim:
+    subject, strength, slack = _measure(node.test)
+    return Claim(f"assert {ast.unparse(node.test)}", subject, strength, node.lineno, slack, guards)
+
+
+def _measure(test: ast.expr) -> tuple[str, float, float]:
+    """Subject, strength and slack of what is asserted."""
+    if _constant(test):
+        return "", claims.CONSTANT, 0.0
+    match test:
+        case ast.BoolOp(op=ast.And()):
+            parts = [_measure(value) for value in test.values]
+            return parts[0][0], max(strength for _, strength, _ in parts), parts[0][2]
+        case ast.BoolOp(op=ast.Or()):
+            subject, strength, slack = _measure(test.values[0])
+            return subject, min(strength, claims.TRUTH), slack
+        case ast.UnaryOp(op=ast.Not()):
+            return _measure(test.operand)[0], claims.TRUTH, 0.0
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            return _compared(left, operator, right)
+        case ast.Call(func=ast.Name(id="isinstance"), args=[about, *_]):
+            return ast.unparse(about), claims.TRUTH, 0.0
+        case ast.Call(func=ast.Name(id="bool" | "len"), args=[about]):
+            return ast.unparse(about), claims.TRUTH, 0.0
+    return ast.unparse(test), claims.TRUTH, 0.0
+
+
+def _compared(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> tuple[str, float, float]:
+    subject = ast.unparse(left)
+    match operator:
+        case ast.Eq() | ast.Is():
+            return subject, claims.EQUALS, _slack(right)
+        case ast.In() | ast.NotIn():
+            swapped = isinstance(left, ast.Constant)
+            return ast.unparse(right) if swapped else subject, claims.CONTAINS, 0.0
+        case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
+            return subject, claims.COMPARES, _bound(left, right)
+    return subject, claims.TRUTH, 0.0
+
+
+def _slack(right: ast.expr) -> float:
+    """How far `approx` lets a number be off: its largest tolerance."""
+    if not isinstance(right, ast.Call) or not name_of(right).endswith("approx"):
+        return 0.0
+    given = [keyword.value for keyword in right.keywords if keyword.arg in ("rel", "abs")]
+    numbers = [_number(value) for value in (*given, *right.args[1:])]
+    return max((number for number in numbers if number is not None), default=1e-6)
+
+
+def _bound(left: ast.expr, right: ast.expr) -> float:
+    """The tolerance of `abs(a - b) < 0.1`."""
+    if name_of(left).endswith("abs") and isinstance(left, ast.Call):
+        return _number(right) or 0.0
+    return 0.0
+
+
+def _number(node: ast.expr) -> float | None:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _of_calls(node: ast.AST, helpers: frozenset[str], guards: Guards) -> Iterator[Claim]:
+    """Assertions that are calls: of unittest, mocks, `pytest.raises`, and of this file itself."""
+    for call in ast.walk(node):
+        if not isinstance(call, ast.Call):
+            continue
+        name = name_of(call).rpartition(".")[2] or getattr(call.func, "attr", "")
+        if name in _RAISES:
+            yield Claim(ast.unparse(call), "raises", _width(call), call.lineno, 0.0, guards)
+        elif name in helpers or is_asserting_name(name) or name == "fail":
+            yield _of_method(call, name, guards)
+
+
+def _width(call: ast.Call) -> float:
+    """How narrow an expected exception is: a type with a message, a type, several, any."""
+    first = call.args[0] if call.args else None
+    if first is None or name_of(first) in _WIDE:
+        return claims.TRUTH
+    if isinstance(first, ast.Tuple):
+        wide = any(name_of(one) in _WIDE for one in first.elts)
+        return claims.TRUTH if wide else claims.COMPARES
+    matched = any(keyword.arg == "match" for keyword in call.keywords)
+    return claims.EXACT if matched else claims.EQUALS
+
+
+def _of_method(call: ast.Call, name: str, guards: Guards) -> Claim:
+    subject = ast.unparse(call.args[0]) if call.args and name in _METHODS else name
+    swapped = name in ("assertIn", "assertNotIn") and len(call.args) > 1
+    subject = ast.unparse(call.args[1]) if swapped else subject
+    strength = _METHODS.get(name, claims.EQUALS)
+    if name in _METHODS and call.args and all(_constant(one) for one in call.args):
+        strength = claims.CONSTANT
+    if name in ("assertTrue", "assertFalse") and call.args:
+        subject = _measure(call.args[0])[0] or subject
+    slack = _method_slack(call) if name.endswith(("AlmostEqual", "allclose")) else 0.0
+    return Claim(ast.unparse(call), subject, strength, call.lineno, slack, guards)
+
+
+def _method_slack(call: ast.Call) -> float:
+    """Unittest counts places (7 of them where none are named), or takes a `delta`."""
+    for keyword in call.keywords:
+        number = _number(keyword.value)
+        if number is not None and keyword.arg == "places":
+            return float(10.0**-number)
+        if number is not None and keyword.arg in ("delta", "rtol", "atol"):
+            return number
+    return 1e-7
+
+
+def _constant(test: ast.expr) -> bool:
+    """Whether an expression is always the same, or compares a name with itself."""
+    match test:
+        case ast.BoolOp(op=ast.Or()):
+            return any(isinstance(v, ast.Constant) and bool(v.value) for v in test.values)
+        case ast.Compare(left=ast.Name(id=one), ops=[ast.Eq() | ast.Is()], comparators=[right]):
+            return isinstance(right, ast.Name) and right.id == one
+    speaking = (ast.Name, ast.Attribute, ast.Call, ast.Await, ast.NamedExpr)
+    return not any(isinstance(node, speaking) for node in ast.walk(test))

@@ -1,0 +1,125 @@
+"""What a proposal takes away from the tests, and which of its new tests say nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.gates.integrity import configuration, swallowed
+from runner.gates.integrity.claims import Weakness, weaknesses
+from runner.gates.integrity.reading import is_read, read_tests
+from runner.gates.test_paths import holds_tests, is_test_path
+from runner.model import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from runner.gates.integrity.claims import TestBody, TestFile
+    from runner.model import Change, Task
+
+CHECK = "integrity"
+_FROZEN = "a test that has landed stays as it is: leave it, or let a task list {path} exactly"
+_ABLE = "take it out: every test must run, and be able to fail"
+_CAUGHT = "catch what you expect, and let the rest be raised"
+_IDLE = "assert what the code must do, so that it can fail"
+
+
+def excused(path: str, task: Task) -> bool:
+    """Whether a task lists this very file, not a glob, in its Output files."""
+    return path in {output.removeprefix("./") for output in task.outputs}
+
+
+def findings(
+    changes: Sequence[Change],
+    before: Callable[[str], bytes | None],
+    task: Task,
+    *,
+    reviewed: bool,
+    must_assert: bool,
+) -> tuple[Finding, ...]:
+    """What a person or an implementer must hear of the proposal's tests.
+
+    `reviewed`: a person applied the change or will; then files that the task lists exactly only
+    warn. `must_assert`: a new test that asserts nothing refuses, else it warns.
+    """
+    told: list[Finding] = []
+    elsewhere = _codes(changes)
+    for change in changes:
+        old = before(change.path)
+        lenient = reviewed and excused(change.path, task)
+        hint = _FROZEN.format(path=change.path)
+        for weak, advice in _looks(change, old, elsewhere, hint, must_assert=must_assert):
+            told += _told(change.path, weak, advice, lenient=lenient)
+    return tuple(told)
+
+
+def _looks(
+    change: Change, old: bytes | None, elsewhere: frozenset[str], hint: str, *, must_assert: bool
+) -> Iterator[tuple[Iterable[Weakness], str]]:
+    """Every way to look at one changed file, with what to do about what it sees."""
+    path, new = change.path, change.content
+    if old is not None and is_test_path(path):
+        yield _lost(change, old, elsewhere), hint
+    if new is not None:
+        yield configuration.weaknesses(path, old, new), _ABLE
+        yield _idle(change, old, must_assert=must_assert), _IDLE
+        yield swallowed.weaknesses(path, old, new), _CAUGHT
+
+
+def _told(path: str, weak: Iterable[Weakness], hint: str, *, lenient: bool) -> Iterator[Finding]:
+    for one in weak:
+        yield Finding(
+            check=CHECK,
+            message=one.message,
+            path=path,
+            line=one.line,
+            severity=Severity.ERROR if one.grave and not lenient else Severity.WARNING,
+            hint=hint,
+        )
+
+
+def _codes(changes: Sequence[Change]) -> frozenset[str]:
+    """The bodies of all tests in the changed files: a test may move from one to another."""
+    found: set[str] = set()
+    for change in changes:
+        if change.content is not None and is_read(change.path) and holds_tests(change.path):
+            file = read_tests(change.path, change.content)
+            found |= {body.code for body in file.tests.values() if body.is_test} if file else set()
+    return frozenset(found)
+
+
+def _lost(change: Change, old: bytes, elsewhere: frozenset[str]) -> Iterator[Weakness]:
+    if not is_read(change.path):
+        return
+    was, now = read_tests(change.path, old), read_tests(change.path, change.content)
+    if was is not None and now is not None:
+        yield from weaknesses(was, now, elsewhere)
+
+
+def _idle(change: Change, old: bytes | None, *, must_assert: bool) -> Iterator[Weakness]:
+    """New tests that can never fail."""
+    if not is_test_path(change.path) or not is_read(change.path):
+        return
+    now = read_tests(change.path, change.content)
+    was = read_tests(change.path, old)
+    if now is None or was is None:
+        return
+    for name, body in _new_tests(was, now):
+        if any(claim.speaks for claim in body.claims) or body.helped:
+            continue
+        if body.claims:
+            yield Weakness(body.line, f"{name} can never fail: {_why(body)}")
+        else:
+            yield Weakness(body.line, f"{name} asserts nothing", grave=must_assert)
+
+
+def _new_tests(was: TestFile, now: TestFile) -> Iterator[tuple[str, TestBody]]:
+    known = {body.code for body in was.tests.values()}
+    for name, body in now.tests.items():
+        if body.is_test and name not in was.tests and body.code not in known:
+            yield name, body
+
+
+def _why(body: TestBody) -> str:
+    first = body.claims[0]
+    why = ", ".join(sorted(first.guards)) or "it is always true"
+    return f"`{first.text[:80]}`: {why}"

@@ -1,0 +1,240 @@
+"""Results per test, read from a JUnit XML file that whatever ran may have written or forged.
+
+The shape is the one of pytest (`xunit1` and `xunit2`), node's `junit` reporter and vitest's: a
+`testcase` with `failure`, `error` or `skipped` in it, inside of `testsuite`s. The parser is expat,
+fed in pieces: a document type or an entity declaration ends the reading, so nothing expands.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+from xml.parsers import expat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+LARGEST = 32 * 1024 * 1024
+"""Bytes of a file that is read; a larger one counts as damaged."""
+_MOST_TESTS = 200_000
+_DEEPEST = 64
+_MESSAGE = 4000
+"""Letters of a failure's text that are kept."""
+
+
+class TestOutcome(StrEnum):
+    """How one test ended."""
+
+    __test__ = False
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    XFAILED = "xfailed"
+    """It failed, and says of itself that it must."""
+
+
+_GRAVEST = (
+    TestOutcome.SKIPPED,
+    TestOutcome.XFAILED,
+    TestOutcome.PASSED,
+    TestOutcome.FAILED,
+    TestOutcome.ERROR,
+)
+_COUNTED = {TestOutcome.ERROR: "errors"}
+BAD = frozenset({TestOutcome.FAILED, TestOutcome.ERROR})
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """One test of one run."""
+
+    __test__ = False
+
+    id: str
+    """`tests/test_a.py::TestB::test_c[1]` for pytest, else suites and name joined by ` > `."""
+    outcome: TestOutcome
+    message: str = ""
+    seconds: float = 0.0
+    file: str = ""
+    """The file it stands in, where the tool says so."""
+
+    @property
+    def bad(self) -> bool:
+        """Whether it failed."""
+        return self.outcome in BAD
+
+
+@dataclass(frozen=True, slots=True)
+class TestResults:
+    """All tests of one run, each id once."""
+
+    __test__ = False
+
+    tests: tuple[TestResult, ...] = ()
+
+    @property
+    def failing(self) -> tuple[TestResult, ...]:
+        """The tests that failed or could not run."""
+        return tuple(test for test in self.tests if test.bad)
+
+    @property
+    def passing(self) -> tuple[TestResult, ...]:
+        """The tests that passed."""
+        return tuple(test for test in self.tests if test.outcome is TestOutcome.PASSED)
+
+    def counts(self) -> dict[str, int]:
+        """`{"passed": 3, "failed": 1}`; only `passed` is named where it is none."""
+        found = Counter(test.outcome for test in self.tests)
+        said = {_COUNTED.get(kind, str(kind)): found[kind] for kind in TestOutcome if found[kind]}
+        return {"passed": 0} | said
+
+
+def read_results(path: Path) -> TestResults | None:
+    """What a JUnit file says; None where there is none, or none that can be believed."""
+    content = _content(path)
+    return parse_results(content) if content else None
+
+
+def _content(path: Path) -> bytes | None:
+    """The bytes of a regular file of bearable size; no link is followed, no pipe waited for."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+        os.close(descriptor)
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(LARGEST + 1)
+    return content if len(content) <= LARGEST else None
+
+
+def parse_results(content: bytes) -> TestResults | None:
+    """The results in a JUnit document; None for one that is damaged or declares entities."""
+    reading = _Reading()
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = _refuse
+    parser.EntityDeclHandler = _refuse
+    parser.StartElementHandler = reading.start
+    parser.EndElementHandler = reading.end
+    parser.CharacterDataHandler = reading.text
+    try:
+        parser.Parse(content, True)  # noqa: FBT003 - expat's own signature
+    except (expat.ExpatError, _RefusedError, ValueError):
+        return None
+    return TestResults(tuple(reading.tests.values())) if reading.is_junit else None
+
+
+class _RefusedError(Exception):
+    """The document is none that a test tool writes."""
+
+
+def _refuse(*_declared: object) -> None:
+    raise _RefusedError
+
+
+class _Reading:
+    """What is known while the document goes by."""
+
+    def __init__(self) -> None:
+        self.tests: dict[str, TestResult] = {}
+        self.is_junit = False
+        self._open: list[str] = []
+        self._suites: list[str] = []
+        self._case: Mapping[str, str] = {}
+        self._outcome = TestOutcome.PASSED
+        self._message = ""
+        self._text: list[str] = []
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """An element begins."""
+        self._open.append(name)
+        if len(self._open) > _DEEPEST or len(self.tests) > _MOST_TESTS:
+            raise _RefusedError
+        match name:
+            case "testsuites":
+                self.is_junit = True
+            case "testsuite":
+                self.is_junit = True
+                self._suites.append(attributes.get("name", ""))
+            case "testcase":
+                self._case, self._outcome, self._message = attributes, TestOutcome.PASSED, ""
+            case "failure" | "error" | "skipped":
+                self._ended(name, attributes)
+
+    def _ended(self, name: str, attributes: dict[str, str]) -> None:
+        expected = "xfail" in attributes.get("type", "")
+        outcome = {"failure": TestOutcome.FAILED, "error": TestOutcome.ERROR}.get(
+            name, TestOutcome.XFAILED if expected else TestOutcome.SKIPPED
+        )
+        self._outcome = max(self._outcome, outcome, key=_rank)
+        self._message = self._message or attributes.get("message", "")[:_MESSAGE]
+
+    def text(self, content: str) -> None:
+        """Text inside of an element."""
+        inside = self._open and self._open[-1] in ("failure", "error")
+        if inside and sum(map(len, self._text)) < _MESSAGE:
+            self._text.append(content[:_MESSAGE])
+
+    def end(self, name: str) -> None:
+        """An element ends."""
+        self._open.pop()
+        if name == "testsuite" and self._suites:
+            self._suites.pop()
+        if name == "testcase":
+            self._keep()
+
+    def _keep(self) -> None:
+        said = "".join(self._text).strip()[:_MESSAGE]
+        self._text = []
+        test = TestResult(
+            id=_id(self._case, self._suites),
+            outcome=self._outcome,
+            message=_told(self._message, said) if self._outcome in BAD else self._message,
+            seconds=_seconds(self._case.get("time", "")),
+            file=self._case.get("file", ""),
+        )
+        known = self.tests.get(test.id)
+        if known is None or _rank(known.outcome, again=True) <= _rank(test.outcome, again=True):
+            self.tests[test.id] = test  # a test that also fails in its teardown is told twice
+
+
+def _rank(outcome: TestOutcome, *, again: bool = False) -> int:
+    """How much an outcome says; inside of one test case `passed` says nothing yet."""
+    if outcome is TestOutcome.PASSED and not again:
+        return -1
+    return _GRAVEST.index(outcome)
+
+
+def _told(message: str, said: str) -> str:
+    """The message, and the text below it where that says more."""
+    first = message.splitlines()[0] if message else ""
+    return said if not first or first in said else f"{message}\n{said}".strip()
+
+
+def _id(case: Mapping[str, str], suites: list[str]) -> str:
+    name, classes, file = case.get("name", ""), case.get("classname", ""), case.get("file", "")
+    if file.endswith(".py"):
+        module = file.removesuffix(".py").replace("/", ".")
+        inner = classes.removeprefix(module).strip(".")
+        parts = [file, *filter(None, inner.split(".")), name]
+        return "::".join(parts) if classes else file  # a file that could not be collected
+    within = [suite for suite in suites if suite not in ("", "pytest", classes)]
+    at = "" if classes in ("", "test", "suite") else classes
+    return " > ".join([*filter(None, [at]), *within, name])
+
+
+def _seconds(text: str) -> float:
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return 0.0

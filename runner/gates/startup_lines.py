@@ -1,0 +1,213 @@
+"""Measures lines with coverage.py, in the interpreter of a proof; see `startup`, which loads it.
+
+It is copied beside `startup` and never imported here; the same holds for it.
+"""
+# ruff: noqa: SLF001 - coverage.py has no public way to have two measurings beside one another
+# ruff: noqa: PTH100, PTH118 - importing pathlib costs 8 ms a process
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+from importlib.machinery import PathFinder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def begin(coverage: Any, note: Callable[..., None]) -> None:
+    """Measure from now on, and save whichever way the interpreter ends."""
+    environ = os.environ
+    root = environ["RUNNER_COVER_ROOT"].split(os.pathsep)[0]
+    omit = environ["RUNNER_COVER_OMIT"].split(os.pathsep)
+    measuring = Measuring(coverage, root, environ["RUNNER_COVER_OUT"], omit)
+
+    def end() -> None:
+        if not measuring.ended:
+            pytest = getattr(sys.modules.get("pytest"), "__version__", "")
+            note(coverage=coverage.__version__, pytest=str(pytest))
+            measuring.end()
+
+    measuring.start()
+    atexit.register(end)
+    save_before_the_end(measuring, end)
+
+
+class Measuring:
+    """One coverage.Coverage of ours, beside which the program may run its own."""
+
+    def __init__(self, coverage: Any, root: str, out: str, omit: list[str]) -> None:
+        self.classes = coverage.Coverage, coverage.CoverageData
+        self.root = root
+        self.ended = self.only_ours = self.saving = False
+        self.asked_to_end = 0
+        """A signal that came while data were being saved."""
+        self.others: dict[int, tuple[Any, set[str]]] = {}
+        """The program's own measurings, each with the files that it did not ask for."""
+        self.asked: Callable[..., Any] = coverage.Coverage._should_trace
+        self.lines: Callable[..., Any] = coverage.CoverageData.add_lines
+        self.own = coverage.Coverage(
+            data_file=os.path.join(out, "data"),
+            data_suffix=True,
+            auto_data=False,
+            branch=False,
+            config_file=False,
+            include=[os.path.join(root, "*")],
+            omit=omit,
+            concurrency=["thread"],
+        )
+        self.own.set_option("run:dynamic_context", "test_function")
+        self.own._warn = lambda *_, **__: None  # its warnings are not the program's
+
+    def start(self) -> None:
+        """Begin; one that already measures for the program goes on above ours."""
+        current = getattr(self.classes[0], "current", lambda: None)()
+        self._share()
+        if current is not None:
+            current.stop()
+        try:
+            self._start_own()
+        finally:
+            if current is not None:
+                current._collector.should_trace = current._should_trace  # it was made before
+                current.start()
+
+    def _start_own(self) -> None:
+        """Greenlets change the stack under a tracer that does not know of them."""
+        sites = [path for path in sys.path if path.rstrip(os.sep).endswith("-packages")]
+        if PathFinder.find_spec("greenlet", sites) is not None:
+            with suppress(Exception):
+                self.own.set_option("run:concurrency", ["thread", "greenlet"])
+                self.own.start()
+                return
+            self.own.set_option("run:concurrency", ["thread"])
+        self.own.start()
+
+    def save(self) -> None:
+        """Write down what ran so far; a signal waits until that is done."""
+        self.saving = self.only_ours = True
+        with suppress(Exception):
+            for other, _ in tuple(self.others.values()):
+                if getattr(other, "_started", False):
+                    other._collector.flush_data()  # as its own save does
+        self.only_ours = False
+        with suppress(Exception):
+            self.own.save()
+        self.saving = False
+        if self.asked_to_end:
+            end_by(self.asked_to_end)
+
+    def end(self) -> None:
+        """Write down what ran, once."""
+        if self.ended:
+            return
+        self.ended = True
+        self.save()
+
+    def forked(self) -> None:
+        """Be the child: what the parent did or does is not done here."""
+        self.ended = self.saving = self.only_ours = False
+        self.asked_to_end = 0
+
+    # A program that measures itself (`coverage run`, `pytest --cov`) pauses ours: only one tracer
+    # runs at a time. So what it gathers is given to ours too, and it gathers what ours wants.
+
+    def _share(self) -> None:
+        measuring, stored = self.classes
+        asked, lines, arcs = measuring._should_trace, stored.add_lines, stored.add_arcs
+
+        def should_trace(other: Any, filename: str, frame: Any) -> Any:
+            said = asked(other, filename, frame)
+            return said if other is self.own else self._wanted(other, said, (filename, frame))
+
+        def add_lines(data: Any, found: Any, *rest: Any, **named: Any) -> Any:
+            left = found if data is self.own._data else self._taken(data, found, set)
+            return None if left is None else lines(data, left, *rest, **named)
+
+        def add_arcs(data: Any, found: Any, *rest: Any, **named: Any) -> Any:
+            left = found if data is self.own._data else self._taken(data, found, _ends_of)
+            return None if left is None else arcs(data, left, *rest, **named)
+
+        self.asked, self.lines = asked, lines
+        measuring._should_trace = should_trace
+        stored.add_lines, stored.add_arcs = add_lines, add_arcs
+
+    def _wanted(self, other: Any, said: Any, at: tuple[str, Any]) -> Any:
+        """What to do with a file: as the program's measuring says, else as ours does."""
+        with suppress(Exception):
+            kept = self.others.setdefault(id(other), (other, set()))
+            mine = said if said.trace else self.asked(self.own, *at)
+            if mine.trace and mine is not said:
+                kept[1].add(other._file_mapper(mine.source_filename))
+                return mine
+        return said
+
+    def _taken(self, data: Any, found: Any, read: Callable[[Any], set[int]]) -> Any:
+        """Give ours what another has gathered; what is left for it, None for nothing at all."""
+        with suppress(Exception):
+            unasked: set[str] = set()
+            for other, files in tuple(self.others.values()):
+                if getattr(other, "_data", None) is data:
+                    unasked = files
+            self._take(data, {name: read(value) for name, value in found.items()})
+            found = {name: value for name, value in found.items() if name not in unasked}
+        return None if self.only_ours else found
+
+    def _take(self, data: Any, found: dict[str, set[int]]) -> None:
+        inside = self.root + os.sep
+        whole = {os.path.abspath(name): lines for name, lines in found.items()}
+        own = self.own._data
+        before = own._current_context
+        own.set_context(getattr(data, "_current_context", None))
+        try:
+            self.lines(own, {name: each for name, each in whole.items() if name.startswith(inside)})
+        finally:
+            own.set_context(before)
+
+
+def _ends_of(found: Any) -> set[int]:
+    return {line for arc in found for line in arc if line > 0}
+
+
+def save_before_the_end(measuring: Measuring, end: Callable[[], None]) -> None:
+    """Save where an interpreter ends without its exit functions: os._exit, exec, SIGTERM."""
+    leave, run, run_in = os._exit, os.execv, os.execve
+
+    def _exit(status: int) -> None:
+        end()
+        leave(status)
+
+    def execv(path: Any, argv: Any) -> None:
+        measuring.save()
+        run(path, argv)
+
+    def execve(path: Any, argv: Any, env: Any) -> None:
+        measuring.save()
+        run_in(path, argv, env)
+
+    def ended(number: int, _frame: object) -> None:
+        if measuring.saving:
+            measuring.asked_to_end = number
+        else:
+            end()
+            end_by(number)
+
+    os._exit = _exit  # type: ignore[assignment]  # it never returns either
+    os.execv, os.execve = execv, execve  # type: ignore[assignment]  # likewise
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=measuring.forked)
+    in_main = threading.current_thread() is threading.main_thread()
+    if in_main and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, ended)
+
+
+def end_by(number: int) -> None:
+    """End as a signal does that nobody handles."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

@@ -1,0 +1,156 @@
+"""Work is taken back by a new commit: history is never rewritten, nobody's unsaved work lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.journal.events import HistoryMoved, HistoryMoving, TaskReopened, TaskStaled
+from runner.model import Status
+from runner.repo.commit import commit_tree
+from runner.repo.refs import keep_ref
+from runner.run.lander import changes_between
+from runner.run.locks import bring_index, move_branch
+from runner.writes import landing
+from runner.writes.beneath import sweep_beneath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from runner.journal.events import Record
+    from runner.model import Change
+    from runner.repo.read import Repository
+    from runner.run.lander import Lander
+    from runner.run.ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Back:
+    """What is to be taken back, and what becomes of the tasks."""
+
+    kind: str
+    """`undo` or `replay`."""
+    head: str
+    """The commit that it was looked at on."""
+    tasks: tuple[str, ...]
+    """Tasks that become PENDING."""
+    changes: tuple[Change, ...]
+    message: str
+    note: str
+    """Why they are PENDING."""
+    stale: tuple[tuple[str, str], ...] = ()
+    """Tasks that become STALE, with the reason."""
+    kept: str = ""
+    """The ref, below `refs/runner/`, that is to hold the head of before."""
+
+
+def require_free(repository: Repository, back: Back) -> None:
+    """Raise RunnerError (exit 6, with the list) where unsaved work is in the way."""
+    converts = repository.configuration().is_true("core.autocrlf")
+    blocked = landing.in_the_way(repository.root, back.changes, converts=converts)
+    if blocked:
+        raise RunnerError(
+            "your own unsaved changes are in the way; nothing was done",
+            detail=listed(blocked),
+            hint="commit or move them, then try again",
+            code=ExitCode.CONFLICT,
+        )
+    if (repository.root / ".gitattributes").is_file():
+        paths = [change.path for change in back.changes]
+        said = repository.attributes(paths, ("filter",))
+        filtered = [path for path, told in said.items() if told.get("filter")]
+        if filtered:
+            raise RunnerError(
+                "git filters (LFS) these files, so the runner cannot write them",
+                detail=listed(filtered),
+                hint="git revert, or git restore, by hand",
+                code=ExitCode.CONFLICT,
+            )
+
+
+def take_back(lander: Lander, back: Back) -> str:
+    """Make the commit, move the branch to it, bring tree and index; gives the commit.
+
+    As in landing, the order makes a crash harmless: before the swap nothing has happened, after it
+    the journal says what there is to finish. Raises RunnerError (exit 6) with nothing done where
+    the branch moved or unsaved work is in the way.
+    """
+    repository = lander.repository
+    head = repository.head()
+    if head.commit != back.head:
+        raise _moved(head.shown)
+    require_free(repository, back)
+    if back.kept:
+        keep_ref(repository, back.kept, back.head)
+    commit = commit_tree(repository, back.head, back.changes, back.message)
+    record = lander.ledger.note(
+        HistoryMoving(
+            kind=back.kind,
+            commit=commit.sha,
+            parent=back.head,
+            tasks=back.tasks,
+            note=back.note,
+            kept=back.kept,
+            stale=tuple(id_ for id_, _ in back.stale),
+            reasons=tuple(reason for _, reason in back.stale),
+        ),
+        durable=True,
+    )
+    if not move_branch(repository, head, commit.sha, f"runner: {back.kind}"):
+        raise _moved(head.shown)
+    finish(lander, record)
+    return commit.sha
+
+
+def finish(lander: Lander, moving: Record) -> bool:
+    """Bring tree, index and journal after a commit that is on the branch; may be repeated.
+
+    False where it never got there: then nothing has happened.
+    """
+    event = moving.event
+    assert isinstance(event, HistoryMoving)
+    repository = lander.repository
+    if not repository.is_ancestor(event.commit, repository.head().commit or ""):
+        return False
+    changes = changes_between(repository, event.parent, event.commit)
+    for change in changes:
+        sweep_beneath(lander.root, change.path)
+    converts = repository.configuration().is_true("core.autocrlf")
+    late = {change.path for change in landing.place(lander.root, changes, converts=converts)}
+    ours = [change.path for change in changes if change.path not in late]
+    bring_index(repository, ours, event.parent, event.commit)
+    _say(lander.ledger, moving, event)
+    lander.ledger.note(
+        HistoryMoved(kind=event.kind, commit=event.commit, tasks=event.tasks),
+        cause=moving.id,
+        durable=True,
+    )
+    return True
+
+
+def _say(ledger: Ledger, moving: Record, event: HistoryMoving) -> None:
+    """What became of the tasks, each told once however often this is repeated."""
+    for id_ in event.tasks:
+        known = ledger.state.task(id_)
+        if known.status is not Status.PENDING or known.spec is not None:
+            again = TaskReopened(note=event.note, by=event.kind)
+            ledger.note(again, task=id_, attempt=known.last_attempt, cause=moving.id)
+    for id_, reason in zip(event.stale, event.reasons, strict=True):
+        known = ledger.state.task(id_)
+        if known.status is Status.DONE:
+            stale = TaskStaled(note=reason)
+            ledger.note(stale, task=id_, attempt=known.last_attempt, cause=moving.id)
+
+
+def listed(lines: Iterable[str]) -> str:
+    """Lines as an error shows them."""
+    return "\n".join(f"  {line}" for line in lines)
+
+
+def _moved(branch: str) -> RunnerError:
+    return RunnerError(
+        f"{branch} moved while it was looked at; nothing was done",
+        hint="try again",
+        code=ExitCode.CONFLICT,
+    )

@@ -1,0 +1,184 @@
+"""Logged writes that no commit has yet, grouped into one commit a task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner.model import Action, Change, digest_of
+from runner.repo.refs import kept_ref
+from runner.writes.beneath import mode_beneath, read_beneath
+from runner.writes.log import Fate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from runner.repo.read import Repository
+    from runner.writes.log import Written
+
+_PLAIN = 0o100644
+_EXECUTABLE = 0o100755
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What one commit is to hold."""
+
+    task: str
+    attempt: int
+    run: str
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """The commits in their order, and what is left as it is, with the reason."""
+
+    groups: tuple[Group, ...]
+    left: tuple[tuple[str, str], ...] = ()
+    joined: tuple[tuple[str, str], ...] = ()
+    """Paths of which a task's own bytes are gone, and the later task whose commit holds both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a path is in HEAD and in the real tree."""
+
+    root: Path
+    repository: Repository
+    head: str | None
+
+    def committed(self, path: str) -> bytes | None:
+        """The bytes in HEAD."""
+        return self.repository.blob(self.head, path) if self.head else None
+
+    def working(self, path: str) -> bytes | None:
+        """The bytes in the tree."""
+        return read_beneath(self.root, path)
+
+    def mode(self, path: str) -> int:
+        """The mode in the tree, as git records it."""
+        found = mode_beneath(self.root, path)
+        return _EXECUTABLE if found is not None and found & 0o100 else _PLAIN
+
+    def kept(self, write: Written) -> bytes | None:
+        """The bytes of a write that another one has replaced since, where a ref still holds them.
+
+        A landing without a commit keeps its tree under `refs/runner/manual/<task>-<attempt>`.
+        """
+        commit = kept_ref(self.repository, f"manual/{write.task}-{write.attempt}")
+        found = self.repository.blob(commit, write.path) if commit else None
+        return found if found is not None and digest_of(found) == write.after else None
+
+
+@dataclass(slots=True)
+class _Collected:
+    changes: dict[tuple[str, str], Change] = field(default_factory=dict)
+    writes: dict[str, Written] = field(default_factory=dict)
+    left: list[tuple[str, str]] = field(default_factory=list)
+    joined: list[tuple[str, str]] = field(default_factory=list)
+
+
+def grouped(
+    writes: Iterable[Written], sight: Sight, place: Callable[[str], int], only: str = ""
+) -> Grouped:
+    """Group what is logged, in the tree and in no commit; `place` is a task's in the order.
+
+    A file that somebody edited since is left alone. Of a file that two tasks wrote each gets its
+    own bytes, where they are still at hand; else the later one gets both.
+    """
+    found = _Collected()
+    for path, chain in _chains(writes).items():
+        pending = _pending(path, chain, sight, found)
+        _collect(path, pending, sight, found, only)
+    order = _order(found, place)
+    return Grouped(
+        groups=tuple(_group(task, found) for task in order),
+        left=tuple(found.left),
+        joined=tuple(found.joined),
+    )
+
+
+def _chains(writes: Iterable[Written]) -> Mapping[str, list[Written]]:
+    """The writes of each path in their order, those that were dropped left out."""
+    found: dict[str, list[Written]] = {}
+    for write in writes:
+        if write.fate is not Fate.DROPPED:
+            found.setdefault(write.path, []).append(write)
+    return found
+
+
+def _pending(
+    path: str, chain: Sequence[Written], sight: Sight, found: _Collected
+) -> Sequence[Written]:
+    """The writes of a path that HEAD does not have yet, if the tree is what the last one left."""
+    committed, working = _digest(sight.committed(path)), _digest(sight.working(path))
+    if committed == working or (chain[-1].commit and chain[-1].attempt):
+        return ()
+    if chain[-1].after != working:
+        found.left.append((path, "changed since its last logged write"))
+        return ()
+    for number in range(len(chain) - 1, -1, -1):
+        if chain[number].before == committed:
+            return chain[number:]
+    found.left.append((path, "HEAD has another file than any logged write began from"))
+    return ()
+
+
+def _collect(
+    path: str, pending: Sequence[Written], sight: Sight, found: _Collected, only: str
+) -> None:
+    if only and any(write.task != only for write in pending):
+        mine = [write for write in pending if write.task == only]
+        if mine:
+            found.left.append((path, "another task wrote it, too: commit both together"))
+        return
+    before = sight.committed(path)
+    for number, write in enumerate(pending):
+        last = number == len(pending) - 1
+        after = sight.working(path) if last else sight.kept(write)
+        later = pending[number + 1].task if not last else ""
+        if not last and (later == write.task or (after is None and write.after)):
+            if later != write.task:
+                found.joined.append((path, later))
+            continue
+        mode = int(write.mode, 8) if write.mode.isdigit() else _PLAIN
+        mode = sight.mode(path) if last and after is not None else mode
+        found.changes[write.task, path] = _change(path, before, after, mode)
+        found.writes[write.task] = write
+        before = after
+
+
+def _change(path: str, before: bytes | None, after: bytes | None, mode: int) -> Change:
+    action = Action.CREATE if before is None else Action.DELETE if after is None else Action.MODIFY
+    return Change(
+        path=path,
+        action=action,
+        mode=0 if after is None else mode,
+        before=_digest(before) or None,
+        after=_digest(after) or None,
+        content=after,
+    )
+
+
+def _digest(content: bytes | None) -> str:
+    """As the write log says it: empty for no file."""
+    return "" if content is None else digest_of(content)
+
+
+def _order(found: _Collected, place: Callable[[str], int]) -> list[str]:
+    """Tasks in dependency order; where their writes of one file say otherwise, as logged."""
+    logged = list(dict.fromkeys(task for task, _ in found.changes))
+    wanted = sorted(found.writes, key=place)
+    for path in {path for _, path in found.changes}:
+        own = [task for task, at in found.changes if at == path]
+        if sorted(own, key=wanted.index) != own:
+            return sorted(logged, key=lambda task: found.writes[task].time)
+    return wanted
+
+
+def _group(task: str, found: _Collected) -> Group:
+    write = found.writes[task]
+    changes = tuple(change for (owner, _), change in found.changes.items() if owner == task)
+    return Group(task, write.attempt, write.run, changes)

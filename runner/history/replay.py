@@ -1,0 +1,129 @@
+"""Back to a task's checkpoint: the code as it was right after that task had landed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.history.back import Back, listed
+from runner.history.told import Told, standing, story
+from runner.model import Status
+from runner.repo.trailers import build_message
+from runner.run.lander import changes_between
+from runner.run.undone import CHECKPOINT, RESTORES, UNDOES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from runner.journal.state import RunState
+    from runner.model import Change
+    from runner.repo.read import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What going back would do, looked at and not done."""
+
+    checkpoint: str
+    """The commit whose bytes come back."""
+    back: Back
+    by_hand: tuple[Told, ...]
+    """People's commits since then, which stay."""
+
+    @property
+    def nothing(self) -> bool:
+        """Whether all is as it was at the checkpoint."""
+        return not self.back.changes and not self.back.tasks
+
+
+def replaying(
+    repository: Repository, state: RunState, id_: str, documents: Collection[str]
+) -> Replay:
+    """What going back to a task's checkpoint would do; `documents` are the runner's own.
+
+    Raises RunnerError: the task has no checkpoint in this branch, or (exit 6, with the list) a
+    file is concerned that a person's commit changed since, too.
+    """
+    head = repository.head().commit or ""
+    checkpoint = _checkpoint(repository, head, state, id_)
+    later = tuple(story(repository, head, since=checkpoint))
+    ours = {path for one in later if one.by_runner for path in one.paths} - set(documents)
+    changes = tuple(
+        change for change in changes_between(repository, head, checkpoint) if change.path in ours
+    )
+    by_hand = tuple(one for one in later if not one.by_runner)
+    _refuse_shared(changes, by_hand)
+    tasks = tuple(dict.fromkeys(_pending(repository, state, later, checkpoint)))
+    return Replay(checkpoint, _back(id_, head, checkpoint, tasks, changes), by_hand)
+
+
+def _back(
+    id_: str, head: str, checkpoint: str, tasks: tuple[str, ...], changes: tuple[Change, ...]
+) -> Back:
+    trailers = ((RESTORES, id_), (CHECKPOINT, checkpoint), *((UNDOES, task) for task in tasks))
+    kept = f"replay/{id_}-{head[:12]}"
+    body = f"The head of before is kept as refs/runner/{kept}."
+    return Back(
+        kind="replay",
+        head=head,
+        tasks=tasks,
+        changes=changes,
+        message=build_message(f"chore(runner): go back to {id_}", body, trailers),
+        note=f"came after {id_}",
+        kept=kept,
+    )
+
+
+def _checkpoint(repository: Repository, head: str, state: RunState, id_: str) -> str:
+    """The commit that holds the code right after a task: its own, or the one it was proven on."""
+    commits = standing(story(repository, head, ours=True)) if head else ()
+    landed = next((one.commit for one in commits if one.task == id_), "")
+    known = state.task(id_)
+    if not landed and known.status is Status.DONE and known.base:
+        landed = known.base if repository.is_ancestor(known.base, head) else ""
+    if not landed:
+        hint = "a task that landed in this branch has one: runner log"
+        raise RunnerError(f"{id_} has no checkpoint in this branch", hint=hint)
+    return landed
+
+
+def _pending(
+    repository: Repository, state: RunState, later: Sequence[Told], checkpoint: str
+) -> Iterator[str]:
+    """Tasks whose work came behind the checkpoint, the oldest first.
+
+    A check came behind it when it was proven on a later tree: the journal knows on which commit,
+    in a clone the trailers name the tree.
+    """
+    trees = {one.tree for one in later}
+    for one in reversed(later):
+        if one.task:
+            yield one.task
+        for check in one.checked:
+            in_clone = not state.task(check.task).base
+            if in_clone and (not check.tree or check.tree in trees):
+                yield check.task
+    for id_, known in state.tasks.items():
+        checked = known.status in (Status.DONE, Status.STALE) and not known.commit and known.spec
+        elsewhere = checked and known.base not in ("", checkpoint)
+        if elsewhere and repository.is_ancestor(checkpoint, known.base):
+            yield id_
+
+
+def _refuse_shared(changes: Iterable[Change], by_hand: Sequence[Told]) -> None:
+    """Raise RunnerError where a person and a task both changed a file since the checkpoint."""
+    touched = {change.path for change in changes}
+    shared = [
+        f"{path}: {one.commit[:12]} {one.subject}"
+        for one in by_hand
+        for path in one.paths
+        if path in touched
+    ]
+    if shared:
+        raise RunnerError(
+            "your own commits changed files that would go back; nothing was done",
+            detail=listed(shared),
+            hint="take those changes out into a branch, or undo single tasks: runner undo",
+            code=ExitCode.CONFLICT,
+        )

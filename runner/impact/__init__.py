@@ -1,0 +1,1 @@
+"""Which tasks and test contracts a change may affect, and why; nothing here runs them."""

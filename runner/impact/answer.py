@@ -1,0 +1,289 @@
+"""The answer: which tasks and test contracts a change may affect, each with its reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.impact.blocks import changed_blocks
+from runner.impact.change import Changed, with_moves
+from runner.impact.governing import folder_governed, governs, is_own_document
+from runner.impact.hits import Hits
+from runner.impact.knowledge import Knowledge, Proven
+from runner.impact.languages import language_of
+from runner.impact.observed import Reach, hit
+from runner.impact.reach import reaching, unread, unseen
+from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why, Width
+from runner.impact.undecided import is_unread_code, undeclared
+from runner.model import digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from runner.impact.reach import Reached
+    from runner.model import Digest
+
+__all__ = ["Affected", "Answer", "Changed", "Dependents", "Kind", "Knowledge", "Why", "Width"]
+__all__ += ["affected", "judge"]
+
+
+def affected(
+    change: Iterable[Changed],
+    knowledge: Knowledge,
+    width: Width = Width(),  # noqa: B008 - frozen
+) -> tuple[Affected, ...]:
+    """Which tasks and test contracts a change may affect, what fails soonest first."""
+    return judge(change, knowledge, width).affected
+
+
+def judge(
+    change: Iterable[Changed],
+    knowledge: Knowledge,
+    width: Width = Width(),  # noqa: B008 - frozen
+) -> Answer:
+    """The same with what could not be decided."""
+    if width.dependents is Dependents.NONE:
+        return Answer(())
+    changes = tuple(one for one in with_moves(change) if not is_own_document(one.path))
+    hits = Hits(knowledge)
+    held = {one.path: _digests(one) for one in changes}
+    current: dict[Proven, bool] = {}
+    for one in changes:
+        _Judge(one, hits, width, held, current).judge()
+    if changes and knowledge.references.lost:
+        text = "what is known of this repository could not be read: everything counts"
+        hits.add_all(Why(Kind.UNDECIDED, changes[0].path, 0, text))
+    return hits.answer()
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Judges one file of a change."""
+
+    change: Changed
+    hits: Hits
+    width: Width
+    held: dict[str, set[Digest]]
+    """What each changed file held before and holds after."""
+    current: dict[Proven, bool]
+    """Which executions were found to be as they would be today; filled on the way."""
+
+    def judge(self) -> None:
+        """Add every reason; say what is in doubt."""
+        decided = [
+            self._owners(),
+            self._declared(),
+            self._governed(),
+            self._observed(),
+            self._reached(),
+        ]
+        self._hidden_imports()
+        if not any(decided) or self._is_unread_code():
+            self._in_doubt(undeclared(self.change))
+
+    @property
+    def _knowledge(self) -> Knowledge:
+        return self.hits.knowledge
+
+    def _why(self, kind: Kind, text: str, line: int | None = None) -> Why:
+        at = self.change.first_line if line is None else line
+        return Why(kind, self.change.path, at, text)
+
+    # --- what people wrote down -------------------------------------------------------
+
+    def _owners(self) -> bool:
+        """Owners by the map and by Output files; of a moved file those of its old path too."""
+        found = False
+        paths = [path for path in (self.change.path, self.change.origin) if path]
+        for path in paths:
+            for task in self._knowledge.owners.of(path):
+                text = f"FILE_OWNERSHIP_MAP.md says that {task} owns {path}"
+                self.hits.add_task(task, self._why(Kind.OWNERSHIP, text))
+            for task in self._knowledge.outputs.of(path):
+                found = True
+                text = f"{path} is among the Output files of {task}"
+                self.hits.add_task(task, self._why(Kind.OWNERSHIP, text))
+            found = found or bool(self._knowledge.owners.of(path))
+        return found
+
+    def _declared(self) -> bool:
+        """Tasks that declare the file as an input, or that keep to the contract in it."""
+        path, knowledge = self.change.path, self._knowledge
+        users, readers = knowledge.contract_files.of(path), knowledge.inputs.of(path)
+        breaking = knowledge.breaking.get(path)
+        if users and breaking is False and not self.change.is_deleted:
+            return True  # an additive change breaks nobody who keeps to the contract
+        certain = "a breaking change of" if breaking else "what may be a breaking change of"
+        for task in users:
+            text = f"{task} keeps to {path}: {certain} a contract"
+            self.hits.add_task(task, self._why(Kind.CONTRACTS, text))
+        for task in readers:
+            text = f"{path} is among the Inputs of {task}"
+            self.hits.add_task(task, self._why(Kind.INPUTS, text))
+        return bool(users or readers)
+
+    def _governed(self) -> bool:
+        """Test contracts beside and below a file that configures them."""
+        path = self.change.path
+        if not governs(path):
+            return False
+        folder = folder_governed(path)
+        why = self._why(Kind.SETTINGS, f"{path} configures every test in {folder or 'the project'}")
+        for proven, target in self._knowledge.commands.targets().items():
+            places = (*target.files, *target.folders)
+            inside = any(_is_in(one, folder) or _is_in(folder, one) for one in places)
+            if (not folder or inside or target.is_whole or target.keys) and not (
+                self._overruled(proven) and path.endswith("conftest.py")
+            ):
+                self.hits.add(proven, why)
+        return True
+
+    # --- what was seen, and what code says ----------------------------------------------
+
+    def _observed(self) -> bool:
+        """Test contracts that executed what is changed."""
+        rows = self._knowledge.observed.at(self.change.path)
+        found: dict[Proven, list[tuple[Reach, str]]] = {}
+        for task, row in rows:
+            reach = hit(row, self.change)
+            if reach:
+                found.setdefault(Proven(task, row.contract), []).append((reach, row.test))
+        for proven, reached in found.items():
+            why = self._executed(proven.contract, reached)
+            for reach, test in reached:
+                self.hits.add(proven, why, "" if reach.whole else test)
+        return bool(rows)
+
+    def _executed(self, contract: str, reached: list[tuple[Reach, str]]) -> Why:
+        line = min(reach.line for reach, _ in reached)
+        tests = sorted({test for _, test in reached if test})
+        more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
+        inside = f" in {tests[0]}{more}" if tests else ""
+        place = f"{self.change.path}:{line}" if line else self.change.path
+        return self._why(Kind.OBSERVED, f"{contract} executed {place}{inside}", line)
+
+    def _reached(self) -> bool:
+        """Test contracts and Output files that reach the file by imports, or name it."""
+        knowledge, change = self._knowledge, self.change
+        deepest = 1 if self.width.dependents is Dependents.DIRECT else None
+        language = language_of(change.path)
+        found = bool(language) and not change.is_deleted
+        for at in reaching(knowledge.references, change.path, deepest, quiet=self._is_quiet()):
+            found = found or at.by is not None
+            self._hit_at(at)
+        if language is not None:
+            self._whole_commands()
+        if language is not None and not self._is_quiet():
+            for at in unread(knowledge.references, change.path):
+                text = f"{at.path} cannot be parsed: it may import {change.path}"
+                self._follow(at.path, self._why(Kind.IMPORTS, text), deepest)
+        return found
+
+    def _whole_commands(self) -> None:
+        """Test contracts of which the command does not say what it tests."""
+        for proven in self._knowledge.commands.whole():
+            if not self._unseen_by(proven) and not self._overruled(proven):
+                named = self._knowledge.commands.targets()[proven].files
+                some = "may test any file" if named else "names no file"
+                text = f"the command of {proven.contract} {some}"
+                self.hits.add(proven, self._why(Kind.TEST, text))
+
+    def _follow(self, path: str, why: Why, deepest: int | None) -> None:
+        """Everything that reaches a file, for one reason that is not an import of it."""
+        for at in reaching(self._knowledge.references, path, deepest):
+            for proven in (*self._beginning_at(at.path), *self._of_writers(at.path)):
+                if not self._overruled(proven):
+                    self.hits.add(proven, why)
+
+    def _hit_at(self, at: Reached) -> None:
+        """All test contracts that begin at a reached file, or whose task writes it."""
+        path = at.path
+        if at.by is None:
+            why = self._why(Kind.TEST, f"the command names {path}")
+            found = [one for one in self._beginning_at(path) if not self._unseen_by(one)]
+        else:
+            why = self._why(Kind.IMPORTS, at.told())
+            found = [*self._beginning_at(path), *self._of_writers(path)]
+        for proven in found:
+            if at.named or not self._overruled(proven):
+                self.hits.add(proven, why)
+
+    def _beginning_at(self, path: str) -> Iterator[Proven]:
+        return self._knowledge.commands.beginning_at(path)
+
+    def _of_writers(self, path: str) -> Iterator[Proven]:
+        for task in self._knowledge.outputs.of(path):
+            yield from (Proven(task, one) for one in self._knowledge.contracts_of(task))
+
+    def _overruled(self, proven: Proven) -> bool:
+        """Whether it was seen what a test contract executes, so that imports need not be asked.
+
+        Only for a Python file that was there and still is (what has come or gone can change which
+        file an import finds), in a folder of which anything was seen to be executed: else nobody
+        may have looked there.
+        """
+        if not self.change.is_edited or not self.change.path.endswith(".py"):
+            return False
+        if not self._knowledge.commands.targets()[proven].only_runs:
+            return False
+        if not self._knowledge.observed.looks_at(self.change.path.rpartition("/")[0]):
+            return False
+        if proven not in self.current:
+            self.current[proven] = self._knowledge.observed.is_current(*proven, self._holds)
+        return self.current[proven]
+
+    def _holds(self, path: str, digest: Digest) -> bool:
+        """Whether a file held these bytes before the whole change, or holds them after it."""
+        if path in self.held:
+            return digest in self.held[path]
+        return self._knowledge.digest(path) == digest
+
+    def _is_quiet(self) -> bool:
+        """Whether nothing changes for who runs the file: comments and layout alone."""
+        change = self.change
+        if not change.is_edited or not change.path.endswith(".py"):
+            return False
+        return changed_blocks(change.before or b"", change.after or b"") == ()
+
+    def _unseen_by(self, proven: Proven) -> bool:
+        """Whether a test contract cannot see the change at all: it runs code, and none changed."""
+        return self._is_quiet() and self._knowledge.commands.targets()[proven].only_runs
+
+    # --- what cannot be decided -----------------------------------------------------------
+
+    def _hidden_imports(self) -> None:
+        """Files that import by names made at run time may reach any file of their language."""
+        if self._is_quiet():
+            return
+        suspects = list(unseen(self._knowledge.references, self.change.path))
+        if not suspects:
+            return
+        if self.width.conservative:
+            for suspect in suspects:
+                text = f"{suspect.path} imports by names made at run time"
+                self._follow(suspect.path, self._why(Kind.UNDECIDED, text), None)
+            return
+        more = f" and {len(suspects) - 1} more import" if len(suspects) > 1 else " imports"
+        text = f"{suspects[0].path}{more} by names made at run time: this file may be among them"
+        self.hits.doubts[self._why(Kind.UNDECIDED, text)] = None
+
+    def _is_unread_code(self) -> bool:
+        """Code in a language of which nobody here knows the imports, and that no task reads."""
+        path = self.change.path
+        return is_unread_code(path) and not self._knowledge.inputs.of(path)
+
+    def _in_doubt(self, text: str) -> None:
+        why = self._why(Kind.UNDECIDED, text)
+        if not self.width.conservative:
+            self.hits.doubts[why] = None
+            return
+        self.hits.add_all(why)
+
+
+def _digests(change: Changed) -> set[Digest]:
+    contents = (change.before, change.after)
+    return {digest_of(content) for content in contents if content is not None}
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return not folder or path == folder or path.startswith(folder + "/")

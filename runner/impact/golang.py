@@ -1,0 +1,69 @@
+"""What a Go file refers to: the packages it imports, and its own, all of whose files it sees.
+
+Keys: `go:mod/pkg/sub` a package by the end of its import path, `/pkg/sub#go` by its folder. A path
+matches by its end, for which module lies in which folder only go.mod says.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_IMPORTS = re.compile(r"^import\s*(?:\((?P<many>.*?)\)|(?P<one>[^\n]*))", re.DOTALL | re.MULTILINE)
+_QUOTED = re.compile(r'"([^"\n]+)"|`([^`\n]+)`')
+_EMBEDDED = re.compile(r"^//go:embed\s+(.*)$", re.MULTILINE)
+_TEXT = re.compile(r'["`]((?:[\w.@+-]+/)*[\w.@+-]*\w\.[A-Za-z]\w{0,9})["`]')
+_MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
+
+
+def refers(path: str, content: bytes) -> frozenset[str]:
+    """Every key a Go file refers to; a go.mod refers to the package beside it."""
+    found = {_package(path)}
+    if path.rpartition("/")[2] == "go.mod":
+        return frozenset(found)
+    text = content.decode("utf-8", "replace")
+    for match in _IMPORTS.finditer(text):
+        for quoted in _QUOTED.findall(match["many"] or match["one"] or ""):
+            found |= set(_ends(quoted[0] or quoted[1]))
+    for named in (*_TEXT.findall(text), *" ".join(_EMBEDDED.findall(text)).split()):
+        found |= set(_files(named))
+    return frozenset(found)
+
+
+def keys(path: str) -> tuple[str, ...]:
+    """The keys by which others may refer to a Go file's package."""
+    if path.rpartition("/")[2] == "go.mod":
+        return ()
+    folder = path.rpartition("/")[0]
+    parts = folder.split("/") if folder else []
+    return (_package(path), *(f"go:{'/'.join(parts[at:])}" for at in range(len(parts))))
+
+
+def names(path: str, content: bytes) -> frozenset[str]:
+    """The name of the module, as a go.mod says it: importing it means the package beside it."""
+    del path
+    match = _MODULE.search(content.decode("utf-8", "replace"))
+    return frozenset({f"go:{match[1]}"}) if match else frozenset()
+
+
+def _package(path: str) -> str:
+    return f"/{path.rpartition('/')[0]}#go"
+
+
+def _ends(name: str) -> Iterator[str]:
+    """An import path and its ends; of a path with a host its last word alone means nothing."""
+    parts = name.split("/")
+    yield from (f"go:{'/'.join(parts[at:])}" for at in range(len(parts)))
+
+
+def _files(named: str) -> Iterator[str]:
+    parts = [part for part in named.split("/") if part not in ("", ".", "..")]
+    if parts and "*" in parts[-1]:
+        parts = parts[:-1]
+        yield from (f"dir:{part}" for part in parts[-1:])
+    elif parts:
+        yield "lit:" + "/".join(parts[-2:])
+        yield f"dir:{parts[-1]}"

@@ -1,0 +1,117 @@
+"""What a JavaScript or TypeScript file refers to: imports, exports from, requires, all literal.
+
+Found by pattern, not by grammar: what stands in a comment is found as well, which only widens.
+Keys: `/web/src/api` a file by its place without suffix (a folder stands for its index), and
+`js:name` for what is imported by name: a package of this repository, or an alias into a folder.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DYNAMIC = "*js"
+"""Imports by names that are made at run time."""
+SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
+_LITERAL = re.compile(
+    r"""(?:\bfrom|\bimport|\b(?:require(?:\.resolve)?|import|jest\.\w*[mM]ock|vi\.\w*[mM]ock"""
+    r"""|requireActual|importActual)\s*\(|\bnew\s+URL\s*\()\s*(?:/\*.*?\*/\s*)?"""
+    r"""(?:'([^'\n]+)'|"([^"\n]+)"|`([^`\n$]+)`)""",
+    re.DOTALL,
+)
+_DYNAMIC = re.compile(r"""\b(?:require|import)\s*\(\s*(?:/\*.*?\*/\s*)?(?:[\w$]|`[^`]*\$\{)""")
+_TEXT = re.compile(r"""['"`]((?:[\w.@+-]+/)*[\w.@+-]*\w\.[A-Za-z]\w{0,9})['"`]""")
+
+
+def refers(path: str, content: bytes) -> frozenset[str]:
+    """Every key a file refers to."""
+    text = content.decode("utf-8", "replace")
+    if path.endswith("package.json"):
+        return frozenset(_entries(path, text))
+    found = {DYNAMIC} if _DYNAMIC.search(text) else set()
+    for match in _LITERAL.finditer(text):
+        found |= set(_specified(path, next(filter(None, match.groups()))))
+    for named in _TEXT.findall(text):
+        found.add("lit:" + "/".join(part for part in named.split("/")[-2:] if part.strip(".")))
+    return frozenset(found)
+
+
+def keys(path: str) -> tuple[str, ...]:
+    """The keys by which others may refer to a file, its place first."""
+    stem = _stem(path)
+    folder = stem.removesuffix("/index") if stem != "index" else ""
+    parts = stem.split("/")
+    aliases = (f"js:{'/'.join(parts[at:])}" for at in range(len(parts)))
+    inner = f"js:{folder}" if folder != stem else ""
+    return tuple(dict.fromkeys(filter(None, (f"/{stem}", f"/{folder}", inner, *aliases))))
+
+
+def names(path: str, content: bytes) -> frozenset[str]:
+    """The name under which a package of this repository is imported, said by its package.json."""
+    del path
+    name = _table(content.decode("utf-8", "replace")).get("name")
+    return frozenset({f"js:{name}"}) if isinstance(name, str) and name else frozenset()
+
+
+def _specified(path: str, name: str) -> Iterator[str]:
+    name = name.partition("?")[0]
+    if name.startswith("."):
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+        if not place.startswith(".."):
+            yield from _places("" if place == "." else place)
+        return
+    if name.startswith("/"):
+        yield from _places(name[1:])
+        return
+    parts = name.split("/")
+    own = 2 if name.startswith("@") and len(parts[0]) > 1 else 1
+    yield "js:" + "/".join(parts[:own])
+    for at in range(min(own, len(parts) - 1) + 1):
+        inner = "/".join(parts[at:])
+        if inner and (at == 0 or "/" in inner or parts[0] in ("@", "~", "#", "src")):
+            yield f"js:{_stem(inner)}"
+
+
+def _places(place: str) -> Iterator[str]:
+    yield f"/{place}"
+    yield f"/{_stem(place)}"
+
+
+def _stem(path: str) -> str:
+    path = path.removesuffix(".d.ts")
+    return next((path.removesuffix(one) for one in SUFFIXES if path.endswith(one)), path)
+
+
+def _entries(path: str, text: str) -> Iterator[str]:
+    """The files that a package.json names anywhere, and those that are its entry without a word."""
+    folder = posixpath.dirname(path)
+    for named in ("index", "src/index", *_texts(_table(text))):
+        place = posixpath.normpath(posixpath.join(folder, named))
+        if not place.startswith(".."):
+            yield from _places(place)
+
+
+def _table(text: str) -> dict[str, object]:
+    try:
+        table = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return table if isinstance(table, dict) else {}
+
+
+def _texts(table: dict[str, object]) -> Iterator[str]:
+    for name in ("main", "module", "browser", "types", "exports", "bin"):
+        yield from _leaves(table.get(name))
+
+
+def _leaves(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _leaves(one)

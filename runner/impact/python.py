@@ -1,0 +1,197 @@
+"""What a Python file refers to, read from its syntax tree, and by which names it is known.
+
+A reference is a key: `booking.models` a module by its dotted name, `/src/booking/models` a file by
+its place (without suffix), `lit:data/rows.csv` and `dir:data` files that text in the code names,
+`run:booking` what a command line in it starts.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+from runner.impact.blocks import parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+UNREADABLE = "?py"
+"""Refers to whatever is written in Python: nobody could read what it imports."""
+DYNAMIC = "*py"
+"""Imports by names that are made at run time."""
+_LOADERS = frozenset({"import_module", "__import__", "importorskip", "resolve_name"})
+_PATHS = frozenset(
+    {"Path", "PurePath", "open", "join", "joinpath", "glob", "rglob", "iglob", "files"}
+    | {"resource_filename", "read_text", "with_name", "listdir", "scandir", "walk"}
+)
+_FILE = re.compile(r"(?:[\w.@+-]+/)*[\w.@+-]*\w\.[A-Za-z]\w{0,9}", re.ASCII)
+_FOLDER = re.compile(r"(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*/?", re.ASCII)
+_TEST = re.compile(r"(?:\A|/)(?:tests?/|test[^/]*\.py\Z|[^/]*_test\.py\Z|conftest\.py\Z)")
+_LONGEST = 200
+
+
+def refers(path: str, content: bytes) -> frozenset[str]:
+    """Every key a Python file refers to; what surrounds it (packages, conftest.py) among them."""
+    tree = parsed(content)
+    around = frozenset(_around(path))
+    if tree is None:
+        return around | {UNREADABLE}
+    return around | frozenset(key for node in ast.walk(tree) for key in _keys_in(node, path))
+
+
+def keys(path: str) -> tuple[str, ...]:
+    """The keys by which others may refer to a Python file, its place first."""
+    stem = path.rpartition(".")[0].removesuffix("/__init__")
+    parts = [] if stem == "__init__" else stem.split("/")
+    dotted = (".".join(parts[at:]) for at in range(len(parts)))
+    return (f"/{'/'.join(parts)}", *dotted)
+
+
+def started_keys(path: str) -> tuple[str, ...]:
+    """The keys of a Python file as a program that is started by its module's name."""
+    return tuple(f"run:{key.removesuffix('.__main__')}" for key in keys(path)[1:])
+
+
+def root_of(path: str, key: str) -> str:
+    """The folder in which a Python file is found by a dotted name: `src` for `booking.models`."""
+    stem = path.rpartition(".")[0].removesuffix("/__init__")
+    return stem.removesuffix(key.replace(".", "/")).rstrip("/")
+
+
+def imported_by(source: str) -> frozenset[str]:
+    """The keys that a line of code imports, such as what stands behind `python -c`."""
+    return frozenset(key for key in refers("", source.encode()) if key[0] not in "?*")
+
+
+def module_keys(name: str) -> Iterator[str]:
+    """A dotted name and the packages it lies in: all of them are executed by an import."""
+    parts = name.split(".")
+    for end in range(1, len(parts) + 1):
+        yield ".".join(parts[:end])
+
+
+def _around(path: str) -> Iterator[str]:
+    folder = path.rpartition("/")[0]
+    is_test = bool(_TEST.search(path))
+    parts = folder.split("/") if folder else []
+    for end in range(len(parts), -1, -1):
+        place = "/".join(parts[:end])
+        if place:
+            yield f"/{place}"
+        if is_test:
+            yield f"/{place}/conftest" if place else "/conftest"
+
+
+def _keys_in(node: ast.AST, path: str) -> Iterator[str]:
+    match node:
+        case ast.Import(names):
+            for alias in names:
+                yield from module_keys(alias.name)
+        case ast.ImportFrom(module, names, level):
+            yield from _from(path, module or "", [alias.name for alias in names], level or 0)
+        case ast.Call(func, arguments):
+            yield from _called(path, _name(func), arguments)
+        case ast.BinOp(_, ast.Div(), ast.Constant(value=str(text))):
+            yield from _folder(text)
+        case ast.Constant(value=str(text)):
+            yield from _literal(text)
+        case ast.List(elements) | ast.Tuple(elements):
+            yield from _started(elements)
+        case ast.Assign([ast.Name("pytest_plugins")], value):
+            yield from _plugins(value)
+        case _:
+            return
+
+
+def _from(path: str, module: str, names: Iterable[str], level: int) -> Iterator[str]:
+    """Keys of `from module import names`; each name may be a module of its own."""
+    if not level:
+        yield from module_keys(module)
+        yield from (f"{module}.{name}" for name in names if name != "*")
+        return
+    parts = path.split("/")[:-1]
+    base = parts[: len(parts) - (level - 1)]
+    inner = module.split(".") if module else []
+    for end in range(len(inner) + 1):
+        yield "/" + "/".join((*base, *inner[:end]))
+    place = "/".join((*base, *inner))
+    yield from (f"/{place}/{name}" if place else f"/{name}" for name in names if name != "*")
+
+
+def _called(path: str, name: str, arguments: list[ast.expr]) -> Iterator[str]:
+    if name in _LOADERS and arguments:
+        yield from _loaded(path, arguments)
+    elif name in _PATHS:
+        for argument in arguments:
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                yield from _folder(argument.value)
+
+
+def _loaded(path: str, arguments: list[ast.expr]) -> Iterator[str]:
+    first = arguments[0]
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+        yield DYNAMIC
+        return
+    name = first.value.lstrip(".")
+    level = len(first.value) - len(name)
+    match arguments[1:]:
+        case [ast.Constant(str(package)), *_] if level:
+            yield from module_keys(f"{package}.{name}")
+        case _:
+            pass
+    yield from _from(path, name, (), level) if level else module_keys(name)
+
+
+def _started(elements: list[ast.expr]) -> Iterator[str]:
+    """Keys of modules that a command line starts: `[sys.executable, "-m", "booking.cli"]`."""
+    texts = [str(one.value) if isinstance(one, ast.Constant) else "" for one in elements]
+    for option, name in itertools.pairwise(texts):
+        if option == "-m":
+            yield f"run:{name}"
+
+
+def _plugins(value: ast.expr) -> Iterator[str]:
+    for one in ast.walk(value):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str):
+            yield from module_keys(one.value)
+
+
+def _name(function: ast.expr) -> str:
+    match function:
+        case ast.Name(name) | ast.Attribute(attr=name):
+            return str(name)
+        case _:
+            return ""
+
+
+# --- files that text names ----------------------------------------------------------------
+
+
+def _literal(text: str) -> Iterator[str]:
+    """Keys of a text that names a file; of a dotted one also as a module, for mock and entries."""
+    if not 0 < len(text) <= _LONGEST:
+        return
+    if _FILE.fullmatch(text.lstrip("./")):
+        yield from literal_keys(text)
+    elif "/" in text:
+        yield from _folder(text)
+    if "." in text and all(part.isidentifier() for part in text.split(".")):
+        yield from module_keys(text)
+    elif ":" in text and all(part.isidentifier() for part in re.split(r"[.:]", text)):
+        yield from module_keys(text.replace(":", "."))
+
+
+def literal_keys(text: str) -> Iterator[str]:
+    """The keys of a text that names a file: with its folder, or, without one, the name alone."""
+    parts = [part for part in text.split("/") if part not in ("", ".", "..")]
+    if parts:
+        yield "lit:" + "/".join(parts[-2:])
+
+
+def _folder(text: str) -> Iterator[str]:
+    text = text.split("*", maxsplit=1)[0].strip("./") if len(text) <= _LONGEST else ""
+    if text and _FOLDER.fullmatch(text):
+        yield "dir:" + text.rstrip("/").rpartition("/")[2]
+        yield from literal_keys(text)

@@ -1,0 +1,123 @@
+"""What a Rust file refers to: its modules, what it uses of its crate, and crates by name.
+
+Keys: `/src/db` a file by its place without suffix (`mod.rs` stands for its folder), `rs:name` a
+crate by the name that its Cargo.toml says.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MOD = re.compile(r'(?:#\[path\s*=\s*"([^"]+)"\]\s*)?\b(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*;')
+_USE = re.compile(r"\buse\s+(?:::)?([^;]+);")
+_INLINE = re.compile(r"\b(crate|self|super|[a-z_]\w*)((?:::\w+)+)")
+_EXTERN = re.compile(r"\bextern\s+crate\s+(\w+)")
+_INCLUDED = re.compile(r'\binclude(?:_str|_bytes)?!\s*\(\s*(?:concat!\([^"]*)?"([^"]+)"')
+_TEXT = re.compile(r'"((?:[\w.@+-]+/)*[\w.@+-]*\w\.[A-Za-z]\w{0,9})"')
+_CRATE_NAME = re.compile(r'^\s*name\s*=\s*"([^"]+)"', re.MULTILINE)
+_ENTRIES = ("src/lib", "src/main")
+
+
+def refers(path: str, content: bytes) -> frozenset[str]:
+    """Every key a Rust file refers to; a Cargo.toml refers to the roots of its crate."""
+    text = content.decode("utf-8", "replace")
+    folder = path.rpartition("/")[0]
+    if path.rpartition("/")[2] == "Cargo.toml":
+        return frozenset(_place(folder, one) for one in _ENTRIES)
+    found: set[str] = set()
+    for named, module in _MOD.findall(text):
+        found.add(_place(folder, named.removesuffix(".rs")) if named else "")
+        found.add(_place(_module_folder(path), module))
+    for used in _USE.findall(text):
+        found |= set(_used(path, used))
+    for first, rest in _INLINE.findall(text):
+        found |= set(_used(path, first + rest))
+    found |= {f"rs:{name}" for name in _EXTERN.findall(text)}
+    for named in (*_INCLUDED.findall(text), *_TEXT.findall(text)):
+        parts = [part for part in named.split("/") if part not in ("", ".", "..")]
+        found |= {"lit:" + "/".join(parts[-2:])} if parts else set()
+    return frozenset(found - {""})
+
+
+def keys(path: str) -> tuple[str, ...]:
+    """The keys by which others may refer to a Rust file."""
+    if path.rpartition("/")[2] == "Cargo.toml":
+        return ()
+    stem = path.removesuffix(".rs")
+    return tuple(dict.fromkeys((f"/{stem}", f"/{stem.removesuffix('/mod')}")))
+
+
+def names(path: str, content: bytes) -> frozenset[str]:
+    """The names that a Cargo.toml gives to its crate and targets."""
+    del path
+    found = _CRATE_NAME.findall(content.decode("utf-8", "replace"))
+    return frozenset(f"rs:{name.replace('-', '_')}" for name in found)
+
+
+def _module_folder(path: str) -> str:
+    """Where the modules lie that a file declares: beside a crate's root or `mod.rs`, else below."""
+    folder, _, name = path.rpartition("/")
+    at_root = name in ("mod.rs", "lib.rs", "main.rs") or folder.rpartition("/")[2] in (
+        *("tests", "benches", "examples", "bin"),
+    )
+    return folder if at_root else path.removesuffix(".rs")
+
+
+def _used(path: str, used: str) -> Iterator[str]:
+    """Keys of a `use` tree: every module on the way may be a file (Reference, use declarations)."""
+    for words in _paths(re.sub(r"\s+", " ", used)):
+        first, rest = words[0], words[1:]
+        if first == "crate":
+            yield from _below(_crate_folder(path), rest)
+        elif first in ("self", "super"):
+            base = _module_folder(path)
+            while rest and first == "super":
+                base = posixpath.dirname(base)
+                first = rest[0]
+                rest = rest[1:] if first == "super" else rest
+            yield from _below(base, rest)
+        else:
+            yield f"rs:{first}"
+            yield from _below(_module_folder(path), words)
+
+
+def _below(base: str, names_: list[str]) -> Iterator[str]:
+    for end in range(1, len(names_) + 1):
+        yield _place(base, "/".join(names_[:end]))
+
+
+def _paths(used: str) -> Iterator[list[str]]:
+    """The paths of a use tree: `a::{b, c::d}` as a::b and a::c::d."""
+    stack: list[list[str]] = [[]]
+    path: list[str] = []
+    for token in re.findall(r"\w+|[{},]", re.sub(r"\s+as\s+\w+", "", used)):
+        if token == "{":
+            stack.append([*path])
+        elif token in ",}":
+            if path != stack[-1] and path:
+                yield path
+            if token == "}" and len(stack) > 1:
+                stack.pop()
+                path = []
+            else:
+                path = [*stack[-1]]
+        else:
+            path = [*path, token]
+    if path:
+        yield path
+
+
+def _crate_folder(path: str) -> str:
+    """The folder that a crate's modules begin in: the innermost `src` above a file."""
+    parts = path.split("/")[:-1]
+    at = max((at for at, part in enumerate(parts) if part == "src"), default=len(parts) - 1)
+    return "/".join(parts[: at + 1])
+
+
+def _place(folder: str, name: str) -> str:
+    return "/" + posixpath.normpath(posixpath.join(folder, name)).removeprefix("./")

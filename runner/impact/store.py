@@ -1,0 +1,151 @@
+"""The file in the user's cache that impact is looked up in: opened, and made anew when damaged.
+
+An SQLite database, since a question must cost what it asks for and not what is kept: 10,000 tasks
+and 100,000 files are asked about one path in microseconds. It lies outside of the repository,
+where a clone could forge it, and may be deleted at any time: then nothing is known to be observed,
+and answers are wider.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from threading import RLock
+from typing import TYPE_CHECKING, Self
+
+from runner import effects
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FILE = "impact.sqlite"
+_FORMAT = 1
+_PATIENCE_SECONDS = 5.0
+_TABLES = """
+create table observed(path text, task text, contract text, rows text,
+                      primary key(path, task, contract)) without rowid;
+create index observed_by_task on observed(task, contract);
+create table files(path text primary key, blob text) without rowid;
+create table refers(key text, path text, primary key(key, path)) without rowid;
+create index refers_by_path on refers(path);
+create table names(path text, key text, primary key(path, key)) without rowid;
+create table owners(path text primary key, tasks text) without rowid;
+create table globs(number integer primary key, folder text, glob text, tasks text);
+create index globs_by_folder on globs(folder);
+create table notes(name text primary key, value text) without rowid;
+"""
+
+
+class Store:
+    """An open database; any thread may ask. `folder` None keeps everything in memory only."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.lost = False
+        """Whether something that was kept, or was to be, is not there: answers are too narrow."""
+        self._lock = RLock()
+        self.connection = _opened(folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.connection.close()
+
+    def ask(self, question: str, *values: object) -> list[tuple[str, ...]]:
+        """The rows that answer; none, and `lost`, where the file cannot be read."""
+        import sqlite3
+
+        with self._lock:
+            try:
+                return self.connection.execute(question, values).fetchall()
+            except sqlite3.DatabaseError as error:
+                self._lose(error)
+                return []
+
+    @contextmanager
+    def change(self) -> Iterator[sqlite3.Connection]:
+        """Write in one transaction: all of it is kept, or nothing and `lost` is set."""
+        import sqlite3
+
+        effects.step("sqlite", str(self.folder or ""))
+        with self._lock:
+            try:
+                with self.connection:
+                    yield self.connection
+            except sqlite3.DatabaseError as error:
+                self._lose(error)
+
+    def note(self, name: str) -> str:
+        """A short text that was kept; empty when there is none."""
+        found = self.ask("select value from notes where name = ?", name)
+        return found[0][0] if found else ""
+
+    def _lose(self, error: sqlite3.DatabaseError) -> None:
+        """Go on without; a file that is damaged, not only locked or full, is begun anew."""
+        import sqlite3
+
+        self.lost = True
+        if isinstance(error, sqlite3.OperationalError):
+            return
+        self.connection.close()
+        if self.folder is not None:
+            _remove(self.folder)
+        self.connection = _opened(self.folder)
+
+
+def _opened(folder: Path | None) -> sqlite3.Connection:
+    """The database in a folder; a new one for one that is damaged or of another format."""
+    import sqlite3
+
+    for _ in range(2):
+        try:
+            return _connected(folder)
+        except (sqlite3.DatabaseError, OSError):
+            if folder is None:
+                raise
+            try:
+                _remove(folder)
+            except OSError:
+                break
+    return _connected(None)  # a cache that cannot be written is none
+
+
+def _remove(folder: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        effects.unlink(folder / f"{FILE}{suffix}")
+
+
+def _connected(folder: Path | None) -> sqlite3.Connection:
+    import sqlite3
+
+    if folder is not None:
+        effects.make_folder(folder)
+    place = ":memory:" if folder is None else str(folder / FILE)
+    connection = sqlite3.connect(place, timeout=_PATIENCE_SECONDS, check_same_thread=False)
+    try:
+        _prepare(connection, place)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, place: str) -> None:
+    """Make the tables where there are none. Raises DatabaseError for another format."""
+    import sqlite3
+
+    # a power cut may lose the last records, which digests tell, but damages nothing (SQLite, WAL)
+    connection.execute("pragma journal_mode = wal")
+    connection.execute("pragma synchronous = normal")
+    (found,) = connection.execute("pragma user_version").fetchone()
+    if found == 0:
+        effects.step("sqlite", place)
+        connection.executescript(f"begin;{_TABLES}pragma user_version = {_FORMAT};commit;")
+    elif found != _FORMAT:
+        raise sqlite3.DatabaseError("another format")

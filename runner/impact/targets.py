@@ -1,0 +1,232 @@
+"""What the command of a test contract names: files, folders, modules, or nothing that is seen.
+
+Narrow only where the words leave no doubt. A command that says what it tests in a place not read
+here (`make test`, `tox`, `cargo test`, a shell script) is about the whole repository.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from runner.impact import python
+from runner.impact.governing import governs
+from runner.impact.languages import language_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_READS_SOURCES = ("--doctest", "--mypy", "--ruff", "--flake8", "--pylint", "--black", "--pycode")
+_PATH = re.compile(r"(?:\./)*[\w@+.-]+(?:/[\w@+.-]*)*", re.ASCII)
+_PLAIN = re.compile(r"[\w./:=@+, -]*", re.ASCII)
+_UNSEEN = re.compile(r"[`$<*?]")
+_DATA = re.compile(r"\.(?:json|ya?ml|toml|ini|cfg|csv|txt|md|html|xml|sql)\Z")
+_PYTHON = re.compile(r"(?:.*/)?python[\d.]*\Z")
+_BETWEEN = frozenset({";", "&&", "||", "|", "&", "(", ")", "\n", ";;", "|&"})
+_TESTERS = frozenset({"pytest", "unittest", "py.test", "coverage", "doctest", "trace"})
+_WHOLE = frozenset(
+    {"make", "just", "tox", "nox", "npm", "pnpm", "yarn", "bun", "cargo", "sh", "bash", "zsh"}
+    | {"gradle", "mvn", "task", "docker", "env", "sudo", "xargs", "find", "eval", "source", "."}
+)
+_QUIET = frozenset({"cd", "true", ":", "echo", "export", "set", "mkdir", "printf", "test", "["})
+_READERS = frozenset(
+    {"diff", "grep", "egrep", "cmp", "cat", "head", "tail", "wc", "sort", "uniq", "cut", "tr"}
+    | {"awk", "sed", "jq", "tee", "xxd", "comm", "ls"}
+)
+"""Programs that read what is named and nothing else."""
+_OPTIONS_WITH_VALUES = frozenset(
+    {"-c", "--config", "--config-file", "--rootdir", "--cov", "--cov-config", "--confcutdir"}
+    | {
+        "-m",
+        "-p",
+        "--project",
+        "--tsconfig",
+        "--setup",
+        "-f",
+        "--file",
+        "--ignore",
+        "--deselect",
+        "-o",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a command begins."""
+
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    """Modules it names, as keys of `languages`."""
+    is_whole: bool = False
+    """Whether any file of the repository may be meant besides."""
+    only_runs: bool = False
+    """Whether it does nothing but execute Python tests: what looks at source text, as linters do,
+    sees comments too, and files that nobody executes."""
+
+
+WHOLE = Target(is_whole=True)
+
+
+class Places(Protocol):
+    """What there is in the repository: a word that names nothing of it is no path."""
+
+    def is_file(self, path: str) -> bool:
+        """Whether there is such a file."""
+
+    def is_folder(self, path: str) -> bool:
+        """Whether there are files below it."""
+
+
+def target_of(command: str, places: Places) -> Target:
+    """What a command names, as far as it can be seen without running it."""
+    words = _words(command)
+    if words is None:
+        return WHOLE  # an open quote: the shell will say so
+    folder = ""
+    runs = True
+    found: list[Target] = []
+    for part in _parts(words):
+        if part[0] == "cd":
+            folder = _joined(folder, part[1]) if len(part) > 1 else ""
+        elif part[0] not in _QUIET:
+            found.append(_named(part, folder, places))
+            runs = runs and _only_runs(part, folder, places)
+    files = _united(one.files for one in found)
+    folders = _united(one.folders for one in found)
+    keys = _united(one.keys for one in found)
+    is_whole = not (files or folders or keys) or any(one.is_whole for one in found)
+    return Target(files, folders, keys, is_whole, only_runs=runs and bool(found))
+
+
+def _united(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one for group in groups for one in group))
+
+
+def _words(command: str) -> Sequence[str] | None:
+    if _PLAIN.fullmatch(command):
+        return command.split()
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    try:
+        return list(lexer)
+    except ValueError:
+        return None
+
+
+def _parts(words: Sequence[str]) -> Iterator[list[str]]:
+    """The simple commands of a line, without what they set before them."""
+    part: list[str] = []
+    for word in (*words, ";"):
+        if word not in _BETWEEN:
+            if part or not re.match(r"[A-Za-z_]\w*=", word):
+                part.append(word)
+        elif part:
+            yield part
+            part = []
+
+
+def _named(part: Sequence[str], folder: str, places: Places) -> Target:
+    """What one simple command names; `folder` is where it runs, empty for the project."""
+    here = (folder,) if folder and places.is_folder(folder) else ()
+    if part[0] in _WHOLE or _UNSEEN.search("".join(part)):
+        return Target(folders=here, is_whole=not here)
+    files: list[str] = []
+    folders: list[str] = []
+    for place in _paths(part, folder):
+        if places.is_folder(place):
+            folders.append(place)
+        elif found := _file(place, places):
+            files.append(found)
+    if part[0] in _READERS:
+        return Target(tuple(files), tuple(folders))
+    keys = tuple(key for key in _modules(part) if _is_ours(key, folder, places))
+    # a program in a language not read here may start anything
+    hidden = any(language_of(file) is None and not _is_operand(file, part) for file in files)
+    tells = any(language_of(file) and not governs(file) for file in files) or folders or keys
+    if not tells or hidden:
+        return Target(tuple(files), (*folders, *here), keys, is_whole=not here)
+    return Target(tuple(files), tuple(folders), keys)
+
+
+def _only_runs(part: Sequence[str], folder: str, places: Places) -> bool:
+    """Whether a simple command runs Python code of ours or pytest, or reads what is no code."""
+    if any(word.startswith(_READS_SOURCES) for word in part):
+        return False
+    if part[0] in _READERS:
+        paths = tuple(_paths(part, folder))
+        return not any(language_of(path) or places.is_folder(path) for path in paths)
+    if _PYTHON.match(part[0]):
+        module = part[part.index("-m") + 1 :][:1] if "-m" in part else ()
+        return all(one in _TESTERS or _is_ours(one, folder, places) for one in module)
+    return part[0] in _TESTERS or part[0].partition("::")[0].endswith(".py")
+
+
+def _paths(part: Sequence[str], folder: str) -> Iterator[str]:
+    """The words of a simple command that may be paths, the values of known options left out."""
+    before = ""
+    for at, word in enumerate(part):
+        path = _path(word)
+        if path and before not in _OPTIONS_WITH_VALUES and (at or _is_path(word)):
+            yield _joined(folder, path)
+        before = word
+
+
+def _is_path(word: str) -> bool:
+    """Whether a program's name is a path: of a script, or of a test that stands alone."""
+    return "/" in word or word.partition("::")[0].endswith(".py")
+
+
+def _is_operand(file: str, part: Sequence[str]) -> bool:
+    """Whether a file is something to read, not what is started."""
+    return bool(_DATA.search(file)) and _path(part[0]) != file
+
+
+def _file(place: str, places: Places) -> str:
+    """The file that a word means; node starts modules by their names without suffix."""
+    endings = ("", ".js", ".mjs", ".cjs", ".ts", "/index.js")
+    return next((place + one for one in endings if places.is_file(place + one)), "")
+
+
+def _modules(part: Sequence[str]) -> Iterator[str]:
+    """The keys that `python -m` and `python -c` name; a test runner as a module is none."""
+    start = next((at for at, word in enumerate(part) if _PYTHON.match(word)), len(part))
+    for option, word in zip(part[start + 1 :], part[start + 2 :], strict=False):
+        if option == "-c":
+            yield from sorted(python.imported_by(word))
+            return
+        if option == "-m" and word not in _TESTERS:
+            yield from (*python.module_keys(word), f"{word}.__main__")
+        if option == "-m" and word == "unittest":
+            for one in part[part.index(word) + 1 :]:
+                if "." in one and all(name.isidentifier() for name in one.split(".")):
+                    yield from python.module_keys(one)
+        if option == "-m":
+            return
+
+
+def _is_ours(key: str, folder: str, places: Places) -> bool:
+    """Whether a module can be of this repository: its outermost package is where roots are."""
+    top = key.partition(".")[0]
+    roots = ("", "src", "lib", "python", *((folder, f"{folder}/src") if folder else ()))
+    found = (f"{root}/{top}".lstrip("/") for root in roots)
+    return any(places.is_folder(one) or places.is_file(f"{one}.py") for one in found)
+
+
+def _path(word: str) -> str | None:
+    """The path that a word may be, the node ids behind it cut; None for an option or a value."""
+    value = word.partition("::")[0].removesuffix("...")
+    if value in (".", "./", ""):
+        return None
+    value = value.removeprefix("./").rstrip("/")
+    if value.startswith(("-", "../", "/")) or not _PATH.fullmatch(value):
+        return None
+    return value
+
+
+def _joined(folder: str, path: str) -> str:
+    path = path.removeprefix("./").rstrip("/")
+    return f"{folder}/{path}" if folder and path else folder or path

@@ -1,0 +1,36 @@
+"""Events about the whole of what was built: the tree proven together, the ship and its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from runner.model import Coverage, Digest
+
+
+class TreeVerified(NamedTuple):
+    """Every check of every task that is DONE was proven on one tree, together."""
+
+    tree: Digest
+    """Of all files but the runner's own documents, and of what proves them."""
+    head: str
+    passed: bool
+    coverage: Coverage | None = None
+    """Of all that the tasks built."""
+    tasks: int = 0
+    ran: int = 0
+    """Commands that ran for it; the others had run on this very tree before."""
+
+
+class ShipDeclared(NamedTuple):
+    """The plan is built, verified whole and tagged: a run goes on only where it is reopened."""
+
+    tag: str
+    commit: str
+    tasks: int = 0
+
+
+class ShipReopened(NamedTuple):
+    """A person lets runs go on after a ship."""
+
+    by: str = ""

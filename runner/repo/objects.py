@@ -1,0 +1,194 @@
+"""Git objects made without a process: blobs, trees and commits, written loose and durably.
+
+Formats as in "Git Internals - Git Objects" and gitrepository-layout(5). A task's commit has a
+handful of objects; git-fast-import(1) makes the same ones in two processes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from runner import effects
+from runner.repo.git import GitError, raw
+from runner.repo.trees import FOLDER, TreeEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from runner.repo.git import ObjectReader
+
+_MODE = 0o444
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+Entries: TypeAlias = "dict[bytes, TreeEntry]"
+"""What one tree holds, by name."""
+Difference: TypeAlias = "tuple[bytes, TreeEntry | None, TreeEntry | None]"
+"""A path with what the old and the new tree hold there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """The objects of a repository: read through git, written beside git's own."""
+
+    folder: Path
+    """Where the repository keeps its objects."""
+    object_format: str
+    reader: ObjectReader
+
+    # --- trees ------------------------------------------------------------------------
+
+    def entry(self, tree: str, path: str) -> TreeEntry | None:
+        """What a commit or tree holds at a path; None for nothing."""
+        found: TreeEntry | None = TreeEntry(FOLDER, tree)
+        for name in raw(path).split(b"/"):
+            found = self.entries(found.sha).get(name) if found and found.mode == FOLDER else None
+        return found
+
+    def entries(self, tree: str) -> Entries:
+        """What a tree (or the tree of a commit) holds. Raises GitError where it is not there."""
+        kind, content = self.reader.read(tree) or ("", b"")
+        if kind == "commit":
+            return self.entries(_tree_said(content))
+        if kind != "tree":
+            raise GitError("cat-file", f"{tree} is no tree that is here", 1)
+        width = hashlib.new(self.object_format).digest_size
+        found: Entries = {}
+        at = 0
+        while at < len(content):
+            space = content.index(b" ", at)
+            end = content.index(b"\0", space)
+            sha = content[end + 1 : end + 1 + width].hex()
+            found[content[space + 1 : end]] = TreeEntry(int(content[at:space], 8), sha)
+            at = end + 1 + width
+        return found
+
+    def tree_of(self, commit: str) -> str:
+        """The tree of a commit or tree."""
+        kind, content = self.reader.read(commit) or ("", b"")
+        return _tree_said(content) if kind == "commit" else commit
+
+    def differing(self, old: str | None, new: str | None) -> Iterator[Difference]:
+        """The files that differ between two commits or trees; only folders that do are read."""
+        before, after = (self.entries(tree) if tree else {} for tree in (old, new))
+        for name in sorted(before.keys() | after.keys()):
+            one, other = before.get(name), after.get(name)
+            if one == other:
+                continue
+            for path, was, now in self.differing(_folder(one), _folder(other)):
+                yield b"%b/%b" % (name, path), was, now
+            if _file(one) or _file(other):
+                yield name, _file(one), _file(other)
+
+    def with_files(
+        self, tree: str | None, files: Mapping[str, TreeEntry | None], *, written: bool = True
+    ) -> str:
+        """The name of a tree with these files in it, None for a file that is to go.
+
+        It is written with the trees below it, or only named.
+        """
+        there = self.entries(tree) if tree else {}
+        split = [(raw(path).split(b"/"), entry) for path, entry in files.items()]
+        return self._edited(there, split, self.write if written else self.name)
+
+    def _edited(
+        self,
+        there: Entries,
+        files: Iterable[tuple[list[bytes], TreeEntry | None]],
+        keep: Callable[[str, bytes], str],
+    ) -> str:
+        """Put files into a tree, which is kept with all that changed below it."""
+        below: dict[bytes, list[tuple[list[bytes], TreeEntry | None]]] = {}
+        for (name, *rest), entry in files:
+            if rest:
+                below.setdefault(name, []).append((rest, entry))
+            elif entry is None:
+                there.pop(name, None)
+            else:
+                there[name] = entry
+        for name, inner in below.items():
+            old = there.get(name)
+            folder = self.entries(old.sha) if old and old.mode == FOLDER else {}
+            if not folder and all(entry is None for _, entry in inner):
+                continue  # nothing is there that could go
+            made = self._edited(folder, inner, keep)
+            if folder:
+                there[name] = TreeEntry(FOLDER, made)
+            else:  # git holds no empty folder
+                there.pop(name, None)
+        return keep("tree", _listed(there))
+
+    # --- writing ----------------------------------------------------------------------
+
+    def name(self, kind: str, content: bytes) -> str:
+        """What git calls an object with this content."""
+        return hashlib.new(self.object_format, _whole(kind, content)).hexdigest()
+
+    def write(self, kind: str, content: bytes) -> str:
+        """Write an object as durably as git does, unless it is there; its name. Raises OSError.
+
+        That is: synced before it gets its name. What makes the name durable is the sync of the
+        ref that follows, as with git's own `core.fsync=all`.
+        """
+        name = self.name(kind, content)
+        folder = self.folder / name[:2]
+        path = folder / name[2:]
+        with suppress(FileNotFoundError):
+            os.utime(path)  # as git does, so that a prune that runs now leaves it
+            return name
+        folder.mkdir(exist_ok=True)
+        beside = folder / f"tmp_obj_{os.getpid()}_{name[2:10]}"  # `git gc` removes what is left
+        beside.unlink(missing_ok=True)
+        try:
+            _write(beside, zlib.compress(_whole(kind, content), 1))
+            effects.step("replace", path)
+            os.replace(beside, path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+        return name
+
+
+def _write(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, _NEW, _MODE)
+    try:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        effects.fsync(descriptor, path)
+    finally:
+        os.close(descriptor)
+
+
+def _folder(entry: TreeEntry | None) -> str | None:
+    return entry.sha if entry and entry.mode == FOLDER else None
+
+
+def _file(entry: TreeEntry | None) -> TreeEntry | None:
+    return entry if entry and entry.mode != FOLDER else None
+
+
+def _tree_said(commit: bytes) -> str:
+    return commit[len(b"tree ") : commit.index(b"\n")].decode()
+
+
+def _whole(kind: str, content: bytes) -> bytes:
+    return b"%b %d\0%b" % (kind.encode(), len(content), content)
+
+
+def _listed(entries: Entries) -> bytes:
+    """A tree's content: its entries in git's order, in which a folder's name ends with a slash."""
+    return b"".join(
+        b"%o %b\0%b" % (entry.mode, name, bytes.fromhex(entry.sha))
+        for name, entry in sorted(entries.items(), key=_place)
+    )
+
+
+def _place(item: tuple[bytes, TreeEntry]) -> bytes:
+    name, entry = item
+    return name + b"/" if entry.mode == FOLDER else name

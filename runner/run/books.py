@@ -1,0 +1,161 @@
+"""What the journal and the write log are told of an outcome, and where its work is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner.journal.events import AttemptFinished, DecisionMade, TaskBlocked, TaskDone
+from runner.model import Ending, Reason
+from runner.run import drafts
+from runner.writes.log import Review as Approval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.model import Decision, Digest, Outcome, Task
+    from runner.repo.read import Repository
+    from runner.run.ledger import Ledger
+    from runner.writes.log import Fate, WriteLog
+    from runner.writes.staging import Staging
+
+
+@dataclass(slots=True)
+class Books:
+    """Writes down what became of work; decides nothing."""
+
+    ledger: Ledger
+    repository: Repository
+    staging: Staging
+    write_log: WriteLog
+    next_decision: Callable[[int], int]
+    """The number of the next decision, after the last in the journal and those in the file."""
+    applied: dict[str, tuple[str, ...]]
+    """Ids of the patterns that each task's brief was given."""
+    decided: set[tuple[str, Decision]] = field(default_factory=set)
+    """Task and decision of what is noted: a proof or an attempt again may tell it again."""
+    observe: Callable[[str, Outcome], None] | None = None
+    """Remembers which files and lines the tests of a task that became DONE ran."""
+    _recorded: dict[str, tuple[int, tuple[tuple[str, Digest | None], ...]]] = field(
+        default_factory=dict
+    )
+    """Attempt and writes of each task that the write log has last."""
+
+    # --- an attempt -------------------------------------------------------------------
+
+    def finished(self, task: Task, outcome: Outcome, *, held: str = "", ref: str = "") -> None:
+        """An attempt came back; `held` says why work that passed may not land now."""
+        self.ledger.note(
+            AttemptFinished(
+                ending=outcome.ending,
+                tree=outcome.tree,
+                seconds=outcome.seconds,
+                reason=outcome.reason,
+                findings=outcome.findings,
+                proofs=outcome.proofs,
+                decisions=len(outcome.decisions),
+                held=held,
+                ref=ref,
+                summary=outcome.summary,
+                coverage=outcome.coverage,
+            ),
+            task=task.id,
+            attempt=outcome.attempt,
+            durable=bool(outcome.changes) or outcome.ending is not Ending.PASSED,
+        )
+
+    def interrupted(self, task: Task) -> None:
+        """An attempt was ended from outside: it counts for nothing."""
+        attempt = self.ledger.state.task(task.id).last_attempt
+        event = AttemptFinished(ending=Ending.INTERRUPTED, tree="", seconds=0.0)
+        self.ledger.note(event, task=task.id, attempt=attempt, durable=True)
+
+    def decisions(self, task: Task, outcome: Outcome) -> None:
+        """Keep what was decided, once a run and its crashes, before anything of it lands."""
+        for decision in outcome.decisions:
+            if (task.id, decision) in self.decided:
+                continue
+            self.decided.add((task.id, decision))
+            number = self.next_decision(self.ledger.state.decisions)
+            event = DecisionMade(number=number, decision=decision)
+            self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
+
+    # --- its writes -------------------------------------------------------------------
+
+    def approved(self, task: Task, outcome: Outcome, how: str) -> None:
+        """Write down what was approved, once an attempt: a second proof approves nothing new."""
+        writes = tuple((change.path, change.after) for change in outcome.changes)
+        if self._recorded.get(task.id) == (outcome.attempt, writes):
+            return
+        self.write_log.record(
+            outcome.changes,
+            run=self.ledger.run,
+            task=task.id,
+            attempt=outcome.attempt,
+            review=Approval(how),
+        )
+        self._recorded[task.id] = (outcome.attempt, writes)
+
+    def close_writes(self, outcome: Outcome, fate: Fate, commit: str = "") -> None:
+        """Say what became of approved writes."""
+        self.write_log.close(
+            run=self.ledger.run,
+            task=outcome.task,
+            attempt=outcome.attempt,
+            fate=fate,
+            commit=commit,
+        )
+
+    # --- the task ---------------------------------------------------------------------
+
+    def done(self, task: Task, outcome: Outcome, *, commit: str, tree: str, note: str = "") -> None:
+        """The task is DONE, and this is what that rests on."""
+        self.decisions(task, outcome)
+        self.ledger.note(
+            TaskDone(
+                spec=task.spec,
+                commit=commit,
+                tree=tree,
+                proofs=outcome.proofs,
+                coverage=outcome.coverage,
+                patterns=self.applied.get(task.id, ()),
+                note=note,
+                tools=dict(outcome.tools),
+            ),
+            task=task.id,
+            attempt=outcome.attempt,
+            durable=True,
+        )
+        if self.observe and outcome.observed:
+            self.observe(task.id, outcome)
+
+    def hold(self, task: Task, outcome: Outcome, kind: str, note: str) -> None:
+        """Keep proven bytes for later: they land without calling the implementer again."""
+        self.keep_held(task, outcome, kind)
+        event = TaskBlocked(reason=Reason.REVIEW, note=note)
+        self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
+
+    def keep_held(self, task: Task, outcome: Outcome, kind: str) -> None:
+        """Put proven bytes under a ref and where a person can read them."""
+        ref = drafts.hold(self.repository, task, outcome)
+        self.staging.stage(
+            outcome.changes, run=self.ledger.run, task=task.id, attempt=outcome.attempt
+        )
+        self.finished(task, outcome, held=kind, ref=ref)
+        self.decisions(task, outcome)
+
+    def let_go(self, task: str) -> None:
+        """Forget held work that has landed."""
+        drafts.let_go(self.repository, task)
+        self.staging.remove(self.staging.list(task))
+
+    def block(self, task: Task, outcome: Outcome, reason: Reason, note: str) -> None:
+        """The task cannot go on; its work is kept on a draft branch."""
+        branch = drafts.keep_draft(self.repository, task, outcome)
+        note = f"{note}; work kept on {branch}" if branch else note
+        self.ledger.note(
+            TaskBlocked(reason=reason, note=note, draft=branch, findings=outcome.findings),
+            task=task.id,
+            attempt=outcome.attempt,
+            durable=True,
+        )

@@ -1,0 +1,153 @@
+"""A held change and the tasks it breaks, built one on the other and landed in one step, or none.
+
+Approved by a person: the culprit's recorded bytes come first, then each victim is implemented
+anew on them, in scratch. Nothing reaches the branch before the last proof has passed, so the tree
+is never red.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from runner.errors import ExitCode
+from runner.model import Ending, Finding, Reason
+from runner.run import regression
+from runner.run.chain import land_chain, link
+from runner.run.lander import Landed, Moved
+from runner.run.review import Answer
+from runner.writes.log import Fate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runner.model import Outcome, Task
+    from runner.run.chain import Link
+    from runner.run.lander import Lander
+    from runner.run.preparation import Preparation
+    from runner.run.settlement import Settlement
+    from runner.run.site import Assignment
+
+_ROUNDS = 3
+"""How often a group begins again because the branch moved meanwhile."""
+
+
+class Work(Protocol):
+    """Has one assignment worked on to its end; the engine's part."""
+
+    def __call__(self, assignment: Assignment) -> Outcome:
+        """What came back."""
+
+
+@dataclass(slots=True)
+class Joint:
+    """Builds groups, one at a time, while nothing else runs."""
+
+    preparation: Preparation
+    settlement: Settlement
+    lander: Lander
+    work: Work
+
+    def build(self, group: Sequence[Task]) -> bool:
+        """Build a culprit and its victims and land them; False when they wait again."""
+        findings = tuple(self.settlement.ledger.state.task(group[0].id).findings)
+        chain: list[Link] = []
+        for _ in range(_ROUNDS):
+            chain = self._chain(group, findings)
+            if not chain:
+                return False
+            match land_chain(self.lander, chain):
+                case Landed() as landed:
+                    self._done(chain, landed)
+                    return True
+                case Moved():
+                    continue
+                case refused:
+                    self._wait(group[0], chain[0].outcome, findings, _words(refused))
+                    self.settlement.codes.add(ExitCode.CONFLICT)
+                    return False
+        self._wait(group[0], chain[0].outcome, findings, "the branch moved again and again")
+        return False
+
+    def _chain(self, group: Sequence[Task], findings: tuple[Finding, ...]) -> list[Link]:
+        """Every member proven on the one before; none when one of them did not come through."""
+        base = self.preparation.base()
+        links: list[Link] = []
+        for position, task in enumerate(group):
+            outcome, how = self._member(group, position, base)
+            if outcome.ending is Ending.PASSED:
+                links.append(link(self.lander, task, outcome, base, how))
+                base = links[-1].commit
+            elif not position:
+                self._culprit_failed(task, outcome)
+                return []
+            else:
+                note = f"{task.id} could not be built on it"
+                self._wait(group[0], links[0].outcome, findings, note)
+                return []
+        return links
+
+    def _member(self, group: Sequence[Task], position: int, base: str) -> tuple[Outcome, str]:
+        """Work on one member until it passes or nothing more can be tried."""
+        books, task, held = self.settlement.books, group[position], not position
+        while True:
+            assignment = replace(
+                self._assignment(task, base, held=held),
+                unproven=frozenset(one.id for one in group[position + 1 :]),
+                beneath=frozenset(one.id for one in group[:position]),
+            )
+            outcome = self.work(assignment)
+            if outcome.ending is Ending.PASSED:
+                ruling = self.settlement.ruling(task, outcome)
+                if ruling.answer is Answer.APPROVED:
+                    books.finished(task, outcome)
+                    books.approved(task, outcome, ruling.how)
+                    return outcome, ruling.how
+                waits = Ending.WAITS if ruling.answer is Answer.WAITS else Ending.FAILED
+                outcome = replace(outcome, ending=waits, findings=ruling.findings)
+            last = held or self.settlement.is_last_try(task)
+            books.finished(task, outcome)
+            if last or outcome.ending is not Ending.FAILED:
+                return outcome, ""
+
+    def _assignment(self, task: Task, base: str, *, held: bool) -> Assignment:
+        known = self.settlement.ledger.state.task(task.id)
+        if held:
+            changes = self.preparation.regressive[task.id]
+            return self.preparation.carried(task, changes, base, known.last_attempt + 1)
+        return replace(self.preparation.assignment(task), base=base)
+
+    def _culprit_failed(self, task: Task, outcome: Outcome) -> None:
+        """The held change does not even pass by itself any more: it is dropped to its draft."""
+        books = self.settlement.books
+        books.block(task, outcome, Reason.CHECKS, "the held change no longer passes its proof")
+        state = books.ledger.state
+        for id_ in regression.victims_of(task.id, state):
+            regression.restore(state.task(id_), books.ledger)
+
+    def _wait(self, task: Task, outcome: Outcome, findings: tuple[Finding, ...], note: str) -> None:
+        """Put all back as it was before the approval: the change held, its victims STALE."""
+        again = tuple(
+            replace(finding, hint=f"{note}: mend the task, then approve it again")
+            for finding in findings
+        )
+        books = self.settlement.books
+        kept = books.ledger.state.task(task.id).draft
+        regression.hold_back(task, replace(outcome, findings=again), books, kept)
+        self.settlement.codes.add(ExitCode.REGRESSION)
+
+    def _done(self, chain: Sequence[Link], landed: Landed) -> None:
+        books = self.settlement.books
+        for one in chain:
+            note = f"kept your own {', '.join(landed.late)}" if landed.late else ""
+            commit = one.own_commit
+            if commit:
+                books.close_writes(one.outcome, Fate.LANDED, commit)
+            books.done(one.task, one.outcome, commit=commit, tree=one.tree, note=note)
+        books.let_go(chain[0].task.id)
+
+
+def _words(refused: object) -> str:
+    paths = getattr(refused, "paths", ())
+    shown = ", ".join(paths)
+    return f"{shown} stands in the way" if paths else getattr(refused, "message", "it cannot land")

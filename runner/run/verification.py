@@ -1,0 +1,282 @@
+"""Proving again what is DONE, all on one tree: which commands that takes, and what they say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from runner.gates.registry import FAMILIES
+from runner.model import Coverage, Network, Proof, Severity, Verdict
+from runner.secrets.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from types import ModuleType
+
+    from runner.config.settings import Settings
+    from runner.gates.base import Check, Proved
+    from runner.journal.task_state import TaskState
+    from runner.model import Finding, Task
+
+    Step: TypeAlias = "tuple[ModuleType, Check]"
+
+Key: TypeAlias = "tuple[str, str, Network]"
+"""What makes two checks one: their kind, their command and what it may reach."""
+_SHARED = frozenset({"gate", "contract"})
+"""Kinds of checks that say the same for every task."""
+_OF_A_CHANGE = frozenset({"integrity"})
+"""Kinds of checks that are about how files changed, not about how they are."""
+_GOOD = frozenset({Verdict.PASS, Verdict.FLAKY, Verdict.SKIPPED, Verdict.KNOWN})
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A task that is DONE, and what the journal knows of it."""
+
+    task: Task
+    known: TaskState
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Checks that run one after the other in one scratch tree."""
+
+    steps: tuple[tuple[Subject, tuple[Step, ...]], ...]
+    owners: tuple[str, ...] = ()
+    """All tasks that a shared command is for; empty where each step is its own task's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What is known of one task on this tree."""
+
+    task: str
+    title: str
+    proofs: tuple[Proof, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    coverage: Coverage | None = None
+    tools: tuple[tuple[str, str], ...] = ()
+    ran: bool = True
+    """Whether any of its own checks ran; otherwise all had run on this very tree before."""
+    to_answer_for: tuple[str, ...] = ()
+    """Checks that failed and are its own, or that it was the last one to pass."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing refuses."""
+        return not any(finding.refuses for finding in self.findings) and all(
+            proof.verdict in _GOOD for proof in self.proofs
+        )
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """The checks that did not pass, each once."""
+        bad = [proof.id for proof in self.proofs if proof.verdict not in _GOOD]
+        said = [finding.check for finding in self.findings if finding.refuses]
+        return tuple(dict.fromkeys([*bad, *said]))
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What all checks say of one tree."""
+
+    head: str
+    tasks: tuple[Inspected, ...]
+    threshold: float
+    """Percent of the lines of all tasks that their tests must run."""
+    ran: int = 0
+    """Commands that ran."""
+    seconds: float = 0.0
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """Of all that the tasks built, each task's own lines counted once for it."""
+        found = [one.coverage for one in self.tasks if one.coverage]
+        lines = sum(one.lines for one in found)
+        if not lines:
+            return None
+        reached = sum(one.percent * one.lines for one in found) / lines
+        return Coverage(int(reached * 100) / 100, lines, self.threshold)
+
+    @property
+    def shortfalls(self) -> tuple[str, ...]:
+        """Everything that is not as it should be, a line each."""
+        lines = [f"{one.task}: {', '.join(one.failing)}" for one in self.tasks if not one.passed]
+        whole = self.coverage
+        if whole is not None and whole.percent < whole.threshold:
+            lines.append(
+                f"coverage of the project: {whole.percent:g}% of {whole.lines} lines "
+                f"(threshold {whole.threshold:g}%)"
+            )
+        return tuple(lines)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing falls short."""
+        return not self.shortfalls
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What has to run for a verification, and what need not."""
+
+    subjects: tuple[Subject, ...]
+    jobs: tuple[Job, ...]
+    remembered: Mapping[str, tuple[Proof, ...]] = field(default_factory=dict)
+    """By task the proofs that ran on this very tree."""
+
+    @property
+    def commands(self) -> int:
+        """How many commands that is at most."""
+        return sum(bool(check.command) for job in self.jobs for _, check in _steps(job))
+
+
+def _steps(job: Job) -> list[Step]:
+    return [step for _, steps in job.steps for step in steps]
+
+
+# --- what has to run ------------------------------------------------------------------
+
+
+def plan_for(
+    subjects: Sequence[Subject],
+    settings: Settings,
+    is_this: Callable[[TaskState], bool] = lambda _known: False,
+) -> Plan:
+    """Every check once, but for those that passed on this very tree: `is_this` knows whose did.
+
+    Gates and contracts run once for all tasks that have them; tasks whose tests are the same
+    command share one run of it.
+    """
+    here = {one.task.id for one in subjects if is_this(one.known)}
+    proven = {
+        (proof.kind, proof.command): proof
+        for one in subjects
+        if one.task.id in here
+        for proof in one.known.proofs
+        if proof.verdict in _GOOD and proof.command
+    }
+    own: list[tuple[Subject, tuple[Step, ...]]] = []
+    shared: dict[Key, list[tuple[Subject, Step]]] = {}
+    remembered = {one.task.id: tuple(one.known.proofs) for one in subjects if one.task.id in here}
+    for one in subjects:
+        if one.task.id in here:
+            continue
+        steps = [step for step in _checks(one.task, settings) if step[1].kind not in _OF_A_CHANGE]
+        for step in steps:
+            if _is_shared(step[1]):
+                known = proven.get((step[1].kind, redact(step[1].command)))
+                if known is None:
+                    shared.setdefault(key_of(step[1]), []).append((one, step))
+                else:
+                    found = (*remembered.get(one.task.id, ()), replace(known, id=step[1].id))
+                    remembered[one.task.id] = found
+        mine = tuple(step for step in steps if not _is_shared(step[1]))
+        if mine:
+            own.append((one, mine))
+    return Plan(tuple(subjects), (*_of_all(shared), *_together(own)), remembered)
+
+
+def _checks(task: Task, settings: Settings) -> list[Step]:
+    return [
+        (family, check)
+        for family in FAMILIES
+        for check in family.checks(task, settings)
+        if not check.task
+    ]
+
+
+def _is_shared(check: Check) -> bool:
+    return check.kind in _SHARED and bool(check.command)
+
+
+def key_of(check: Check) -> Key:
+    """What two checks have in common when one run says it for both."""
+    kind = check.id if check.kind == "contract" else check.kind
+    return (kind.rstrip("-0123456789"), check.command, check.network)
+
+
+def _of_all(shared: Mapping[Key, list[tuple[Subject, Step]]]) -> list[Job]:
+    """A job for each shared command, run as that of the task that was DONE last."""
+    jobs = []
+    for uses in shared.values():
+        last, step = max(uses, key=lambda use: use[0].known.done_at)
+        owners = tuple(dict.fromkeys(one.task.id for one, _ in uses))
+        jobs.append(Job(((last, (step,)),), owners))
+    return jobs
+
+
+def _together(own: list[tuple[Subject, tuple[Step, ...]]]) -> list[Job]:
+    """A job for each task, but one for all those that share the command of a test."""
+    groups: list[list[tuple[Subject, tuple[Step, ...]]]] = []
+    at: dict[Key, int] = {}
+    for entry in own:
+        keys = [key_of(check) for _, check in entry[1] if check.kind == "test"]
+        found = sorted({at[key] for key in keys if key in at})
+        home = found[0] if found else len(groups)
+        if not found:
+            groups.append([])
+        for other in found[1:]:
+            groups[home] += groups[other]
+            groups[other] = []
+            at |= {key: home for key, group in at.items() if group == other}
+        groups[home].append(entry)
+        at |= dict.fromkeys(keys, home)
+    return [Job(tuple(group)) for group in groups if group]
+
+
+# --- what it says ---------------------------------------------------------------------
+
+
+def as_known(proved: Proved, check: Check, known: TaskState) -> Proved:
+    """A failure that the task's evidence knows was there before it is no news, only shown."""
+    failed = proved.proof is not None and proved.proof.verdict is Verdict.FAIL
+    kept = next((proof.verdict for proof in known.proofs if proof.id == check.id), None)
+    if not failed or kept is not Verdict.KNOWN or proved.proof is None:
+        return proved
+    proof = replace(proved.proof, verdict=Verdict.KNOWN, note="it failed before the task, too")
+    findings = tuple(replace(one, severity=Severity.WARNING) for one in proved.findings)
+    return replace(proved, proof=proof, findings=findings)
+
+
+def inspected(
+    plan: Plan, said: Iterable[tuple[Job, str, Check, Proved]]
+) -> tuple[tuple[Inspected, ...], int]:
+    """What each task comes to, from what its checks said; and how many commands ran."""
+    heard: dict[str, list[Proved]] = {}
+    answers: dict[str, list[str]] = {}
+    ran = 0
+    for job, task, check, proved in said:
+        ran += bool(check.command)
+        for owner in job.owners or (task,):
+            heard.setdefault(owner, []).append(proved)
+        if _refuses(proved):
+            answers.setdefault(task, []).append(check.id)
+    tasks = (
+        replace(
+            _inspected(one, plan, heard.get(one.task.id, [])),
+            to_answer_for=tuple(dict.fromkeys(answers.get(one.task.id, ()))),
+        )
+        for one in plan.subjects
+    )
+    return tuple(tasks), ran
+
+
+def _refuses(proved: Proved) -> bool:
+    bad = proved.proof is not None and proved.proof.verdict not in _GOOD
+    return bad or any(finding.refuses for finding in proved.findings)
+
+
+def _inspected(one: Subject, plan: Plan, said: list[Proved]) -> Inspected:
+    before = plan.remembered.get(one.task.id, ())
+    found = tuple(proved.proof for proved in said if proved.proof)
+    measured = next((proved.coverage for proved in said if proved.coverage), None)
+    return Inspected(
+        task=one.task.id,
+        title=one.task.title,
+        proofs=(*before, *found),
+        findings=tuple(finding for proved in said for finding in proved.findings),
+        coverage=measured or (one.known.coverage if not said else None),
+        tools=tuple(dict(tool for proved in said for tool in proved.tools).items()),
+        ran=bool(said),
+    )

@@ -1,0 +1,8 @@
+"""Commit what is logged, one commit a task: the same as `python -m runner commit-by-task`."""
+
+import sys
+
+from runner.__main__ import main
+
+sys.argv[1:1] = ["commit-by-task"]
+sys.exit(main())

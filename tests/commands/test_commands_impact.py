@@ -1,0 +1,292 @@
+"""`impact` answers for any change, and `ownership` shows, checks and proposes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from commands_build import a_ground, began, blocked, done
+
+from runner.commands.catalogue import BY_NAME
+from runner.commands.knowing import past_of, reasons_now
+from runner.commands.view import View
+from runner.impact.proven import Proven
+
+PLAN = """\
+# Shop
+
+## TASK-001: Store
+
+- Status: DONE
+- Output files: `shop/db.py`
+- Test contracts:
+  - TC-001 (unit): `python -m pytest -q tests/test_db.py`
+
+## TASK-002: API
+
+- Status: DONE
+- Depends on: TASK-001
+- Output files: `shop/api.py`
+- Test contracts:
+  - TC-002 (unit): `python -m pytest -q tests/test_api.py`
+
+## TASK-003: Later
+
+- Status: PENDING
+- Output files: `shop/later.py`
+- Test contracts:
+  - TC-003 (unit): `python -m pytest -q tests/test_api.py`
+"""
+FILES = {
+    "TASK-GRAPH.md": PLAN,
+    "shop/__init__.py": "",
+    "shop/db.py": "def save(row):\n    return row\n",
+    "shop/api.py": "from shop.db import save\n",
+    "tests/test_db.py": "import shop.db\n",
+    "tests/test_api.py": "import shop.api\n",
+    "FILE_OWNERSHIP_MAP.md": "| File | Tasks |\n|---|---|\n| `shop/api.py` | TASK-002 |\n",
+}
+DB = """\
+TASK-001  TC-001
+  ownership  shop/db.py:2  shop/db.py is among the Output files of TASK-001
+  imports    shop/db.py:2  tests/test_db.py imports shop/db.py
+TASK-002  TC-002
+  imports    shop/db.py:2  shop/api.py imports shop/db.py
+  imports    shop/db.py:2  tests/test_api.py imports shop/db.py through shop/api.py
+"""
+
+
+@pytest.fixture
+def shop(ground):
+    a_ground(ground)
+    for path, text in FILES.items():
+        ground.write(path, text)
+    ground.commit("shop\n\nTask: TASK-001")
+    return ground
+
+
+def affected(said):
+    return {one["task"]: one["contracts"] for one in said.json["affected"]}
+
+
+def test_what_differs_from_head_is_asked_about(shop):
+    assert shop.runner("impact").out == ""
+    shop.write("shop/db.py", "def save(row):\n    return [row]\n")
+    said = shop.runner("impact")
+    assert (said.code, said.out) == (0, DB)
+    assert said.err == (
+        "note: 1 task that is not DONE: not asked about (--all does)\n"
+        "1 changed file: 2 tasks and 2 test contracts may change result\n"
+    )
+    shop.git("add", "-A")
+    assert shop.runner("impact").out == DB
+
+
+def test_named_files_are_asked_about_from_any_folder(shop, monkeypatch):
+    monkeypatch.chdir(shop.folder / "shop")
+    assert affected(shop.runner("impact", "--json", "api.py")) == {"TASK-002": ["TC-002"]}
+    assert affected(shop.runner("impact", "--json", ".")).keys() == {"TASK-001", "TASK-002"}
+    assert affected(shop.runner("impact", "--json", "--all", "api.py")).keys() == {
+        "TASK-002",
+        "TASK-003",
+    }
+
+
+def test_a_revision_and_a_task_name_a_change_too(shop):
+    base = shop.git("rev-parse", "HEAD")
+    shop.write("shop/api.py", "from shop.db import save\n\nX = 1\n")
+    shop.commit("feat(TASK-002): api\n\nTask: TASK-002\nAttempt: 1")
+    assert affected(shop.runner("impact", "--json", "--since", base)) == {"TASK-002": ["TC-002"]}
+    said = shop.runner("impact", "--json", "--task", "2")
+    assert said.json["of"] == "of TASK-002"
+    assert said.json["affected"] == []
+    assert [one["path"] for one in said.json["changes"]] == ["shop/api.py"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none.py"], "there is no such file (none.py)"),
+        (["../out.py"], "this file lies outside the project (../out.py)"),
+        (["--since", "no"], 'there is no revision "no"'),
+        (["--since", "-x"], "expected one argument"),
+        (["--task", "9"], 'there is no task "9"'),
+        (["--task", "3"], "TASK-003 has no commit on this branch"),
+        (["shop/db.py", "--task", "1"], "these are several changes at once"),
+    ],
+)
+def test_what_there_is_not_is_a_mistake(shop, words, message):
+    said = shop.runner("impact", *words)
+    assert said.code == 2
+    assert message in said.err
+
+
+def test_what_cannot_be_decided_is_said_or_counts(shop):
+    shop.write("logo.bin", "1")
+    said = shop.runner("impact")
+    assert said.out == ""
+    assert "not decided: no task declares logo.bin, and no code names it\n" in said.err
+    assert affected(shop.runner("impact", "--json", "--conservative")).keys() == {
+        "TASK-001",
+        "TASK-002",
+    }
+
+
+def test_annotations_stand_beside_the_line_and_obey_nothing(shop):
+    shop.write("shop/db.py", "def save(row):\n    return [row]\n")
+    shop.write("a%,:.bin", "1")
+    said = shop.runner("impact", "--format", "github")
+    assert (
+        "::notice file=shop/db.py,line=2,title=TASK-002 may be affected (TC-002)::"
+        "shop/api.py imports shop/db.py\n" in said.out
+    )
+    assert "::warning file=a%25%2C%3A.bin,title=not decided::no task declares" in said.out
+
+
+def test_the_width_can_be_direct_or_none(shop):
+    wide = shop.runner("impact", "--json", "shop/db.py")
+    direct = shop.runner("impact", "--json", "--changed-dependents", "direct", "shop/db.py")
+    texts = [why["text"] for one in direct.json["affected"] for why in one["reasons"]]
+    assert affected(wide).keys() == affected(direct).keys()  # shop/api.py is written by TASK-002
+    assert not any("through" in text for text in texts)
+    none = shop.runner("impact", "--json", "--changed-dependents", "none", "shop/db.py")
+    assert none.json["affected"] == []
+
+
+def test_a_repository_without_a_commit_or_a_map_is_answered(ground):
+    ground.git("init", "-q", "-b", "main")
+    ground.write("TASK-GRAPH.md", PLAN)
+    ground.write("shop/db.py", "x = 1\n")
+    said = ground.runner("impact", "--json")
+    assert said.code == 0
+    # no file is known yet that the commands could name, so they may be about any
+    assert affected(said) == {"TASK-001": ["TC-001"], "TASK-002": ["TC-002"]}
+    assert said.json["notes"][0].startswith("there is no FILE_OWNERSHIP_MAP.md")
+
+
+def test_the_answer_is_kept_up_with_later_commits(shop):
+    shop.runner("impact", "shop/db.py")
+    shop.write("shop/more.py", "import shop.db\n")
+    shop.write("tests/test_api.py", "import shop.more\n")
+    shop.commit("more")
+    said = shop.runner("impact", "shop/db.py")
+    assert "tests/test_api.py imports shop/db.py through shop/more.py" in said.out
+
+
+def test_files_passed_by_a_hook_are_all_answered_for(shop):
+    shop.write("shop/db.py", "def save(row):\n    return 1\n")
+    shop.git("add", "-A")
+    said = shop.runner("impact", "shop/db.py", "tests/test_db.py", "TASK-GRAPH.md")
+    assert said.code == 0
+    assert "TASK-001  TC-001" in said.out
+
+
+def test_why_is_told_what_impact_says(shop):
+    shop.write("shop/db.py", "def save(row):\n    return [row]\n")
+    project = shop.project()
+    told = reasons_now(project, View.of(project), "TASK-002")
+    (said,) = [
+        one for one in shop.runner("impact", "--json").json["affected"] if one["task"][-1] == "2"
+    ]
+    assert [why.text for why in told] == [why["text"] for why in said["reasons"]]
+    assert reasons_now(project, View.of(project), "TASK-003") == ()
+
+
+def test_what_failed_often_or_is_quick_comes_first(shop):
+    shop.journal(
+        began(shop), *blocked(shop, "TASK-002"), *done(shop, "TASK-002"), *done(shop, "TASK-001")
+    )
+    project = shop.project()
+    past = past_of(View.of(project).states, project.plan(project.plan_bytes).tasks)
+    assert past.seconds[Proven("TASK-001", "TC-001")] == 0.25
+
+
+# --- the tests found, run ---------------------------------------------------------------
+
+RUN = PLAN.replace("python -m pytest -q tests/test_db.py", "python3 tests/test_db.py").replace(
+    "python -m pytest -q tests/test_api.py", "python3 tests/test_api.py", 1
+)
+
+
+@pytest.fixture
+def running(shop):
+    shop.write("TASK-GRAPH.md", RUN)
+    run = "import sys\nsys.path.insert(0, '.')\nimport shop.{0}\nassert shop.{0}.save(1) == 1\n"
+    for name in ("db", "api"):
+        shop.write(f"tests/test_{name}.py", run.format(name))
+    shop.commit("tests that run")
+    return shop
+
+
+def test_the_tests_found_run_on_what_is_not_committed(running):
+    running.write("shop/db.py", "def save(row):\n    return [row]\n")
+    said = running.runner("impact", "--run", "--trust")
+    assert said.code == 1
+    assert "TASK-001  TC-001  failed\n" in said.err
+    assert "TASK-002  TC-002  failed\n" in said.err
+    assert "AssertionError" in said.err
+    running.write("shop/db.py", "def save(row):\n    return row or None\n")
+    said = running.runner("impact", "--run", "--json")
+    assert said.code == 0
+    assert [one["failed"] for one in said.json["ran"]] == [False, False]
+    assert running.git("status", "--short") == "M shop/db.py"
+
+
+def test_nothing_runs_before_a_person_trusts_the_commands(running):
+    running.write("shop/db.py", "def save(row):\n    return [row]\n")
+    said = running.runner("impact", "--run")
+    assert said.code == 3
+    assert "not trusted yet" in said.err
+
+
+# --- ownership --------------------------------------------------------------------------
+
+
+def test_owners_are_shown(shop):
+    said = shop.runner("ownership", "show", "shop")
+    assert said.out == (
+        "shop/__init__.py  -\nshop/api.py  TASK-002\nshop/db.py  TASK-001 (Output files)\n"
+    )
+    rows = shop.runner("ownership", "--json").json["files"]
+    assert {"path": "shop/api.py", "owners": ["TASK-002"], "outputs": ["TASK-002"]} in rows
+
+
+def test_faults_of_the_map_are_an_exit_code(shop):
+    said = shop.runner("ownership", "check")
+    assert said.code == 1
+    assert said.out == (
+        "shop/__init__.py: no task owns it\n"
+        "tests/test_api.py: no task owns it\n"
+        "tests/test_db.py: no task owns it\n"
+    )
+    assert shop.runner("ownership", "check", "shop/api.py").code == 0
+    shop.write("FILE_OWNERSHIP_MAP.md", "| File | Tasks |\n|---|---|\n| `**` | TASK-001 |\n")
+    faults = shop.runner("ownership", "check", "--json").json["faults"]
+    assert [one["kind"] for one in faults] == ["everything"]
+    (shop.folder / "FILE_OWNERSHIP_MAP.md").unlink()
+    assert "FILE_OWNERSHIP_MAP.md: there is no such file\n" in shop.runner("ownership", "check").out
+
+
+def test_rows_are_proposed_from_history_and_written_only_when_asked(shop):
+    before = FILES["FILE_OWNERSHIP_MAP.md"]
+    said = shop.runner("ownership", "propose")
+    assert "shop/db.py  TASK-001\n" in said.out
+    assert (shop.folder / "FILE_OWNERSHIP_MAP.md").read_text() == before
+    said = shop.runner("ownership", "propose", "--write")
+    assert said.err == "4 rows written\n"
+    after = (shop.folder / "FILE_OWNERSHIP_MAP.md").read_text()
+    assert after.startswith(before)
+    assert shop.runner("ownership", "check").code == 0
+    assert shop.runner("ownership", "propose").out == ""
+
+
+def test_only_proposals_are_written(shop):
+    said = shop.runner("ownership", "check", "--write")
+    assert (said.code, "only `propose` writes" in said.err) == (2, True)
+
+
+def test_both_are_in_the_table_and_say_one_json_document(shop):
+    assert {"impact", "ownership"} <= BY_NAME.keys()
+    for words in (("impact",), ("ownership", "check"), ("ownership", "propose"), ("ownership",)):
+        document = json.loads(shop.runner(*words, "--json").out)
+        assert document["schemaVersion"] == 1

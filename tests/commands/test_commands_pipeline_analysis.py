@@ -1,0 +1,84 @@
+"""Analysers of other languages by hand: on one file, and what there is to say of their absence."""
+
+import json
+
+import pytest
+
+from runner.commands.analysis import analysis_signs
+
+SAID = {
+    "results": [
+        {"check_id": "eval-used", "path": "a.rb", "start": {"line": 1, "col": 1},
+         "extra": {"severity": "ERROR", "message": "eval runs text", "metadata": {}}}
+    ]
+}  # fmt: skip
+PLAN = "# Shop\n\n## TASK-001: One\n\n- Output files: `web/b.js`\n"
+
+
+@pytest.fixture
+def repository(ground, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    (tmp_path / "bin").mkdir()
+    ground.git("init", "-q", "-b", "main")
+    ground.write("TASK-GRAPH.md", PLAN)
+    ground.write("a.rb", "eval(gets)\n")
+    ground.write("b.py", "assert True\n")
+    ground.commit()
+    return ground
+
+
+def install(tmp_path, name, output):
+    tool = tmp_path / "bin" / name
+    tool.write_text(f"#!/bin/sh\ncat <<'END'\n{output}\nEND\n")
+    tool.chmod(0o755)
+
+
+def signs(ground):
+    found = analysis_signs(ground.project(), ["web/b.js"])
+    return {sign.name: (str(sign.state), sign.text) for sign in found}
+
+
+def test_one_file_is_looked_at_where_its_tool_is_installed(repository, tmp_path):
+    scan = ("sast-scan", "a.rb", "--task", "TASK-001")
+    assert repository.runner(*scan).err == "SAST: none\n"
+    install(tmp_path, "semgrep", json.dumps(SAID))
+    assert repository.runner(*scan).err == "SAST: none\n"  # it has no rules yet
+    repository.write(".semgrep.yml", "rules: []\n")
+    said = repository.runner(*scan)
+    assert said.out == "a.rb:1:1: high: eval-used eval runs text\n"
+    assert said.code == 0
+
+
+def test_python_is_looked_at_by_both(repository, tmp_path):
+    install(tmp_path, "semgrep", json.dumps(SAID).replace("a.rb", "b.py"))
+    repository.write(".semgrep.yml", "rules: []\n")
+    said = repository.runner("sast-scan", "b.py", "--task", "TASK-001", "--json").json
+    assert [one["tool"] for one in said["findings"]] == ["bandit", "semgrep"]
+
+
+def test_what_a_tool_did_not_look_at_is_a_note_everywhere(repository, tmp_path):
+    install(tmp_path, "semgrep", "panic!")
+    repository.write(".semgrep.yml", "rules: []\n")
+    said = repository.runner("sast-scan", "a.rb", "--task", "TASK-001")
+    assert said.out == ""
+    assert said.err == "a.rb: note: semgrep said nothing readable (exit 0): panic!\nSAST: none\n"
+    shown = repository.runner("sast", "show")
+    assert shown.err == said.err
+    sarif = repository.runner("sast", "show", "--sarif").json
+    (result,) = sarif["runs"][1]["results"]
+    assert (result["ruleId"], result["level"]) == ("unscanned", "note")
+
+
+def test_doctor_can_say_what_is_called_for_and_missing(repository, tmp_path):
+    assert signs(repository) == {
+        "analyser semgrep": ("note", "semgrep is not installed, so semgrep looks at nothing"),
+        "analyser eslint": ("note", "eslint is not installed, so eslint looks at nothing"),
+    }
+    for tool in ("semgrep", "eslint"):
+        install(tmp_path, tool, "[]")
+    said = signs(repository)
+    assert said["analyser semgrep"][1].startswith("it has no rules here: .semgrep.yml")
+    assert said["analyser eslint"][1].startswith("eslint-plugin-security is not installed")
+    repository.write(".semgrep.yml", "rules: []\n")
+    repository.write("node_modules/eslint-plugin-security/package.json", "{}")
+    assert {state for state, _ in signs(repository).values()} == {"ok"}

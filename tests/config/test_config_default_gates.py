@@ -1,0 +1,178 @@
+import json
+
+import pytest
+
+from runner.config.default_gates import (
+    declared_gates,
+    found_nothing,
+    needs_defaults,
+    with_default_gates,
+)
+from runner.config.settings import Loaded, Settings
+from runner.config.stack import detect_stack
+from runner.model import GateSpec, Spec, Task
+
+A_TASK = Task("TASK-001", "work", 1, Spec("", ""))
+
+
+def declared(folder, files):
+    for name, content in files.items():
+        (folder / name).write_text(content)
+    return declared_gates(detect_stack(folder))
+
+
+def gates(found):
+    return {one.gate.name: one.gate.command for one in found}
+
+
+def package(scripts, **more):
+    return json.dumps({"scripts": scripts, **more})
+
+
+def test_nothing_declared_gives_no_gate(tmp_path):
+    assert declared(tmp_path, {"README.md": "lint: no\n"}) == ()
+
+
+def test_a_tests_folder_alone_declares_nothing(tmp_path):
+    (tmp_path / "tests").mkdir()
+    assert declared(tmp_path, {"pyproject.toml": "[project]\nname = 'a'\n"}) == ()
+
+
+def test_what_pyproject_configures(tmp_path):
+    text = "[tool.ruff]\n[tool.mypy]\n[tool.pytest.ini_options]\n"
+    found = declared(tmp_path, {"pyproject.toml": text})
+    assert gates(found) == {
+        "lint": "ruff check .",
+        "types": "mypy .",
+        "tests": "python -m pytest -q",
+    }
+    assert {one.gate.origin for one in found} == {"pyproject.toml"}
+    assert [one.module for one in found] == ["", "", "pytest"]
+
+
+@pytest.mark.parametrize("key", ["files", "packages", "modules"])
+def test_mypy_that_names_its_own_files_is_told_none(tmp_path, key):
+    found = declared(tmp_path, {"pyproject.toml": f'[tool.mypy]\n{key} = ["src"]\n'})
+    assert gates(found) == {"types": "mypy"}
+
+
+def test_scripts_of_package_json_by_the_lockfiles_manager(tmp_path):
+    scripts = {"lint": "eslint .", "typecheck": "tsc", "test": "vitest", "build": "vite build"}
+    found = declared(
+        tmp_path, {"package.json": package({**scripts, "dev": "vite"}), "pnpm-lock.yaml": ""}
+    )
+    assert gates(found) == {
+        "lint": "pnpm --silent run lint",
+        "types": "pnpm --silent run typecheck",
+        "tests": "pnpm --silent run test",
+        "build": "pnpm --silent run build",
+    }
+    assert {one.folder for one in found} == {""}
+
+
+def test_the_agents_own_script_stands_for_the_others_and_ui_tasks_are_looked_at(tmp_path):
+    scripts = {"agent:check": "make all", "lint": "eslint .", "agent:visual": "playwright test"}
+    found = declared(tmp_path, {"package.json": package(scripts, devDependencies={"eslint": "9"})})
+    assert gates(found) == {
+        "check": "npm run --silent agent:check",
+        "visual": "npm run --silent agent:visual",
+    }
+    assert [one.type for one in found] == ["", "ui"]
+    assert {one.folder for one in found} == {"node_modules"}
+
+
+def test_the_test_script_that_npm_init_writes_is_no_gate(tmp_path):
+    text = 'echo "Error: no test specified" && exit 1'
+    assert declared(tmp_path, {"package.json": package({"test": text})}) == ()
+
+
+def test_a_makefile_goes_before_the_tools_it_calls(tmp_path):
+    files = {
+        "Makefile": "lint:\n\truff\ntest:\n\tpytest\nbuild:\n",
+        "pyproject.toml": "[tool.ruff]",
+    }
+    assert gates(declared(tmp_path, files)) == {"lint": "make lint", "tests": "make test"}
+
+
+def test_a_second_languages_linter_goes_by_its_own_name(tmp_path):
+    files = {
+        "package.json": package({"lint": "eslint ."}),
+        "pyproject.toml": "[tool.ruff]\n",
+        "go.mod": "",
+        "Cargo.toml": "",
+    }
+    assert gates(declared(tmp_path, files)) == {
+        "lint": "npm run --silent lint",
+        "ruff": "ruff check .",
+        "go": "go vet ./...",
+        "cargo-clippy": "cargo clippy",
+    }
+
+
+def test_a_gate_without_its_tool_is_left_out_and_said(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool.ruff]\n[tool.mypy]\n")
+    loaded = with_default_gates(
+        Loaded(Settings(), {"gates": "default"}),
+        detect_stack(tmp_path),
+        lambda one: (
+            one.gate.command,
+            "ruff is not on PATH" if one.program == "ruff" else "",
+        ),
+    )
+    assert [gate.name for gate in loaded.settings.gates] == ["types"]
+    assert loaded.sources["gates"] == "pyproject.toml (default gate)"
+    assert loaded.notes == ("default gate lint: ruff is not on PATH: not run",)
+
+
+def test_a_gate_of_one_type_is_for_its_tasks_alone(tmp_path):
+    (tmp_path / "package.json").write_text(package({"agent:visual": "look", "lint": "eslint"}))
+    loaded = with_default_gates(
+        Loaded(Settings(), {}), detect_stack(tmp_path), lambda one: (one.gate.command, "")
+    )
+    assert [gate.name for gate in loaded.settings.gates_for("ui")] == ["lint", "visual"]
+    assert [gate.name for gate in loaded.settings.gates_for("data")] == ["lint"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(default_gates=False),
+        Settings(gates=(GateSpec("lint", "true"),)),
+        Settings(gates_by_type=(("ui", (GateSpec("look", "true"),)),)),
+    ],
+)
+def test_who_configures_gates_or_wants_none_gets_no_others(settings):
+    assert not needs_defaults(settings)
+
+
+def default(command, name="tests"):
+    return Settings(gates=(GateSpec(name, command, origin="pyproject.toml"),))
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said", "nothing"),
+    [
+        ("python -m pytest -q", 5, "\nno tests ran in 0.01s\n", True),
+        (".venv/bin/python -m pytest -q", 5, "", True),
+        ("python -m pytest -q", 1, "1 failed in 0.01s", False),
+        ("mypy .", 2, "There are no .py[i] files in directory '.'\n", True),
+        ("mypy .", 2, "a.py:1: error\nThere are no .py[i] files in directory '.'\n", False),
+        ("go vet ./...", 1, 'go: warning: "./..." matched no packages\nno packages to vet', True),
+        ("go vet ./...", 1, "# shop\n./main.go:3: unreachable code", False),
+        (
+            "cargo clippy",
+            101,
+            "error: failed to parse manifest at `x`\n\n  no targets specified in the manifest\n",
+            True,
+        ),
+        ("ruff check .", 5, "", False),
+    ],
+)
+def test_a_failure_for_want_of_anything_to_look_at(command, code, said, nothing):
+    found = found_nothing(A_TASK, default(command), "gate:tests", command, code, said)
+    assert found is nothing
+
+
+def test_a_gate_that_somebody_configured_wants_tests_to_be_there():
+    asked = Settings(gates=(GateSpec("tests", "python -m pytest -q"),))
+    assert not found_nothing(A_TASK, asked, "gate:tests", "python -m pytest -q", 5, "")

@@ -1,0 +1,131 @@
+"""The driver of schemathesis in this process, against a small server of its own."""
+
+import json
+import threading
+import types
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import pytest
+
+from runner.gates.contracts.inside import drive
+from runner.gates.contracts.inside.inventory import Inventory
+from runner.gates.contracts.inside.report import Ended, Report
+
+THING = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+BODY = {"content": {"application/json": {"schema": THING}}}
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "info": {"title": "Things", "version": "1"},
+    "paths": {
+        "/things": {
+            "post": {
+                "requestBody": {"required": True, **BODY},
+                "responses": {"201": {"description": "", **BODY}},
+            }
+        },
+        "/things/{id}": {
+            "parameters": [
+                {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+            ],
+            "get": {"responses": {"200": {"description": "", **BODY}}},
+        },
+    },
+}
+
+
+def an_app(environ, start_response):
+    """Makes things, loses their id when they are shown, and reads JSON alone."""
+    kind = [("Content-Type", "application/json")]
+    body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+    if environ["REQUEST_METHOD"] == "GET":
+        start_response("200 OK", kind)
+        return [b"{}"]
+    try:
+        json.loads(body)
+    except ValueError:
+        start_response("400 Bad Request", kind)
+        return [b"{}"]
+    start_response("201 Created", kind)
+    return [b'{"id": "thing-1"}']
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+@pytest.fixture
+def url():
+    with make_server("127.0.0.1", 0, an_app, handler_class=Quiet) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def home(tmp_path):
+    from hypothesis import configuration
+    from schemathesis import hooks
+
+    yield str(tmp_path / "home")
+    configuration.set_hypothesis_home_dir(None)
+    hooks.unregister_all()
+
+
+def test_the_driver_notes_what_differs_with_the_request_that_made_the_thing(tmp_path, url, home):
+    told = Report(str(tmp_path / "report.json"))
+    job = {"document": DOCUMENT, "seed": 1, "examples": 5, "answer_seconds": 5, "home": home}
+    inventory = Inventory(list(drive.operations_of(DOCUMENT)), None, url, 5, told)
+    output = types.SimpleNamespace(ended=False, tail=lambda: "")
+    drive.Tester(job, url, inventory, output, told).test()
+    texts = {key[0]: problem["text"] for key, problem in told.problems.items()}
+    assert texts["GET /things/{id}"] == (
+        'answers with a body that is not as the document says: "id" is a required property'
+    )
+    assert told.requests > 5
+
+
+def test_the_driver_stops_when_the_application_has_ended(tmp_path, url, home):
+    told = Report(str(tmp_path / "report.json"))
+    job = {"document": DOCUMENT, "seed": 1, "examples": 5, "answer_seconds": 5, "home": home}
+    inventory = Inventory([], None, url, 5, told)
+    output = types.SimpleNamespace(ended=True, tail=lambda: "")
+    with pytest.raises(Ended, match="ended while it was tested"):
+        drive.Tester(job, url, inventory, output, told).test()
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"openapi": "2.0"}, "it does not say that it is OpenAPI 3"),
+        ({"info": {}}, r'"title" is a required property \(at info\)'),
+        ({"paths": {"/x": {"$ref": "#/no"}}}, "its reference #/no leads to nothing"),
+        (
+            {"components": {"schemas": {"A": {"$ref": "#/components/schemas/A"}}}},
+            "refers to itself without end|maximum recursion",
+        ),
+    ],
+)
+def test_a_document_is_validated(change, why):
+    drive.validate(DOCUMENT)
+    with pytest.raises(Ended, match=why):
+        drive.validate({**DOCUMENT, **change})
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "expected"),
+    [
+        (500, b"{}", "application/json", True),
+        (400, b"\xff", "application/json", True),
+        (400, b"{}", "application/json", False),
+        (400, b"\xff", "text/plain", False),
+        (400, b"", "application/json", False),
+        (418, b"\xff", "application/json", False),
+    ],
+)
+def test_what_no_document_could_say_is_no_difference(status, body, kind, expected):
+    request = types.SimpleNamespace(body=body, headers={"Content-Type": [kind]})
+    call = types.SimpleNamespace(request=request)
+    assert drive.told_otherwise(status, call) is expected

@@ -1,0 +1,80 @@
+"""A bench on a tree with a past: what stood there before, what a task made of it."""
+
+import shutil
+from contextlib import contextmanager
+from dataclasses import replace
+
+from gates_bench import a_bench, a_task
+
+from runner.config.settings import Settings
+from runner.gates.base import Check
+from runner.model import Action, Change, Level, digest_of
+from runner.process.limits import Limits
+
+
+def a_check(command, *, id_="TC-001", seconds=30, **fields):
+    limits = fields.pop("limits", Limits(seconds, seconds, seconds))
+    return Check(id=id_, kind="test", command=command, limits=limits, level=Level.UNIT, **fields)
+
+
+def a_gate(command, name="lint", **fields):
+    return Check(id=f"gate:{name}", kind="gate", command=command, limits=Limits(30, 30, 30))
+
+
+def changes_between(before, after):
+    def change(path):
+        old, new = before.get(path), after.get(path)
+        action = Action.CREATE if old is None else Action.MODIFY if new else Action.DELETE
+        content = None if new is None else new.encode()
+        return Change(
+            path=path,
+            action=action,
+            mode=0 if new is None else 0o100644,
+            before=None if old is None else digest_of(old.encode()),
+            after=None if content is None else digest_of(content),
+            content=content,
+        )
+
+    differing = sorted(p for p in before.keys() | after.keys() if before.get(p) != after.get(p))
+    return tuple(change(path) for path in differing)
+
+
+def put(tree, files):
+    """Make the folder hold these files and no others."""
+    for entry in tree.iterdir():
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    for path, text in files.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text(text)
+
+
+def a_story(folder, before, after, *, settings=None, task=None, base="b" * 40, **fields):
+    """A bench whose tree holds `after`, and whose base held `before`."""
+    bench = a_bench(folder, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    tree = folder / "tree"
+    put(tree, after)
+    visits = []
+
+    @contextmanager
+    def on_base(changes):
+        visits.append([one.path for one in changes])
+        made = {one.path: one.content for one in changes}
+        files = {**before, **{path: c.decode() for path, c in made.items() if c is not None}}
+        put(tree, {path: text for path, text in files.items() if made.get(path, "") is not None})
+        try:
+            yield
+        finally:
+            put(tree, after)
+
+    told = replace(
+        bench,
+        task=task or a_task(),
+        settings=settings or Settings(),
+        changes=changes_between(before, after),
+        before=lambda path: before[path].encode() if path in before else None,
+        base=base,
+        on_base=on_base,
+        kept=folder / "kept",
+        **fields,
+    )
+    return told, visits

@@ -1,0 +1,246 @@
+"""Already red: what failed before a change does not refuse it, and what is new does."""
+
+from dataclasses import replace
+
+import pytest
+from gates_bench import a_task
+from gates_trees import a_check, a_gate, a_story
+
+from runner.config.settings import Settings
+from runner.gates import commands, contract_tests
+from runner.gates.complaints import complaints
+from runner.model import GateSpec, Severity, Verdict
+
+PYTEST = "python -m pytest -q -p no:cacheprovider"
+
+
+def lint_of(*rows):
+    """A linter that prints what stands in a file, and fails where there is something."""
+    return {"said": "".join(f"{row}\n" for row in rows), "x.py": f"# {len(rows)} {rows}\n"}
+
+
+LINT = "! grep . said"
+LINT_GATE = GateSpec("lint", f"sh: {LINT}")
+
+
+def a_project(folder, before, after, *, strict=False, gate=LINT_GATE, **fields):
+    return a_story(folder, before, after, settings=Settings(gates=(gate,), strict=strict), **fields)
+
+
+def test_a_gate_that_says_only_no_and_said_so_before_is_known(tmp_path):
+    bench, _ = a_project(tmp_path, {"a.py": "1"}, {"a.py": "2"}, gate=GateSpec("lint", "exit 3"))
+    said = commands.prove(a_gate("exit 3"), bench)
+    assert said.proof.verdict is Verdict.KNOWN
+    assert said.proof.note == "fails as before the change, first seen red at bbbbbbbbb"
+    (finding,) = said.findings
+    assert finding.severity is Severity.WARNING
+
+
+def test_a_gate_that_fails_only_now_refuses(tmp_path):
+    bench, _ = a_project(tmp_path, {"a.py": "1"}, {"a.py": "2"})
+    said = commands.prove(a_gate("grep -q 1 a.py"), bench)
+    assert said.proof.verdict is Verdict.FAIL
+    assert [one.refuses for one in said.findings] == [True]
+
+
+def test_with_strict_nothing_is_excused(tmp_path):
+    bench, visits = a_project(tmp_path, {"a.py": "1"}, {"a.py": "2"}, strict=True)
+    assert commands.prove(a_gate("exit 3"), bench).proof.verdict is Verdict.FAIL
+    assert visits == []
+
+
+def test_a_gate_that_the_task_asks_for_itself_is_never_excused(tmp_path):
+    task = a_task(gates=(GateSpec("lint", "exit 3"),))
+    bench, _ = a_story(tmp_path, {"a.py": "1"}, {"a.py": "2"}, task=task)
+    assert commands.prove(a_gate("exit 3"), bench).proof.verdict is Verdict.FAIL
+
+
+def test_a_check_that_changes_nothing_is_never_excused(tmp_path):
+    bench, _ = a_project(tmp_path, {"a.py": "1"}, {"a.py": "1"})
+    assert commands.prove(a_gate("exit 3"), bench).proof.verdict is Verdict.FAIL
+
+
+def test_a_tasks_own_contract_is_never_excused(tmp_path):
+    bench, _ = a_project(tmp_path, {"a.py": "1"}, {"a.py": "2"})
+    assert contract_tests.prove(a_check("exit 3"), bench).proof.verdict is Verdict.FAIL
+
+
+def test_a_gate_whose_subject_did_not_exist_is_new(tmp_path):
+    bench, _ = a_project(tmp_path, {}, {"check.sh": "exit 2\n", "a.py": "2"})
+    said = commands.prove(a_gate("sh check.sh"), bench)
+    assert said.proof.verdict is Verdict.FAIL
+
+
+def test_a_new_complaint_among_old_ones_refuses_and_comes_first(tmp_path):
+    old = "a.py:3:1: F401 os imported but unused"
+    before, after = lint_of(old), lint_of(old.replace(":3:", ":7:"), "a.py:9:1: F811 twice")
+    bench, _ = a_project(tmp_path, before, after)
+    said = commands.prove(a_gate(LINT), bench)
+    assert said.proof.verdict is Verdict.FAIL
+    assert said.findings[0].detail.splitlines()[:2] == [
+        "new since the change (1; 1 were there before):",
+        "  a.py: F811 twice",
+    ]
+
+
+def test_old_complaints_on_other_lines_are_known(tmp_path):
+    before = lint_of("a.py:3:1: F401 os", "b.py:1:1: E501 long")
+    bench, _ = a_project(tmp_path, before, lint_of("a.py:30:1: F401 os"))
+    said = commands.prove(a_gate(LINT), bench)
+    assert said.proof.verdict is Verdict.KNOWN
+    assert said.proof.note.startswith("1 failure as before the change")
+
+
+def test_the_same_complaint_once_more_is_new(tmp_path):
+    before, after = lint_of("a.py:3:1: F401 os"), lint_of("a.py:3:1: F401 os", "a.py:4:1: F401 os")
+    bench, _ = a_project(tmp_path, before, after)
+    assert commands.prove(a_gate(LINT), bench).proof.verdict is Verdict.FAIL
+
+
+def the_tests(**outcomes):
+    lines = [f"def test_{name}(): assert {good}" for name, good in outcomes.items()]
+    return {"test_all.py": "\n".join(lines) + "\n"}
+
+
+def test_tests_are_compared_one_by_one(tmp_path):
+    gate = a_gate(f"{PYTEST} test_all.py", "tests")
+    old = the_tests(a=False, b=True)
+    known, _ = a_project(tmp_path, old, old | {"x.py": "1"})
+    said = commands.prove(gate, known)
+    assert said.proof.verdict is Verdict.KNOWN
+    assert said.findings[0].detail == "test_all.py::test_a"
+    worse, _ = a_project(tmp_path, old, the_tests(a=False, b=False))
+    said = commands.prove(gate, worse)
+    assert said.proof.verdict is Verdict.FAIL
+    assert "  test_all.py::test_b" in said.findings[0].detail.splitlines()
+
+
+def test_another_tasks_contract_is_measured_against_the_tree_before(tmp_path):
+    old = the_tests(a=False, b=True)
+    check = replace(a_check(f"{PYTEST} test_all.py"), task="TASK-007")
+    bench, _ = a_story(tmp_path, old, old | {"x.py": "1"})
+    assert contract_tests.prove(check, bench).proof.verdict is Verdict.KNOWN
+    bench, _ = a_story(tmp_path, old, the_tests(a=False, b=False))
+    assert contract_tests.prove(check, bench).proof.verdict is Verdict.FAIL
+
+
+def test_a_contract_of_another_task_that_could_not_run_before_is_no_regression(tmp_path):
+    check = replace(a_check("python -m unittest -q tests.test_x"), task="TASK-007")
+    bench, _ = a_story(tmp_path, {"a.py": "1"}, {"a.py": "2"})
+    assert contract_tests.prove(check, bench).proof.verdict is Verdict.KNOWN
+
+
+def test_a_tree_is_asked_once_and_the_first_red_commit_is_remembered(tmp_path):
+    gate = a_gate("exit 3")
+    first, visits = a_project(tmp_path, {"a": "1"}, {"a": "2"}, gate=GateSpec("lint", "exit 3"))
+    commands.prove(gate, first)
+    commands.prove(gate, first)
+    assert len(visits) == 1
+    later, visits = a_project(
+        tmp_path, {"a": "2"}, {"a": "3"}, gate=GateSpec("lint", "exit 3"), base="c" * 40
+    )
+    said = commands.prove(gate, later)
+    assert len(visits) == 1
+    assert said.proof.note.endswith("first seen red at bbbbbbbbb")
+
+
+def test_a_damaged_memory_is_asked_again(tmp_path):
+    bench, visits = a_project(tmp_path, {"a": "1"}, {"a": "2"}, gate=GateSpec("lint", "exit 3"))
+    commands.prove(a_gate("exit 3"), bench)
+    for file in (tmp_path / "kept").rglob("*.json"):
+        file.write_text('{"passed": "yes"')
+    assert commands.prove(a_gate("exit 3"), bench).proof.verdict is Verdict.KNOWN
+    assert len(visits) == 2
+
+
+# --- what a gate runs is changed by the task ------------------------------------------
+
+
+MAKE = "check:\n\tgrep -q good a.py\n"
+
+
+def test_a_gate_that_passes_only_since_the_task_changed_it_is_refused(tmp_path):
+    before = {"Makefile": MAKE, "a.py": "good"}
+    after = {"Makefile": "check:\n\ttrue\n", "a.py": "bad"}
+    bench, _ = a_project(tmp_path, before, after)
+    said = commands.prove(a_gate("make check", "check"), bench)
+    (finding,) = [one for one in said.findings if one.refuses]
+    assert finding.message == "it passes only since the task changed Makefile"
+
+
+def test_a_script_that_a_gate_starts_is_held_against_itself(tmp_path):
+    before = {"check.sh": "grep -q good a.py\n", "a.py": "good"}
+    bench, _ = a_project(tmp_path, before, {"check.sh": "true\n", "a.py": "bad"})
+    said = commands.prove(a_gate("sh check.sh", "check"), bench)
+    assert [one.path for one in said.findings if one.refuses] == ["check.sh"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"Makefile": MAKE, "a.py": "good"}, {"Makefile": MAKE + "\techo\n", "a.py": "good too"}),
+        ({"a.py": "good"}, {"Makefile": MAKE, "a.py": "good"}),
+        ({"Makefile": "lint:\n", "a.py": "bad"}, {"Makefile": MAKE, "a.py": "good"}),
+    ],
+    ids=["both pass", "made anew", "was red before"],
+)
+def test_a_gate_that_is_extended_passes(tmp_path, before, after):
+    bench, _ = a_project(tmp_path, before, after)
+    said = commands.prove(a_gate("make check", "check"), bench)
+    assert said.proof.verdict is Verdict.PASS
+    assert [one for one in said.findings if one.refuses] == []
+
+
+def test_a_version_in_package_json_is_nothing_that_a_gate_runs(tmp_path):
+    before = {"package.json": '{"version": "1", "scripts": {"a": "b"}}'}
+    bench, visits = a_project(
+        tmp_path, before, {"package.json": '{"version": "2", "scripts": {"a": "b"}}'}
+    )
+    commands.prove(a_gate("echo npm", "check"), bench)
+    assert visits == []
+
+
+# --- shell lines ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("ruff check . || true", "joins commands with `||`"),
+        ("true; true", "joins commands with `;`"),
+        ("git commit --no-verify", "passes over what fails (`--no-verify`)"),
+        ("SKIP=mypy pre-commit run", "passes over what fails (`SKIP=mypy`)"),
+    ],
+)
+def test_a_gate_that_could_pass_over_a_failure_is_not_run(tmp_path, command, why):
+    bench, _ = a_project(tmp_path, {}, {"a": "1"}, gate=GateSpec("lint", command))
+    said = commands.prove(a_gate(command), bench)
+    assert said.proof.verdict is Verdict.FAIL
+    assert said.findings[0].message == f"`{command}` {why}"
+
+
+def test_a_gate_that_says_that_it_is_a_shell_line_is_one(tmp_path):
+    bench, _ = a_project(tmp_path, {}, {"a": "1"}, gate=GateSpec("lint", "sh: true && true"))
+    (check,) = commands.checks(bench.task, bench.settings)
+    assert commands.prove(check, bench).proof.verdict is Verdict.PASS
+
+
+# --- complaints -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("output", "found"),
+    [
+        ("a.py:1:2: F401 [*] `os` unused", ["a.py: F401 [*] `os` unused"]),
+        ("a.py:7: error: no  [misc]", ["a.py: error: no [misc]"]),
+        ("src/a.ts(3,5): error TS2304: no", ["src/a.ts: error TS2304: no"]),
+        ("/repo/src/a.js\n  3:5  error  no  no-undef\n", ["src/a.js: error no no-undef"]),
+        ("F401 `os` unused\n --> a.py:1:8\n  |\n", ["a.py: F401 `os` unused"]),
+        ("error: mismatched\n   --> src/a.rs:1:8\n", ["src/a.rs: error: mismatched"]),
+        ("\x1b[31m./a.go:3:2: vet\x1b[0m", ["a.go: vet"]),
+        ("a.py:9: twice, first on line 3", ["a.py: twice, first on line N"]),
+        ("Found 3 errors.\nhttp://x.org:80: no", []),
+    ],
+)
+def test_what_tools_complain_of(output, found):
+    assert list(complaints(output, "/repo")) == found

@@ -1,0 +1,318 @@
+"""A test contract as a real process: what it says test by test, and how it can lie."""
+
+import shutil
+import socket
+import time
+from dataclasses import replace
+
+import pytest
+from gates_bench import a_bench
+from gates_trees import a_check, a_story, put
+
+from runner.gates import contract_tests
+from runner.model import Severity, Verdict
+from runner.process.limits import Limits
+
+PYTEST = "python -m pytest -q -p no:cacheprovider"
+
+
+def a_place(folder, **files):
+    bench = a_bench(folder, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    put(folder / "tree", {name.replace("__", "/") + ".py": text for name, text in files.items()})
+    return bench
+
+
+def proved(bench, command, **fields):
+    said = contract_tests.prove(a_check(command, **fields), bench)
+    return said.proof, said.findings
+
+
+MIXED = """
+import pytest
+def test_good(): pass
+def test_bad(): assert 1 == 2, "one is not two"
+@pytest.mark.skip
+def test_later(): pass
+"""
+
+
+def test_each_test_is_counted_and_what_failed_is_told_before_the_output(tmp_path):
+    proof, (finding,) = proved(a_place(tmp_path, test_a=MIXED), f"{PYTEST} test_a.py")
+    assert proof.verdict is Verdict.FAIL
+    assert dict(proof.counts) == {"passed": 1, "failed": 1, "skipped": 1}
+    assert finding.detail.startswith("test_a.py::test_bad failed\n")
+    assert "one is not two" in finding.detail.splitlines()[1] + finding.detail
+    assert finding.detail.index("test_a.py::test_bad") < finding.detail.index("short test summary")
+
+
+def test_the_command_is_shown_as_it_was_written(tmp_path):
+    proof, _ = proved(a_place(tmp_path, test_a="def test_a(): pass"), f"{PYTEST} test_a.py")
+    assert proof.command == f"{PYTEST} test_a.py"
+    assert proof.verdict is Verdict.PASS
+
+
+def test_options_of_the_person_are_kept_beside_ours(tmp_path):
+    bench = a_place(tmp_path, test_x="def test_a(): pass\ndef test_b(): assert 0")
+    bench = replace(bench, environment={**bench.environment, "PYTEST_ADDOPTS": "-k test_a"})
+    proof, _ = proved(bench, f"{PYTEST} test_x.py")
+    assert dict(proof.counts) == {"passed": 1, "deselected": 1}
+
+
+def test_a_tool_that_takes_no_reporter_is_run_without_one(tmp_path):
+    bench = a_place(tmp_path, test_a="def test_a(): pass")
+    proof, _ = proved(bench, f"{PYTEST} -p no:junitxml test_a.py")
+    assert (proof.verdict, dict(proof.counts)) == (Verdict.PASS, {"passed": 1})
+
+
+@pytest.mark.parametrize("swallow", ["|| true", "| tee __pycache__.log"])
+def test_a_swallowed_exit_code_does_not_hide_a_test_that_failed(tmp_path, swallow):
+    bench = a_place(tmp_path, test_a=MIXED)
+    proof, findings = proved(bench, f"{PYTEST} test_a.py {swallow}")
+    assert proof.verdict is Verdict.FAIL
+    assert findings[0].message.endswith("ended with exit code 0 although a test failed")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "import pytest\n@pytest.mark.skip\ndef test_a(): pass",
+        "import pytest\n@pytest.mark.xfail\ndef test_a(): assert 0",
+        "import pytest\npytest.skip('no', allow_module_level=True)",
+    ],
+    ids=["none", "skipped", "expected to fail", "module skipped"],
+)
+def test_a_contract_without_a_test_that_can_fail_ran_no_test(tmp_path, text):
+    bench = a_place(tmp_path, test_a=text)
+    proof, findings = proved(bench, f"{PYTEST} test_a.py || true")
+    assert proof.verdict is Verdict.FAIL
+    assert findings[0].message.endswith("ran no test")
+
+
+def test_deselecting_every_test_is_running_none(tmp_path):
+    bench = a_place(tmp_path, test_a="def test_a(): pass")
+    proof, findings = proved(bench, f"{PYTEST} -k nothing test_a.py; true")
+    assert proof.verdict is Verdict.FAIL
+    assert findings[0].message.endswith("ran no test")
+
+
+def test_ending_before_the_tests_do_is_running_none(tmp_path):
+    bench = a_place(tmp_path, test_a="import os\ndef test_a(): os._exit(0)")
+    proof, findings = proved(bench, f"{PYTEST} test_a.py")
+    assert (proof.exit, proof.verdict) == (0, Verdict.FAIL)
+    assert findings[0].message.endswith("ran no test")
+
+
+FLAKY = """
+import pathlib
+def test_steady(): pass
+def test_shaky():
+    mark = pathlib.Path("__pycache__/seen"); mark.parent.mkdir(exist_ok=True)
+    first = not mark.exists(); mark.write_text("x")
+    assert not first
+"""
+
+
+def test_what_fails_once_and_then_passes_is_flaky_and_named(tmp_path):
+    bench = a_place(tmp_path, test_a=FLAKY)
+    proof, (finding,) = proved(bench, f"{PYTEST} test_a.py")
+    assert proof.verdict is Verdict.FLAKY
+    assert proof.note == "failed once, then passed: test_a.py::test_shaky"
+    assert finding.severity is Severity.WARNING
+    assert finding.message == proof.note
+    assert "assert not first" in finding.detail
+    logs = [tmp_path / f"logs/{name}.log" for name in ("TC-001", "TC-001-again")]
+    assert "1 failed" in logs[0].read_text()
+    assert "2 passed" in logs[1].read_text()
+
+
+def test_what_fails_twice_has_failed(tmp_path):
+    bench = a_place(tmp_path, test_a="def test_a(): assert 0")
+    proof, _ = proved(bench, f"{PYTEST} test_a.py")
+    assert proof.verdict is Verdict.FAIL
+    assert (tmp_path / "logs/TC-001-again.log").exists()
+
+
+@pytest.mark.parametrize("text", ["import nothing_of_that_name", "def test_a(:"])
+def test_what_cannot_be_collected_is_not_tried_again(tmp_path, text):
+    proof, _ = proved(a_place(tmp_path, test_a=text), f"{PYTEST} test_a.py")
+    assert proof.verdict is Verdict.FAIL
+    assert not (tmp_path / "logs/TC-001-again.log").exists()
+
+
+def test_a_secret_in_a_failing_test_is_taken_out_of_what_it_says(tmp_path):
+    value = "blue-" + "parrot-" + "seven"
+    text = f"def test_a():\n    word = {value!r}\n    assert word == 'no'"
+    bench = replace(a_place(tmp_path, test_a=text), known_secrets=(value,))
+    _, (finding,) = proved(bench, f"{PYTEST} test_a.py")
+    assert "test_a.py::test_a failed" in finding.detail
+    assert value not in finding.detail
+
+
+NODE = """
+const test = require('node:test'); const assert = require('node:assert');
+test('good', () => {}); test('bad', () => { assert.equal(1, 2) }); test.skip('later', () => {});
+"""
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="node is not here")
+def test_nodes_own_tests_are_read_one_by_one(tmp_path):
+    bench = a_bench(tmp_path)
+    put(tmp_path / "tree", {"a.test.cjs": NODE})
+    proof, (finding,) = proved(bench, "node --test a.test.cjs")
+    assert proof.verdict is Verdict.FAIL
+    assert dict(proof.counts) == {"passed": 1, "failed": 1, "skipped": 1}
+    assert finding.detail.startswith("bad failed\n")
+
+
+def test_a_plain_vitest_command_is_given_its_reporter(tmp_path):
+    bench = a_bench(tmp_path)
+    tool = tmp_path / "tree/vitest"
+    tool.write_text(
+        '#!/bin/sh\nfor word in "$@"; do case "$word" in --outputFile.junit=*)\n'
+        'printf \'<testsuites><testsuite name="a"><testcase name="x"/></testsuite></testsuites>\''
+        ' > "${word#*=}";; esac; done; echo "$@"\n'
+    )
+    tool.chmod(0o755)
+    proof, _ = proved(bench, "./vitest run")
+    assert (proof.command, dict(proof.counts)) == ("./vitest run", {"passed": 1})
+
+
+def test_a_failure_that_a_tool_prints_in_colours_is_not_swallowed_either(tmp_path):
+    bench = a_bench(tmp_path)
+    (tmp_path / "tree/said").write_text(
+        "\x1b[2m      Tests \x1b[22m \x1b[31m1 failed\x1b[39m | \x1b[32m2 passed\x1b[39m (3)\n"
+    )
+    proof, findings = proved(bench, "npm test; cat said; true")
+    assert (proof.verdict, dict(proof.counts)) == (Verdict.FAIL, {"passed": 2, "failed": 1})
+    assert findings[0].message.endswith("ended with exit code 0 although a test failed")
+
+
+VERBOSE = """
+test_a (t.T.test_a) ... ok
+test_b (t.T.test_b) ... FAIL
+
+----------------------------------------------------------------------
+Ran 2 tests in 0.001s
+
+FAILED (failures=1)
+"""
+
+
+def test_what_a_tool_only_prints_is_read_from_there(tmp_path):
+    bench = a_bench(tmp_path)
+    (tmp_path / "tree/said").write_text(VERBOSE)
+    _, (finding,) = proved(bench, "cat said; exit 1")
+    assert finding.detail.startswith("t.T.test_b failed\n")
+
+
+def test_a_forged_file_of_results_does_not_hide_an_exit_code(tmp_path):
+    forged = '<testsuites><testsuite name="x"><testcase name="a"/></testsuite></testsuites>'
+    text = f"""
+import atexit, os, shlex
+file = shlex.split(os.environ["PYTEST_ADDOPTS"])[0].partition("=")[2]
+atexit.register(lambda: open(file, "w").write({forged!r}))
+def test_a(): assert 0
+"""
+    proof, findings = proved(a_place(tmp_path, test_a=text), f"{PYTEST} test_a.py")
+    assert proof.verdict is Verdict.FAIL
+    assert findings[0].message.endswith("ended with exit code 1")
+
+
+def test_results_that_an_earlier_run_left_are_not_believed(tmp_path):
+    bench = a_bench(tmp_path)
+    old = "<testsuites><testcase name='a'><failure/></testcase></testsuites>"
+    (tmp_path / "box/junit-TC-001.xml").write_text(old)
+    proof, findings = proved(bench, "true")
+    assert (proof.verdict, findings) == (Verdict.PASS, ())
+
+
+def test_a_script_that_has_tests_fail_on_purpose_is_believed(tmp_path):
+    inner = (
+        "import subprocess, sys\n"
+        'line = [sys.executable, "-m", "pytest", "-q", "bad.py"]\n'
+        "assert subprocess.run(line).returncode == 1\n"
+    )
+    bench = a_place(tmp_path, check=inner, bad="def test_a(): assert 0")
+    proof, _ = proved(bench, "python check.py")
+    assert proof.verdict is Verdict.PASS
+
+
+# --- bad input ------------------------------------------------------------------------
+
+
+def test_an_interpreter_that_crashes_is_named_by_its_signal(tmp_path):
+    text = "import os\ndef test_a(): os.kill(os.getpid(), 11)"
+    proof, (finding,) = proved(a_place(tmp_path, test_a=text), f"{PYTEST} test_a.py")
+    assert proof.exit == 139
+    assert finding.message == f"`{PYTEST} test_a.py` crashed with SIGSEGV"
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (Limits(9, 0.5, 9), "printed nothing for 0.5 s and was ended"),
+        (Limits(9, 9, 0.5), "ran longer than 0.5 s and was ended"),
+    ],
+    ids=["idle", "hard"],
+)
+def test_a_contract_that_hangs_is_ended_and_not_tried_again(tmp_path, limits, said):
+    began = time.monotonic()
+    proof, (finding,) = proved(a_bench(tmp_path), "sleep 60", limits=limits)
+    assert proof.verdict is Verdict.FAIL
+    assert finding.message.endswith(said)
+    assert not (tmp_path / "logs/TC-001-again.log").exists()
+    assert time.monotonic() - began < 8
+
+
+def test_a_contract_that_takes_long_is_said_to(tmp_path):
+    heard = []
+    bench = replace(a_bench(tmp_path), tell=heard.append)
+    proof, _ = proved(bench, "sleep 0.6", limits=Limits(0.2, 9, 9))
+    assert proof.verdict is Verdict.PASS
+    assert any("still running" in line for line in heard)
+
+
+def test_a_flood_of_output_is_kept_short(tmp_path):
+    began = time.monotonic()
+    line = "head -c 40000000 /dev/zero | tr '\\0' 'x' | fold -w 100; echo; echo '1 passed in 0.1s'"
+    proof, _ = proved(a_bench(tmp_path), line)
+    assert dict(proof.counts) == {"passed": 1}
+    assert (tmp_path / "logs/TC-001.log").stat().st_size < 25_000_000
+    assert time.monotonic() - began < 30
+
+
+def test_what_a_contract_leaves_running_is_ended_and_said(tmp_path):
+    proof, (finding,) = proved(a_bench(tmp_path), "sleep 60 & true")
+    assert proof.verdict is Verdict.PASS
+    assert finding.message == "it left 1 process running, ended by the runner"
+    assert finding.severity is Severity.NOTE
+
+
+def test_a_port_that_is_in_use_fails_the_contract_and_says_why(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        text = f"import socket\ndef test_a(): socket.create_server(('127.0.0.1', {port}))"
+        proof, (finding,) = proved(a_place(tmp_path, test_a=text), f"{PYTEST} test_a.py")
+    assert proof.verdict is Verdict.FAIL
+    assert "Address already in use" in finding.detail
+
+
+# --- what it does to the tree ---------------------------------------------------------
+
+
+def test_files_that_a_contract_changes_are_told_and_put_back(tmp_path):
+    after = {"a.py": "new", "kept.py": "kept", ".gitignore": "*.log\n"}
+    bench, _ = a_story(tmp_path, {"kept.py": "kept", ".gitignore": "*.log\n"}, after)
+    line = "echo worse > a.py; rm kept.py; echo x > more.txt; echo x > out.log; mkdir __pycache__"
+    proof, (finding,) = proved(bench, line)
+    assert proof.verdict is Verdict.PASS
+    assert finding.severity is Severity.NOTE
+    assert finding.message == "it changed files of the tree: a.py, kept.py, more.txt"
+    assert (tmp_path / "tree/a.py").read_text() == "new"
+    assert (tmp_path / "tree/kept.py").read_text() == "kept"
+
+
+def test_a_file_that_is_written_anew_as_it_was_is_no_change(tmp_path):
+    bench, _ = a_story(tmp_path, {}, {"a.py": "new"})
+    assert proved(bench, "printf new > a.py")[1] == ()

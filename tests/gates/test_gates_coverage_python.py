@@ -1,0 +1,338 @@
+"""Lines of a Python project are measured from outside, however its tests run them."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from coverage_bench import PRICE, PYTEST, TEST_TOTAL, UNITTEST, Yard, shown
+
+from runner.model import digest_of
+from runner.process.sandbox import choose_sandbox
+
+
+@pytest.fixture
+def yard(tmp_path):
+    return Yard(tmp_path)
+
+
+@pytest.fixture(params=["none", "bubblewrap"])
+def walled(request, tmp_path):
+    if request.param == "bubblewrap" and not choose_sandbox("auto").contains:
+        pytest.skip("bubblewrap does not work here")
+    return Yard(tmp_path, request.param)
+
+
+def test_a_src_layout_with_its_path_set_in_the_line_is_measured(walled):
+    walled.write("src/price.py", PRICE).write("tests/test_price.py", TEST_TOTAL)
+    found = walled.proved(f"PYTHONPATH=src {PYTEST} tests")
+    assert found.findings == ()
+    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert found.proof.note == "not run: src/price.py 3"
+    assert shown(found)["src/price.py", ""] == "1"
+    assert shown(found)["src/price.py", "test_price.TestTotal.test_total"] == "2,4"
+    assert shown(found)["tests/test_price.py", "test_price.TestTotal.test_total"] == "8"
+    assert {row.digest for row in found.observed if row.path == "src/price.py"} == {
+        digest_of(PRICE.encode())
+    }
+    tools = dict(found.tools)
+    assert tools["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert tools["pytest"] == pytest.__version__
+    assert tools["coverage"]
+
+
+def test_below_the_threshold_each_file_says_its_lines(yard):
+    yard.write("price.py", PRICE).write("tax.py", "def tax():\n    return 1\n")
+    yard.write("test_price.py", TEST_TOTAL + "import tax\n")
+    found = yard.proved(f"{UNITTEST} test_price", coverage=90)
+    first, second = found.findings
+    assert found.coverage.percent == 66.66
+    assert first.refuses
+    assert (first.path, first.line) == ("price.py", 3)
+    assert first.message == (
+        "line 3 is not run by any test contract (66.66% of 6 lines, threshold 90%)"
+    )
+    assert second.path == "tax.py"
+    assert "test contracts" in first.hint
+    assert found.proof.verdict == "fail"
+
+
+def test_several_contracts_count_together(yard):
+    yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
+    one = f"{sys.executable} -c 'import price; price.total([])'"
+    found = yard.proved(f"{UNITTEST} test_price", one, coverage=100)
+    assert found.findings == ()
+    assert found.coverage.percent == 100
+    assert {row.contract for row in found.observed} == {"TC-001", "TC-002"}
+
+
+def test_children_forks_threads_and_terminated_pools_are_measured(yard):
+    yard.write("many.py", "".join(f"def f{n}(x=0):\n    return {n}\n" for n in range(6)))
+    yard.write("test_many.py", _MANY)
+    found = yard.proved(f"{UNITTEST} test_many", coverage=100)
+    assert found.findings == (), found.findings
+    assert found.coverage.percent == 100
+
+
+_MANY = """\
+import multiprocessing, os, subprocess, sys, threading, unittest
+import many
+
+
+class TestMany(unittest.TestCase):
+    def test_all(self):
+        env = {"PATH": os.environ["PATH"], "PYTHONPATH": "."}
+        subprocess.run([sys.executable, "-c", "import many; many.f0()"], env=env, check=True)
+        fork = multiprocessing.get_context("fork")
+        child = fork.Process(target=many.f1)
+        child.start()
+        child.join()
+        with fork.Pool(1) as pool:
+            pool.map(many.f2, [1])
+        spawn = multiprocessing.get_context("spawn").Process(target=many.f3)
+        spawn.start()
+        spawn.join()
+        thread = threading.Thread(target=many.f4)
+        thread.start()
+        thread.join()
+        if os.fork() == 0:
+            many.f5()
+            os._exit(0)
+        os.wait()
+"""
+
+
+def test_a_program_that_execs_another_is_measured_on_both_sides(yard):
+    yard.write("a.py", "import os, sys\nos.execve(sys.executable, [sys.executable, 'b.py'], {})\n")
+    yard.write("b.py", "print('there')\n")
+    assert yard.proved(f"{sys.executable} a.py", coverage=100).coverage.percent == 100
+
+
+def test_a_comment_hides_nothing_and_a_projects_settings_neither(yard):
+    source = PRICE + "\n\ndef half(x):  # pragma: no cover\n    return x / 2\n"
+    yard.write("price.py", source).write("test_price.py", TEST_TOTAL)
+    yard.stands(".coveragerc", "[run]\nomit = price.py\n[report]\nexclude_lines = def\n")
+    yard.stands("setup.cfg", "[coverage:run]\nomit = *\n")
+    found = yard.proved(f"{UNITTEST} test_price")
+    (finding,) = found.findings
+    assert finding.message.startswith("lines 3, 8 are not run by any test contract (66.66%")
+
+
+def test_what_never_runs_does_not_count(yard):
+    source = (
+        '"""Words."""\nfrom typing import TYPE_CHECKING, Protocol\n\nif TYPE_CHECKING:\n'
+        "    import decimal\n\n\nclass Has(Protocol):\n    def it(self) -> int: ...\n"
+    )
+    yard.write("has.py", source)
+    found = yard.proved(f"{sys.executable} -c 'import has'", coverage=100)
+    assert (found.coverage.percent, found.coverage.lines) == (100, 2)
+
+
+def test_a_block_for_checkers_that_is_switched_on_counts(yard):
+    yard.write("has.py", "TYPE_CHECKING = 0 < 1\nif TYPE_CHECKING:\n    x = 1\n")
+    assert yard.proved(f"{sys.executable} -c 'import has'").coverage.lines == 3
+
+
+def test_of_a_changed_file_only_the_added_lines_count(yard):
+    after = PRICE.replace("    return sum(items)\n", "    found = sum(\n        items)\n") + (
+        "    return found\n\n\ndef half(x):\n    return x\n"
+    )
+    yard.write("price.py", after, before=PRICE).write("test_price.py", TEST_TOTAL)
+    found = yard.proved(f"{UNITTEST} test_price")
+    assert found.coverage == (75.0, 4, 70, 71.42)
+    assert found.proof.note == "not run: price.py 10"
+
+
+def test_a_file_that_nothing_imported_is_at_nought(yard):
+    yard.write("price.py", PRICE).stands("other.py", "X = 1\n")
+    found = yard.proved(f"{sys.executable} -c 'import other'")
+    (finding,) = found.findings
+    assert finding.message == (
+        "lines 1-4 are not run by any test contract (0% of 4 lines, threshold 70%)"
+    )
+
+
+def test_a_task_without_executable_lines_has_no_coverage(yard):
+    yard.write("README.md", "# words\n").write("tests/test_price.py", TEST_TOTAL)
+    yard.write("empty.py", "# nothing\n").write("page.yaml", "a: 1\n")
+    found = yard.proved("true")
+    assert (found.proof, found.coverage, found.findings) == (None, None, ())
+
+
+def test_a_task_without_test_contracts_is_not_asked(yard):
+    from runner.gates import covered
+
+    yard.set_up()
+    assert covered.checks(yard.bench.task, yard.bench.settings) == ()
+    yard.set_up("true", outputs=())
+    assert covered.checks(yard.bench.task, yard.bench.settings) == ()
+
+
+# --- programs that measure themselves --------------------------------------------------
+
+
+@pytest.mark.parametrize("branch", ["", "branch = true\n"])
+def test_coverage_run_by_the_project_itself_still_gives_all_lines(yard, branch):
+    yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
+    yard.stands(".coveragerc", f"[run]\nomit = price.py\n{branch}")
+    line = f"{sys.executable} -m coverage"
+    found = yard.proved(f"{line} run -m unittest -q test_price && {line} report")
+    assert found.coverage == (75.0, 4, 70, 75.0)
+    report = (yard.bench.logs / "TC-001.log").read_text()
+    assert "test_price.py" in report
+    assert "\nprice.py" not in report, "what the project leaves out stays left out for it"
+
+
+def test_pytest_cov_still_gives_all_lines_and_keeps_its_own_report(yard):
+    pytest.importorskip("pytest_cov", reason="pytest-cov is not installed")
+    yard.write("src/price.py", PRICE).write("tests/test_price.py", TEST_TOTAL)
+    words = "--cov=src --cov-context=test --cov-report=term --cov-fail-under=75"
+    found = yard.proved(f"PYTHONPATH=src {PYTEST} {words} tests")
+    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert "75%" in (yard.bench.logs / "TC-001.log").read_text()
+    name = "tests/test_price.py::TestTotal::test_total"
+    assert shown(found)["src/price.py", name] == "2,4"
+
+
+# --- whose coverage.py it is -----------------------------------------------------------
+
+
+def test_an_environment_without_coverage_is_measured_by_ours(yard):
+    yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
+    python = _venv(yard)
+    bare = f"{python} -c 'import coverage'"
+    assert subprocess.run(bare, shell=True, capture_output=True, check=False).returncode
+    found = yard.proved(f"{python} -m unittest -q test_price")
+    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert "pytest" not in dict(found.tools)
+
+
+def test_ours_brings_no_other_package_of_ours(yard):
+    yard.write("price.py", "try:\n    import rich\nexcept ImportError:\n    print('none')\n")
+    yard.proved(f"{_venv(yard)} price.py")
+    assert "none" in (yard.bench.logs / "TC-001.log").read_text()
+
+
+@pytest.mark.parametrize(("word", "refuses"), [("warn", False), ("fail", True)])
+def test_without_any_fitting_coverage_the_setting_decides(yard, word, refuses):
+    yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
+    yard.variables = {"RUNNER_COVER_PYTHON": "2.7"}
+    found = yard.proved(
+        f"{_venv(yard)} -m unittest -q test_price", settings={"coverage_missing": word}
+    )
+    (finding,) = found.findings
+    assert finding.refuses is refuses
+    assert finding.message.startswith(
+        "coverage could not be measured: coverage.py is missing for Python 3."
+    )
+    assert "pip install coverage" in finding.hint
+    assert found.coverage is None
+    assert found.proof.verdict == ("fail" if refuses else "skipped")
+
+
+def _venv(yard):
+    folder = yard.folder / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    return folder / "bin" / "python"
+
+
+# --- data that is not what it should be ------------------------------------------------
+
+
+def test_an_interpreter_that_ignores_its_variables_is_told(yard):
+    yard.write("price.py", PRICE)
+    found = yard.proved(f"{sys.executable} -I price.py")
+    (finding,) = found.findings
+    assert not finding.refuses
+    assert finding.message == (
+        "coverage could not be measured: no Python of the test contracts was seen"
+    )
+    assert finding.path == "price.py"
+    assert found.coverage is None
+
+
+def test_damaged_data_is_no_data_and_no_crash(yard):
+    yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
+    yard.set_up(f"{UNITTEST} test_price")
+    yard.run()
+    (data,) = yard.data().glob("data.*")
+    data.write_bytes(data.read_bytes()[:5000] + b"\xff" * 5000)
+    (yard.data() / "data.torn").write_bytes(b"SQLite format 3\0" + b"x" * 50)
+    (yard.data() / "data.empty").write_bytes(b"")
+    (yard.data() / "data.folder").mkdir()
+    (yard.data() / "about.jsonl").write_text('{"coverage": "7"\n[1]\nnonsense\n' + "[" * 100_000)
+    (finding,) = yard.weigh().findings
+    assert "could not be measured" in finding.message
+
+
+def test_data_of_another_tree_does_not_count(yard):
+    yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
+    elsewhere = yard.folder / "elsewhere"
+    yard.set_up(f"cd {elsewhere} && {UNITTEST} test_price")
+    shutil.copytree(yard.tree, elsewhere)
+    assert yard.run()[0].passed
+    found = yard.weigh()
+    assert found.coverage is None
+    assert found.observed == ()
+
+
+def test_what_an_earlier_run_left_does_not_count(yard):
+    yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
+    assert yard.proved(f"{UNITTEST} test_price").coverage
+    outside = yard.folder / "outside"
+    shutil.move(yard.data(), outside)
+    yard.data().symlink_to(outside)
+    found = yard.proved(f"{sys.executable} -I -c 'pass'")
+    assert found.coverage is None
+    assert list(outside.iterdir()), "a link that a command left is not followed"
+
+
+def test_a_shim_that_a_command_rewrote_is_made_right_again(yard):
+    yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
+    spoil = f"echo 'raise SystemExit(9)' > {yard.folder}/box/shim/sitecustomize.py"
+    found = yard.proved(spoil, f"{UNITTEST} test_price")
+    assert found.coverage.percent == 75
+
+
+def test_of_very_many_tests_only_the_files_are_kept(yard, monkeypatch):
+    from runner.gates.coverage import observing
+
+    monkeypatch.setattr(observing, "MOST_ROWS", 3)
+    yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
+    found = yard.proved(f"{UNITTEST} test_price")
+    assert shown(found) == {("price.py", ""): "1-2,4", ("test_price.py", ""): "1,3,6-8"}
+
+
+def test_installed_packages_are_not_observed(yard):
+    yard.write("price.py", "import sys\nsys.path.append('lib/site-packages')\nimport dep\n")
+    yard.stands("lib/site-packages/dep.py", "X = 1\n")
+    found = yard.proved(f"{sys.executable} price.py")
+    assert {row.path for row in found.observed} == {"price.py"}
+
+
+def test_failing_tests_are_the_finding_not_the_lines_they_did_not_reach(yard):
+    from dataclasses import make_dataclass, replace
+
+    from runner.gates import covered
+    from runner.gates.base import Bench
+    from runner.model import Proof, Verdict
+
+    yard.write("price.py", PRICE)
+    yard.set_up("true")
+    failed = Proof("TC-001", "test", "true", Verdict.FAIL, 1, 0.1, "d")
+    bench = yard.bench
+    if hasattr(bench, "proofs"):
+        bench = replace(bench, proofs=(failed,))
+    else:
+        known = make_dataclass("Known", [("proofs", tuple, (failed,))], bases=(Bench,), frozen=True)
+        bench = known(**{name: getattr(bench, name) for name in Bench.__slots__})
+    (check,) = covered.checks(bench.task, bench.settings)
+    assert covered.prove(check, bench).findings == ()
+
+
+def test_the_programs_own_output_and_variables_stay_as_they_are(yard):
+    yard.write("say.py", "import json, sys\nprint(json.dumps([sys.path[0], sys.argv]))\n")
+    yard.proved(f"{sys.executable} -W error say.py one")
+    said = (yard.bench.logs / "TC-001.log").read_text()
+    assert json.loads(said) == [str(yard.tree), ["say.py", "one"]]

@@ -1,0 +1,245 @@
+"""Frozen tests of JavaScript, Go and Rust, and configuration through which tests are left out."""
+
+import pytest
+from gates_bench import a_task
+from gates_trees import changes_between
+
+from runner.gates.integrity import verdict
+
+SCRIPT = """
+import { it, describe, expect } from 'vitest'
+describe('sums', () => {
+  it('adds', () => {
+    expect(add(1, 2)).toBe(3)
+    expect(add(0, 0)).toEqual(0) // it('x')
+  })
+  it.each([[1, 2], [3, 4]])('twice %s', (a, b) => {
+    expect(twice(a))
+      .toBe(b)
+  })
+})
+"""
+
+GO = """package shop
+
+import "testing"
+
+func TestPrice(t *testing.T) {
+	for _, c := range []struct{ in, out int }{
+		{1, 2},
+		{2, 4},
+	} {
+		if got := Price(c.in); got != c.out {
+			t.Errorf("got %d", got)
+		}
+	}
+}
+
+func TestTotal(t *testing.T) {
+	assert.Equal(t, 3, Total())
+}
+"""
+
+RUST = """
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn adds() {
+        assert_eq!(add(1, 2), 3);
+        assert!(add(0, 0) == 0, "zero }");
+    }
+
+    #[test]
+    fn refuses() {
+        assert!(parse("x").is_err());
+    }
+}
+"""
+
+PATHS = {"js": "src/sum.test.ts", "go": "shop/shop_test.go", "rs": "tests/shop.rs"}
+TEXTS = {"js": SCRIPT, "go": GO, "rs": RUST}
+
+
+def refused(path, old, new):
+    before = {} if old is None else {path: old}
+    found = verdict.findings(
+        changes_between(before, {} if new is None else {path: new}),
+        lambda one: before[one].encode() if one in before else None,
+        a_task(outputs=("any",)),
+        reviewed=False,
+        must_assert=True,
+    )
+    return [one.message for one in found if one.refuses]
+
+
+@pytest.mark.parametrize(
+    ("language", "old", "new"),
+    [
+        ("js", "it('adds'", "it.skip('adds'"),
+        ("js", "it('adds'", "xit('adds'"),
+        ("js", "it('adds'", "it.only('adds'"),
+        ("js", "it('adds'", "it.todo('adds'"),
+        ("js", "it('adds', () =>", "it('adds', { skip: true }, () =>"),
+        ("js", "describe('sums'", "describe.skip('sums'"),
+        ("js", "describe('sums'", "describe.only('sums'"),
+        ("js", "it('adds'", "other('adds'"),
+        ("js", "    expect(add(1, 2)).toBe(3)\n", ""),
+        ("js", "expect(add(1, 2)).toBe(3)", "expect(add(1, 2)).toBeDefined()"),
+        ("js", "expect(add(1, 2)).toBe(3)", "expect(add(1, 2)).toBeGreaterThan(0)"),
+        ("js", "expect(add(1, 2)).toBe(3)", "expect(true).toBe(true)"),
+        ("js", "expect(add(1, 2)).toBe(3)", "// expect(add(1, 2)).toBe(3)"),
+        ("js", "    expect(add(1, 2)).toBe(3)", "    return\n    expect(add(1, 2)).toBe(3)"),
+        (
+            "js",
+            "expect(add(1, 2)).toBe(3)",
+            "try { expect(add(1, 2)).toBe(3) } catch (e) { log(e) }",
+        ),
+        ("js", "[[1, 2], [3, 4]]", "[[1, 2]]"),
+        ("js", "    expect(twice(a))\n      .toBe(b)\n", "    expect(twice(a))\n"),
+        ("go", "func TestTotal", "func testTotal"),
+        ("go", "	assert.Equal", "	t.Skip()\n	assert.Equal"),
+        ("go", "		{2, 4},\n", ""),
+        ("go", '			t.Errorf("got %d", got)\n', ""),
+        ("go", "	assert.Equal(t, 3, Total())", "	assert.NotNil(t, Total())"),
+        ("go", "package shop", "//go:build never\n\npackage shop"),
+        ("rs", "    #[test]\n    fn adds", "    fn adds"),
+        ("rs", "#[test]\n    fn refuses", "#[test]\n    #[ignore]\n    fn refuses"),
+        ("rs", "#[test]\n    fn refuses", "#[test]\n    #[should_panic]\n    fn refuses"),
+        ("rs", "        assert_eq!(add(1, 2), 3);\n", ""),
+        ("rs", "assert_eq!(add(1, 2), 3)", "assert!(add(1, 2) > 0)"),
+        ("rs", "assert_eq!(add(1, 2), 3)", "assert!(true)"),
+    ],
+)
+def test_what_claims_less_than_before_is_refused(language, old, new):
+    text = TEXTS[language]
+    assert old in text
+    assert refused(PATHS[language], text, text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("language", "old", "new"),
+    [
+        ("js", "it('adds'", "it('adds numbers'"),
+        (
+            "js",
+            "  it('adds'",
+            "  // more\n  it('more', () => { expect(f()).toBe(1) })\n  it('adds'",
+        ),
+        ("js", "[3, 4]]", "[3, 4], [5, 6]]"),
+        ("js", "// it('x')", "/* describe.skip('x') */"),
+        ("go", "func TestTotal", "func TestTotals"),
+        ("go", "		{2, 4},\n", "		{2, 4},\n		{3, 6},\n"),
+        ("rs", "fn adds", "fn adds_numbers"),
+    ],
+)
+def test_what_claims_as_much_is_fine(language, old, new):
+    text = TEXTS[language]
+    assert old in text
+    assert refused(PATHS[language], text, text.replace(old, new, 1)) == []
+
+
+@pytest.mark.parametrize("language", sorted(TEXTS))
+def test_deleting_a_file_of_tests_is_refused(language):
+    messages = refused(PATHS[language], TEXTS[language], None)
+    assert len(messages) == 2
+    assert all("is gone" in message for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.test.js", "it('x', () => { f() })"),
+        ("a.test.js", "it('x', () => { expect(true).toBe(true) })"),
+        ("a_test.go", "package a\nfunc TestA(t *testing.T) { f() }\n"),
+        ("tests/a.rs", "#[test]\nfn a() { assert!(true); }\n"),
+    ],
+)
+def test_a_new_test_that_can_never_fail_is_refused(path, text):
+    assert refused(path, None, text)
+
+
+@pytest.mark.parametrize("language", sorted(TEXTS))
+def test_new_tests_that_assert_are_fine(language):
+    assert refused(PATHS[language], None, TEXTS[language]) == []
+
+
+# --- configuration --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("pytest.ini", "[pytest]\n", "[pytest]\naddopts = -k 'not slow'\n"),
+        ("pytest.ini", "[pytest]\n", "[pytest]\naddopts = --ignore=tests/test_a.py\n"),
+        (
+            "pyproject.toml",
+            "[tool.pytest.ini_options]\n",
+            "[tool.pytest.ini_options]\naddopts = '--deselect tests/a.py'\n",
+        ),
+        ("setup.cfg", "[tool:pytest]\n", "[tool:pytest]\nnorecursedirs = tests\n"),
+        (
+            "vitest.config.ts",
+            "export default {}\n",
+            "export default {\n  exclude: ['a.test.ts']\n}\n",
+        ),
+        (
+            "package.json",
+            '{"scripts": {\n"test": "vitest"\n}}',
+            '{"scripts": {\n"test": "vitest || true"\n}}',
+        ),
+        (
+            "package.json",
+            '{"scripts": {\n"test": "jest"\n}}',
+            '{"scripts": {\n"test": "jest --passWithNoTests"\n}}',
+        ),
+        ("Makefile", "test:\n\tpytest\n", "test:\n\tpytest || true\n"),
+        ("Makefile", "test:\n\tpytest\n", "test:\n\t-pytest\n"),
+        ("Makefile", "test:\n\tpytest\n", ".IGNORE:\ntest:\n\tpytest\n"),
+        ("conftest.py", "", "collect_ignore = ['test_a.py']\n"),
+        (
+            "conftest.py",
+            "",
+            "def pytest_collection_modifyitems(items):\n    items[:] = items[:1]\n",
+        ),
+        ("conftest.py", "", "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n"),
+        ("conftest.py", None, "import os\ndef pytest_unconfigure():\n    os._exit(0)\n"),
+        (
+            "tests/conftest.py",
+            "",
+            "def pytest_runtest_makereport(item, call):\n    report.outcome = 'passed'\n",
+        ),
+        ("tests/test_a.py", "", "import sys\nsys.exit(0)\n"),
+    ],
+)
+def test_leaving_tests_out_by_configuration_is_refused(path, old, new):
+    assert refused(path, old, new)
+    assert refused(path, new, new + "\n") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (
+            "pyproject.toml",
+            "[tool.pytest.ini_options]\naddopts = '-q --strict-markers --cov=shop'\n",
+        ),
+        ("conftest.py", "import pytest\n@pytest.fixture\ndef shop():\n    return 1\n"),
+        ("Makefile", "test:\n\t@pytest -q\n"),
+        ("package.json", '{"scripts": {\n"test": "vitest run"\n}}'),
+        (
+            "conftest.py",
+            "def pytest_configure(config):\n    config.addinivalue_line('markers', 'slow')\n",
+        ),
+    ],
+)
+def test_ordinary_configuration_is_fine(path, text):
+    assert refused(path, "", text) == []
+
+
+def test_that_cleaning_up_may_fail_is_nobodys_loss():
+    assert refused("Makefile", None, "clean:\n\trm app.log || true\n\t-rm -rf dist\n") == []
+
+
+def test_a_forked_child_may_end_as_it_likes():
+    text = "import os\ndef test_a():\n    if not os.fork(): os._exit(0)\n    assert f()\n"
+    assert refused("tests/test_a.py", None, text) == []

@@ -1,0 +1,269 @@
+"""Frozen tests of Python: what a change takes away from them, and what it leaves alone."""
+
+from textwrap import dedent
+
+import pytest
+from gates_bench import a_task
+from gates_trees import changes_between
+
+from runner.gates.integrity import verdict
+from runner.model import Severity
+
+PATH = "tests/test_shop.py"
+
+BASE = '''
+import pytest
+from shop import price, total
+
+class TestTotal:
+    def test_sum(self):
+        assert total([1, 2]) == 3
+        assert total([]) == 0
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_price(n):
+    """Words."""
+    assert price(n) == pytest.approx(n * 2, rel=1e-6)
+
+def test_refuses():
+    with pytest.raises(ValueError, match="negative"):
+        price(-1)
+'''
+
+
+def said(old, new, *, path=PATH, outputs=("shop.py",), reviewed=False, more_old=None, more=None):
+    before = {path: dedent(old)} | (more_old or {})
+    after = ({} if new is None else {path: dedent(new)}) | (more or {})
+    return verdict.findings(
+        changes_between(before, after),
+        lambda one: before[one].encode() if one in before else None,
+        a_task(outputs=outputs),
+        reviewed=reviewed,
+        must_assert=True,
+    )
+
+
+def grave(old, new, **fields):
+    return [one.message for one in said(old, new, **fields) if one.refuses]
+
+
+def edited(*pairs, base=BASE):
+    text = base
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new, 1)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        ([("    def test_sum", "    def check_sum")], "the test TestTotal.test_sum is gone"),
+        ([("def test_refuses", "if False:\n  def test_refuses")], "the test test_refuses is gone"),
+        ([("def test_refuses", "@pytest.mark.skip\ndef test_refuses")], "`@pytest.mark.skip` was"),
+        (
+            [("def test_refuses", '@pytest.mark.skipif("True")\ndef test_refuses')],
+            "`@pytest.mark.skipif('True')` was added to test_refuses",
+        ),
+        ([("def test_refuses", "@pytest.mark.xfail\ndef test_refuses")], "`@pytest.mark.xfail`"),
+        ([("class TestTotal", "@pytest.mark.skip\nclass TestTotal")], "was added to TestTotal.te"),
+        ([("import price, total", "import price, total\npytestmark = pytest.mark.skip")], "file"),
+        (
+            [("import price, total", "import price\npytest.skip('x', allow_module_level=True)")],
+            "added to the file",
+        ),
+        ([("class TestTotal", "class Total")], "the test TestTotal.test_sum is gone"),
+        ([("class TestTotal:", "class TestTotal:\n    __test__ = False")], "`__test__ = False`"),
+        ([('    """Words."""', '    pytest.skip("later")')], "`pytest.skip('later')` was added"),
+        ([("        assert total([]) == 0\n", "")], "`assert total([]) == 0` was taken out of"),
+        ([("total([1, 2]) == 3", "3 in total([1, 2])")], "which says less"),
+        ([("total([1, 2]) == 3", "total([1, 2]) is not None")], "which says less"),
+        ([("total([1, 2]) == 3", "total([1, 2])")], "which says less"),
+        ([("total([1, 2]) == 3", "total([1, 2]) >= 3")], "which says less"),
+        ([("total([1, 2]) == 3", "True")], "`assert total([1, 2]) == 3` was taken out"),
+        ([("rel=1e-6", "rel=0.5")], "which says less"),
+        ([('ValueError, match="negative"', "Exception")], "which says less"),
+        ([(', match="negative"', "")], "which says less"),
+        ([("[1, 2, 3]", "[1]")], "test_price lost 2 cases: 2"),
+        (
+            [
+                (
+                    "        assert total([]) == 0",
+                    "        if False:\n            assert total([]) == 0",
+                )
+            ],
+            "it never runs now",
+        ),
+        (
+            [("        assert total([1", "        return\n        assert total([1")],
+            "it never runs now",
+        ),
+        (
+            [("        assert total([1", "        if total: return\n        assert total([1")],
+            "the test may return before it now",
+        ),
+        (
+            [
+                (
+                    "        assert total([]) == 0",
+                    "        try: assert total([]) == 0\n        except AssertionError: pass",
+                )
+            ],
+            "its failure is caught now",
+        ),
+    ],
+)
+def test_what_claims_less_than_before_is_refused(pairs, expected):
+    messages = grave(BASE, edited(*pairs))
+    assert any(expected in message for message in messages), messages
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("def test_refuses", "def test_more():\n    assert price(2) == 4\n\ndef test_refuses")],
+        [("def test_refuses", "def test_refuses_what_is_negative")],
+        [("        assert total([]) == 0", "        assert total([]) == 0\n        assert total")],
+        [("[1, 2, 3]", "[1, 2, 3, 4]")],
+        [("    def test_sum(self):", "    # why\n    def test_sum(self):\n        '''Words.'''")],
+        [("import pytest\n", "import pytest\nimport os\n")],
+        [("total([1, 2]) == 3", "total([1, 2]) == 3, 'a message'")],
+        [("rel=1e-6", "rel=1e-9")],
+    ],
+)
+def test_what_claims_as_much_is_fine(pairs):
+    assert grave(BASE, edited(*pairs)) == []
+
+
+def test_another_expected_value_is_told_with_its_line():
+    (finding,) = said(BASE, edited(("total([1, 2]) == 3", "total([1, 2]) == 4")))
+    assert finding.severity is Severity.WARNING
+    assert (finding.path, finding.line) == (PATH, 7)
+    assert finding.message == (
+        "`assert total([1, 2]) == 3` of TestTotal.test_sum became `assert total([1, 2]) == 4`: "
+        "something else is expected"
+    )
+
+
+def test_a_deleted_file_of_tests_names_each_of_them():
+    assert len(grave(BASE, None)) == 3
+
+
+def test_a_test_may_move_to_another_file():
+    moved = "from shop import price\nimport pytest\n" + BASE[BASE.index("def test_refuses") :]
+    kept = BASE[: BASE.index("def test_refuses")]
+    assert grave(BASE, kept, more={"tests/test_refusals.py": moved}) == []
+
+
+def test_a_test_may_not_move_to_where_nobody_finds_it():
+    assert grave(BASE, None, more={"tests/shop.py": BASE})
+
+
+def test_assertions_may_move_into_a_function_that_asserts():
+    new = BASE.replace("        assert total([]) == 0\n", "        check_empty()\n")
+    new += "\ndef check_empty():\n    assert total([]) == 0\n"
+    assert grave(BASE, new) == []
+
+
+def test_a_function_that_asserts_for_others_is_frozen_too():
+    old = "def check(x):\n    assert x == 1\n\ndef test_a():\n    check(f())\n"
+    assert grave(old, old.replace("assert x == 1", "assert x"))
+
+
+UNITTEST = """
+import unittest
+class T(unittest.TestCase):
+    def test_a(self):
+        self.assertEqual(f(), 3)
+        with self.assertRaises(ValueError):
+            f(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("self.assertEqual(f(), 3)", "self.assertTrue(f())"),
+        ("self.assertEqual(f(), 3)", "self.assertEqual(1, 1)"),
+        ("self.assertEqual(f(), 3)", "f()"),
+        ("assertRaises(ValueError)", "assertRaises(Exception)"),
+        ("    def test_a", "    @unittest.skip('x')\n    def test_a"),
+        ("    def test_a", "    @unittest.expectedFailure\n    def test_a"),
+        ("        self.assertEqual", "        self.skipTest('x')\n        self.assertEqual"),
+    ],
+)
+def test_unittest_is_read_as_well(old, new):
+    assert grave(UNITTEST, edited((old, new), base=UNITTEST))
+
+
+# --- new tests ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("f()", "test_new asserts nothing"),
+        ("pass", "test_new asserts nothing"),
+        ("assert True", "test_new can never fail: `assert True`: it is always true"),
+        ("assert 1 == 1", "test_new can never fail: `assert 1 == 1`: it is always true"),
+        ("x = f()\n    assert x == x", "test_new can never fail: `assert x == x`: it is always"),
+        ("assert f() or True", "test_new can never fail: `assert f() or True`: it is always true"),
+        (
+            "try:\n        assert f()\n    except Exception:\n        pass",
+            "test_new can never fail: `assert f()`: its failure is caught",
+        ),
+    ],
+)
+def test_a_new_test_that_can_never_fail_is_refused(body, message):
+    text = f"def test_new():\n    {body}\n"
+    messages = [one.message for one in said("", text) if one.refuses]
+    assert [one[: len(message)] for one in messages] == [message]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "assert f() == 1",
+        "with pytest.raises(ValueError):\n        f()",
+        "mock.assert_called_once()",
+        "check_it(f())",
+        "np.testing.assert_allclose(f(), 1)",
+        "for x in f():\n        assert x",
+        "pytest.fail('no')",
+    ],
+)
+def test_a_new_test_that_can_fail_is_fine(body):
+    assert grave("", f"def test_new():\n    {body}\n") == []
+
+
+# --- who may --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("outputs", "reviewed", "refused"),
+    [
+        ((PATH,), True, False),
+        ((PATH,), False, True),
+        (("tests/**",), True, True),
+        (("any",), True, True),
+        (("shop.py",), True, True),
+    ],
+)
+def test_only_a_file_that_a_task_lists_and_a_person_applied_may_lose_tests(
+    outputs, reviewed, refused
+):
+    found = said(BASE, None, outputs=outputs, reviewed=reviewed)
+    assert found
+    assert any(one.refuses for one in found) is refused
+
+
+def test_what_is_no_python_is_left_to_the_compile_step():
+    assert said(BASE, "def (") == ()
+
+
+def test_code_that_hides_every_failure_is_told():
+    (finding,) = said(
+        "def f(): g()\n", "def f():\n    try: g()\n    except Exception: pass\n", path="shop.py"
+    )
+    assert finding.severity is Severity.WARNING
+    assert (finding.line, finding.message) == (3, "`except Exception: pass` hides every failure")

@@ -1,0 +1,166 @@
+"""Logged writes become one commit a task; everything else in tree and index stays."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from history_build import commit_of
+from workplace import a_task
+
+from runner.model import Action, Change, digest_of
+from runner.repo.commit import commit_tree
+from runner.repo.read import Repository
+from runner.repo.refs import keep_ref
+from runner.writes.log import Fate, Review, WriteLog
+
+_PLAIN = 0o100644
+
+
+def logged(place, task, path, after, *, attempt=1, keep=False):
+    """An approved write that is in the tree and in no commit."""
+    file = place.root / path
+    before = file.read_bytes() if file.exists() else None
+    content = None if after is None else after.encode()
+    kind = Action.CREATE if before is None else Action.DELETE if after is None else Action.MODIFY
+    change = Change(
+        path,
+        kind,
+        _PLAIN if content is not None else 0,
+        None if before is None else digest_of(before),
+        None if content is None else digest_of(content),
+        content,
+    )
+    log = WriteLog(place.root)
+    whose = {"run": "r", "task": task, "attempt": attempt}
+    log.record([change], **whose, review=Review.APPLIED)
+    log.close(**whose, fate=Fate.LANDED)
+    if keep:
+        with Repository.open(place.root) as repository:
+            made = commit_tree(repository, repository.head().commit, [change], "kept\n")
+            keep_ref(repository, f"manual/{task}-{attempt}", made.sha)
+    if content is None:
+        file.unlink()
+    else:
+        place.write({path: content})
+
+
+@pytest.fixture
+def desk(workplace):
+    workplace.write({"a.txt": "a\n"})
+    workplace.plan(
+        a_task("TASK-002", "Second", needs=["TASK-001"], outputs=["a.txt", "b.txt"]),
+        a_task("TASK-001", "First", outputs=["a.txt", "one.txt"], fields=["Type: bugfix"]),
+    )
+    return workplace
+
+
+def test_one_conventional_commit_a_task_in_dependency_order(desk):
+    logged(desk, "TASK-002", "b.txt", "b\n")
+    logged(desk, "TASK-001", "one.txt", "1\n")
+    said = desk.runner("commit-by-task")
+    assert said.code == 0, said.said
+    assert desk.subjects[-2:] == ["fix(TASK-001): first", "feat(TASK-002): second"]
+    assert desk.git("show", "--format=", "--name-only", commit_of(desk, "TASK-001")) == "one.txt"
+    assert [line for line in desk.dirt if "artifacts" not in line] == []
+
+
+def test_a_dry_run_says_what_it_would_commit(desk):
+    logged(desk, "TASK-001", "one.txt", "1\n")
+    head = desk.head
+    said = desk.runner("commit-by-task", "--dry-run")
+    assert said.out.splitlines() == ["would commit TASK-001 First: 1 file", "  create one.txt"]
+    assert desk.head == head
+
+
+def test_everything_else_in_tree_and_index_stays(desk):
+    logged(desk, "TASK-001", "one.txt", "1\n")
+    desk.write({"mine.txt": "mine\n", "staged.txt": "staged\n"})
+    desk.git("add", "staged.txt")
+    desk.runner("commit-by-task")
+    left = [line for line in desk.dirt if "artifacts" not in line]
+    assert left == ["A  staged.txt", "?? mine.txt"]
+
+
+def test_of_a_file_that_two_tasks_wrote_each_gets_its_own_bytes(desk):
+    logged(desk, "TASK-001", "a.txt", "a\nfirst\n", keep=True)
+    logged(desk, "TASK-002", "a.txt", "a\nfirst\nsecond\n")
+    said = desk.runner("commit-by-task")
+    assert said.code == 0, said.said
+    assert desk.git("show", f"{commit_of(desk, 'TASK-001')}:a.txt") == "a\nfirst"
+    assert desk.git("show", "HEAD:a.txt") == "a\nfirst\nsecond"
+
+
+def test_where_the_first_ones_bytes_are_gone_the_later_task_gets_both_and_it_is_said(desk):
+    logged(desk, "TASK-001", "a.txt", "a\nfirst\n")
+    logged(desk, "TASK-002", "a.txt", "a\nfirst\nsecond\n")
+    said = desk.runner("commit-by-task")
+    assert "a.txt: only its last bytes are kept, so all of it is TASK-002's" in said.out
+    assert desk.subjects[-1] == "feat(TASK-002): second"
+    assert desk.git("show", "HEAD:a.txt") == "a\nfirst\nsecond"
+
+
+def test_a_file_that_a_person_went_on_with_is_left(desk):
+    logged(desk, "TASK-001", "one.txt", "1\n")
+    desk.write({"one.txt": "1, and mine\n"})
+    said = desk.runner("commit-by-task")
+    assert "left as it is: one.txt (changed since its last logged write)" in said.out
+    assert desk.subjects[-1] == "plan"
+
+
+def test_one_task_alone(desk):
+    logged(desk, "TASK-001", "one.txt", "1\n")
+    logged(desk, "TASK-002", "b.txt", "b\n")
+    desk.runner("commit-by-task", "--task", "2")
+    assert desk.subjects[-1] == "feat(TASK-002): second"
+    assert any("one.txt" in line for line in desk.dirt)
+
+
+def test_one_task_of_a_file_that_another_wrote_too_is_left(desk):
+    logged(desk, "TASK-001", "a.txt", "a\nfirst\n")
+    logged(desk, "TASK-002", "a.txt", "a\nfirst\nsecond\n")
+    said = desk.runner("commit-by-task", "--task", "TASK-002")
+    assert "another task wrote it, too" in said.out
+    assert desk.subjects[-1] == "plan"
+
+
+def test_deletions_and_a_second_call(desk):
+    logged(desk, "TASK-001", "a.txt", None)
+    desk.runner("commit-by-task")
+    assert "a.txt" not in desk.git("ls-tree", "-r", "--name-only", "HEAD").split()
+    again = desk.runner("commit-by-task")
+    assert again.out == "nothing is logged that is not committed\n"
+
+
+def test_what_the_runner_landed_itself_is_not_committed_twice(shop):
+    said = shop.runner("commit-by-task")
+    assert said.out == "nothing is logged that is not committed\n"
+
+
+def test_the_write_log_knows_the_commit_then(desk):
+    logged(desk, "TASK-001", "one.txt", "1\n")
+    desk.runner("commit-by-task")
+    assert WriteLog(desk.root).show().writes[-1].commit == desk.head
+
+
+def test_writes_by_hand_become_a_commit(desk):
+    desk.write({"new": "by hand\n"})
+    words = ("--task", "TASK-001", "--file", "one.txt", "--content", "new")
+    desk.runner("staged-write", "stage", *words)
+    (one,) = desk.runner("staged-write", "list", "--json").document["staged"]
+    assert desk.runner("staged-write", "apply", one["id"]).code == 0
+    assert desk.runner("commit-by-task").code == 0
+    assert desk.git("show", "HEAD:one.txt") == "by hand"
+
+
+def test_the_script_says_the_same(desk):
+    logged(desk, "TASK-001", "one.txt", "1\n")
+    script = Path(__file__).parents[2] / "scripts/commit_by_task.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--dry-run"],
+        cwd=desk.root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == desk.runner("commit-by-task", "--dry-run").out

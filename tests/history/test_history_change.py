@@ -1,0 +1,174 @@
+"""What is asked for anew: previewed, recorded once, and nothing built before a person approves."""
+
+import json
+
+import pytest
+from history_build import cloned
+from invariants import JOURNAL
+from workplace import PASSES, a_task
+
+from runner.journal.lock import RunLock
+
+
+@pytest.fixture
+def chain(workplace):
+    """TASK-002 depends on the first, TASK-003 reads its file, TASK-004 has to do with none."""
+    workplace.plan(
+        a_task("TASK-001", "Rule", blocks={"rule.txt": "rule\n"}, tests=[PASSES]),
+        a_task("TASK-002", "Api", needs=["TASK-001"], blocks={"api.txt": "a\n"}, tests=[PASSES]),
+        a_task(
+            "TASK-003",
+            "Reader",
+            needs=["TASK-004"],
+            blocks={"r.txt": "r\n"},
+            fields=["Inputs: `rule.*`"],
+        ),
+        a_task("TASK-004", "Other", blocks={"o.txt": "o\n"}),
+        a_task("TASK-005", "Later", needs=["TASK-009"], outputs=["l.txt"]),
+        a_task("TASK-009", "Stuck", outputs=["s.txt"], command="false"),
+    )
+    assert workplace.run().code == 1
+    return workplace
+
+
+def test_it_says_what_becomes_stale_and_why_before_anything_is_recorded(chain):
+    before = chain.read("TASK-GRAPH.md"), len(chain.events)
+    said = chain.runner("!change", "TASK-001", "an end before its start is refused")
+    assert said.code == 3
+    assert said.out.splitlines()[:4] == [
+        "3 tasks would become STALE:",
+        "  TASK-001 Rule: it is what changes; runs again: TC-001",
+        "  TASK-002 Api: depends on TASK-001; runs again: TC-002",
+        "  TASK-003 Reader: reads rule.txt of TASK-001",
+    ]
+    assert said.out.splitlines()[4].startswith("cost by past attempts: ")
+    assert before == (chain.read("TASK-GRAPH.md"), len(chain.events))
+    assert not chain.has("artifacts/build/CHANGES.md")
+
+
+def test_with_a_yes_it_is_in_the_journal_in_changes_and_in_the_plan(chain):
+    said = chain.runner("change", "1", "dates are UTC", "--yes")
+    assert said.code == 0, said.said
+    (event,) = chain.happened("change.recorded")
+    assert (event["number"], event["text"]) == (1, "dates are UTC")
+    assert "## CHANGE-001: TASK-001\n" in chain.read("artifacts/build/CHANGES.md")
+    day = event["time"][:10]
+    assert f"\n> CHANGE-001 ({day}): dates are UTC\n" in chain.read("TASK-GRAPH.md")
+    assert chain.status_line("TASK-001") == "- Status: STALE — CHANGE-001: dates are UTC"
+    assert chain.status_line("TASK-002") == "- Status: STALE — CHANGE-001: depends on TASK-001"
+    assert chain.statuses["TASK-004"] == "DONE"
+    assert {one["cause"] for one in chain.happened("task.staled")} == {event["id"]}
+    assert chain.dirt == []
+
+
+def test_nothing_stale_is_built_before_it_is_approved(chain):
+    chain.runner("change", "TASK-001", "dates are UTC", "--yes")
+    chain.run()
+    assert chain.statuses["TASK-001"] == "STALE"
+    chain.runner("approve", "TASK-001", "TASK-002", "TASK-003")
+    chain.run()
+    assert [chain.statuses[f"TASK-00{n}"] for n in (1, 2, 3)] == ["DONE"] * 3
+
+
+def test_the_quote_is_in_the_next_brief(chain):
+    chain.runner("change", "TASK-001", "dates are UTC", "--yes")
+    assert "dates are UTC" in chain.runner("brief", "TASK-001").out
+
+
+def test_a_pending_task_just_gets_the_note(chain):
+    said = chain.runner("change", "TASK-005", "in two files", "--yes")
+    assert "TASK-005 is PENDING: it gets the note" in said.out
+    assert chain.statuses["TASK-005"] == "PENDING"
+    assert "in two files" in chain.read("TASK-GRAPH.md")
+    assert chain.happened("task.staled") == []
+
+
+def test_a_blocked_task_keeps_its_status_and_the_answer_says_how_to_go_on(chain):
+    said = chain.runner("change", "TASK-009", "another way", "--yes")
+    assert "TASK-009 is BLOCKED: it gets the note and stays BLOCKED" in said.out
+    assert chain.statuses["TASK-009"] == "BLOCKED"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["TASK-077", "text"], 'there is no task "TASK-077"'),
+        (["TASK-001"], "what changes?"),
+        (["TASK-001", "  "], "what changes?"),
+    ],
+)
+def test_what_cannot_be_understood_is_said(chain, words, said):
+    ended = chain.runner("change", *words, "--yes")
+    assert ended.code == 2
+    assert said in ended.err
+
+
+def test_several_tasks_may_be_named(chain):
+    said = chain.runner("change", "TASK-001", "4", "all times in UTC", "--yes", "--json").document
+    assert said["tasks"] == ["TASK-001", "TASK-004"]
+    assert {one["id"] for one in said["stale"]} == {
+        "TASK-001",
+        "TASK-002",
+        "TASK-003",
+        "TASK-004",
+    }
+    assert chain.read("TASK-GRAPH.md").count("> CHANGE-001 ") == 2
+
+
+def test_a_second_change_gets_the_next_number_also_where_the_journal_is_gone(chain):
+    chain.runner("change", "TASK-001", "one", "--yes")
+    chain.runner("change", "TASK-001", "two", "--yes")
+    (chain.root / JOURNAL).unlink()
+    chain.runner("change", "TASK-005", "three", "--yes")
+    text = chain.read("artifacts/build/CHANGES.md")
+    assert [line.split(":")[0] for line in text.splitlines() if line.startswith("## ")] == [
+        "## CHANGE-001",
+        "## CHANGE-002",
+        "## CHANGE-003",
+    ]
+
+
+def test_while_a_run_goes_on_it_is_refused_with_a_way_out(chain):
+    with RunLock(chain.root / "artifacts/build"):
+        said = chain.runner("change", "TASK-001", "dates are UTC", "--yes")
+    assert said.code == 2
+    assert "a run is going on" in said.err
+    assert "`!change dates are UTC` as a line into the section of TASK-001" in said.err
+
+
+def test_a_secret_in_the_text_is_redacted_everywhere(chain):
+    key = "_".join(["sk", "live", "a1B2c3D4e5F6g7H8i9J0k1L2"])
+    chain.runner("change", "TASK-001", f"use {key}", "--yes")
+    assert key not in chain.read("artifacts/build/CHANGES.md")
+    assert key not in chain.read("TASK-GRAPH.md")
+    assert key not in json.dumps(chain.events)
+
+
+def test_a_clone_sees_the_change_and_what_is_stale(chain, tmp_path):
+    chain.runner("change", "TASK-001", "dates are UTC", "--yes")
+    clone = cloned(chain, tmp_path / "clone")
+    assert clone.statuses["TASK-001"] == "STALE"
+    assert "> CHANGE-001 " in clone.read("TASK-GRAPH.md")
+
+
+def test_blame_names_the_change_behind_a_line(chain):
+    chain.runner("change", "TASK-001", "dates are UTC", "--yes")
+    chain.runner("approve", "--all")
+    chain.edit_plan("\nrule\n", "\nrule, in UTC\n")
+    chain.commit()
+    chain.run()
+    chain.runner("approve", "--all")
+    chain.run()
+    said = chain.runner("blame", "rule.txt:1").out
+    assert "TASK-001 attempt 2 CHANGE-001" in said
+    assert "change: CHANGE-001 (" in said
+
+
+def test_a_persons_own_lines_in_changes_stay_and_are_theirs_to_commit(chain):
+    chain.runner("change", "TASK-001", "one", "--yes")
+    path = "artifacts/build/CHANGES.md"
+    chain.write({path: chain.read(path) + "\nmy own words\n"})
+    chain.runner("change", "TASK-001", "two", "--yes")
+    assert "my own words" in chain.read(path)
+    assert "my own words" not in chain.git("show", f"HEAD:{path}")
+    assert "CHANGE-002" in chain.git("show", f"HEAD:{path}")

@@ -1,0 +1,131 @@
+"""Undo, replay and change, stopped before any of their effects: once, or not at all."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import invariants
+import pytest
+from history_build import THREE, copied, tree
+from history_crash import effects_of, stopped_at
+from workplace import Workplace
+
+EVERY = int(os.environ.get("HISTORY_CRASH_EVERY", "11"))
+"""The suite takes one effect in so many; 1 takes all."""
+_MEMORY = Path("/dev/shm")
+COMMANDS = {
+    "undo": ("undo", "TASK-003"),
+    "replay": ("replay", "TASK-001", "--yes"),
+    "change": ("change", "TASK-002", "in UTC", "--yes"),
+}
+
+
+@pytest.fixture
+def ground(tmp_path):
+    if not os.access(_MEMORY, os.W_OK):
+        yield tmp_path
+        return
+    folder = Path(tempfile.mkdtemp(prefix="history-", dir=_MEMORY))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def start(ground, alone):
+    place = Workplace.begin(ground / "start", alone)
+    place.plan(*THREE)
+    assert place.run().code == 0
+    return place
+
+
+@pytest.fixture
+def written(start):
+    """The same with a command that a person wrote into the plan."""
+    text = start.read("TASK-GRAPH.md")
+    start.write({"TASK-GRAPH.md": text.replace("\n## TASK-003", "\n!change in UTC\n\n## TASK-003")})
+    start.commit()
+    return start
+
+
+def settle(place):
+    """A run that is about nothing: it puts right what a crash left, and keeps the books."""
+    ended = place.run("TASK-001")
+    assert ended.code in (0, 3), ended.said
+
+
+def undone_once(place):
+    assert not place.has("c.txt")
+    assert place.statuses["TASK-003"] == "PENDING"
+    assert place.git("log", "--format=%(trailers:key=Undoes,valueonly)").split() == ["TASK-003"]
+
+
+def back_once(place):
+    assert tree(place).keys() == {"a.txt"}
+    assert list(place.statuses.values()) == ["DONE", "PENDING", "PENDING"]
+    assert place.git("log", "--format=%(trailers:key=Restores,valueonly)").split() == ["TASK-001"]
+    assert len(place.git("for-each-ref", "refs/runner/replay").splitlines()) == 1
+
+
+def changed_once(place):
+    assert place.read("artifacts/build/CHANGES.md").count("## CHANGE-") == 1
+    assert place.read("TASK-GRAPH.md").count("> CHANGE-001 (") == 1
+    assert place.git("show", "HEAD:TASK-GRAPH.md").count("> CHANGE-001 (") == 1
+    assert "CHANGE-001" in place.git("show", "HEAD:artifacts/build/CHANGES.md")
+    assert list(place.statuses.values()) == ["DONE", "STALE", "STALE"]
+    assert len(place.happened("change.recorded")) == 1
+    assert len(place.happened("task.staled")) == 2
+
+
+HAPPENED = {
+    "undo": lambda place: bool(place.git("log", "--format=%(trailers:key=Undoes)").strip()),
+    "replay": lambda place: bool(place.git("log", "--format=%(trailers:key=Restores)").strip()),
+    "change": lambda place: bool(place.happened("change.recorded")),
+}
+ONCE = {"undo": undone_once, "replay": back_once, "change": changed_once}
+
+
+@pytest.mark.parametrize("shard", range(2))
+@pytest.mark.parametrize("name", COMMANDS)
+def test_stopped_anywhere_it_has_happened_once_or_not_at_all(start, ground, name, shard):
+    words = COMMANDS[name]
+    seen = effects_of(copied(start, ground / "place"), words)
+    for k in range(1 + shard * EVERY, len(seen) + 1, EVERY * 2):
+        place = copied(start, ground / "place")
+        if not stopped_at(place, words, k):
+            break
+        settle(place)
+        if not HAPPENED[name](place):
+            assert tree(place) == tree(start), f"effect {k}: {seen[k - 1]}"
+            again = place.runner(*words)
+            assert again.code == 0, f"effect {k}: {seen[k - 1]}\n{again.said}"
+        ONCE[name](place)
+        assert place.dirt == [], f"effect {k}: {seen[k - 1]}"
+        invariants.every_prefix_of_the_journal_replays(place.root)
+        invariants.what_is_done_has_its_commit(place.root)
+        invariants.git_finds_nothing_wrong(place.root)
+
+
+def test_a_line_of_the_plan_is_taken_once_wherever_the_run_is_stopped(written, ground):
+    words = ("run", "--trust", "TASK-001")
+    for k in range(1, 400, EVERY):
+        place = copied(written, ground / "place")
+        if not stopped_at(place, words, k):
+            break
+        settle(place)
+        changed_once(place)
+        assert place.dirt == [], f"effect {k}"
+        invariants.every_prefix_of_the_journal_replays(place.root)
+
+
+def test_finishing_twice_is_finishing_once(start, ground):
+    words = COMMANDS["replay"]
+    seen = effects_of(copied(start, ground / "place"), words)
+    after = next(k for k, one in enumerate(seen, 1) if one == ("git", "update-index"))
+    place = copied(start, ground / "place")
+    assert stopped_at(place, words, after)
+    assert stopped_at(place, ("run", "--trust", "TASK-001"), 20)
+    settle(place)
+    settle(place)
+    back_once(place)
+    assert len(place.happened("history.moved")) == 1

@@ -1,0 +1,149 @@
+"""One task undone: a new commit, and nothing of anybody else's is touched."""
+
+import pytest
+from history_build import ONE, cloned, commit_of, tree
+from workplace import a_task
+
+
+def test_its_files_are_as_before_and_the_task_is_pending(shop):
+    before = shop.head
+    said = shop.runner("undo", "TASK-003", "--reason", "too slow")
+    assert said.code == 0, said.said
+    assert not shop.has("c.txt")
+    assert shop.dirt == []
+    assert shop.status_line("TASK-003") == "- Status: PENDING — undone: too slow"
+    assert shop.git("merge-base", "--is-ancestor", before, "HEAD") == ""
+    assert shop.subjects[-2:] == [
+        f"revert(TASK-003): undo {commit_of(shop, 'TASK-003')[:12]}",
+        "chore(runner): record",
+    ]
+
+
+def test_it_is_built_again_by_the_next_run(shop):
+    there = tree(shop)
+    shop.runner("undo", "3")
+    assert shop.run().code == 0
+    assert tree(shop) == there
+    assert shop.landings[-2:] == ["TASK-003", "TASK-003"]
+
+
+def test_lines_that_later_tasks_build_on_refuse_it_with_the_list(shop):
+    before = shop.everything()
+    said = shop.runner("undo", "TASK-001")
+    assert said.code == 6
+    assert "later commits build on lines of TASK-001; nothing was done" in said.err
+    assert (
+        f"a.txt: TASK-002 ({commit_of(shop, 'TASK-002')[:12]} feat(TASK-002): second)" in said.err
+    )
+    assert "hint: runner undo TASK-002 first" in said.err
+    assert shop.read("a.txt") in before[str(shop.root / "a.txt")][3].decode()
+    assert shop.subjects[-1] == "chore(runner): record"
+
+
+def test_later_work_in_other_places_of_the_file_stays(workplace):
+    top = ONE.replace("one", "ONE")
+    both = top.replace("six", "SIX")
+    workplace.plan(
+        a_task("TASK-001", blocks={"a.txt": ONE}),
+        a_task("TASK-002", needs=["TASK-001"], blocks={"a.txt": top}),
+        a_task("TASK-003", needs=["TASK-002"], blocks={"a.txt": both}),
+    )
+    workplace.run()
+    said = workplace.runner("undo", "TASK-002")
+    assert said.code == 0, said.said
+    assert workplace.read("a.txt") == ONE.replace("six", "SIX")
+
+
+def test_done_tasks_that_depend_on_it_become_stale(shop):
+    shop.runner("undo", "TASK-003")
+    said = shop.runner("undo", "TASK-002")
+    assert said.code == 0, said.said
+    assert shop.statuses == {"TASK-001": "DONE", "TASK-002": "PENDING", "TASK-003": "PENDING"}
+
+
+def test_who_depends_on_what_was_undone_is_told_why(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks={"a.txt": "a\n"}),
+        a_task("TASK-002", needs=["TASK-001"], blocks={"b.txt": "b\n"}),
+    )
+    workplace.run()
+    said = workplace.runner("undo", "TASK-001", "--json").document
+    assert said["stale"] == [
+        {"id": "TASK-002", "note": "TASK-001 was undone; this depends on TASK-001"}
+    ]
+    assert workplace.statuses["TASK-002"] == "STALE"
+    (event,) = workplace.happened("task.staled")
+    (moving,) = workplace.happened("history.moving")
+    assert event["cause"] == moving["id"]
+
+
+def test_unsaved_work_in_the_way_is_listed_and_kept(shop):
+    shop.write({"c.txt": "mine\n"})
+    said = shop.runner("undo", "TASK-003")
+    assert said.code == 6
+    assert "your own unsaved changes are in the way; nothing was done" in said.err
+    assert "  c.txt" in said.err
+    assert shop.read("c.txt") == "mine\n"
+    assert shop.statuses["TASK-003"] == "DONE"
+
+
+def test_unsaved_work_elsewhere_and_what_is_staged_stay(shop):
+    shop.write({"a.txt": "mine\n", "new.txt": "staged\n"})
+    shop.git("add", "new.txt")
+    assert shop.runner("undo", "TASK-003").code == 0
+    assert shop.read("a.txt") == "mine\n"
+    assert shop.dirt == [" M a.txt", "A  new.txt"]
+
+
+def test_a_dry_run_changes_nothing(shop):
+    before = shop.git("rev-parse", "HEAD"), shop.read("TASK-GRAPH.md"), len(shop.events)
+    said = shop.runner("undo", "TASK-003", "-n")
+    assert (said.code, said.out.splitlines()[0]) == (0, "delete c.txt")
+    assert before == (shop.head, shop.read("TASK-GRAPH.md"), len(shop.events))
+
+
+@pytest.mark.parametrize("id_", ["TASK-004", "TASK-099"])
+def test_what_never_landed_cannot_be_undone(shop, id_):
+    shop.plan(shop.read("TASK-GRAPH.md").split("\n", 2)[2], a_task("TASK-004", outputs=["d.txt"]))
+    said = shop.runner("undo", id_)
+    assert said.code == 2
+    assert ("has no commit in this branch to undo" in said.err) == (id_ == "TASK-004")
+
+
+def test_a_clone_knows_that_it_was_undone(shop, tmp_path):
+    shop.runner("undo", "TASK-003")
+    shop.git("revert", "--no-edit", "HEAD")  # even without the record of the statuses
+    clone = cloned(shop, tmp_path / "clone")
+    assert "Status: DONE" in clone.status_line("TASK-003")
+    assert clone.statuses["TASK-003"] == "PENDING"
+    assert clone.statuses["TASK-002"] == "DONE"
+    assert clone.run().code == 0
+    assert clone.has("c.txt")
+
+
+def test_undone_twice_there_is_nothing_left_to_undo(shop):
+    shop.runner("undo", "TASK-003")
+    assert shop.runner("undo", "TASK-003").code == 2
+
+
+def test_a_task_that_landed_twice_is_undone_whole(shop):
+    shop.edit_plan("\nc\n", "\nc, better\n")
+    shop.edit_plan(
+        "- Status: DONE\n- Depends on: TASK-002", "- Status: PENDING\n- Depends on: TASK-002"
+    )
+    shop.commit()
+    assert shop.run().code == 0
+    assert shop.read("c.txt") == "c, better\n"
+    assert shop.runner("undo", "TASK-003").code == 0
+    assert not shop.has("c.txt")
+
+
+def test_the_blame_of_lines_that_came_back_is_honest(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks={"a.txt": ONE}),
+        a_task("TASK-002", needs=["TASK-001"], blocks={"a.txt": ONE.replace("three", "3")}),
+    )
+    workplace.run()
+    workplace.runner("undo", "TASK-002")
+    assert "taken back: TASK-002 · " in workplace.runner("blame", "a.txt:3").out
+    assert "TASK-001 attempt 1" in workplace.runner("blame", "a.txt:2").out

@@ -1,0 +1,122 @@
+"""Objects made here are those that git makes, and durable before anything names them."""
+
+import errno
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from repo_build import a_change, a_repository, git
+
+from runner import effects
+from runner.repo.commit import _imported, _made, commit_tree
+from runner.repo.git import GitError
+from runner.repo.read import Repository
+
+MESSAGE = "feat(TASK-001): x\n\nTask: TASK-001\nAttempt: 1\n"
+
+
+def test_landed_objects_are_synced_before_they_have_their_names(tmp_path):
+    a_repository(tmp_path, {"a": "1", "deep/b": "1"})
+    said = []
+    watch = lambda kind, target: said.append((kind, Path(target).parent.parent.name))  # noqa: E731
+    with Repository.open(tmp_path) as repo:
+        effects.watch(watch)
+        try:
+            commit_tree(repo, repo.head().commit, (a_change("deep/b", "2"),), MESSAGE)
+        finally:
+            effects.unwatch(watch)
+    pairs = [("fsync", "objects"), ("replace", "objects")]
+    written = [one for one in said if one in pairs]
+    assert written == pairs * 4  # blob, two trees, commit
+
+
+def test_an_object_that_cannot_be_made_durable_is_no_commit(tmp_path):
+    a_repository(tmp_path, {"a": "1"})
+
+    def watch(kind, _target):
+        if kind == "fsync":
+            raise OSError(errno.EIO, "planted")
+
+    with Repository.open(tmp_path) as repo:
+        effects.watch(watch)
+        try:
+            with pytest.raises(OSError, match="planted"):
+                commit_tree(repo, repo.head().commit, (a_change("a", "2"),), MESSAGE)
+        finally:
+            effects.unwatch(watch)
+    assert git(tmp_path, "fsck", "--strict", "--unreachable") == ""
+    assert not list(tmp_path.glob(".git/objects/*/tmp_obj_*"))
+
+
+@pytest.mark.parametrize("format_", ["sha1", "sha256"])
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_commits_made_here_are_those_that_git_itself_makes(tmp_path_factory, format_, data):
+    """Any changes on any tree: the same names of tree and commit as by git-fast-import(1)."""
+    names = st.sampled_from(["a", "a.b", "a-b", "a0", "b", "\u00fc", "a b"])
+    paths = st.lists(names, min_size=1, max_size=3).map("/".join)
+    texts = st.dictionaries(paths, st.text(max_size=5), max_size=6).filter(_no_file_is_a_folder)
+    root = tmp_path_factory.mktemp("made")
+    git(root, "init", "-q", "-b", "main", f"--object-format={format_}")
+    with Repository.open(root) as repo:
+        first = [a_change(path, text) for path, text in data.draw(texts).items()]
+        base = _imported(repo, None, first, MESSAGE) if first else None
+        second = {
+            **{path: text or None for path, text in data.draw(texts).items()},
+            **dict.fromkeys(data.draw(st.lists(paths, max_size=3)), None),
+        }
+        assume(_no_file_is_a_folder([path for path, text in second.items() if text]))
+        changes = [
+            a_change(path, text, mode=data.draw(st.sampled_from([0o100644, 0o100755])))
+            for path, text in second.items()
+        ]
+        parent = base and base.sha
+        before = effects.now
+        effects.now = lambda: datetime(2026, 1, 1, tzinfo=UTC)
+        try:
+            assert _made(repo, parent, changes, MESSAGE) == _imported(
+                repo, parent, changes, MESSAGE
+            )
+        finally:
+            effects.now = before
+    assert git(root, "fsck", "--strict", "--no-dangling") in (
+        "",
+        "notice: HEAD points to an unborn branch (main)",
+    )
+
+
+def _no_file_is_a_folder(paths):
+    return not any(other.startswith(f"{path}/") for path in paths for other in paths)
+
+
+def test_a_shared_repository_keeps_its_rights(tmp_path):
+    a_repository(tmp_path, {"a": "1"})
+    git(tmp_path, "config", "core.sharedRepository", "group")
+    with Repository.open(tmp_path) as repo:
+        made = commit_tree(repo, repo.head().commit, (a_change("a", "2\n"),), MESSAGE)
+    file = tmp_path / ".git" / "objects" / made.sha[:2] / made.sha[2:]
+    assert stat.S_IMODE(file.stat().st_mode) & 0o440 == 0o440
+
+
+def test_what_differs_is_what_git_says_differs(tmp_path):
+    files = {"a": "1", "d/x": "1", "d/deep/y": "1", "same/z": "1", "e": "1"}
+    a_repository(tmp_path, files)
+    with Repository.open(tmp_path) as repo:
+        old = repo.head().commit
+        changes = [
+            a_change(path, said)
+            for path, said in {"a": "2", "d/x": None, "e": None, "e/f": "3", "new/g": "4"}.items()
+        ]
+        new = commit_tree(repo, old, changes, MESSAGE).sha
+        for one, other in ((old, new), (new, old), (None, new), (old, None), (old, old)):
+            ours = {path.decode() for path, _, _ in repo.objects().differing(one, other)}
+            assert ours == {at.path for at in repo.diff_trees(one, other)}
+
+
+def test_a_commit_that_is_not_there_is_said(tmp_path):
+    a_repository(tmp_path, {"a": "1"})
+    with Repository.open(tmp_path) as repo, pytest.raises(GitError):
+        repo.objects().entries("1" * 40)

@@ -1,0 +1,87 @@
+import subprocess
+
+import pytest
+
+from runner.model import Action
+from runner.repo.read import Repository
+from runner.run.own_work import own_work
+from runner.run.same_tree import tree_key
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "Ada")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "ada@example.org")
+    git(tmp_path, "init", "-q", "-b", "main")
+    return tmp_path
+
+
+def git(root, *words):
+    done = subprocess.run(["git", *words], cwd=root, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def commit(root, files):
+    for path, text in files.items():
+        file = root / path
+        if text is None:
+            file.unlink()
+        else:
+            file.write_text(text)
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "x")
+    return git(root, "rev-parse", "HEAD")
+
+
+def left(root, made):
+    with Repository.open(root) as repository:
+        return own_work(repository, [made, ""], git(root, "rev-parse", "HEAD"))
+
+
+def test_a_file_the_task_made_is_its_own_whole_as_it_is_now(root):
+    made = commit(root, {"a.py": "one\n", "ü b.py": "two\n"})
+    commit(root, {"a.py": "one\nmore\n"})
+    own = left(root, made)[made]
+    assert [(one.path, one.action, one.content) for one in own.changes] == [
+        ("a.py", Action.CREATE, b"one\nmore\n"),
+        ("ü b.py", Action.CREATE, b"two\n"),
+    ]
+    assert own.others == {"a.py": None, "ü b.py": None}
+
+
+def test_of_a_file_of_others_only_the_lines_it_added_are_its_own_wherever_they_stand(root):
+    commit(root, {"a.py": "old 1\nold 2\n"})
+    made = commit(root, {"a.py": "old 1\nmine\nold 2\nmine too\n"})
+    commit(root, {"a.py": "first\nold 1\nmine\nold 2\nlater\n"})
+    own = left(root, made)[made]
+    assert [one.action for one in own.changes] == [Action.MODIFY]
+    assert own.others["a.py"] == b"first\nold 1\nold 2\nlater\n"
+
+
+def test_what_is_gone_by_now_is_nobodys(root):
+    made = commit(root, {"a.py": "one\n", "b.py": "two\n"})
+    commit(root, {"a.py": None, "b.py": None, "c.py": "c\n"})
+    assert left(root, made) == {}
+
+
+def test_a_commit_that_this_clone_does_not_have_is_passed_over(root):
+    made = commit(root, {"a.py": "one\n"})
+    with Repository.open(root) as repository:
+        assert list(own_work(repository, ["1" * 40, made], made)) == [made]
+
+
+def test_a_tree_is_known_by_its_code_and_not_by_the_runners_documents(root):
+    def key():
+        with Repository.open(root) as repository:
+            return tree_key(repository, git(root, "rev-parse", "HEAD"), frozenset({"P.md"}), [], S)
+
+    from runner.config.settings import Settings
+
+    S = Settings()  # noqa: N806 - stands for all settings here
+    commit(root, {"a.py": "one\n", "P.md": "PENDING\n"})
+    before = key()
+    commit(root, {"P.md": "DONE\n"})
+    assert key() == before
+    commit(root, {"a.py": "two\n"})
+    assert key() != before

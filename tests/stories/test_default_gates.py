@@ -1,0 +1,121 @@
+"""A repository that declares its own checks is held to them, though nobody configured a gate."""
+
+import json
+import stat
+
+import pytest
+from workplace import PASSES, a_task
+
+from runner.model import Verdict
+
+PYPROJECT = "[tool.ruff]\n[tool.pytest.ini_options]\n"
+
+
+@pytest.fixture
+def tools(monkeypatch, tmp_path):
+    """A folder at the front of PATH for programs of this test; PATH holds the system's, else."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+    def give(name, script):
+        file = folder / name
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(file.stat().st_mode | stat.S_IXUSR)
+
+    return give
+
+
+def gates_of(workplace, id_="TASK-001"):
+    proofs = [event["proof"] for event in workplace.happened("gate.completed", id_)]
+    return {proof["id"]: proof["verdict"] for proof in proofs if proof["kind"] == "gate"}
+
+
+def test_a_makefile_s_targets_are_run_and_refuse(workplace):
+    makefile = "lint:\n\t@! grep -n BAD *.txt\n"
+    workplace.commit({"Makefile": makefile})
+    workplace.plan(
+        a_task("TASK-001", blocks={"good.txt": "fine"}),
+        a_task("TASK-002", blocks={"bad.txt": "BAD"}, needs=["TASK-001"]),
+    )
+    ended = workplace.run()
+    assert ended.code == 1
+    assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "BLOCKED"}
+    assert gates_of(workplace) == {"gate:lint": "pass"}
+    assert "gate:lint" in workplace.status_line("TASK-002")
+
+
+def test_pytest_without_tests_and_a_missing_tool_stand_in_nobody_s_way(workplace, tools):
+    tools("python", 'case "$*" in *find_spec*) exit 0;; *) exit 5;; esac')
+    workplace.commit({"pyproject.toml": PYPROJECT})
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}))
+    ended = workplace.run("--no-sandbox")
+    assert ended.code == 0
+    assert "note: default gate lint: ruff is not on PATH: not run" in ended.err
+    assert gates_of(workplace) == {"gate:tests": str(Verdict.SKIPPED)}
+    assert "Gates: — tests" in workplace.read("artifacts/build/CHECKPOINT.md")
+
+
+def test_settings_and_doctor_say_where_a_gate_comes_from(workplace, tools):
+    tools("ruff", "exit 0")
+    tools("python", "exit 1")
+    workplace.commit({"pyproject.toml": PYPROJECT})
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}))
+    said = workplace.runner("settings", "--json").document["settings"]
+    assert said["gates"]["source"] == "pyproject.toml (default gate)"
+    assert [gate["command"] for gate in said["gates"]["value"]] == ["ruff check ."]
+    signs = workplace.runner("doctor", "--json").document["signs"]
+    texts = {sign["name"]: sign["text"] for sign in signs}
+    assert texts["default gate lint"] == "ruff check . (pyproject.toml)"
+    notes = [sign["text"] for sign in signs if sign["name"] == "settings"]
+    assert notes == ["default gate tests: python cannot import pytest: not run"]
+
+
+def test_a_tool_in_an_environment_that_nobody_activated_is_found(workplace, tools):
+    workplace.write(
+        {"pyproject.toml": "[tool.ruff]\n", ".venv/pyvenv.cfg": "", ".gitignore": "/.venv"}
+    )
+    workplace.write({".venv/bin/ruff": "#!/bin/sh\nexit 0\n"})
+    (workplace.root / ".venv/bin/ruff").chmod(0o755)
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}))
+    said = workplace.runner("settings", "--json").document["settings"]
+    assert [gate["command"] for gate in said["gates"]["value"]] == [".venv/bin/ruff check ."]
+
+
+def test_packages_that_nobody_installed_are_said(workplace, tools):
+    tools("npm", "exit 1")
+    manifest = {"scripts": {"lint": "eslint ."}, "devDependencies": {"eslint": "9"}}
+    workplace.commit({"package.json": json.dumps(manifest)})
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}))
+    ended = workplace.run()
+    assert ended.code == 0
+    assert "note: default gate lint: node_modules is not installed: not run" in ended.err
+
+
+def test_configured_gates_and_a_person_who_wants_none_have_the_last_word(workplace):
+    files = {"Makefile": "lint:\n\tfalse\n"}
+    workplace.commit(files | {"runner.toml": "default_gates = false\n"})
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}))
+    assert workplace.run().code == 0
+    workplace.commit({"runner.toml": f'[gates]\nmine = "{PASSES}"\n'})
+    workplace.plan(
+        a_task("TASK-001", status="DONE", blocks={"a.txt": "a"}),
+        a_task("TASK-002", blocks={"b.txt": "b"}),
+    )
+    assert workplace.run().code == 0
+    assert gates_of(workplace, "TASK-002") == {"gate:mine": "pass"}
+
+
+def test_what_a_repository_declares_is_among_what_a_person_is_asked_to_trust(workplace):
+    workplace.commit({"Makefile": "lint:\n\techo hello\n"})
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}))
+    ended = workplace.run(trust=False)
+    assert ended.code == 3
+    assert "make lint" in ended.err
+
+
+def test_init_gives_no_trust_to_a_makefile_that_was_there(workplace):
+    workplace.commit({"Makefile": "lint:\n\techo hello\n"})
+    assert workplace.runner("init").code == 0
+    workplace.commit()
+    assert workplace.run(trust=False).code == 3

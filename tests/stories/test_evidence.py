@@ -1,0 +1,102 @@
+"""What DONE rests on, told by the journal, and in a clone by the commits alone."""
+
+import pytest
+from workplace import Workplace, a_task
+
+PLAN = (
+    a_task("TASK-001", "Base", blocks={"a.txt": "a"}, tests=["echo 3 passed in 0.1s"]),
+    a_task(
+        "TASK-002",
+        "Check",
+        needs=["TASK-001"],
+        tests=["test -f a.txt"],
+        fields=["Gates:\n  - same: `grep -q a a.txt`"],
+    ),
+)
+
+
+@pytest.fixture
+def built(workplace):
+    workplace.plan(*PLAN)
+    assert workplace.run().code == 0
+    return workplace
+
+
+def cloned(workplace, folder):
+    """The same repository as somebody else gets it: the journal stays behind."""
+    workplace.git("clone", "-q", str(workplace.root), str(folder))
+    clone = Workplace(folder, workplace.home)
+    assert not clone.has("artifacts/build/journal.jsonl")
+    return clone
+
+
+def evidence(workplace, id_):
+    ended = workplace.runner("evidence", id_, "--json")
+    assert ended.code == 0, ended.said
+    return ended.document
+
+
+def test_everything_that_done_rests_on_is_told_by_the_journal(built):
+    said = evidence(built, "1")
+    assert (said["task"], said["status"], said["standing"]) == ("TASK-001", "DONE", "current")
+    told = said["evidence"]
+    assert told["source"] == "journal"
+    assert told["commit"] == built.git("log", "--format=%H", "--grep=Task: TASK-001")
+    assert told["tree"] == built.git("rev-parse", f"{told['commit']}^{{tree}}")
+    assert (told["attempt"], told["review"], told["lacks"]) == (1, "off", [])
+    (proof,) = told["proofs"]
+    assert proof["command"] == "echo 3 passed in 0.1s"
+    assert (proof["exit"], proof["verdict"]) == (0, "pass")
+    assert proof["output"].startswith("sha256:")
+
+
+@pytest.mark.parametrize("id_", ["TASK-001", "TASK-002"])
+def test_a_clone_without_the_journal_agrees_in_all_that_the_trailers_carry(built, tmp_path, id_):
+    mine = evidence(built, id_)
+    theirs = evidence(cloned(built, tmp_path / "clone"), id_)
+    assert (theirs["status"], theirs["standing"]) == (mine["status"], mine["standing"])
+    mine, theirs = mine["evidence"], theirs["evidence"]
+    assert theirs["source"] == "trailers"
+    for name in ("verified", "attempt", "commit", "tree", "spec", "review", "tools"):
+        assert theirs[name] == mine[name], name
+    for ours, other in zip(mine["proofs"], theirs["proofs"], strict=True):
+        for name in ("id", "kind", "command", "level", "verdict", "exit", "output", "counts"):
+            assert other[name] == ours[name], name
+        assert other["seconds"] == pytest.approx(ours["seconds"], abs=0.006)
+    assert "the logs of its commands" in theirs["lacks"]
+
+
+def test_a_project_s_gate_is_not_the_task_s_own_to_tell(workplace, tmp_path):
+    workplace.commit({"runner.toml": '[gates]\nlint = "true"\n'})
+    workplace.plan(PLAN[0])
+    assert workplace.run().code == 0
+    told = evidence(cloned(workplace, tmp_path / "clone"), "1")["evidence"]
+    gate = next(proof for proof in told["proofs"] if proof["id"] == "gate:lint")
+    assert gate["command"] == ""
+    assert "the commands of some proofs" in told["lacks"]
+
+
+def test_as_text_it_says_where_it_comes_from(built, tmp_path):
+    said = built.runner("evidence", "TASK-001").out
+    assert "told by the journal" in said
+    assert "$ echo 3 passed in 0.1s" in said
+    said = cloned(built, tmp_path / "clone").runner("evidence", "TASK-002").out
+    assert "told by commit" in said
+    assert "Commit          none: it changed nothing" in said
+    assert "not carried by the commit's trailers:" in said
+
+
+def test_a_task_nobody_proved_has_none(workplace):
+    workplace.plan(a_task("TASK-001", status="DONE", blocks={"a.txt": "a"}), a_task("TASK-002"))
+    ended = workplace.runner("evidence", "TASK-001")
+    assert ended.code == 1
+    assert "there is no evidence for TASK-001: it is DONE on somebody's word" in ended.err
+    ended = workplace.runner("evidence", "TASK-002", "--json")
+    assert (ended.code, ended.document["evidence"]) == (1, None)
+
+
+def test_a_task_edited_since_keeps_its_evidence_and_says_so(built):
+    built.edit_plan("Check\n", "Check it\n")
+    said = built.runner("evidence", "TASK-002")
+    assert said.code == 0
+    assert "STALE, proven by the runner; the task was changed since" in said.out

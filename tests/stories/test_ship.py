@@ -1,0 +1,123 @@
+"""A ship: everything proven together, declared, tagged, and left alone until it is reopened."""
+
+import shutil
+
+import pytest
+from workplace import Workplace, a_task
+
+
+@pytest.fixture
+def shop(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks={"a.txt": "a"}, tests=["test -f a.txt"]),
+        a_task("TASK-002", needs=["TASK-001"], tests=["grep -q a a.txt"]),
+    )
+    assert workplace.run().code == 0
+    return workplace
+
+
+def more_work(shop):
+    text = shop.read("TASK-GRAPH.md") + "\n" + a_task("TASK-003", blocks={"b.txt": "b"})
+    shop.commit({"TASK-GRAPH.md": text})
+
+
+def test_a_ship_is_declared_committed_and_tagged(shop):
+    ended = shop.runner("ship", "--trust", "--json")
+    assert ended.code == 0, ended.said
+    said = ended.document
+    assert said["tag"].startswith("runner-ship-20")
+    assert said["commit"] == shop.head
+    assert shop.git("rev-parse", f"{said['tag']}^{{commit}}") == shop.head
+    assert shop.git("cat-file", "-t", said["tag"]) == "tag"
+    assert "Verified: 2 tasks DONE, proven together" in shop.git("cat-file", "tag", said["tag"])
+    checkpoint = shop.read("artifacts/build/CHECKPOINT.md")
+    assert f"Tag: {said['tag']}\nVerified: 2 tasks DONE" in checkpoint
+    assert f"Ship: {said['tag']}" in shop.git("log", "-1", "--format=%B")
+    assert shop.dirt == []
+    assert shop.happened("ship.declared")[0]["tag"] == said["tag"]
+
+
+def test_what_the_run_has_just_verified_is_not_verified_again(shop):
+    before = len(shop.happened("tree.verified"))
+    ended = shop.runner("ship", "--trust")
+    assert ended.code == 0
+    assert "this very tree was verified before" in ended.err
+    assert len(shop.happened("tree.verified")) == before == 1
+
+
+def test_afterwards_a_run_goes_on_only_where_it_is_reopened(shop):
+    assert shop.runner("ship", "--tag", "v1.0.0", "--trust").code == 0
+    assert shop.run().code == 0  # there is nothing to do
+    more_work(shop)
+    ended = shop.run()
+    assert ended.code == 2
+    assert "this plan was shipped as v1.0.0; nothing has run" in ended.err
+    assert "runner run --reopen" in ended.err
+    assert shop.run("--reopen").code == 0
+    assert shop.statuses["TASK-003"] == "DONE"
+    assert shop.run().code == 0
+
+
+def test_a_clone_without_the_journal_knows_of_the_ship(shop, tmp_path):
+    more_work(shop)
+    shop.run()
+    assert shop.runner("ship", "--trust").code == 0
+    shop.git("clone", "-q", "--no-tags", str(shop.root), str(tmp_path / "clone"))
+    clone = Workplace(tmp_path / "clone", shop.home)
+    clone.edit_plan("test -f a.txt", "test -e a.txt")
+    assert clone.run("--allow-dirty").code == 2
+    clone.git("config", "user.name", "Bob")
+    clone.git("config", "user.email", "bob@example.org")
+    assert clone.run("--allow-dirty", "--reopen").code == 0
+    assert clone.happened("ship.reopened")
+
+
+def test_a_tag_is_never_moved(shop):
+    shop.git("tag", "v1.0.0", "HEAD~1")
+    ended = shop.runner("ship", "--tag", "v1.0.0", "--trust")
+    assert ended.code == 6
+    assert shop.git("rev-parse", "v1.0.0") == shop.git("rev-parse", "HEAD~1")
+    assert shop.runner("ship", "--tag", "-d", "--trust").code == 2
+    assert not shop.happened("ship.declared")
+
+
+def test_two_ships_of_a_day_have_two_tags(shop):
+    first = shop.runner("ship", "--trust", "--json").document["tag"]
+    assert shop.runner("ship", "--trust").code == 2
+    assert shop.run("--reopen").code == 0
+    second = shop.runner("ship", "--trust", "--json").document["tag"]
+    assert second == f"{first}-2"
+
+
+def test_unfinished_work_is_not_shipped(shop):
+    more_work(shop)
+    ended = shop.runner("ship", "--trust")
+    assert ended.code == 3
+    assert "nothing was shipped: TASK-003 is not DONE" in ended.err
+    assert shop.git("tag") == ""
+
+
+def test_uncommitted_code_is_not_shipped(shop):
+    shop.write({"a.txt": "mine"})
+    ended = shop.runner("ship", "--trust")
+    assert ended.code == 2
+    assert "there are uncommitted changes" in ended.err
+    assert shop.git("tag") == ""
+
+
+def test_a_tree_that_falls_short_is_not_shipped(shop):
+    shop.commit({"a.txt": "b"})
+    ended = shop.runner("ship", "--trust", "--json")
+    assert ended.code == 1
+    assert ended.document["shipped"] is False
+    assert ended.document["shortfalls"] == ["TASK-002: TC-002"]
+    assert shop.git("tag") == ""
+    assert "SHIP" not in shop.read("artifacts/build/CHECKPOINT.md")
+
+
+def test_a_clone_ships_on_the_word_of_the_trailers(shop, tmp_path):
+    shop.git("clone", "-q", str(shop.root), str(tmp_path / "clone"))
+    clone = Workplace(tmp_path / "clone", shop.home)
+    assert clone.runner("ship", "--trust").code == 0
+    shutil.rmtree(clone.root / "artifacts/build/logs", ignore_errors=True)
+    assert clone.dirt == []

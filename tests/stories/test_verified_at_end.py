@@ -1,0 +1,107 @@
+"""When all is DONE, it is proven once more together: each part was, alone, on another tree."""
+
+import signal
+import time
+
+from workplace import a_task
+
+ALONE = "test ! -f b.txt"
+
+
+def two(first_test):
+    return (
+        a_task("TASK-001", blocks={"a.txt": "a"}, tests=[first_test]),
+        a_task("TASK-002", blocks={"b.txt": "b"}, needs=["TASK-001"], tests=["test -f b.txt"]),
+    )
+
+
+def verifications(workplace):
+    return [(one["passed"], one["ran"]) for one in workplace.happened("tree.verified")]
+
+
+def test_what_fails_only_together_makes_its_owner_stale_and_names_the_last_landing(workplace):
+    workplace.plan(*two(ALONE))
+    ended = workplace.run()
+    assert ended.code == 4
+    assert workplace.statuses == {"TASK-001": "STALE", "TASK-002": "DONE"}
+    last = workplace.git("log", "--format=%H", "--grep=Task: TASK-002")[:12]
+    line = workplace.status_line("TASK-001")
+    assert f"STALE — TC-001 fails on the whole tree, last landed TASK-002 ({last})" in line
+    assert "the whole tree, proven together, falls short:\n  TASK-001: TC-001" in ended.err
+    assert f"TC-001: `{ALONE}` ended with exit code 1" in ended.err
+    assert verifications(workplace) == [(False, 1)]
+    assert workplace.dirt == []
+
+
+def test_only_what_ran_on_another_tree_runs_again(workplace):
+    workplace.plan(*two("test -f a.txt"))
+    assert workplace.run().code == 0
+    assert verifications(workplace) == [(True, 1)]
+
+
+def test_checks_of_one_tree_cost_nothing_more(workplace):
+    workplace.plan(*(a_task(f"TASK-{n:03d}", tests=["true"]) for n in range(1, 6)))
+    assert workplace.run().code == 0
+    assert verifications(workplace) == [(True, 0)]
+
+
+def test_a_check_on_the_last_landing_runs_once(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks={"a.txt": "a"}, tests=["test -f a.txt"]),
+        a_task("TASK-002", needs=["TASK-001"], tests=["grep -q a a.txt"]),
+    )
+    assert workplace.run().code == 0
+    assert verifications(workplace) == [(True, 0)]
+
+
+def test_later_work_brings_all_that_came_before_to_proof(workplace):
+    workplace.plan(two("test -f a.txt")[0])
+    assert workplace.run().code == 0
+    workplace.plan(workplace.read("TASK-GRAPH.md"), two("")[1])
+    assert workplace.run().code == 0
+    assert verifications(workplace) == [(True, 0), (True, 1)]
+
+
+def test_it_waits_until_all_is_done_and_can_be_left_out(workplace):
+    workplace.plan(*two(ALONE))
+    assert workplace.run("TASK-001").code == 0
+    assert verifications(workplace) == []
+    assert workplace.run("--no-verify-at-end").code == 0
+    assert verifications(workplace) == []
+
+
+def test_it_can_be_interrupted(workplace):
+    workplace.plan(*two(f"{ALONE} || sleep 60"))
+    process = workplace.start("run", "--trust")
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        time.sleep(0.1)
+        if workplace.has("artifacts/build/journal.jsonl") and workplace.happened(
+            "task.done", "TASK-002"
+        ):
+            break
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "DONE"}
+    assert workplace.happened("run.finished")[-1]["exit"] == 130
+    assert verifications(workplace) == []
+
+
+def test_a_gate_that_was_red_before_anybody_began_is_nobodys_fault(workplace):
+    workplace.commit({"runner.toml": '[gates]\nlint = "false"\n', "old.txt": "old"})
+    workplace.plan(*two("test -f a.txt"))
+    ended = workplace.run()
+    assert (ended.code, workplace.statuses) == (0, {"TASK-001": "DONE", "TASK-002": "DONE"})
+    assert verifications(workplace)[-1][0] is True
+    assert workplace.runner("verify", "--all").code == 0
+    assert "⚠ gate:lint" in workplace.runner("verify", "1").out
+
+
+def test_what_is_done_on_a_persons_word_is_left_to_that_person(workplace):
+    first, second = two("false")
+    workplace.plan(first.replace("Status: PENDING", "Status: DONE"), second)
+    assert workplace.run().code == 0
+    assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "DONE"}
+    assert workplace.runner("verify", "--all").code == 1

@@ -1,0 +1,127 @@
+"""What is DONE is proven again: one task against its evidence, or everything on one tree."""
+
+import pytest
+from workplace import Workplace, a_task
+
+MODEL = "def total(prices):\n    return sum(prices)\n"
+TEST = (
+    "import unittest\nfrom shop import total\n\n\nclass Total(unittest.TestCase):\n"
+    "    def test_sum(self):\n        self.assertEqual(total([1, 2]), 3)\n\n"
+    "    def test_none(self):\n        self.assertEqual(total([]), 0)\n"
+)
+UNITTEST = "python3 -m unittest -q test_shop"
+
+
+@pytest.fixture
+def shop(workplace):
+    """A small module with its test, and a check beside it; built."""
+    workplace.commit({"runner.toml": '[gates]\nsame = "grep -q def shop.py"\n'})
+    workplace.plan(
+        a_task(
+            "TASK-001", "Total", blocks={"shop.py": MODEL, "test_shop.py": TEST}, tests=[UNITTEST]
+        ),
+        a_task("TASK-002", "Check", needs=["TASK-001"], tests=["test -f shop.py"]),
+    )
+    assert workplace.run().code == 0
+    return workplace
+
+
+def verified(workplace, *words):
+    return workplace.runner("verify", "--trust", *words, "--json")
+
+
+def test_a_task_agrees_with_its_evidence_as_long_as_nothing_has_changed(shop):
+    ended = verified(shop, "TASK-001")
+    assert (ended.code, ended.document["passed"]) == (0, True), ended.said
+    assert ended.document["differences"] == []
+    assert [proof["id"] for proof in ended.document["proofs"]][:1] == ["gate:same"]
+    assert ended.document["coverage"]["percent"] == 100
+    assert "it agrees with its evidence" in shop.runner("verify", "1", "--trust").out
+
+
+def test_a_commit_that_breaks_a_task_differs_from_its_evidence(shop):
+    shop.commit({"shop.py": MODEL.replace("sum", "len")})
+    ended = verified(shop, "TASK-001")
+    assert (ended.code, ended.document["passed"]) == (1, False)
+    told = {one["check"]: one for one in ended.document["differences"]}
+    assert told["TC-001"]["worse"]
+    assert "was pass (exit 0), is fail (exit 1)" in shop.runner("verify", "1", "--trust").out
+
+
+def test_a_test_that_is_gone_is_worse_though_all_that_is_left_passes(shop):
+    shop.commit({"test_shop.py": TEST[: TEST.index("    def test_none")]})
+    ended = verified(shop, "TASK-001")
+    assert ended.code == 1
+    (told,) = [one for one in ended.document["differences"] if one["check"] == "TC-001"]
+    assert told == {"check": "TC-001", "text": "was 2 passed, is 1 passed", "worse": True}
+
+
+def test_a_clone_proves_against_what_the_trailers_carry(shop, tmp_path):
+    shop.git("clone", "-q", str(shop.root), str(tmp_path / "clone"))
+    clone = Workplace(tmp_path / "clone", shop.home)
+    ended = verified(clone, "TASK-002")
+    assert (ended.code, ended.document["evidence"]) == (0, "trailers"), ended.said
+    assert ended.document["differences"] == []
+    assert not clone.has("artifacts/build/journal.jsonl")
+
+
+def test_uncommitted_changes_are_said_and_not_looked_at(shop):
+    shop.write({"shop.py": "broken"})
+    ended = verified(shop, "TASK-001")
+    assert ended.code == 0
+    assert ended.document["notLookedAt"] == ["shop.py"]
+    assert "not looked at, since not committed: shop.py" in ended.err
+
+
+def test_everything_is_proven_once_on_one_tree(shop):
+    ended = verified(shop, "--all")
+    assert ended.code == 0, ended.said
+    said = ended.document
+    assert (said["passed"], said["shortfalls"], said["notDone"]) == (True, [], [])
+    assert said["ran"] == 3  # two tests, and the gate once for both tasks
+    gates = [[p["id"] for p in one["proofs"] if p["kind"] == "gate"] for one in said["tasks"]]
+    assert gates == [["gate:same"], ["gate:same"]]
+    assert said["coverage"]["percent"] == 100
+    assert shop.happened("tree.verified")[-1]["passed"] is True
+    assert "verified: " in shop.runner("verify", "--all", "--trust").out
+
+
+def test_tasks_that_share_a_test_command_share_its_run_and_keep_their_coverage(workplace):
+    other = "def half(price):\n    if price < 0:\n        return -1\n    return price / 2\n"
+    workplace.plan(
+        a_task("TASK-001", blocks={"shop.py": MODEL, "test_shop.py": TEST}, tests=[UNITTEST]),
+        a_task(
+            "TASK-002",
+            blocks={"half.py": other},
+            needs=["TASK-001"],
+            tests=[UNITTEST],
+            fields=["Coverage: 0%"],
+        ),
+    )
+    ended = workplace.run()
+    assert ended.code == 1
+    assert "the whole tree, proven together, falls short:" in ended.err
+    said = verified(workplace, "--all").document
+    assert said["ran"] == 1
+    percents = [one["coverage"]["percent"] for one in said["tasks"]]
+    assert percents == [100, 0]
+    assert not said["passed"]
+    assert said["shortfalls"] == ["coverage of the project: 33.33% of 6 lines (threshold 70%)"]
+
+
+def test_tasks_that_are_not_done_are_named_and_not_proven(shop):
+    shop.edit_plan("Status: DONE", "Status: BLOCKED")
+    ended = verified(shop, "--all")
+    assert ended.document["notDone"] == ["TASK-001"]
+
+
+def test_a_plan_nobody_trusts_is_not_run(shop):
+    import shutil
+
+    shutil.rmtree(shop.home / "state")
+    assert shop.runner("verify", "--all").code == 3
+
+
+def test_one_task_or_all(shop):
+    assert shop.runner("verify").code == 2
+    assert shop.runner("verify", "1", "--all").code == 2
