@@ -276,7 +276,7 @@ class Proof:
     id: str
     """`TC-002`, `gate:lint`, `contract:schema` …"""
     kind: str
-    """`test`, `gate`, `contract` or `coverage`."""
+    """`test`, `gate`, `contract`, `coverage`, or `regression`: a test of another task."""
     command: str
     verdict: Verdict
     exit: int
@@ -289,6 +289,11 @@ class Proof:
     """Path of the kept output, relative to the repository."""
     note: str = ""
     """What a person should know of a verdict that is no plain pass or fail."""
+
+    @property
+    def is_of_another_task(self) -> bool:
+        """Whether it says that the change broke nothing, rather than that the task is done."""
+        return self.kind == "regression"
 
 
 @dataclass(frozen=True, slots=True)

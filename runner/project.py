@@ -153,13 +153,18 @@ class Project:
 
         data = self.plan_bytes
         plan = self.plan(data)
+        places = PlanPlaces(data, self.plan_path)
         found = check_plan(
             plan.tasks,
-            places=PlanPlaces(data, self.plan_path),
+            places=places,
             found=lambda name: which(name, self.environ) is not None,
             exists=lambda path: (self.root / path).exists(),
             strict_contracts=self.settings.strict_contracts,
         )
+        if any(task.contracts for task in plan.tasks):
+            from runner.gates.contracts.unreadable import unreadable
+
+            found = (*found, *unreadable(plan.tasks, places))
         problems = sorted((*plan.problems, *found), key=lambda one: (one.line, one.column))
         return Reading(data, plan, TaskGraph.of(plan.tasks), tuple(problems))
 

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
+
+    Edit: TypeAlias = "Callable[[Tree], None]"
 
 HALVES = ("mend", "check")
 
@@ -78,6 +81,9 @@ class Case:
     type: str = "feature"
     fields: tuple[str, ...] = field(default=())
     """More lines of the task."""
+    by_person: bool = False
+    """Whether the plan itself holds the files, as a person who knows them would write it: only
+    then may a test file that the task lists lose tests."""
 
     @property
     def bad(self) -> bool:
@@ -88,8 +94,8 @@ class Case:
         """Which half it belongs to, by its name alone."""
         return HALVES[hashlib.sha256(self.name.encode()).digest()[0] % 2]
 
-    def section(self, number: int, command: str) -> str:
-        """The task as the plan has it."""
+    def section(self, number: int, work: list[str]) -> str:
+        """The task as the plan has it; `work` says how it is done."""
         lines = [
             f"## TASK-{number:03d}: {self.name.replace('-', ' ')}",
             "",
@@ -103,5 +109,45 @@ class Case:
             lines += [
                 f"  - TC-{at} (integration): `{test}`" for at, test in enumerate(self.tests, 901)
             ]
-        lines += [*self.fields, f"- Command: `{command}`", ""]
+        lines += [*self.fields, *work, ""]
         return "\n".join(lines)
+
+
+class Catalogue:
+    """The cases over one ground, in the order in which they are written."""
+
+    def __init__(
+        self,
+        ground: str,
+        *,
+        bad_outputs: tuple[str, ...],
+        good_outputs: tuple[str, ...],
+        prefix: str = "",
+    ) -> None:
+        self.ground = ground
+        self.bad_outputs = bad_outputs
+        self.good_outputs = good_outputs
+        self.prefix = prefix
+        self.cases: list[Case] = []
+
+    def bad(
+        self, by: str, *tests: str, outputs: tuple[str, ...] | None = None, **more: object
+    ) -> Callable[[Edit], Edit]:
+        """Register an edit as a fault, under its own name; `by` is what must refuse it."""
+        return self._registered(tests, outputs or self.bad_outputs, {"by": by, **more})
+
+    def good(
+        self, *tests: str, outputs: tuple[str, ...] | None = None, **more: object
+    ) -> Callable[[Edit], Edit]:
+        """Register an edit as a good change, under its own name."""
+        return self._registered(tests, outputs or self.good_outputs, more)
+
+    def _registered(
+        self, tests: tuple[str, ...], outputs: tuple[str, ...], more: dict
+    ) -> Callable[[Edit], Edit]:
+        def register(edit: Edit) -> Edit:
+            name = f"{self.prefix}{edit.__name__.replace('_', '-')}"
+            self.cases.append(Case(name, self.ground, edit, outputs, tests, **more))
+            return edit
+
+        return register

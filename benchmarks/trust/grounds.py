@@ -15,9 +15,23 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 TIDY = "cachetools"
 """The project from PyPI: pure Python, MIT, its tests in its source distribution."""
-RELEASES = (
-    "5.0.0 5.1.0 5.2.0 5.2.1 5.3.0 5.3.1 5.3.2 5.3.3 5.4.0 5.5.0 5.5.1 5.5.2 6.0.0 6.1.0 6.2.0"
-).split()
+RELEASES = [
+    "5.0.0",
+    "5.1.0",
+    "5.2.0",
+    "5.2.1",
+    "5.3.0",
+    "5.3.1",
+    "5.3.2",
+    "5.3.3",
+    "5.4.0",
+    "5.5.0",
+    "5.5.1",
+    "5.5.2",
+    "6.0.0",
+    "6.1.0",
+    "6.2.0",
+]
 BASE = "5.3.0"
 """The release that seeded faults and refactorings start from."""
 
@@ -54,9 +68,6 @@ _LIBRARY = {
 lint = "ruff check --quiet --no-cache --select E9,F63,F7,F82 src tests"
 tests = "python3 -m pytest -q tests"
 """,
-    "pytest.ini": "[pytest]\npythonpath = src\ntestpaths = tests\n",
-}
-_TEAM = {
     "tests/test_team.py": '''\
 """What the team adds: sizes and times, in the manner of pytest."""
 
@@ -102,6 +113,7 @@ def test_a_cache_says_what_it_holds():
     assert repr(cache) == "LRUCache({'a': 1}, maxsize=2, currsize=1)"
 ''',
 }
+_PYTEST = "[pytest]\npythonpath = src\ntestpaths = tests\n"
 _IGNORED = "__pycache__/\n*.db\n.mypy_cache/\n.pytest_cache/\n*.egg-info/\n"
 
 
@@ -110,6 +122,8 @@ class Place:
     """The folder that all is kept in, and the environment that every process gets."""
 
     root: Path
+    source: Path | None = None
+    """Folder with another copy of the package: one that nobody edits meanwhile."""
 
     @property
     def environ(self) -> dict[str, str]:
@@ -126,13 +140,20 @@ class Place:
             "NO_COLOR": "1",
             "CI": "true",
             "RUNNER_ATTEMPTS": "1",
+            **({"PYTHONPATH": str(self.source)} if self.source else {}),
         }
 
     def call(self, folder: Path, *words: str, seconds: float = 600) -> subprocess.CompletedProcess:
         return subprocess.run(
-            words, cwd=folder, env=self.environ, capture_output=True, check=False, text=True,
-            timeout=seconds, errors="replace",
-        )  # fmt: skip
+            words,
+            cwd=folder,
+            env=self.environ,
+            capture_output=True,
+            check=False,
+            text=True,
+            timeout=seconds,
+            errors="replace",
+        )
 
     def must(self, folder: Path, *words: str) -> str:
         done = self.call(folder, *words)
@@ -145,9 +166,9 @@ class Place:
         return self.call(folder, sys.executable, "-m", "runner", *words)
 
 
-def prepared(root: Path) -> Place:
+def prepared(root: Path, source: Path | None = None) -> Place:
     """The place, with a home of its own in which commands may read the edits."""
-    place = Place(root)
+    place = Place(root, source)
     config = root / "home" / "config" / "runner"
     config.mkdir(parents=True, exist_ok=True)
     (root / "edits").mkdir(exist_ok=True)
@@ -181,8 +202,7 @@ def _library(place: Place, folder: Path, version: str) -> None:
     """A release as three tasks: what is around the code, the caches, and the functions on top."""
     unpacked = release(place, version)
     files = sorted(str(path.relative_to(unpacked)) for path in released(unpacked))
-    for name, text in _LIBRARY.items():
-        (folder / name).write_text(text)
+    (folder / "pytest.ini").write_text(_PYTEST)
     package = [path for path in files if path.startswith(("src/", "tests/"))]
     top = [path for path in package if path.endswith(("/func.py", "/test_func.py"))]
     core = [path for path in package if path not in top]
@@ -197,7 +217,7 @@ def _library(place: Place, folder: Path, version: str) -> None:
     (folder / "TASK-GRAPH.md").write_text("\n".join(plan))
     _begin(place, folder)
     _build(place, folder)
-    _more(place, folder, _TEAM)
+    _more(place, folder, _LIBRARY)
 
 
 def _task(number: int, title: str, files: list[str], unpacked: Path, test: str) -> str:
@@ -233,7 +253,9 @@ def released(unpacked: Path) -> list[Path]:
     return [
         path
         for path in unpacked.rglob("*")
-        if path.is_file() and "egg-info" not in str(path) and path.name not in ("PKG-INFO", ".gitignore")
+        if path.is_file()
+        and "egg-info" not in str(path)
+        and path.name not in ("PKG-INFO", ".gitignore")
     ]
 
 

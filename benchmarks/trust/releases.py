@@ -1,8 +1,9 @@
-"""Good changes that somebody really made: the next release of the library, from each one to the next."""
+"""Good changes that somebody really made: from each release of the library to the next."""
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from cases import Case, Tree
@@ -21,7 +22,7 @@ _TEST = "python3 -m pytest -q tests"
 def cases(place: Place) -> list[Case]:
     """Of each pair of releases the whole change, and what it changes around the code alone."""
     found = []
-    for old, new in zip(RELEASES, RELEASES[1:], strict=False):
+    for old, new in pairwise(RELEASES):
         before, after = (_texts(release(place, version)) for version in (old, new))
         changed = sorted(
             path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
@@ -37,7 +38,7 @@ def _case(
 ) -> Case:
     """A person who takes over a release names its files."""
     edit: Callable[[Tree], None] = partial(_taken_over, paths, after)
-    return Case(name, f"{TIDY}-{old}", edit, tuple(paths), tests)
+    return Case(name, f"{TIDY}-{old}", edit, tuple(paths), tests, by_person=True)
 
 
 def _taken_over(paths: list[str], after: dict[str, str], tree: Tree) -> None:

@@ -23,7 +23,8 @@ def shown(found: list[Result], costs: list[Cost], *, whole: bool = False) -> str
 
 def as_json(found: list[Result], costs: list[Cost]) -> str:
     return json.dumps(
-        {"results": [asdict(one) for one in found], "cost": [asdict(one) for one in costs]}, indent=1
+        {"results": [asdict(one) for one in found], "cost": [asdict(one) for one in costs]},
+        indent=1,
     )
 
 
@@ -64,8 +65,14 @@ def _wrong(found: list[Result], *, whole: bool) -> Iterator[str]:
             "refused for another reason than the seeded fault",
             [one for one in found if one.bad and one.ended == "refused" and not one.named],
         ),
-        ("warned of, as designed", [o for o in found if o.bad and o.ended == "done" and not o.missed]),
-        ("good, with a warning", [o for o in found if not o.bad and o.ended == "done" and not o.named]),
+        (
+            "warned of, as designed",
+            [o for o in found if o.bad and o.ended == "done" and not o.missed],
+        ),
+        (
+            "good, with a warning",
+            [o for o in found if not o.bad and o.ended == "done" and not o.named],
+        ),
     ):
         if some:
             yield f"{title}:"

@@ -17,15 +17,35 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import bad_bookings
-import bad_library
-import good_bookings
-import good_library
+import bookings_bad_code
+import bookings_bad_contracts
+import bookings_bad_tests
+import bookings_good_features
+import bookings_good_tests
+import bookings_good_words
+import library_bad_code
+import library_bad_tests
+import library_good
 import releases
+from bookings import BOOKINGS
 from cases import HALVES
 from grounds import default_place, prepared
+from library import LIBRARY
 from report import as_json, shown
 from trial import Result, as_line, laid, tried
+
+WRITTEN = (
+    bookings_bad_tests,
+    bookings_bad_contracts,
+    bookings_bad_code,
+    bookings_good_words,
+    bookings_good_features,
+    bookings_good_tests,
+    library_bad_tests,
+    library_bad_code,
+    library_good,
+)
+"""The modules that hold cases: each adds its own to a catalogue when it is imported."""
 
 if TYPE_CHECKING:
     from cases import Case
@@ -34,13 +54,7 @@ if TYPE_CHECKING:
 
 def catalogue(place: Place) -> list[Case]:
     """Every case, in a fixed order; names are unique."""
-    cases = [
-        *bad_bookings.CASES,
-        *bad_library.CASES,
-        *good_bookings.CASES,
-        *good_library.CASES,
-        *releases.cases(place),
-    ]
+    cases = [*BOOKINGS.cases, *LIBRARY.cases, *releases.cases(place)]
     names = [case.name for case in cases]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
@@ -87,8 +101,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="of the cost, each way in turn")
     parser.add_argument("--json", action="store_true", help="the results as one JSON document")
     parser.add_argument("--place", type=Path, default=default_place())
+    parser.add_argument("--source", type=Path, help="folder of another copy of the package")
     given = parser.parse_args()
-    place = prepared(given.place.resolve())
+    place = prepared(given.place.resolve(), given.source and given.source.resolve())
     cases = [
         case
         for case in catalogue(place)

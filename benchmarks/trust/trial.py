@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from cases import Case
     from grounds import Place
 
+_PLAN_IS_WRONG = 2
+_FENCE = "`" * 12
+
 
 @dataclass(frozen=True)
 class Laid:
@@ -29,6 +32,8 @@ class Laid:
     task: str
     key: str
     """Changes with all that the case is made of."""
+    gone: tuple[str, ...] = ()
+    """Files that a person takes away: then no contract of the plan names them any more."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +77,21 @@ def laid(case: Case, place: Place) -> Laid:
     text = json.dumps(edits, indent=1)
     file.write_text(text, encoding="utf-8")
     number = tasks_in(files) + 1
-    section = case.section(number, f"python3 {HERE / 'apply.py'} {file}")
+    by_command = [f"- Command: `python3 {HERE / 'apply.py'} {file}`"]
+    section = case.section(number, blocks(edits) if case.by_person else by_command)
     key = digest(text, section, case.by, case.warns)
-    return Laid(case, source, section, f"TASK-{number:03d}", key)
+    gone = tuple(path for path, text in edits.items() if text is None and case.by_person)
+    return Laid(case, source, section, f"TASK-{number:03d}", key, gone)
+
+
+def blocks(edits: dict[str, str | None]) -> list[str]:
+    """The files as blocks of the plan."""
+    lines = []
+    for path, text in edits.items():
+        gone = " delete" if text is None else ""
+        inside = (text or "").removesuffix("\n").split("\n") if text else []
+        lines += ["", f"{_FENCE}text file={path}{gone}", *inside, _FENCE]
+    return lines
 
 
 def clone(one: Laid, place: Place) -> Path:
@@ -84,7 +101,12 @@ def clone(one: Laid, place: Place) -> Path:
     folder.parent.mkdir(exist_ok=True)
     place.must(place.root, "git", "clone", "-q", str(one.source), str(folder))
     plan = folder / "TASK-GRAPH.md"
-    plan.write_text(f"{plan.read_text(encoding='utf-8').rstrip()}\n\n{one.section}")
+    lines = plan.read_text(encoding="utf-8").rstrip().splitlines()
+    for at, line in enumerate(lines):
+        if line.startswith("  - TC-"):
+            for path in one.gone:
+                lines[at] = lines[at].replace(f" {path}", "")
+    plan.write_text("\n".join([*lines, "", one.section]))
     place.must(folder, "git", "commit", "-q", "-a", "-m", f"docs: {one.task} is planned")
     return folder
 
@@ -95,7 +117,9 @@ def tried(one: Laid, place: Place, *, keep: bool = False) -> Result:
     began = time.monotonic()
     ran = place.runner(folder, "run", "--trust", "--no-verify-at-end")
     seconds = time.monotonic() - began
-    result = judged(one, _events(folder), seconds, f"{ran.stdout}{ran.stderr}"[-1500:])
+    said = f"{ran.stdout}{ran.stderr}"[-1500:]
+    mistaken = ran.returncode == _PLAN_IS_WRONG
+    result = judged(one, _events(folder), seconds, said, mistaken=mistaken)
     if not keep:
         shutil.rmtree(folder, ignore_errors=True)
     return result
@@ -108,14 +132,18 @@ def _events(folder: Path) -> list[dict]:
     return [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
 
 
-def judged(one: Laid, events: list[dict], seconds: float, said: str) -> Result:
-    """Read the journal: is the task DONE, and what was found."""
+def judged(one: Laid, events: list[dict], seconds: float, said: str, *, mistaken: bool) -> Result:
+    """Read the journal: is the task DONE, and what was found.
+
+    `mistaken`: the plan itself was refused, before anything ran.
+    """
     about = [event for event in events if event.get("task") == one.task]
     done = any(event["type"] == "task.done" for event in about)
     finished = [event for event in about if event["type"] == "attempt.finished"]
     found = finished[-1]["findings"] if finished else []
     tried_it = any(event["type"] == "attempt.started" for event in about)
-    broken = not (done or found) or not tried_it
+    mistaken = mistaken and not tried_it
+    broken = not mistaken and (not (done or found) or not tried_it)
     shown = tuple(_shown(finding) for finding in found)
     case = one.case
     return Result(
@@ -124,9 +152,9 @@ def judged(one: Laid, events: list[dict], seconds: float, said: str) -> Result:
         half=case.half,
         bad=case.bad,
         ended="broken" if broken else "done" if done else "refused",
-        named=_is_named(case, found, done=done),
+        named=_is_named(case, found, done=done) or (mistaken and bool(re.search(case.by, said))),
         seconds=round(seconds, 2),
-        findings=(said,) if broken else shown,
+        findings=(said,) if broken or mistaken else shown,
         warns=case.warns,
     )
 

@@ -42,6 +42,13 @@ class TerminalAsker:
                 if answer is not None:
                     return answer
 
+    def choose(self, text: str, question: str) -> str:
+        """What is typed, in small letters, after a text and a question; empty where nobody is."""
+        with self._console.paused():
+            if text:
+                print(text, file=sys.stderr)
+            return _read(question) or ""
+
     def _answer(self, said: str, change: Change) -> Said | None:
         match said[:1]:
             case "a":

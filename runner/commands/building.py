@@ -8,20 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.commands.forecasting import Outlook
 from runner.errors import ExitCode, worst
 from runner.model import digest_of
 from runner.process.sandbox import choose_sandbox
 from runner.run import recovery, regression
 from runner.run.board import Board
 from runner.run.books import Books
+from runner.run.cancelling import Cancellations
 from runner.run.carrying import carry_held
-from runner.run.claims import Claims, capacities
+from runner.run.claims import Claims, capacities, owned_paths
 from runner.run.crew import Crew
+from runner.run.cutting_off import CuttingOff
 from runner.run.documents import MAP, PlanDocument
 from runner.run.engine import NOTED, Engine, begin
 from runner.run.interruption import Interruption
 from runner.run.preparation import Preparation
 from runner.run.review import Review
+from runner.run.saved_meanwhile import PlanMeanwhile
 from runner.run.selection import find_id, selected
 from runner.run.settlement import Settlement
 from runner.run.tracing import Tracer
@@ -38,7 +42,8 @@ if TYPE_CHECKING:
     from runner.commands.session import Session
     from runner.config.settings import Settings
     from runner.history.recorded import Records
-    from runner.model import Status
+    from runner.journal.task_state import Held
+    from runner.model import Change, Status, Task
     from runner.process.sandbox import Sandbox
     from runner.project import Reading
     from runner.run.review import Asker
@@ -91,6 +96,9 @@ class _Building:
     show: Callable[[str, str], None]
     tell: Callable[[str], None]
     interruption: Interruption = field(default_factory=Interruption)
+    _held_before: dict[str, Held] = field(default_factory=dict)
+    """What was held of tasks before this run read anything."""
+    _outlook: Outlook = field(init=False)
 
     def run(self) -> ExitCode:
         """Reconcile, run the engine, close the books.
@@ -104,7 +112,12 @@ class _Building:
         with self.interruption.listening():
             try:
                 engine = self._engine(chosen, self._reconcile())
-                code = worst(set(engine.run() or self._verified(engine, owed=broken_off)))
+                began = effects.monotonic()
+                codes = engine.run()
+                seconds = effects.monotonic() - began
+                if said := self._outlook.reached(self.session.ledger.state, seconds):
+                    self.tell(said)
+                code = worst(set(codes or self._verified(engine, owed=broken_off)))
             except KeyboardInterrupt:
                 self._close_books(ids, ExitCode.INTERRUPTED)
                 raise
@@ -144,40 +157,51 @@ class _Building:
     def _reconcile(self) -> frozenset[str]:
         """Read file, journal and git together; gives the tasks that are only proven again."""
         session, tasks = self.session, self.reading.plan.tasks
+        states = session.ledger.state.tasks.values()
+        self._held_before = {one.id: one.held for one in states if one.held}
         facts = recovery.gather_facts(session.repository, session.ledger.state, tasks)
-        return recovery.reconcile(tasks, session.ledger, facts)
+        prove_first = recovery.reconcile(tasks, session.ledger, facts)
+        if self.asker is not None:
+            from runner.commands.edited import ask_about_edits
+
+            ask_about_edits(tasks, session.ledger, self.interruption.asking(self.asker).choose)
+        return prove_first
 
     def _engine(self, chosen: frozenset[str], prove_first: frozenset[str]) -> Engine:
         session, plan = self.session, self.reading.plan
+        root, settings = session.project.root, session.project.settings
         preparation = self._preparation(prove_first)
         known_ids = [task.id for task in plan.tasks]
         named = frozenset(
             find_id(typed, known_ids) for typed in (*self.selection.ids, *self.selection.only)
         )
         recovery.reopen(plan.tasks, session.ledger, named=named, missing=preparation.missing)
+        tasks = {task.id: task for task in plan.tasks}
+        cutting_off = CuttingOff(tasks, session.ledger, session.repository, session.own_documents)
+        cutting_off.begin()
         for task in plan.tasks:
             known = session.ledger.state.task(task.id)
             if task.status is not known.status:
                 note = known.note if known.status in NOTED else ""
                 self.board.say(task.id, known.status, note)
-        durations = {
-            id_: seconds
-            for id_ in known_ids
-            if (seconds := session.ledger.state.task(id_).typical_seconds)
-        }
+        self._outlook = Outlook.of(session.project, self.reading, chosen, session.ledger.state)
+        crew, settlement = self._crew(), self._settlement(preparation)
+        settlement.cancelled = crew.ended
         return Engine(
-            tasks={task.id: task for task in plan.tasks},
+            tasks=tasks,
             selected=chosen,
-            weight=self.reading.graph.longest_remaining(durations),
+            weight=self.reading.graph.longest_remaining(self._outlook.expected),
             ledger=session.ledger,
             board=self.board,
-            crew=self._crew(),
-            claims=Claims(capacities(session.project.settings.resources)),
+            crew=crew,
+            claims=Claims(capacities(settings.resources), owned_paths(root, settings.id_prefixes)),
             preparation=preparation,
-            settlement=self._settlement(preparation),
+            settlement=settlement,
             scans=session.scans,
-            head=lambda: session.repository.head().commit or "",
-            at_home=lambda: session.repository.head().ref == session.branch.ref,
+            head=lambda: session.head().commit or "",
+            at_home=lambda: session.head().ref == session.branch.ref,
+            cutting_off=cutting_off,
+            edited=self._edited,
             fail_fast=self.options.fail_fast,
             upkeep=(session.ownership.keep_up, session.scans.collect),
         )
@@ -185,8 +209,15 @@ class _Building:
     def _preparation(self, prove_first: frozenset[str]) -> Preparation:
         session, plan = self.session, self.reading.plan
         held = dict(recovery.resumable(session.repository, session.ledger.state, plan.tasks))
+        kept, began_on = dict(held), session.head().commit or ""
         carry_held(held, session.repository, session.ledger)
-        regressive = regression.set_apart(held, session.ledger)
+
+        def carry(id_: str) -> tuple[Change, ...] | None:
+            one = {id_: kept[id_]}
+            carry_held(one, session.repository, session.ledger)
+            return one.get(id_)
+
+        regressive = regression.set_apart(held, session.ledger, session.let_go)
         recovery.release_held(
             held, session.ledger, session.project.root, terminal=self.asker is not None
         )
@@ -198,12 +229,14 @@ class _Building:
             plan_title=plan.title,
             plan_path=session.project.plan_path,
             environ=session.project.environ,
-            base=lambda: session.repository.head().commit or "",
+            base=lambda: session.head().commit or "",
             allowed=allowed_here(session.project.root),
             titles={task.id: task.title for task in plan.tasks},
             prove_first=prove_first,
             terminal=self.asker is not None,
             held=held,
+            held_on=began_on,
+            carry=carry,
             regressive=regressive,
             recorded=self._records.changes if self.options.reuse else None,
             former=self._records.diff,
@@ -231,10 +264,12 @@ class _Building:
                 write_log=WriteLog(session.project.root),
                 next_decision=session.decisions.next_number,
                 applied=preparation.applied,
+                held_before=self._held_before,
                 decided=session.decided,
                 observe=self._tracer.observed,
             ),
             review=Review(session.ledger, asker, insisted=self.options.review_insisted),
+            edited=self._edited,
         )
 
     def _crew(self) -> Crew:
@@ -253,8 +288,12 @@ class _Building:
         )
         crew = Crew(settings.jobs, workshop.site, inline=self.options.inline)
         crew.tracer = self._tracer.trace
+        session.lander.outdated = self._tracer.outdated
         self.interruption.wakes(crew.interrupt)
         session.on_close(crew.close)
+        cancellations = Cancellations(session.project.cache, crew.end)
+        session.on_close(cancellations.close)
+        cancellations.listen()
         return crew
 
     @cached_property
@@ -268,7 +307,22 @@ class _Building:
             ledger=session.ledger,
             settings=session.project.settings,
             owners=lambda: read_beneath(session.project.root, MAP),
+            say=self.tell,
         )
+
+    @cached_property
+    def _meanwhile(self) -> PlanMeanwhile:
+        """What a person saves into the plan while this goes on."""
+        project = self.session.project
+        return PlanMeanwhile(project.root / project.plan_path, self.board.is_ours, project.plan)
+
+    def _edited(self, task: Task) -> str:
+        """What a person changed of a task meanwhile; the plan of another branch says nothing."""
+        how = self._meanwhile.edited(task)
+        return how if how and self._at_home() else ""
+
+    def _at_home(self) -> bool:
+        return self.session.repository.head().ref == self.session.branch.ref
 
     @cached_property
     def board(self) -> Board:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from runner.commands.wording import counted, finding_lines, listed, moment, short
 from runner.journal.evidence import Standing, standing
 from runner.model import Reason, Status, Verdict
+from runner.run.regression import victims
+from runner.run.review import CHECK
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -39,6 +41,10 @@ _CHANGED = {"what": "what is to be built", "proof": "how it is proven"}
 
 def _next(known: TaskState) -> str:
     """What a person does about a BLOCKED task."""
+    broken = victims(known.findings) if known.reason is Reason.REGRESSION else ()
+    if broken:
+        ids = " ".join(map(display, broken))
+        return f"runner approve {ids}, or runner reject {display(known.id)} --reason …"
     if known.held is not None:
         return _HELD.get(known.held.kind, _AGAIN)
     return _NEXT.get(known.reason, _AGAIN) if known.reason else _AGAIN
@@ -115,7 +121,7 @@ class Inquiry:
             case Status.BLOCKED:
                 return self._blocked(task)
             case Status.STALE:
-                return self._stale(task)
+                return self._stale(asked)
 
     # --- a task that waits ------------------------------------------------------------
 
@@ -170,6 +176,9 @@ class Inquiry:
         if known.tries:
             details.append(f"{counted(known.attempts_in_row, 'attempt')} in a row failed before:")
             details += self._findings(known)
+        elif any(finding.check == CHECK for finding in known.findings):
+            details.append("the next attempt is told:")
+            details += self._findings(known)
         return Cause(
             task.id,
             f"would run now: {reason}{self._read(task)}",
@@ -193,7 +202,8 @@ class Inquiry:
         if not known.verified:
             text = f"is DONE{self._since(known)}, unverified{_note(self.view, task)}"
             return Cause(task.id, text + self._read(task))
-        passed = [proof for proof in known.proofs if proof.verdict is not Verdict.SKIPPED]
+        own = [proof for proof in known.proofs if not proof.is_of_another_task]
+        passed = [proof for proof in own if proof.verdict is not Verdict.SKIPPED]
         details = tuple(
             f"{display(one.id)}: {one.verdict}, exit {one.exit}, {one.seconds:.2f} s"
             for one in passed
@@ -212,7 +222,8 @@ class Inquiry:
         text = f"is BLOCKED{reason}{self._since(known)}{_note(self.view, task)}{self._read(task)}"
         return Cause(task.id, text, details=tuple(details), next=_next(known))
 
-    def _stale(self, task: OutlineTask) -> Cause:
+    def _stale(self, asked: _Asked) -> Cause:
+        task = asked.task
         known = self.view.states[task.id]
         details = []
         if known.changed:
@@ -221,7 +232,22 @@ class Inquiry:
         if known.commit and standing(known, task.spec) is not Standing.NONE:
             details.append(f"it was DONE as {short(known.commit)}")
         text = f"is STALE{self._since(known)}{_note(self.view, task)}{self._read(task)}"
-        return Cause(task.id, text, details=tuple(details), next=_APPROVE)
+        if self._waits_through(known):
+            via = display(known.via)
+            details.append(f"once {via} is DONE and offers what it did, this is only proven again")
+            behind = (self._behind(asked, known.via),)
+            return Cause(task.id, text, behind, tuple(details))
+        if not known.culprit:
+            return Cause(task.id, text, details=tuple(details), next=_APPROVE)
+        if known.approved:
+            details.append(f"approved: it is built anew on the change of {display(known.culprit)}")
+        behind = (self._behind(asked, known.culprit),)
+        return Cause(task.id, text, behind, details=tuple(details))
+
+    def _waits_through(self, known: TaskState) -> bool:
+        """Whether it is STALE through another task alone, which is not DONE again yet."""
+        via = self.view.states.get(known.via)
+        return via is not None and via.status is not Status.DONE
 
     # --- parts of a sentence ----------------------------------------------------------
 

@@ -161,8 +161,10 @@ def _said(seen: Change, number: int, *, as_json: bool) -> ExitCode:
         )
     elif number:
         print(f"CHANGE-{number:03d} recorded")
-        stale = [one.id for one in seen.stale]
-        print(f"next: runner review; runner approve {' '.join(stale)}" if stale else "next: runner")
+        named = [one.id for one in seen.stale if not one.via]
+        print(f"next: runner review; runner approve {' '.join(named)}" if named else "next: runner")
+        if named and len(seen.stale) > len(named):
+            print("what is behind that is only proven again then, if it offers what it did")
     else:
         print("nothing was recorded")
     return ExitCode.OK

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.history.by_task import Group, Grouped
+    from runner.journal.task_state import TaskState
     from runner.model import Task
     from runner.project import Project
     from runner.repo.read import Repository
@@ -38,18 +39,38 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Commit what the write log has and HEAD has not; everything else stays as it is."""
-    from runner.journal.lock import RunLock
-    from runner.project import BUILD, Project
-    from runner.repo.read import Repository
+    from runner.project import Project
 
     project = Project.open(Path.cwd(), environ)
     tasks = {task.id: task for task in project.plan(project.plan_bytes).tasks}
     only = _id(given.task, tasks)
-    with Repository.open(project.root) as repository, RunLock(project.root / BUILD):
-        found = _grouped(project, repository, tasks, only)
-        made = () if given.dry_run else _committed(project, repository, tasks, found)
+    made: tuple[str, ...] = ()
+    if given.dry_run:
+        found = _looked_at(project, tasks, only)
+    else:
+        found, made = _done(project, tasks, only)
     _say(found, made, tasks, as_json=given.json)
     return ExitCode.OK
+
+
+def _looked_at(project: Project, tasks: Mapping[str, Task], only: str) -> Grouped:
+    from runner.repo.read import Repository
+
+    with Repository.open(project.root) as repository:
+        return _grouped(project, repository, tasks, only)
+
+
+def _done(
+    project: Project, tasks: Mapping[str, Task], only: str
+) -> tuple[Grouped, tuple[str, ...]]:
+    """Commit under the run's lock, once what a crash left is put right; then nothing waits."""
+    from runner.commands.session import Session
+
+    with Session(project, tuple(tasks.values())) as session:
+        found = _grouped(project, session.repository, tasks, only)
+        made = _committed(project, session.repository, tasks, found)
+        session.shadow.settle(session.ledger, carried=session.shadow.catch_up())
+    return found, made
 
 
 def _id(typed: str, tasks: Mapping[str, Task]) -> str:
@@ -63,13 +84,15 @@ def _grouped(
 ) -> Grouped:
     from runner.history.by_task import Sight, grouped
     from runner.plan.graph import TaskGraph
+    from runner.run.shadow import kept_landings
     from runner.writes.log import WriteLog
 
     ongoing = repository.state().ongoing
     if ongoing:
         raise RunnerError(f"a {ongoing} is in progress", hint="finish it or give it up")
     places = {id_: at for at, id_ in enumerate(TaskGraph.of(tasks.values()).order())}
-    sight = Sight(project.root, repository, repository.head().commit)
+    landings = kept_landings(repository)
+    sight = Sight(project.root, repository, repository.checked_out().commit, landings)
     writes = WriteLog(project.root).show().writes
     return grouped(writes, sight, lambda id_: places.get(id_, len(places)), only)
 
@@ -78,17 +101,24 @@ def _committed(
     project: Project, repository: Repository, tasks: Mapping[str, Task], found: Grouped
 ) -> tuple[str, ...]:
     """Make the commits one on the other, move the branch once, have the index follow."""
+    from runner.model import Status
     from runner.repo.commit import commit_tree
     from runner.run.locks import bring_index, move_branch
+    from runner.run.shadow import kept_landings
     from runner.writes.log import Fate, WriteLog
 
     if not found.groups:
         return ()
-    head = repository.head()
+    head = repository.checked_out()
+    landings, state = kept_landings(repository), project.state()
     made: list[str] = []
     for group in found.groups:
         onto = made[-1] if made else head.commit
-        message = _message(project, group, tasks.get(group.task))
+        kept = landings.get((group.task, group.attempt), "")
+        known = state.task(group.task)
+        rests = kept and known.status is Status.DONE and known.commit == kept
+        own = _message(known, group, tasks.get(group.task))
+        message = repository.message(kept) if rests else own
         made.append(commit_tree(repository, onto, group.changes, message).sha)
     if not move_branch(repository, head, made[-1], "runner: commit-by-task"):
         raise RunnerError(
@@ -105,12 +135,11 @@ def _committed(
     return tuple(made)
 
 
-def _message(project: Project, group: Group, task: Task | None) -> str:
+def _message(known: TaskState, group: Group, task: Task | None) -> str:
     """A task's commit message, with the evidence where the task is DONE as it is written."""
     from runner.model import Status
     from runner.repo.trailers import build_message, subject, task_trailers
 
-    known = project.state().task(group.task)
     first = subject(group.task, task.title if task else "logged writes", task.type if task else "")
     if known.status is Status.DONE and known.spec is not None:
         trailers = task_trailers(group.task, group.attempt, known.spec, known.proofs)

@@ -20,7 +20,8 @@ def of_working_tree(repository: Repository) -> tuple[Changed, ...]:
     """What differs from HEAD, staged or not, with files that git does not know yet."""
     state = repository.state()
     dirty = (one.path for one in state.dirty)
-    return tuple(_against(repository, "HEAD", (*dirty, *state.untracked)))
+    head = repository.head().commit or "HEAD"
+    return tuple(_against(repository, head, (*dirty, *state.untracked)))
 
 
 def since(repository: Repository, revision: str) -> tuple[str, tuple[Changed, ...]]:
@@ -45,9 +46,10 @@ def of_paths(repository: Repository, paths: Iterable[str]) -> tuple[Changed, ...
     A folder stands for the files in it. Raises RunnerError for a path that is and was no file.
     """
     found: list[Changed] = []
+    head = repository.head().commit or "HEAD"
     for path in paths:
         inside = _below(repository, path)
-        for one in _against(repository, "HEAD", inside or (path,)):
+        for one in _against(repository, head, inside or (path,)):
             if one.before is None and one.after is None:
                 raise RunnerError("there is no such file", where=path)
             found.append(one if one.before != one.after else _whole(one))

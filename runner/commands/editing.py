@@ -32,6 +32,11 @@ def edit_held(
         held = state.task(one.task).held
         if held is None:
             raise RunnerError(f"{one.task} has no writes to edit", hint=f"runner why {one.task}")
+        if one.kind == "regression":
+            raise RunnerError(
+                f"{one.task} breaks other tasks: what it changes cannot be edited while it is held",
+                hint=f"runner reject {one.task} --reason …, or approve what it breaks",
+            )
         made = []
         for change in one.changes:
             content = None

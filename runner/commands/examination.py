@@ -71,12 +71,33 @@ def _sandbox(project: Project) -> Iterator[Sign]:
     except RunnerError as error:
         yield missing_sign("sandbox", error)
         return
-    if found.contains:
-        yield Sign("sandbox", State.OK, found.name)
+    if found.encloses:
+        over = f", because {found.reason}" if found.reason else ""
+        yield Sign("sandbox", State.OK, f"{found.name}{over}")
+        hint = "" if found.contains else "apt-get install bubblewrap"
+        yield from (Sign("sandbox", State.NOTE, gap, hint) for gap in found.gaps)
     else:
         text = f"none, so commands run with your own rights: {found.reason}"
         hint = "" if settings.sandbox == "none" else "apt-get install bubblewrap"
         yield Sign("sandbox", State.NOTE, text, hint)
+    yield _limits()
+
+
+def _limits() -> Sign:
+    """Which bounds hold for a command's processes together, and which for each alone."""
+    from runner.process.cgroups import our_grounds
+
+    held = our_grounds().held
+    together = {"pids": "processes", "memory": "memory"}
+    words = [together[name] for name in sorted(held, reverse=True)]
+    if {"pids", "memory"} <= held:
+        return Sign("limits", State.OK, f"{listed(words)} of a command together, by cgroup")
+    lacking = "memory only of each process" if "memory" not in held else ""
+    if "pids" not in held:
+        root = "processes not bound for root" if os.geteuid() == 0 else "processes by RLIMIT_NPROC"
+        lacking = f"{lacking}, {root}" if lacking else root
+    by_group = f"{listed(words)} of a command together, by cgroup; " if words else ""
+    return Sign("limits", State.NOTE, f"{by_group}{lacking}")
 
 
 # --- the repository -------------------------------------------------------------------

@@ -9,8 +9,8 @@ from runner.model import Status
 from runner.report.documents import document
 from runner.report.summary import duration
 from runner.run import recovery
-from runner.run.claims import capacities
-from runner.run.forecast import Forecast, forecast
+from runner.run.claims import capacities, owned_paths
+from runner.run.forecast import Forecast, Reached, expected_seconds, forecast, reached
 from runner.run.lacking import lacking
 from runner.run.rehearsal import rehearse
 from runner.run.selection import find_id, selected
@@ -19,7 +19,9 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from runner.journal.state import RunState
     from runner.model import Task
+    from runner.plan.graph import TaskGraph
     from runner.project import Project, Reading
     from runner.run.selection import Selection
 
@@ -51,7 +53,7 @@ def foresee(project: Project, reading: Reading, selection: Selection) -> Foresig
     state = ledger.state
     pending = [task for task in plan.tasks if state.task(task.id).status is Status.PENDING]
     lacks = {task.id: said for task in pending if (said := _lacks(project, task))}
-    seconds = {id_: past for id_ in tasks if (past := state.task(id_).typical_seconds)}
+    seconds = expected_seconds(plan.tasks, state)
     seen = forecast(
         tasks,
         {id_: Status.BLOCKED if id_ in lacks else state.task(id_).status for id_ in tasks},
@@ -60,6 +62,7 @@ def foresee(project: Project, reading: Reading, selection: Selection) -> Foresig
         seconds=seconds,
         capacity=capacities(project.settings.resources),
         jobs=project.settings.jobs,
+        owned=owned_paths(project.root, project.settings.id_prefixes),
     )
     commands = {id_: tuple(_commands(project, tasks[id_])) for id_ in seen.order}
     return Foresight(seen, commands, lacks)
@@ -78,6 +81,63 @@ def show_forecast(project: Project, reading: Reading, seen: Foresight, *, as_jso
     else:
         tasks = {task.id: task for task in reading.plan.tasks}
         print("\n".join(_lines(project, seen, tasks)))
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a run that begins now expects of its tasks; asked again at its end."""
+
+    graph: TaskGraph
+    chosen: frozenset[str]
+    jobs: int
+    expected: Mapping[str, float]
+    """Seconds by task, by past durations; empty where nothing is known."""
+    estimate: float
+    """Seconds that all of it is expected to take; 0 where nothing is known."""
+    done_before: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls, project: Project, reading: Reading, chosen: frozenset[str], state: RunState
+    ) -> Outlook:
+        """What is known when a run has read file, journal and git, and starts nothing yet."""
+        tasks, settings = reading.plan.tasks, project.settings
+        seconds = expected_seconds(tasks, state)
+        seen = seconds and forecast(
+            {task.id: task for task in tasks},
+            {task.id: state.task(task.id).status for task in tasks},
+            chosen,
+            reading.graph,
+            seconds=seconds,
+            capacity=capacities(settings.resources),
+            jobs=settings.jobs,
+            owned=owned_paths(project.root, settings.id_prefixes),
+        )
+        before = {one.id: one.done_at for one in state.tasks.values()}
+        estimate = seen.seconds if seen else 0.0
+        return cls(reading.graph, chosen, settings.jobs, seconds, estimate, before)
+
+    def reached(self, state: RunState, seconds: float) -> str:
+        """What the run came to, beside the estimate and the bound; empty where none was made."""
+        took = {
+            id_: known.seconds
+            for id_ in self.chosen
+            if (known := state.task(id_)).status is Status.DONE
+            and known.done_at != self.done_before.get(id_)
+        }
+        if not self.estimate or len(took) < 2:  # noqa: PLR2004 - of one there is nothing to order
+            return ""
+        said = reached(self.graph, took, seconds=seconds, jobs=self.jobs, estimate=self.estimate)
+        return _reached_line(said)
+
+
+def _reached_line(said: Reached) -> str:
+    path = said.longest_path >= said.bound
+    why = "the longest path" if path else f"all work, {said.jobs} at once"
+    return (
+        f"{said.tasks} tasks took {duration(said.seconds)} with {said.jobs} at once; "
+        f"{duration(said.estimate)} were estimated, at best {duration(said.bound)} by {why}"
+    )
 
 
 def _document(project: Project, foresight: Foresight) -> str:

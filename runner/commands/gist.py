@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.commands.wording import counted, listed, short
 from runner.journal import events
-from runner.journal.whole import ShipDeclared, TreeVerified
+from runner.journal.whole import HistoryMoved, HistoryMoving, ShipDeclared, TreeVerified
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -64,10 +64,7 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
             return f"checkpoint {number}" if kind == "full" else "status line"
         case events.DecisionMade(number=number, decision=decision):
             return f"DECISION-{number:03d}: {display(decision.title)}"
-        case (
-            events.HistoryMoving(kind=kind, tasks=tasks)
-            | events.HistoryMoved(kind=kind, tasks=tasks)
-        ):
+        case HistoryMoving(kind=kind, tasks=tasks) | HistoryMoved(kind=kind, tasks=tasks):
             return f"{display(kind)}: {_named(tasks)}"
         case TreeVerified(passed=passed, ran=number):
             verdict = "passed" if passed else "fell short"

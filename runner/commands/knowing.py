@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.model import Status
+from runner.run.past import past_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from runner.commands.view import View
     from runner.impact.answer import Why
-    from runner.impact.knowledge import Knowledge, Past
-    from runner.journal.task_state import TaskState
+    from runner.impact.knowledge import Knowledge
     from runner.model import Task
     from runner.project import Project
     from runner.repo.read import Repository
@@ -56,20 +54,3 @@ def reasons_now(project: Project, view: View, task: str) -> tuple[Why, ...]:
         knowledge = knowledge_for(project, repository, view)
         answer = judge(of_working_tree(repository), knowledge, width)
     return next((one.reasons for one in answer.affected if one.task == task), ())
-
-
-def past_of(states: Mapping[str, TaskState], tasks: Iterable[Task]) -> Past:
-    """How long each test contract took last, and how often it failed since."""
-    from runner.impact.knowledge import Past, Proven
-
-    seconds: dict[Proven, float] = {}
-    failures: dict[Proven, int] = {}
-    for task in tasks:
-        known = states.get(task.id)
-        for proof in known.proofs if known else ():
-            seconds[Proven(task.id, proof.id)] = proof.seconds
-        for attempt in known.tries if known else ():
-            for check in attempt.checks:
-                one = Proven(task.id, check)
-                failures[one] = failures.get(one, 0) + 1
-    return Past(seconds, failures)

@@ -9,22 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
-from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
 from runner.model import Status
 from runner.report.console import wants_colour
 from runner.report.documents import document
-from runner.run.review import WHOLE, proposal_digest
+from runner.run.regression import HELD
 from runner.run.selection import find_id
 from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from runner.journal.events import Event
-    from runner.journal.log import Journal
     from runner.journal.state import RunState
-    from runner.journal.task_state import TaskState
     from runner.model import Change
     from runner.project import Project
     from runner.repo.read import Repository
@@ -41,12 +37,15 @@ examples:
   runner approve 1          the first of `runner review`
   runner approve TASK-005 --reuse
                             what it built before is only proven again
+  runner approve TASK-004   of one that a held change breaks: it is built anew on that change
   runner approve --all      everything
 """,
     "reject": """\
 example:
   runner reject TASK-003 --reason "keep the old name of the function"
                             of a STALE task: what was built stands, it is DONE again
+  runner reject TASK-009 --reason "bookings may touch"
+                            of a held change: what it breaks is DONE again, it is tried again
 """,
     "edit": """\
 example:
@@ -62,9 +61,11 @@ class Waiting:
     task: str
     title: str
     kind: str
-    """`writes`, `stale` or `blocked`."""
+    """`writes`, `regression`, `stale` or `blocked`."""
     note: str
     changes: tuple[Change, ...] = ()
+    culprit: str = ""
+    """The task whose held change breaks it."""
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -95,17 +96,41 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         state = project.state()
         waiting = _waiting(project, repository, state)
         if given.command == "review":
-            return _review(given, project, repository, waiting)
-        chosen = waiting if getattr(given, "all", False) else _chosen(given, project, waiting)
-        match given.command:
-            case "approve":
-                return _approve(project, state, chosen, reuse=given.reuse)
-            case "reject":
-                return _reject(project, state, chosen, given.reason)
-            case _:
-                from runner.commands.editing import edit_held
+            return _review(given, project, repository, state, waiting)
+        every = getattr(given, "all", False)
+        chosen = waiting if every else _chosen(given, project, waiting)
+        return _answer(given, project, repository, state, chosen, waiting)
 
-                return edit_held(project, repository, state, chosen)
+
+def _answer(
+    given: argparse.Namespace,
+    project: Project,
+    repository: Repository,
+    state: RunState,
+    chosen: tuple[Waiting, ...],
+    waiting: tuple[Waiting, ...],
+) -> ExitCode:
+    from runner.commands import answering
+
+    match given.command:
+        case "approve":
+            return answering.approve(project, state, chosen, reuse=given.reuse, every=given.all)
+        case "reject":
+            refused = _culprits_first(chosen, waiting)
+            return answering.reject(project, repository, state, refused, given.reason)
+        case _:
+            from runner.commands.editing import edit_held
+
+            return edit_held(project, repository, state, chosen)
+
+
+def _culprits_first(
+    chosen: tuple[Waiting, ...], waiting: tuple[Waiting, ...]
+) -> tuple[Waiting, ...]:
+    """For a task that a held change breaks that change: a no to the one is a no to the other."""
+    held = {one.task: one for one in waiting if one.kind == "regression"}
+    meant = (held.get(one.culprit, one) for one in chosen)
+    return tuple(dict.fromkeys(meant))
 
 
 def _waiting(project: Project, repository: Repository, state: RunState) -> tuple[Waiting, ...]:
@@ -117,9 +142,10 @@ def _waiting(project: Project, repository: Repository, state: RunState) -> tuple
         known = state.task(task.id)
         if known.held is not None and known.status is not Status.DONE:
             changes = held_changes(repository, known.held) or ()
-            found.append(Waiting(task.id, task.title, "writes", known.note, changes))
+            kind = "regression" if known.held.kind == HELD else "writes"
+            found.append(Waiting(task.id, task.title, kind, known.note, changes))
         elif known.status is Status.STALE:
-            found.append(Waiting(task.id, task.title, "stale", known.note))
+            found.append(Waiting(task.id, task.title, "stale", known.note, culprit=known.culprit))
         elif known.status is Status.BLOCKED:
             found.append(Waiting(task.id, task.title, "blocked", known.note))
     return tuple(found)
@@ -152,19 +178,20 @@ def _review(
     given: argparse.Namespace,
     project: Project,
     repository: Repository,
+    state: RunState,
     waiting: tuple[Waiting, ...],
 ) -> ExitCode:
     shown = _chosen(given, project, waiting) if given.what else waiting
     if given.json:
-        print(document("review", waiting=[_as_data(project, one) for one in shown]))
+        print(document("review", waiting=[_as_data(project, state, one) for one in shown]))
         return ExitCode.OK
     if not shown:
         print("nothing waits for you")
     for number, one in enumerate(waiting, start=1):
         if one in shown:
             print(f"{number}. {display(one.task)} {display(one.title)} — {display(one.note)}")
-            for change in one.changes:
-                print(f"     {change.action} {display(change.path)}")
+            for line in _below(state, one, whole=bool(given.what)):
+                print(f"     {line}")
             if given.what:
                 _show_diffs(project, repository, one)
                 if one.kind == "stale":
@@ -176,8 +203,27 @@ def _review(
     return ExitCode.OK
 
 
+def _below(state: RunState, one: Waiting, *, whole: bool) -> Iterator[str]:
+    """What is listed below one item."""
+    yield from (f"{change.action} {display(change.path)}" for change in one.changes)
+    if one.kind == "regression":
+        from runner.commands import breaking
+
+        yield from breaking.told(state, one.task, whole=whole)
+    elif one.culprit:
+        approved = state.task(one.task).approved
+        how = "is approved: it is" if approved else "with runner approve it is"
+        yield f"{how} built anew on the held change of {display(one.culprit)}"
+
+
+def _broken(state: RunState, one: Waiting) -> dict[str, object]:
+    return {"culprit": one.culprit, "approved": state.task(one.task).approved}
+
+
 def _how_to_answer(shown: tuple[Waiting, ...]) -> str:
     """What can be typed about what was listed."""
+    if any(one.kind == "regression" for one in shown):
+        return "runner review ID shows it whole; number or ID can be approved or rejected"
     if any(one.changes for one in shown):
         return "runner review ID shows it; runner approve ID, or runner reject ID --reason …"
     if any(one.kind == "stale" for one in shown):
@@ -188,7 +234,8 @@ def _how_to_answer(shown: tuple[Waiting, ...]) -> str:
     return "runner why ID says more; runner approve ID has it tried again"
 
 
-def _as_data(project: Project, one: Waiting) -> dict[str, object]:
+def _as_data(project: Project, state: RunState, one: Waiting) -> dict[str, object]:
+    from runner.commands import breaking
     from runner.commands.stale import stale_data
 
     changes = [
@@ -207,6 +254,8 @@ def _as_data(project: Project, one: Waiting) -> dict[str, object]:
         "note": one.note,
         "changes": changes,
         **(stale_data(project, one.task) if one.kind == "stale" else {}),
+        **(_broken(state, one) if one.culprit else {}),
+        **(breaking.as_data(state, one.task) if one.kind == "regression" else {}),
     }
 
 
@@ -220,78 +269,3 @@ def _show_diffs(project: Project, repository: Repository, one: Waiting) -> None:
     for change in one.changes:
         before = repository.blob(base, change.path) if base else None
         print(diff_text(before, change, colour=colour, width=width))
-
-
-# --- answering ------------------------------------------------------------------------
-
-
-def _approve(
-    project: Project, state: RunState, chosen: tuple[Waiting, ...], *, reuse: bool
-) -> ExitCode:
-    others = [one.task for one in chosen if one.kind != "stale"]
-    if reuse and others:
-        raise RunnerError(
-            f"{', '.join(others)} is not STALE: there is nothing to reuse",
-            hint="without --reuse it is approved as it waits",
-        )
-    with _journal(project) as journal:
-        for one in chosen:
-            known = state.task(one.task)
-            for change in one.changes:
-                event = WriteReviewed(change.path, change.before, change.after, "applied", "person")
-                _note(journal, known, event)
-            if not one.changes:
-                how = ": only proven again" if reuse else ""
-                note = f"{known.status} was approved{how}"
-                event_ = TaskApproved(by="person", note=note, reuse=reuse)
-                _note(journal, known, event_)
-            print(f"{display(one.task)} approved")
-    print("next: runner")
-    return ExitCode.OK
-
-
-def _reject(
-    project: Project, state: RunState, chosen: tuple[Waiting, ...], reason: str
-) -> ExitCode:
-    reason = reason or _asked("why? ")
-    if not reason:
-        raise RunnerError(
-            "a rejection needs a reason", hint="--reason TEXT: the next attempt reads it"
-        )
-    for one in chosen:
-        if one.kind == "blocked":
-            raise RunnerError(
-                f"{one.task} has no writes to reject",
-                hint=f"runner why {one.task}; runner approve {one.task} has it tried again",
-            )
-    with _journal(project) as journal:
-        for one in chosen:
-            known = state.task(one.task)
-            if one.kind == "stale":
-                from runner.commands.stale import stands
-
-                _note(journal, known, stands(project, known, reason))
-                print(f"{display(one.task)} stands as it was built: DONE")
-                continue
-            event = WriteRejected(WHOLE, None, proposal_digest(one.changes), reason, "person")
-            _note(journal, known, event)
-            print(f"{display(one.task)} rejected")
-    print("next: runner")
-    return ExitCode.OK
-
-
-def _journal(project: Project) -> Journal:
-    from runner.journal.log import Journal
-
-    return Journal.open(project.journal_path)
-
-
-def _note(journal: Journal, known: TaskState, event: Event) -> None:
-    journal.append(event, task=known.id, attempt=known.last_attempt, durable=True)
-
-
-def _asked(question: str) -> str:
-    if not sys.stdin.isatty():
-        return ""
-    print(question, end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip()

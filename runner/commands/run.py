@@ -55,12 +55,29 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add("--yes", action="store_true", help="it is meant that DONE tasks are gone from the plan")
     add("--trust", action="store_true", help="run this plan's commands without asking")
     add("--review", choices=("prompt", "auto", "off"), help="who approves writes")
-    add("--sandbox", choices=("auto", "bubblewrap", "none"), help="what encloses commands")
+    add(
+        "--sandbox",
+        choices=("auto", "bubblewrap", "landlock", "none"),
+        help="what encloses commands",
+    )
     add("--no-sandbox", action="store_true", help="the same as --sandbox none")
     add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
     add("--plan-out", metavar="FILE", help="save what would happen; run nothing")
     add("--apply", metavar="FILE", help="do what a saved plan says; exit 6 if anything has moved")
     add("--watch", action="store_true", help="run again whenever the plan is saved")
+    breaks = parser.add_argument_group("what a change may break").add_argument
+    breaks(
+        "--changed-dependents",
+        choices=("direct", "transitive"),
+        help="how far a change is traced to the tests of other tasks (default: transitive)",
+    )
+    breaks("--conservative", action="store_true", help="what cannot be decided counts as affected")
+    breaks(
+        "--regression",
+        choices=("repair", "halt"),
+        help="what breaks another task goes back to the implementer first, or halts at once",
+    )
+    breaks("--strict", action="store_true", help="failures of before a change refuse it, too")
     said = parser.add_argument_group("what is said").add_argument
     said(
         "--output",
@@ -184,6 +201,10 @@ def _flags(given: argparse.Namespace) -> dict[str, object]:
         "sandbox": "none" if given.no_sandbox else given.sandbox,
         "task_graph": given.task_graph,
         "verify_at_end": False if given.no_verify_at_end else None,
+        "changed_dependents": given.changed_dependents,
+        "conservative": given.conservative or None,
+        "regression": given.regression,
+        "strict": given.strict or None,
     }
     return {name: value for name, value in flags.items() if value is not None}
 

@@ -28,6 +28,7 @@ from runner.run.lander import Lander
 from runner.run.ledger import Ledger
 from runner.run.record import follow, record
 from runner.run.scans import Scans
+from runner.run.shadow import Shadow
 from runner.run.unfinished import WANTED, Unfinished, checked_line
 from runner.writes.log import WriteLog
 from runner.writes.staging import Staging
@@ -72,13 +73,14 @@ class Session:
             self.repository = self._stack.enter_context(Repository.open(self.project.root))
             self.ledger = Ledger(self.journal, self.project.state())
             self.began = effects.monotonic()
+            waits = self.shadow.begin(self.ledger)
             self.branch: Head = self.repository.head()
             self._stack.callback(self._documents_written)
             crashed = self.ledger.state.run_open
             if crashed:
                 self._own(self._unfinished())
             self._listen()
-            self.recovered = recovery.recover(self.lander, self.ledger)
+            self.recovered = recovery.recover(self.lander, self.ledger) or waits
             recovery.finish_landed(self.ledger)
             if crashed:
                 self._put_right(self._unfinished())
@@ -197,6 +199,13 @@ class Session:
         """Writes that wait for a review."""
         return Staging(self.project.root)
 
+    def let_go(self, task: str) -> None:
+        """Forget the bytes that are held for a task."""
+        from runner.run.drafts import let_go
+
+        let_go(self.repository, task)
+        self.staging.remove(self.staging.list(task))
+
     @cached_property
     def lander(self) -> Lander:
         """What puts accepted outcomes on the branch."""
@@ -207,7 +216,19 @@ class Session:
             staging=self.staging,
             branch=self.branch,
             own_documents=self.own_documents,
+            catch_up=self.shadow.catch_up,
         )
+
+    @cached_property
+    def shadow(self) -> Shadow:
+        """What landed and waits for a person's commit, where they want to commit themselves."""
+        manual = self.project.settings.commit == "manual"
+        return Shadow(self.repository, self.own_documents, manual=manual)
+
+    def head(self) -> Head:
+        """Where work starts from now."""
+        self.shadow.catch_up()
+        return self.repository.head()
 
     @property
     def own_documents(self) -> frozenset[str]:
@@ -240,6 +261,7 @@ class Session:
         self.ownership.write()
         self.scans.collect(wait=True)
         self.checkpoint.close(self.ledger)
+        self.shadow.catch_up()
         commit = record(
             self.repository,
             self.project.root,

@@ -38,7 +38,11 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add = parser.add_argument
     add("--tag", metavar="NAME", default="", help="the tag (default: runner-ship-<date>)")
     add("--trust", action="store_true", help="run this plan's commands without asking")
-    add("--sandbox", choices=("auto", "bubblewrap", "none"), help="what encloses commands")
+    add(
+        "--sandbox",
+        choices=("auto", "bubblewrap", "landlock", "none"),
+        help="what encloses commands",
+    )
     add("-j", "--jobs", type=int, metavar="N", help="commands at once (default: cores)")
     add("--json", action="store_true", help="one JSON document")
     add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
@@ -54,6 +58,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     reading = trusted_plan(project, trusted=given.trust)
     _refuse_twice(project)
     with Session(project, reading.plan.tasks) as session:
+        _refuse_uncommitted(session)
         for line in require_suitable(session.repository, session.own_documents, allow_dirty=False):
             tell(f"note: {line}")
         _begin(session, reading)
@@ -75,6 +80,19 @@ def _refuse_twice(project: Project) -> None:
         raise RunnerError(
             f"this plan was shipped already, as {display(tag)}",
             hint="to go on with it: runner run --reopen",
+        )
+
+
+def _refuse_uncommitted(session: Session) -> None:
+    """Raise RunnerError where the branch does not have what the tag would be put on."""
+    if session.branch.beneath is not None:
+        waits = bool(session.shadow.paths)
+        raise RunnerError(
+            "what landed is not committed" if waits else "a ship makes a commit of its own",
+            hint="runner commit-by-task"
+            if waits
+            else 'set commit = "task" for it: RUNNER_COMMIT=task runner ship',
+            code=ExitCode.PERSON,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.model import Status
@@ -50,6 +51,7 @@ def summary_document(project: Project, code: ExitCode) -> str:
 def say_summary(session: Session, plan: Plan, code: ExitCode, *, as_json: bool) -> ExitCode:
     """Print how the run ended, what waits for whom, and what to type next."""
     said = _summary(session.ledger.state, plan, code, session.elapsed, session.landed)
+    said = replace(said, notes=_uncommitted(session))
     if as_json:
         print(
             document(
@@ -75,6 +77,13 @@ def say_summary(session: Session, plan: Plan, code: ExitCode, *, as_json: bool) 
     else:
         print(summary(said), end="")
     return code
+
+
+def _uncommitted(session: Session) -> tuple[str, ...]:
+    """A line for what landed and waits for a person's commit (`commit = "manual"`)."""
+    count = len(session.shadow.paths)
+    files = f"{count} file{'' if count == 1 else 's'}"
+    return (f"{files} landed and not committed: runner commit-by-task",) if count else ()
 
 
 def _summary(state: RunState, plan: Plan, code: ExitCode, seconds: float, landed: int) -> Summary:

@@ -76,7 +76,7 @@ def _unenclosed(project: Project) -> tuple[str, ...]:
 
     sandbox = sandbox_of(project.settings)
     why = f": {sandbox.reason}" if sandbox.reason else ""
-    return () if sandbox.contains else (f"commands run with your own rights, no sandbox{why}",)
+    return () if sandbox.encloses else (f"commands run with your own rights, no sandbox{why}",)
 
 
 def _without_compilers(project: Project) -> tuple[str, ...]:

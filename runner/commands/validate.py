@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from runner.plan.problem import Problem
-    from runner.project import Project, Reading
+    from runner.project import Project
 
 _EXAMPLES = """\
 examples:
@@ -36,7 +36,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     reading = project.checked()
-    problems = (*reading.problems, *_contracts(project, reading), *_beside(project))
+    problems = (*reading.problems, *_beside(project))
     errors = sum(problem.is_error for problem in problems)
     if given.json:
         _print_document(project, problems, errors, len(reading.plan.tasks))
@@ -69,29 +69,6 @@ def _print_document(project: Project, problems: Sequence[Problem], errors: int, 
         ),
         end="",
     )
-
-
-def _contracts(project: Project, reading: Reading) -> Iterator[Problem]:
-    """Contracts that could not be checked as they are written."""
-    from runner.gates.contracts.entries import problem_of
-    from runner.plan.places import Places
-    from runner.plan.problem import Problem
-
-    places = Places(reading.data, project.plan_path)
-    for task in reading.plan.tasks:
-        for contract in task.contracts:
-            refused = problem_of(contract)
-            if refused:
-                at = places.at_line(contract.line, contract.value.partition(" ")[0])
-                yield Problem(
-                    f"{task.id}: {refused.message}",
-                    project.plan_path,
-                    at.line,
-                    at.column,
-                    refused.hint,
-                    source_line=at.source_line,
-                    width=at.width,
-                )
 
 
 def _beside(project: Project) -> Iterator[Problem]:

@@ -39,7 +39,11 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add("id", metavar="ID", nargs="?", default="", help="the task: TASK-003, or 3")
     add("--all", action="store_true", help="everything that is DONE, and the project's coverage")
     add("--trust", action="store_true", help="run this plan's commands without asking")
-    add("--sandbox", choices=("auto", "bubblewrap", "none"), help="what encloses commands")
+    add(
+        "--sandbox",
+        choices=("auto", "bubblewrap", "landlock", "none"),
+        help="what encloses commands",
+    )
     add("-j", "--jobs", type=int, metavar="N", help="commands at once (default: cores)")
     add("--json", action="store_true", help="one JSON document")
     add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")

@@ -19,7 +19,10 @@ from runner.text.hints import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-YOURS = frozenset({"sandbox", "sandbox_read", "network", "review_command", "pass_env", "secrets"})
+YOURS = frozenset(
+    {"sandbox", "sandbox_read", "network", "review_command", "pass_env", "secrets"}
+    | {"processes", "memory", "file_size"}
+)
 """What only the person's own file, environment and flags may set."""
 
 

@@ -20,6 +20,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from runner.config.sizes import bytes_of
 from runner.config.values import GATE_KEYS
 from runner.model import Network, ReviewMode
 from runner.text.hints import nearest
@@ -84,6 +85,12 @@ def _one_line(value: str) -> str:
     return value.strip()
 
 
+def _size(value: str) -> str:
+    if bytes_of(value) is None:
+        raise ValueError("must be a number of bytes, or one with k, m, g or t behind it")
+    return value.strip()
+
+
 def _amount(value: object) -> object:
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
@@ -93,6 +100,7 @@ Seconds = Annotated[float, Field(gt=0, le=7 * 86400), BeforeValidator(_seconds)]
 Percent = Annotated[float, Field(ge=0, le=100), BeforeValidator(_percent)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(_no_switch)]
 Line = Annotated[str, AfterValidator(_one_line)]
+Size = Annotated[str, BeforeValidator(_amount), AfterValidator(_size)]
 Names = Annotated[
     tuple[Annotated[str, AfterValidator(_variable_name)], ...], BeforeValidator(_words)
 ]
@@ -167,8 +175,13 @@ class Given(BaseSettings):
     review: Review | None = None
     review_at: Annotated[Literal["proof", "write"], BeforeValidator(_lower)] | None = None
     review_command: Line | None = None
-    sandbox: Annotated[Literal["auto", "bubblewrap", "none"], BeforeValidator(_lower)] | None = None
+    sandbox: (
+        Annotated[Literal["auto", "bubblewrap", "landlock", "none"], BeforeValidator(_lower)] | None
+    ) = None
     sandbox_read: Annotated[tuple[Line, ...], BeforeValidator(_paths)] | None = None
+    processes: Whole | None = None
+    memory: Size | None = None
+    file_size: Size | None = None
     network: Reach | None = None
     pass_env: Names | None = None
     secrets: Names | None = None

@@ -77,9 +77,15 @@ class Settings:
     review_command: str = ""
     """What reviews a diff where review is `auto`: exit 0 approves, else it says why not."""
     sandbox: str = "auto"
-    """`auto`, `bubblewrap` or `none`."""
+    """`auto`, `bubblewrap`, `landlock` or `none`."""
     sandbox_read: tuple[str, ...] = ()
     """More paths that a command in the sandbox may read."""
+    processes: int = 4096
+    """Processes and threads of one command at once."""
+    memory: str = ""
+    """Memory of one command, as `4GB`, where its task names none; none: no limit."""
+    file_size: str = "8GB"
+    """The largest file that a command may write."""
     network: Network = Network.YES
     """The most that any command may reach, whatever plan and gates ask for."""
     pass_env: tuple[str, ...] = ()

@@ -15,9 +15,9 @@ GATE_KEYS = ("command", "seconds", "network", "types")
 """Keys of a gate that is written as a table."""
 
 _WHOLE = frozenset({"jobs", "agents", "attempts", "context_tokens"})
-_SWITCHES = frozenset({"strict_contracts", "verify_at_end"})
+_SWITCHES = frozenset({"strict_contracts", "verify_at_end", "conservative", "strict"})
 _REVIEWS = tuple(ReviewMode)
-_SANDBOXES = frozenset({"auto", "bubblewrap", "none"})
+_SANDBOXES = frozenset({"auto", "bubblewrap", "landlock", "none"})
 
 
 @dataclass(frozen=True, slots=True)

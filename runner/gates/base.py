@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.model import Finding, Network, Proof, Verdict
 from runner.process.command import Command, Ended, Limits, run
+from runner.process.limits import bounded
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -125,12 +126,13 @@ class Bench:
 
 
 def command_limits(task: Task, settings: Settings) -> Limits:
-    """How long a command of this task may run."""
-    return Limits(
+    """How long a command of this task may run, and how much it may use."""
+    limits = Limits(
         soft=settings.soft_seconds,
         idle=settings.idle_seconds,
         hard=task.timeout or settings.hard_seconds,
     )
+    return bounded(limits, settings, task.uses)
 
 
 def file_name(check_id: str) -> str:
@@ -162,10 +164,21 @@ def failures_of(check: Check, ran: Ran, proof: Proof) -> tuple[Finding, ...]:
         Finding(
             check=check.id,
             message=_how_it_ended(check, ran),
-            hint=f"run it yourself: {redact(check.command)}",
+            hint=_hint(check, ran),
             detail=ran.tail or "(no output)",
         ),
     )
+
+
+def _hint(check: Check, ran: Ran) -> str:
+    longer = "gate_seconds" if check.kind == "gate" else "hard_seconds"
+    match ran.ended:
+        case Ended.IDLE if check.kind != "gate":
+            return "have it say how it goes, or allow it more silence: idle_seconds in the settings"
+        case Ended.IDLE | Ended.HARD:
+            return f"allow it more time: Timeout in the task, or {longer} in the settings"
+        case _:
+            return f"run it yourself: {redact(check.command)}"
 
 
 def _how_it_ended(check: Check, ran: Ran) -> str:

@@ -10,7 +10,7 @@ from runner.gates.base import Check, Proved
 from runner.gates.trial import tried
 from runner.model import Finding, Proof, Verdict, digest_of
 from runner.plan.commands import shell_operator, swallows_failure
-from runner.process.limits import Limits
+from runner.process.limits import Limits, bounded
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _check(gate: GateSpec, task: Task, settings: Settings) -> Check:
         kind="gate",
         command=gate.command.removeprefix(_SHELL).strip(),
         network=settings.network_for(gate.network),
-        limits=Limits(soft=hard, idle=hard, hard=hard),
+        limits=bounded(Limits(soft=hard, idle=hard, hard=hard), settings, task.uses),
     )
 
 
@@ -60,7 +60,7 @@ def prove(check: Check, bench: Bench) -> Proved:
         return baseline.weighed(trial, bench)
     from runner.gates import older
 
-    return Proved(trial.proof, (*older.findings(check, bench), *trial.notes()))
+    return Proved(trial.proof, (*older.findings(trial, bench), *trial.notes()))
 
 
 def _found_nothing(trial: Trial, bench: Bench) -> bool:

@@ -12,12 +12,15 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from runner.gates.earlier import earlier
+from runner.gates.junit import TestOutcome
 from runner.model import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.gates.base import Bench, Check
+    from runner.gates.earlier import Earlier
+    from runner.gates.trial import Trial
     from runner.model import Change
 
 _NAMES = re.compile(
@@ -27,6 +30,7 @@ _NAMES = re.compile(
     r"|(?:vite|vitest|jest|eslint|babel|playwright|karma)\.config\.[cm]?[jt]s"
     r"|\.golangci\.ya?ml|\.?clippy\.toml|\.coveragerc|package\.json|pyproject\.toml)\Z"
 )
+_SHOWN = 20
 _INTERPRETER = re.compile(r"(?:\S*/)?(?:sh|bash|dash|zsh|python[\d.]*|node|ruby|perl)")
 _STARTERS = {
     "makefile": re.compile(r"\b(?:g?make)\b"),
@@ -46,18 +50,61 @@ _IDLE = frozenset(_IDLE_WORDS.split())
 """Keys of package.json that say nothing about what a command runs."""
 
 
-def findings(check: Check, bench: Bench) -> tuple[Finding, ...]:
+def findings(trial: Trial, bench: Bench) -> tuple[Finding, ...]:
     """Why a gate that passes does not count: as it was before the task, it would have failed.
 
-    Where it failed on the tree before as well, there is nothing to hold the change against.
+    Nor does one that runs fewer tests than it would have. Where it failed on the tree before as
+    well, there is nothing to hold the change against.
     """
+    check = trial.check
+    if check.kind != "gate":
+        return ()
     changed = tuple(one for one in bench.changes if _says_what_runs(one, check, bench))
-    if not changed or check.kind != "gate":
+    added = tuple(one for one in bench.changes if trial.results and _is_new(one, bench))
+    return (*_changed(changed, trial, bench), *_added(added, trial, bench))
+
+
+def _added(added: tuple[Change, ...], trial: Trial, bench: Bench) -> tuple[Finding, ...]:
+    """Tests that a new file of configuration leaves out; without it, others may fail."""
+    if not added:
+        return ()
+    kept = tuple(one for one in bench.changes if one not in added)
+    return _left_out(earlier(trial.check, bench, kept), added, trial)
+
+
+def _left_out(
+    with_old: Earlier | None, changed: tuple[Change, ...], trial: Trial
+) -> tuple[Finding, ...]:
+    """The tests of the proposal that would pass, and that do not run since a change."""
+    if with_old is None or trial.results is None:
+        return ()
+    skipped = TestOutcome.SKIPPED
+    runs = {test.id for test in trial.results.tests if test.outcome is not skipped}
+    passed = [name for name, _ in with_old.passing]
+    gone = [name for name in passed if name not in runs]
+    if not gone or len(runs) >= len(passed):  # as many under names that are made anew each time
+        return ()
+    many = "1 test runs" if len(gone) == 1 else f"{len(gone)} tests run"
+    paths = ", ".join(one.path for one in changed)
+    return (
+        Finding(
+            check=trial.check.id,
+            message=f"{many} no more since the task changed {paths}",
+            path=changed[0].path,
+            hint="let every test run that is there",
+            detail="\n".join(gone[:_SHOWN]),
+        ),
+    )
+
+
+def _changed(changed: tuple[Change, ...], trial: Trial, bench: Bench) -> tuple[Finding, ...]:
+    check = trial.check
+    if not changed:
         return ()
     kept = tuple(one for one in bench.changes if one not in changed)
     with_old = earlier(check, bench, kept)
     if with_old is None or with_old.passed:
-        return ()
+        return _left_out(with_old, changed, trial)
     before = earlier(check, bench, ()) if kept else None
     if before is None or not before.passed:
         return ()
@@ -71,6 +118,10 @@ def findings(check: Check, bench: Bench) -> tuple[Finding, ...]:
             detail=with_old.end,
         ),
     )
+
+
+def _is_new(change: Change, bench: Bench) -> bool:
+    return bool(_NAMES.search(change.path)) and bench.before(change.path) is None
 
 
 def _says_what_runs(change: Change, check: Check, bench: Bench) -> bool:

@@ -9,6 +9,7 @@ from runner.gates import contract_tests
 from runner.gates.base import Check, Proved
 from runner.gates.registry import Proven, together
 from runner.process.command import Limits
+from runner.process.limits import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -70,7 +71,9 @@ def _check(traced: Traced, bench: Bench) -> Check:
         command=contract_tests.as_command(traced.contract.command),
         level=traced.contract.level,
         network=settings.network_for(traced.network),
-        limits=Limits(soft=settings.soft_seconds, idle=settings.idle_seconds, hard=hard),
+        limits=bounded(
+            Limits(soft=settings.soft_seconds, idle=settings.idle_seconds, hard=hard), settings
+        ),
         task=traced.task,
     )
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
-from runner.journal.events import HistoryMoved, HistoryMoving, TaskReopened, TaskStaled
+from runner.journal.events import TaskReopened, TaskStaled
+from runner.journal.whole import HistoryMoved, HistoryMoving
 from runner.model import Status
 from runner.repo.commit import commit_tree
 from runner.repo.refs import keep_ref

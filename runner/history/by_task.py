@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner.model import Action, Change, digest_of
-from runner.repo.refs import kept_ref
 from runner.writes.beneath import mode_beneath, read_beneath
 from runner.writes.log import Fate
 
@@ -48,6 +47,9 @@ class Sight:
     root: Path
     repository: Repository
     head: str | None
+    """The commit that is checked out."""
+    landings: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    """The commits above it, by task and attempt, that landings without a commit are kept as."""
 
     def committed(self, path: str) -> bytes | None:
         """The bytes in HEAD."""
@@ -63,13 +65,15 @@ class Sight:
         return _EXECUTABLE if found is not None and found & 0o100 else _PLAIN
 
     def kept(self, write: Written) -> bytes | None:
-        """The bytes of a write that another one has replaced since, where a ref still holds them.
-
-        A landing without a commit keeps its tree under `refs/runner/manual/<task>-<attempt>`.
-        """
-        commit = kept_ref(self.repository, f"manual/{write.task}-{write.attempt}")
+        """The bytes of a write that another one has replaced since, where its landing is kept."""
+        commit = self.landings.get((write.task, write.attempt))
         found = self.repository.blob(commit, write.path) if commit else None
         return found if found is not None and digest_of(found) == write.after else None
+
+    def is_committed(self, write: Written) -> bool:
+        """Whether the runner landed it on the branch itself."""
+        landed = bool(write.commit and write.attempt)
+        return landed and write.commit not in self.landings.values()
 
 
 @dataclass(slots=True)
@@ -112,16 +116,20 @@ def _chains(writes: Iterable[Written]) -> Mapping[str, list[Written]]:
 def _pending(
     path: str, chain: Sequence[Written], sight: Sight, found: _Collected
 ) -> Sequence[Written]:
-    """The writes of a path that HEAD does not have yet, if the tree is what the last one left."""
+    """The writes of a path that HEAD does not have yet, up to the one that the tree is at.
+
+    A later one was taken back (undo, replay); a tree that no write left is a person's.
+    """
     committed, working = _digest(sight.committed(path)), _digest(sight.working(path))
-    if committed == working or (chain[-1].commit and chain[-1].attempt):
+    if committed == working or sight.is_committed(chain[-1]):
         return ()
-    if chain[-1].after != working:
+    last = next((n for n in reversed(range(len(chain))) if chain[n].after == working), None)
+    if last is None:
         found.left.append((path, "changed since its last logged write"))
         return ()
-    for number in range(len(chain) - 1, -1, -1):
+    for number in range(last, -1, -1):
         if chain[number].before == committed:
-            return chain[number:]
+            return chain[number : last + 1]
     found.left.append((path, "HEAD has another file than any logged write began from"))
     return ()
 
@@ -138,15 +146,17 @@ def _collect(
     for number, write in enumerate(pending):
         last = number == len(pending) - 1
         after = sight.working(path) if last else sight.kept(write)
-        later = pending[number + 1].task if not last else ""
-        if not last and (later == write.task or (after is None and write.after)):
-            if later != write.task:
-                found.joined.append((path, later))
+        later = [one.task for one in pending[number + 1 :]]
+        if write.task in later:  # its commit comes after theirs, with its last bytes
+            continue
+        if later and after is None and write.after:
+            found.joined.append((path, later[0]))
             continue
         mode = int(write.mode, 8) if write.mode.isdigit() else _PLAIN
         mode = sight.mode(path) if last and after is not None else mode
         found.changes[write.task, path] = _change(path, before, after, mode)
-        found.writes[write.task] = write
+        newest = found.writes.get(write.task, write)
+        found.writes[write.task] = max(newest, write, key=lambda one: (one.attempt, one.time))
         before = after
 
 

@@ -9,10 +9,11 @@ which others read) belongs to the block around it; so do class bodies and lambda
 from __future__ import annotations
 
 import ast
-import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
+
+from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,12 +39,7 @@ Key: TypeAlias = "tuple[str, int]"
 
 def parsed(content: bytes) -> ast.Module | None:
     """The syntax tree of a Python file; None for what this Python cannot read."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(content)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    return python_tree(content)
 
 
 @lru_cache(maxsize=64)

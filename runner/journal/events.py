@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from runner.journal.whole import ShipDeclared, ShipReopened, TreeVerified
+from runner.journal.whole import (
+    HistoryMoved,
+    HistoryMoving,
+    ShipDeclared,
+    ShipReopened,
+    TreeVerified,
+)
 
 if TYPE_CHECKING:
     from runner.model import (
@@ -231,6 +237,8 @@ class TaskStaled(NamedTuple):
     """The task next to it on the way from what changed; empty where it has a reason of its own."""
 
 
+REJECTION = "rejection"
+"""The source of a TaskAdopted by which a task is DONE again, all its evidence as it was."""
 CUT_OFF = "early cut-off"
 """Who approves that a task is only proven again, where what it rests on is as it was."""
 
@@ -300,34 +308,6 @@ class DecisionMade(NamedTuple):
 
     number: int
     decision: Decision
-
-
-# --- history --------------------------------------------------------------------------
-
-
-class HistoryMoving(NamedTuple):
-    """The next thing to happen is this commit, which takes work back; written before any of it.
-
-    `kind` is `undo` or `replay`; `tasks` become PENDING with the note, those in `stale` STALE with
-    a reason each; `kept` is the ref that holds the head of before.
-    """
-
-    kind: str
-    commit: str
-    parent: str
-    tasks: tuple[str, ...] = ()
-    note: str = ""
-    kept: str = ""
-    stale: tuple[str, ...] = ()
-    reasons: tuple[str, ...] = ()
-
-
-class HistoryMoved(NamedTuple):
-    """That commit is on the branch, its files are in the real tree, its tasks are PENDING."""
-
-    kind: str
-    commit: str
-    tasks: tuple[str, ...] = ()
 
 
 class Unknown(NamedTuple):

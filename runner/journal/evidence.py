@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.journal.events import DecisionMade, TaskDone, TaskLanding
 from runner.model import Proof, Spec, Verdict
-from runner.repo.trailers import parse_coverage, parse_proof, parse_tools
+from runner.repo.trailers import parse_coverage, parse_proof, parse_tools, regression_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -69,6 +69,8 @@ class Evidence:
     """The commit whose trailers tell it; empty where the journal does."""
     lacks: tuple[str, ...] = ()
     """What its source does not carry, in words."""
+    regression: str = ""
+    """How many tests of other tasks ran on its change, in words."""
 
     @property
     def outputs(self) -> tuple[Digest, ...]:
@@ -86,16 +88,19 @@ def evidence_of(task: TaskState) -> Evidence | None:
         task.commit,
         task.tree,
         task.verified,
-        tuple(task.proofs),
+        tuple(proof for proof in task.proofs if not proof.is_of_another_task),
         task.coverage,
         task.patterns,
         task.done_at,
         task.cause,
+        regression=regression_line(task.proofs),
     )
 
 
 WANTED = frozenset({"task.done", "task.landing", "decision.made"})
 """The kinds of records that `from_journal` looks at."""
+_OWN = frozenset({"coverage", "integrity"})
+"""Checks that the runner does itself: their id is their kind, and they have no command."""
 
 
 def from_journal(task: TaskState, records: Iterable[Record]) -> Evidence | None:
@@ -152,6 +157,7 @@ def from_commit(commit: LandedCommit) -> Evidence | None:
         source=Source.TRAILERS,
         told_in=commit.commit,
         lacks=tuple(_lacking(commit)),
+        regression=said.get("Regression", ""),
     )
 
 
@@ -186,7 +192,7 @@ def _told(lines: Iterable[str]) -> Iterator[Proof]:
 def kind_of(proof: str) -> str:
     """The kind of a proof by its id: `gate` of `gate:lint`, `test` of `TC-002`."""
     prefix, colon, _ = proof.partition(":")
-    return prefix if colon else "test"
+    return prefix if colon or prefix in _OWN else "test"
 
 
 def with_commands(evidence: Evidence, known: Mapping[str, tuple[str, Level | None]]) -> Evidence:
@@ -198,7 +204,7 @@ def with_commands(evidence: Evidence, known: Mapping[str, tuple[str, Level | Non
         replace(one, command=known[one.id][0], level=known[one.id][1]) if one.id in known else one
         for one in evidence.proofs
     )
-    bare = any(not proof.command for proof in proofs)
+    bare = any(not proof.command and proof.kind not in _OWN for proof in proofs)
     lacks = (*evidence.lacks, *(("the commands of some proofs",) if bare else ()))
     return replace(evidence, proofs=proofs, lacks=lacks)
 

@@ -118,7 +118,9 @@ def _rest(task: TaskState) -> dict[str, object]:
     if task.reuse:
         rest["reuse"] = True
     if task.via:
-        rest |= {"via": task.via, "cut_off": task.cut_off}
+        rest["via"] = task.via
+    if task.cut_off:
+        rest["cut_off"] = task.cut_off
     if task.tries:
         rest["tries"] = [attempt._asdict() for attempt in task.tries]
     for name in ("open_attempt", "passed", "held", "landed"):

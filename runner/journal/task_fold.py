@@ -35,7 +35,7 @@ def _started(task: TaskState, record: Record, event: events.AttemptStarted) -> T
     )
     return task._replace(
         status=Status.IN_PROGRESS,
-        note="",
+        note=task.note if task.culprit else "",  # it is STALE again unless it lands
         reason=None,
         tries=task.tries if same else (),
         findings=task.findings if same else (),
@@ -56,7 +56,9 @@ def _settled(task: TaskState) -> Status:
     """The status to go back to when an attempt comes to nothing."""
     if task.status is not Status.IN_PROGRESS:
         return task.status
-    return task.open_attempt.was if task.open_attempt else Status.PENDING
+    if task.open_attempt:
+        return task.open_attempt.was
+    return Status.STALE if task.culprit else Status.PENDING
 
 
 def _finished(task: TaskState, record: Record, event: events.AttemptFinished) -> TaskState:
@@ -85,10 +87,16 @@ def _passed(
     task: TaskState, record: Record, event: events.AttemptFinished, attempt: Open | None
 ) -> TaskState:
     if not event.held:
-        return task._replace(passed=event, findings=())
+        return task._replace(passed=event, findings=task.findings if _breaks(task.held) else ())
     spec = attempt.spec if attempt else task.tried
     held = Held(event.held, event.ref, task.base, event.tree, spec, record.attempt)
-    return task._replace(passed=event, findings=(), held=held, status=Status.PENDING)
+    findings = event.findings if _breaks(held) else ()
+    return task._replace(passed=event, findings=findings, held=held, status=Status.PENDING)
+
+
+def _breaks(held: Held | None) -> bool:
+    """Whether held work breaks other tasks: its findings say which, until they are built on it."""
+    return held is not None and held.kind == Reason.REGRESSION
 
 
 def _with_try(
@@ -135,7 +143,10 @@ def _done(task: TaskState, record: Record, event: events.TaskDone) -> TaskState:
 
 
 def _adopted(task: TaskState, record: Record, event: events.TaskAdopted) -> TaskState:
-    return _over(task, record, event)._replace(tree="", coverage=None, patterns=())
+    adopted = _over(task, record, event)
+    if event.source == events.REJECTION:
+        return adopted
+    return adopted._replace(tree="", coverage=None, patterns=())
 
 
 def _over(
@@ -205,7 +216,8 @@ def _staled(task: TaskState, record: Record, event: events.TaskStaled) -> TaskSt
 
 
 def _approved(task: TaskState, record: Record, event: events.TaskApproved) -> TaskState:
-    if task.culprit and task.status is Status.STALE:  # it is built with the change that broke it
+    broken = task.culprit and task.status is Status.STALE
+    if broken and event.by != "runner":  # it is built with the change that broke it
         return task._replace(approved=True, tries=())
     if task.status not in {Status.STALE, Status.BLOCKED}:
         return task._replace(tries=())
@@ -217,6 +229,8 @@ def _approved(task: TaskState, record: Record, event: events.TaskApproved) -> Ta
         note="",
         reason=None,
         tries=(),
+        culprit="",
+        approved=False,
         reuse=event.reuse or goes_on,
         via=task.via if cut_off or goes_on else "",
         cut_off=task.cut_off if goes_on else cut_off,

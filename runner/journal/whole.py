@@ -1,4 +1,4 @@
-"""Events about the whole of what was built: the tree proven together, the ship and its end."""
+"""Events about the whole of what was built: proven together, shipped, reopened, taken back."""
 
 from __future__ import annotations
 
@@ -34,3 +34,28 @@ class ShipReopened(NamedTuple):
     """A person lets runs go on after a ship."""
 
     by: str = ""
+
+
+class HistoryMoving(NamedTuple):
+    """The next thing to happen is this commit, which takes work back; written before any of it.
+
+    `kind` is `undo` or `replay`; `tasks` become PENDING with the note, those in `stale` STALE with
+    a reason each; `kept` is the ref that holds the head of before.
+    """
+
+    kind: str
+    commit: str
+    parent: str
+    tasks: tuple[str, ...] = ()
+    note: str = ""
+    kept: str = ""
+    stale: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+class HistoryMoved(NamedTuple):
+    """That commit is on the branch, its files are in the real tree, its tasks are PENDING."""
+
+    kind: str
+    commit: str
+    tasks: tuple[str, ...] = ()

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.model import Network
-from runner.process import view
+from runner.process import seccomp, view
 from runner.process.limits import ulimits
 from runner.process.sandbox import Prepared
+from runner.process.seccomp import Sockets
 from runner.process.toolchain import NAMES
 from runner.process.tools import capture, which
 from runner.process.view import real
@@ -46,6 +47,7 @@ class Bubblewrap:
     reason: str = ""
     name = "bubblewrap"
     contains = True
+    encloses = True
 
     def enclose(self, command: Command) -> Prepared:
         """Put bubblewrap and the shell that sets the limits before the command.
@@ -60,10 +62,10 @@ class Bubblewrap:
             *_variables(inner_environment(command.environment, place)),
             *("--chdir", str(real(place.shown) / place.start / command.folder)),
         )
-        # A seccomp filter will come here: its program in a memory file, as `--seccomp FD`.
         shell = ("/bin/sh", "-c", _SHELL % ulimits(command.limits), "sh")
         argv = (str(self.program), "--", *shell, *command.argv)
-        return Prepared(argv, {}, Path("/"), options, reports=True)
+        filter_ = seccomp.program(_sockets(command.network))
+        return Prepared(argv, {}, Path("/"), options, reports=True, seccomp=filter_)
 
     def sees(self, place: Place, path: Path) -> Path:
         """What lies in the scratch tree is seen in the repository's own place."""
@@ -76,6 +78,15 @@ class Bubblewrap:
         home = os.environ.get("HOME", "")
         floor = view.floor(home, sized="--size" in self.features)
         return [str(self.program), *self._walls(Network.NO), *floor, "--", "/bin/sh", "-c", ":"]
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What this version, on this machine, does not hold."""
+        lacking = {
+            "no bound on what is written to HOME and /tmp": "--size" not in self.features,
+            f"no filter of system calls for {seccomp.machine()}": not seccomp.program(Sockets.ANY),
+        }
+        return tuple(text for text, lacks in lacking.items() if lacks)
 
     def _walls(self, network: Network) -> tuple[str, ...]:
         """Namespaces, capabilities, and an end that comes with our own."""
@@ -99,6 +110,11 @@ class Bubblewrap:
             *(view.resolver() if command.network is Network.YES else ()),
             *view.desk(place),
         )
+
+
+def _sockets(network: Network) -> Sockets:
+    """The network namespace holds all families but those that reach the machine's host."""
+    return Sockets.ANY if network is Network.YES else Sockets.LOCAL
 
 
 def inner_environment(environ: Mapping[str, str], place: Place) -> dict[str, str]:

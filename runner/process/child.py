@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import selectors
-import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.process import tree
+from runner.process import start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from runner.process.cgroups import Group
     from runner.process.output import Output
     from runner.process.sandbox import Prepared
 
@@ -44,13 +44,23 @@ class Child:
     Raises OSError or ValueError when it cannot be started.
     """
 
-    def __init__(self, prepared: Prepared, stdin: bytes, output: Output) -> None:
+    def __init__(
+        self, prepared: Prepared, stdin: bytes, output: Output, group: Group | None = None
+    ) -> None:
         self._output = output
+        self._leave = prepared.leave
+        self._group = group
+        self.reached = ""
+        """What is to be said, after `close`, of limits that were reached."""
         self._input = memoryview(stdin)
         self._reports = bytearray()
         self.enclosed = prepared.reports
         """Whether the kernel ends all of the command with its first process."""
-        self._tree = _plant(prepared, piped=bool(stdin))
+        try:
+            self._tree = start.planted(prepared, group, piped=bool(stdin))
+        except BaseException:
+            self._tidy()
+            raise
         self._selector = selectors.DefaultSelector()
         self._exit_seen = False
         self.heard = effects.monotonic()
@@ -89,6 +99,8 @@ class Child:
 
     def kill(self) -> None:
         """End every process of the command."""
+        if self._group:
+            self._group.kill()
         self._tree.kill()
 
     # --- at its end -------------------------------------------------------------------
@@ -112,8 +124,15 @@ class Child:
                     pipe.close()
         if self._pidfd is not None:
             os.close(self._pidfd)
+        self._tidy()
         code = first.returncode
         return code if code >= 0 else 128 - code
+
+    def _tidy(self) -> None:
+        if self._group:
+            self.reached = self._group.close()
+        if self._leave:
+            self._leave()
 
     @property
     def report(self) -> Report:
@@ -170,47 +189,6 @@ class Child:
             self._forget(self._stdin)
             self._tree.first.stdin.close()
             self._stdin = None
-
-
-def _plant(prepared: Prepared, *, piped: bool) -> tree.Tree:
-    """Start the first process, its options in a file where the sandbox takes them so."""
-    mark = tree.new_mark()
-    wrapper = os.path.basename(prepared.argv[0]) if prepared.reports else ""  # noqa: PTH119 - text
-    argv = list(prepared.argv)
-    options = _options_file(prepared.options)
-    if options is not None:
-        argv[1:1] = ["--args", str(options)]
-
-    def start() -> subprocess.Popen[bytes]:
-        effects.step("spawn", argv[0])
-        return subprocess.Popen(
-            argv,
-            cwd=prepared.cwd,
-            env={**prepared.env, tree.MARK: mark},
-            stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if prepared.reports else subprocess.STDOUT,
-            bufsize=0,
-            pass_fds=() if options is None else (options,),
-            start_new_session=True,
-        )
-
-    try:
-        return tree.plant(mark, start, wrapper)
-    finally:
-        if options is not None:
-            os.close(options)
-
-
-def _options_file(options: tuple[str, ...]) -> int | None:
-    """Options NUL-separated in a file of memory, open at its beginning."""
-    if not options:
-        return None
-    descriptor = os.memfd_create("options")
-    content = b"".join(os.fsencode(option) + b"\0" for option in options)
-    effects.append(descriptor, content, "options")
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
 
 
 def _pidfd(pid: int) -> int | None:

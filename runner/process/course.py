@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.process.cgroups import group_for
 from runner.process.child import Child
 from runner.process.command import Command, Ended, Ran
 from runner.process.output import Output
@@ -41,7 +42,8 @@ def follow(
     if missing:
         return _not_started(output, began, missing, NOT_FOUND)
     try:
-        child = Child(sandbox.enclose(command), command.stdin, output)
+        prepared = sandbox.enclose(command)
+        child = Child(prepared, command.stdin, output, group_for(command.limits))
     except (OSError, ValueError) as problem:
         return _not_started(output, began, _why(problem, command), CANNOT_RUN)
     course = _Course(command, child, output, tell, cancelled)
@@ -95,6 +97,7 @@ class _Course:
             return _not_started(self._output, began, report.refusal, CANNOT_RUN)
         if ended is Ended.EXITED:
             self._output.take(report.words)
+        self._output.take(self._child.reached.encode())
         self._output.finish()
         return _ran(self._output, began, ended, code, left + report.left_behind)
 

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import resource
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner.config.sizes import bytes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from runner.config.settings import Settings
+    from runner.model import Resource
 
 MEGABYTE = 1024 * 1024
 _BLOCK = 512
@@ -23,13 +33,18 @@ class Limits:
     hard: float = 1800.0
     """After this it is ended in any case."""
     memory: int | None = None
-    """Address space of each process."""
+    """Address space of each process: too strict for Node, Java and Go, which reserve much."""
     output: int = 20 * MEGABYTE
     """How much of its output is kept: the first half and the last half."""
     file_size: int | None = 8 * 1024 * MEGABYTE
     open_files: int | None = 65536
     cpu: int | None = None
     """Seconds of processor time of each process."""
+    processes: int | None = 4096
+    """Processes and threads at once. Where no cgroup can be made, the kernel counts all of the
+    person's own (RLIMIT_NPROC), so those that run already are added; it does not hold for root."""
+    together: int | None = None
+    """Memory of all its processes, by a cgroup; data of each process where there is none."""
 
 
 def ulimits(limits: Limits) -> str:
@@ -43,13 +58,40 @@ def ulimits(limits: Limits) -> str:
         ("f", limits.file_size, resource.RLIMIT_FSIZE, _BLOCK),
         ("v", limits.memory, resource.RLIMIT_AS, _KILOBYTE),
         ("t", limits.cpu, resource.RLIMIT_CPU, 1),
+        ("d", limits.together, resource.RLIMIT_DATA, _KILOBYTE),
     )
     settings += [
         f"ulimit -{letter} {_attainable(value, kind) // unit}"
         for letter, value, kind, unit in wanted
         if value
     ]
+    if limits.processes:
+        most = _attainable(limits.processes + _running(), resource.RLIMIT_NPROC)
+        settings.append(f"ulimit -p {most} 2>/dev/null || ulimit -u {most}")  # dash, or bash
     return "; ".join(settings)
+
+
+def bounded(limits: Limits, settings: Settings, uses: Iterable[Resource] = ()) -> Limits:
+    """The limits with the person's bounds, and the memory of a task's `Uses: memory 4GB`."""
+    return replace(
+        limits,
+        processes=settings.processes,
+        together=memory_of(uses) or bytes_of(settings.memory),
+        file_size=bytes_of(settings.file_size),
+    )
+
+
+def memory_of(uses: Iterable[Resource]) -> int | None:
+    """The bytes that a task says it uses; `None` where it names no memory."""
+    amounts = (bytes_of(each.amount) for each in uses if each.name.casefold() == "memory")
+    return next((amount for amount in amounts if amount), None)
+
+
+def _running() -> int:
+    """Processes and threads on this machine (proc(5), loadavg)."""
+    with suppress(OSError, ValueError, IndexError), open("/proc/loadavg", "rb") as file:  # noqa: PTH123
+        return int(file.read().split()[3].partition(b"/")[2])
+    return 0
 
 
 def _attainable(value: int, kind: int) -> int:

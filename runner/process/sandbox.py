@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from runner.errors import ExitCode, RunnerError
 from runner.process.limits import ulimits
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from runner.process.command import Command, Place
 
-WORDS = ("auto", "bubblewrap", "none")
-_HINT = "apt-get install bubblewrap, or set sandbox = none in your own settings"
+WORDS = ("auto", "bubblewrap", "landlock", "none")
+_HINTS = {
+    "bubblewrap": "apt-get install bubblewrap, or set sandbox = none in your own settings",
+    "landlock": "apt-get install bubblewrap and set sandbox = auto in your own settings",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,12 @@ class Prepared:
     """Arguments handed over in a file, as `--args FD` after the first: nobody's `ps` sees them."""
     reports: bool = False
     """Whether standard error is the sandbox's own, not the command's (that joins its output)."""
+    seccomp: bytes = b""
+    """A filter of system calls, handed over as `--seccomp FD`; none when empty."""
+    enter: Callable[[], None] | None = None
+    """What restricts the thread that starts the command, and so the command."""
+    leave: Callable[[], None] | None = None
+    """What takes away what was made for it, when nothing of it is alive."""
 
 
 class Sandbox(Protocol):
@@ -44,7 +54,15 @@ class Sandbox(Protocol):
 
     @property
     def contains(self) -> bool:
-        """Whether what runs in it cannot harm the machine."""
+        """Whether the scratch tree stands at the repository's own path, and all else is apart."""
+
+    @property
+    def encloses(self) -> bool:
+        """Whether what runs in it can neither read what is personal nor write outside."""
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What it does not hold on this machine, in words."""
 
     def enclose(self, command: Command) -> Prepared:
         """Make the command ready to start."""
@@ -60,6 +78,8 @@ class NoSandbox:
     reason: str = ""
     name = "none"
     contains = False
+    encloses = False
+    gaps: ClassVar[tuple[str, ...]] = ()
 
     def enclose(self, command: Command) -> Prepared:
         """Start the shell that sets the limits in the scratch tree itself."""
@@ -80,24 +100,33 @@ class NoSandbox:
 def choose_sandbox(wanted: str, read: tuple[Path, ...] = ()) -> Sandbox:
     """The sandbox a person's settings ask for, known to work: a process was started in it.
 
-    `read` are further paths that a sandbox shows read-only. Raises RunnerError when the word is
-    unknown, or when bubblewrap is asked for and does not work here.
+    `auto` is bubblewrap, else none: Landlock cannot show the scratch tree at the repository's own
+    path, nor give commands a /tmp of their own, so it is a person's choice. `read` are further
+    paths that a sandbox shows read-only. Raises RunnerError when the word is unknown, or what it
+    names does not work here.
     """
     if wanted not in WORDS:
         raise RunnerError(f'"{wanted}" is no sandbox', hint=f"one of {', '.join(WORDS)}")
     if wanted == "none":
         return NoSandbox("the settings say so")
-    found = _probed(read)
-    if wanted == "bubblewrap" and not found.contains:
+    found = _probed(wanted, read)
+    if isinstance(found, str):
         raise RunnerError(
-            f"bubblewrap does not work here: {found.reason}", hint=_HINT, code=ExitCode.PERSON
+            f"{wanted} does not work here: {found}", hint=_HINTS[wanted], code=ExitCode.PERSON
         )
     return found
 
 
 @lru_cache(maxsize=8)
-def _probed(read: tuple[Path, ...]) -> Sandbox:
-    from runner.process import bubblewrap
+def _probed(wanted: str, read: tuple[Path, ...]) -> Sandbox | str:
+    """What was found to work, or why it does not; for `auto` the best that does."""
+    if wanted == "bubblewrap":
+        from runner.process import bubblewrap
 
-    found = bubblewrap.probe(read)
+        return bubblewrap.probe(read)
+    if wanted == "landlock":
+        from runner.process import landlock
+
+        return landlock.probe(read)
+    found = _probed("bubblewrap", read)
     return NoSandbox(found) if isinstance(found, str) else found

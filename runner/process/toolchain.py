@@ -63,6 +63,17 @@ def tool_paths(environ: Mapping[str, str]) -> list[Path]:
     return [path for path in dict.fromkeys(candidates) if path.is_absolute() and path.exists()]
 
 
+def homes(environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables for tools that would be looked for below HOME, for a HOME that is another."""
+    home = Path(environ.get("HOME", "/nonexistent"))
+    found = {
+        variable: str(home / default)
+        for variable, default, _ in _HOMES
+        if variable and default and (home / default).is_dir()
+    }
+    return {**found, "PYTHONUSERBASE": str(home / ".local")}
+
+
 def _interpreter() -> Iterable[Path]:
     """The running interpreter and this package, which gates of ours are started from."""
     yield Path(sys.prefix)

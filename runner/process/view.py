@@ -24,7 +24,7 @@ _OBJECTS = f"{TMP}/.objects"
 _ROOM = 2048 * MEGABYTE
 """What may be written to each of HOME, /tmp and their like: they are memory."""
 _HIDDEN = (TMP, "/var/tmp", "/run", "/home", "/root")  # noqa: S108 - they are hidden
-_MASKED = (
+MASKED = (
     # The user who owns a file reads it without any capability: this matters for root.
     *("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers"),
     *("/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private", "/var/log", "/var/backups"),
@@ -32,6 +32,7 @@ _MASKED = (
     # Triggers that root may use without any, as it may the controls below.
     *("/proc/sysrq-trigger", "/proc/acpi"),
 )
+"""What no command reads."""
 _CONTROLS = ("/proc/sys", "/proc/fs", "/proc/irq", "/proc/bus")
 """Controls of the kernel. bubblewrap 0.8 leaves /proc/sys writable for a root without
 capabilities, and with kernel/core_pattern the whole machine."""
@@ -45,7 +46,7 @@ def floor(home: str, *, sized: bool) -> tuple[str, ...]:
     options += [*size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108 - its own
     for path in filter(os.path.exists, _CONTROLS):
         options += ["--ro-bind", path, path]
-    for path in filter(_readable, _MASKED):
+    for path in filter(_readable, MASKED):
         options += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", os.devnull, path]  # noqa: PTH112 - text
     roots = hidden(home)
     for root in roots:
@@ -94,13 +95,13 @@ def desk(place: Place) -> tuple[str, ...]:
         options += ["--ro-bind", os.path.realpath(shown / name), str(shown / name)]
     if place.objects:
         options += ["--ro-bind", str(place.objects), _OBJECTS]
-        options += _bound("--ro-bind", _alternates(place.objects))
+        options += _bound("--ro-bind", alternates(place.objects))
     return (*options, "--bind", str(place.box), str(place.box))
 
 
 def object_paths(place: Place) -> list[str]:
     """Where git finds the repository's objects inside."""
-    return [_OBJECTS, *map(str, _alternates(place.objects) if place.objects else ())]
+    return [_OBJECTS, *map(str, alternates(place.objects) if place.objects else ())]
 
 
 def real(path: Path) -> Path:
@@ -108,7 +109,7 @@ def real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _alternates(objects: Path) -> list[Path]:
+def alternates(objects: Path) -> list[Path]:
     """Object folders that a repository borrows itself (gitrepository-layout(5))."""
     try:
         lines = (objects / "info" / "alternates").read_text("utf-8", "replace").splitlines()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.repo.git import raw
-from runner.repo.head import read_head
+from runner.repo.head import checked_out, read_head
 from runner.repo.trees import TreeEntry
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def swap_branch(repo: Repository, head: Head, old: str | None, new: str, why: st
 
     `old` None: the branch must not exist yet. HEAD elsewhere than in `head`: nothing moves.
     """
-    now = read_head(repo.folders.top)
+    now = (read_head if head.beneath else checked_out)(repo.folders.top)
     if (now.ref, now.detached, now.commit) != (head.ref, head.detached, old):
         return False
     answer = repo.git.told(DURABLE, *_reflog(repo)).ask(

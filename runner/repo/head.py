@@ -109,8 +109,14 @@ def read_head(root: Path, folders: Folders | None = None) -> Head:
 
 def waiting_above(head: Head) -> str | None:
     """The last landing that waits above the commit that is checked out, or None."""
-    base = _read(head.git_dir / WAITING_BASE)  # refs of one work tree are in no packed-refs
-    return _read(head.git_dir / WAITING_TIP) or None if base and base == head.commit else None
+    base, tip = read_waiting(head)
+    return tip or None if base and base == head.commit else None
+
+
+def read_waiting(head: Head) -> tuple[str, str]:
+    """What the landings that wait stand on, and the last of them; empty where there are none."""
+    # refs of one work tree are in no packed-refs
+    return _read(head.git_dir / WAITING_BASE), _read(head.git_dir / WAITING_TIP)
 
 
 def checked_out(root: Path, folders: Folders | None = None) -> Head:

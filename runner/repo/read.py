@@ -209,6 +209,11 @@ class Repository:
         answer = self.git.ask("rev-parse", "-q", "--verify", "--end-of-options", name + "^{commit}")
         return answer.out.decode().strip() or None
 
+    def message(self, commit: str) -> str:
+        """The whole message of a commit. Raises GitError."""
+        form = ("--no-show-signature", "--no-notes", "--format=%B")
+        return text(self.git.run("log", "-1", *form, "--end-of-options", commit)).strip() + "\n"
+
     def log_trailers(self, tip: str, *, since: str | None = None) -> Iterator[LandedCommit]:
         """Commits of tasks that `tip` reaches, and `since` does not, newest first."""
         from runner.repo.landed import landed_commits

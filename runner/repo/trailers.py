@@ -6,14 +6,16 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runner.model import Coverage
+from runner.model import Coverage, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from runner.model import Proof, Spec
 
-NAMES = ("Task", "Attempt", "Spec", "Proof", "Coverage", "Review", "Tools", "Checked")
+NAMES = (
+    *("Task", "Attempt", "Spec", "Proof", "Regression", "Coverage", "Review", "Tools", "Checked"),
+)
 """The trailers of this house, in the order they stand."""
 
 _SUBJECT_WIDTH = 72
@@ -70,13 +72,18 @@ def task_trailers(
     proofs: Iterable[Proof] = (),
     **others: str,
 ) -> tuple[tuple[str, str], ...]:
-    """The trailers of a task's commit; `others` are Coverage, Review, Tools, Checked by name."""
+    """The trailers of a task's commit; `others` are Coverage, Review, Tools, Checked by name.
+
+    Tests of other tasks can be hundreds: they are told in one line.
+    """
+    proofs = tuple(proofs)
     given = {name.capitalize(): value for name, value in others.items()}
+    given["Regression"] = regression_line(proofs)
     return (
         ("Task", task),
         ("Attempt", str(attempt)),
         ("Spec", f"{spec.what} {spec.proof}"),
-        *(("Proof", proof_line(proof)) for proof in proofs),
+        *(("Proof", proof_line(proof)) for proof in proofs if not proof.is_of_another_task),
         *((name, given[name]) for name in NAMES if name in given),
     )
 
@@ -89,6 +96,24 @@ def proof_line(proof: Proof) -> str:
         *(f"seconds={proof.seconds:.2f}", f"output={proof.output}"),
     ]
     return " ".join(words)
+
+
+def regression_line(proofs: Iterable[Proof]) -> str:
+    """`12 test contracts of 5 tasks pass`; empty where none of another task were run."""
+    verdicts = {proof.id: proof.verdict for proof in proofs if proof.is_of_another_task}
+    if not verdicts:
+        return ""
+    tasks = {id_.partition(":")[2].partition("/")[0] for id_ in verdicts}
+    good = sum(one in (Verdict.PASS, Verdict.FLAKY) for one in verdicts.values())
+    known = sum(one is Verdict.KNOWN for one in verdicts.values())
+    bad = len(verdicts) - good - known
+    contracts = f"{len(verdicts)} test contract{'' if len(verdicts) == 1 else 's'}"
+    line = f"{contracts} of {len(tasks)} task{'' if len(tasks) == 1 else 's'}"
+    said = (f"{bad} fail" * bool(bad), f"{known} as red as before" * bool(known))
+    more = ", ".join(part for part in said if part)
+    if not more:
+        return f"{line} {'passes' if len(verdicts) == 1 else 'pass'}"
+    return f"{line}: {good} pass, {more}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.journal.events import CheckpointWritten, TaskBlocked, TaskDone
+from runner.journal.events import AttemptFinished, CheckpointWritten, TaskBlocked, TaskDone
 from runner.model import Status
 from runner.report import checkpoint
-from runner.report.status_line import TaskReport, sast_counts, status_line
+from runner.report.status_line import TaskReport, regressions, sast_counts, status_line
 from runner.report.story import BUILD, append_text
 from runner.run.share import Share
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
     from runner.model import Task
     from runner.report.status_line import SastCounts
     from runner.run.ledger import Ledger
@@ -47,6 +48,8 @@ class CheckpointDocument:
     _counts: Counter[Status] = field(default_factory=Counter)
     _waiting: dict[str, None] = field(default_factory=dict)
     """Finished tasks whose line is not written yet, in their order."""
+    _tried: dict[str, AttemptFinished] = field(default_factory=dict)
+    """The last attempt of each task that is not DONE."""
     _scanning: set[str] = field(default_factory=set)
     """Tasks whose line said that their scan still ran."""
     _share: Share = field(default_factory=lambda: Share(SHARE_OF_RUN_TIME))
@@ -63,6 +66,8 @@ class CheckpointDocument:
             self._counts[self._statuses[record.task]] -= 1
             self._statuses[record.task] = status = state.task(record.task).status
             self._counts[status] += 1
+        if isinstance(record.event, AttemptFinished) and record.event.proofs:
+            self._tried[record.task] = record.event
         if isinstance(record.event, TaskDone | TaskBlocked):
             self._waiting.pop(record.task, None)
             self._waiting[record.task] = None
@@ -118,19 +123,26 @@ class CheckpointDocument:
 
     def _report(self, id_: str, state: RunState) -> TaskReport:
         known = state.task(id_)
-        proofs = tuple(known.proofs)
-        if known.status is not Status.DONE and known.passed is not None:
-            proofs = tuple(known.passed.proofs)
+        shown = self._shown(id_, state)
+        proofs = tuple(shown.proofs)
         return TaskReport(
             id=id_,
             title=self._title(id_),
             status=known.status,
             proofs=proofs,
-            coverage=known.coverage,
+            regressions=regressions(proofs),
+            coverage=shown.coverage,
             sast=self.sast(id_),
             patterns=self._titled(known.patterns),
             notes=(known.note,) if known.note else (),
         )
+
+    def _shown(self, id_: str, state: RunState) -> TaskState | AttemptFinished:
+        """What has a task's proofs to show: its DONE, else its last attempt."""
+        known = state.task(id_)
+        if known.status is Status.DONE:
+            return known
+        return self._tried.get(id_) or known.passed or known
 
     def _checkpoint(
         self, number: int, state: RunState, completed: list[str]
@@ -146,12 +158,20 @@ class CheckpointDocument:
             blocked=self._noted(state, Status.BLOCKED),
             stale=self._noted(state, Status.STALE),
             patterns=self._titled(patterns),
+            regressions=self._regressions(state, completed),
             commit=state.last_landing_head,
             sast=self._late_scans(),
             criteria=checkpoint.criteria_of(
                 self._tasks[id_] for id_ in completed if id_ in self._tasks
             ),
         )
+
+    def _regressions(self, state: RunState, completed: list[str]) -> tuple[str, ...] | None:
+        """The cross-task state: what held changes break; None where no tests of others ran."""
+        held = [id_ for id_, known in self._statuses.items() if known is Status.BLOCKED]
+        said = [regressions(self._shown(id_, state).proofs) for id_ in (*completed, *held)]
+        ran = [failing for failing in said if failing is not None]
+        return tuple(dict.fromkeys(check for failing in ran for check in failing)) if ran else None
 
     def _noted(self, state: RunState, status: Status) -> tuple[tuple[str, str], ...]:
         if not self._counts[status]:

@@ -19,7 +19,7 @@ from runner.model import Ending, Verdict
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeAlias
 
     from runner.journal.events import Record
@@ -64,6 +64,8 @@ def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
         case AttemptFinished(ending=Ending.FAILED, findings=findings):
             yield paint("red", "attempt failed")
             yield from _refusals([finding for finding in findings if finding.refuses])
+        case AttemptFinished(ending=Ending.PASSED, findings=findings):
+            yield from _notes(findings, paint)
         case TaskDone(commit=commit, note=note):
             landed = f"as {commit[:12]} " if commit else ""
             seconds = state.task(record.task).seconds
@@ -86,6 +88,15 @@ def _refusals(refusals: list[Finding]) -> Iterator[str]:
             yield f"    hint: {display(finding.hint)}"
     if len(refusals) > _FINDINGS_SHOWN:
         yield f"  … and {len(refusals) - _FINDINGS_SHOWN} more"
+
+
+def _notes(findings: Sequence[Finding], paint: Paint) -> Iterator[str]:
+    """What a person should know of work that passed all the same."""
+    for finding in findings[:_FINDINGS_SHOWN]:
+        said = display(f"{finding.check}: {_place(finding)}{finding.message}")
+        yield f"{paint('yellow', '⚠')} {said}"
+    if len(findings) > _FINDINGS_SHOWN:
+        yield f"⚠ … and {len(findings) - _FINDINGS_SHOWN} more"
 
 
 def _place(finding: Finding) -> str:

@@ -117,6 +117,7 @@ class ResultsListener:
 
     def _result(self, task: Task, state: RunState) -> TaskResult:
         known, heard = state.task(task.id), self._tasks.get(task.id, _Heard())
+        proofs = heard.proofs or tuple(known.proofs)
         open_ones = (id_ for id_ in task.depends_on if state.task(id_).status is not Status.DONE)
         return TaskResult(
             id=task.id,
@@ -128,7 +129,7 @@ class ResultsListener:
             commit=known.commit,
             attempts=len(heard.attempts),
             seconds=heard.seconds,
-            proofs=heard.proofs or tuple(known.proofs),
+            proofs=tuple(proof for proof in proofs if not proof.is_of_another_task),
             findings=heard.findings,
             coverage=known.coverage,
             waits_for=tuple(open_ones) if known.status is Status.PENDING else (),

@@ -29,7 +29,7 @@ _SEVERITIES = ("critical", "high", "medium", "low")
 
 
 class ProofKind(StrEnum):
-    """The kinds of `Proof.kind`."""
+    """The kinds of `Proof.kind` that a status line names."""
 
     TEST = "test"
     GATE = "gate"
@@ -53,6 +53,13 @@ class TaskReport:
     patterns: tuple[tuple[str, str], ...] = ()
     """(id, title) of the patterns that were applied."""
     notes: tuple[str, ...] = ()
+
+
+def regressions(proofs: Iterable[Proof]) -> tuple[str, ...] | None:
+    """The checks of other tasks that fail since a change; None where none were run on it."""
+    others = [proof for proof in proofs if proof.is_of_another_task]
+    failing = (proof for proof in others if proof.verdict is Verdict.FAIL)
+    return tuple(_short(proof) for proof in failing) if others else None
 
 
 def status_line(report: TaskReport) -> str:

@@ -103,13 +103,13 @@ def _blocked(task: BlockedTask) -> list[str]:
     if task.draft and task.draft not in task.note:
         lines.append(f"  work kept on {display(task.draft)}")
     if task.victims:
-        return [*lines, *_ways_out(name, ", ".join(map(display, task.victims)))]
+        return [*lines, *ways_out(name, ", ".join(map(display, task.victims)))]
     advice = _NEXT.get(task.reason) if task.reason else None
     lines.append(f"  next: {advice or f'`runner show {name}`; {_AGAIN}'}")
     return lines
 
 
-def _ways_out(culprit: str, victims: str) -> list[str]:
+def ways_out(culprit: str, victims: str) -> list[str]:
     """What a person can do about a change that breaks other tasks."""
     ids = victims.replace(",", "")
     return [

@@ -11,7 +11,7 @@ from runner.implementers.base import Said, Workbench
 from runner.model import Ending, Finding, Outcome
 from runner.repo.scratch import Snapshot, TooLargeError
 from runner.run.claims import is_glob
-from runner.run.judgement import judged
+from runner.run.judgement import judged, screened
 
 if TYPE_CHECKING:
     from runner.run.site import Assignment, Site
@@ -36,6 +36,8 @@ def attempt(assignment: Assignment, site: Site) -> Outcome:
     )
     if not any(finding.refuses for finding in outcome.findings) and not site.cancelled.is_set():
         outcome = judged(assignment, site, outcome)
+    else:
+        outcome = screened(assignment, site, outcome)
     if outcome.tainted:
         site.reset(assignment.base)  # what was refused, a secret perhaps, is not kept in the slot
     if site.cancelled.is_set():

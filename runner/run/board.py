@@ -41,12 +41,17 @@ class Board:
         self._path = path
         self._prefixes = prefixes
         self._known: dict[bytes, Spans] = dict(known or {})
+        self._ours = next(iter(self._known), None)
         self._pending: dict[str, tuple[Status, str]] = {}
         self._share = Share(SHARE_OF_RUN_TIME)
 
     def say(self, id_: str, status: Status, note: str = "") -> None:
         """Have this status written with the next publication."""
         self._pending[id_] = (status, note)
+
+    def is_ours(self, text: bytes) -> bool:
+        """Whether a text is the one that was read first, with nothing but our statuses in it."""
+        return text == self._ours
 
     def due(self, *, now: bool) -> bool:
         """Whether there is something to write, and the time it takes is worth it, or `now` is."""
@@ -94,6 +99,7 @@ class Board:
                 return digest_of(old)
             mode = _mode(self._path)
             if effects.write_file(self._path, new, mode=mode, expected=old):
+                self._ours = new if old == self._ours else self._ours
                 return digest_of(new)
         raise RunnerError(
             f"{self._path.name} is being saved over and over by another program",

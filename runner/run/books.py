@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 from runner.journal.events import AttemptFinished, DecisionMade, TaskBlocked, TaskDone
 from runner.model import Ending, Reason
 from runner.run import drafts
+from runner.writes.log import Fate
 from runner.writes.log import Review as Approval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from runner.journal.task_state import Held
     from runner.model import Decision, Digest, Outcome, Task
     from runner.repo.read import Repository
     from runner.run.ledger import Ledger
-    from runner.writes.log import Fate, WriteLog
+    from runner.writes.log import WriteLog
     from runner.writes.staging import Staging
 
 
@@ -36,6 +38,8 @@ class Books:
     """Task and decision of what is noted: a proof or an attempt again may tell it again."""
     observe: Callable[[str, Outcome], None] | None = None
     """Remembers which files and lines the tests of a task that became DONE ran."""
+    held_before: Mapping[str, Held] = field(default_factory=dict)
+    """What was held of tasks before this run read anything."""
     _recorded: dict[str, tuple[int, tuple[tuple[str, Digest | None], ...]]] = field(
         default_factory=dict
     )
@@ -43,7 +47,9 @@ class Books:
 
     # --- an attempt -------------------------------------------------------------------
 
-    def finished(self, task: Task, outcome: Outcome, *, held: str = "", ref: str = "") -> None:
+    def finished(
+        self, task: Task, outcome: Outcome, *, held: str = "", ref: str = "", draft: str = ""
+    ) -> None:
         """An attempt came back; `held` says why work that passed may not land now."""
         self.ledger.note(
             AttemptFinished(
@@ -56,6 +62,7 @@ class Books:
                 decisions=len(outcome.decisions),
                 held=held,
                 ref=ref,
+                draft=draft,
                 summary=outcome.summary,
                 coverage=outcome.coverage,
             ),
@@ -98,6 +105,7 @@ class Books:
 
     def close_writes(self, outcome: Outcome, fate: Fate, commit: str = "") -> None:
         """Say what became of approved writes."""
+        self._recorded.pop(outcome.task, None)
         self.write_log.close(
             run=self.ledger.run,
             task=outcome.task,
@@ -105,6 +113,26 @@ class Books:
             fate=fate,
             commit=commit,
         )
+
+    def drop_left(self, task: str) -> None:
+        """Say that writes which this run approved were dropped, if they are not held."""
+        approved = self._recorded.pop(task, None)
+        if approved:
+            self._drop(task, approved[0])
+
+    def drop_let_go(self) -> None:
+        """The same of writes that were held when the run began, and are no more."""
+        for task, held in self.held_before.items():
+            # nobody has approved what waits for a review, or for what it breaks
+            if held.kind not in (Reason.REVIEW, Reason.REGRESSION):
+                self._drop(task, held.attempt)
+        self.held_before = {}
+
+    def _drop(self, task: str, attempt: int) -> None:
+        held = self.ledger.state.task(task).held
+        if held is None or held.attempt != attempt:
+            run = self.ledger.run
+            self.write_log.close(run=run, task=task, attempt=attempt, fate=Fate.DROPPED)
 
     # --- the task ---------------------------------------------------------------------
 
@@ -126,7 +154,7 @@ class Books:
             attempt=outcome.attempt,
             durable=True,
         )
-        if self.observe and outcome.observed:
+        if self.observe:
             self.observe(task.id, outcome)
 
     def hold(self, task: Task, outcome: Outcome, kind: str, note: str) -> None:
@@ -135,13 +163,13 @@ class Books:
         event = TaskBlocked(reason=Reason.REVIEW, note=note)
         self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
 
-    def keep_held(self, task: Task, outcome: Outcome, kind: str) -> None:
+    def keep_held(self, task: Task, outcome: Outcome, kind: str, draft: str = "") -> None:
         """Put proven bytes under a ref and where a person can read them."""
         ref = drafts.hold(self.repository, task, outcome)
         self.staging.stage(
             outcome.changes, run=self.ledger.run, task=task.id, attempt=outcome.attempt
         )
-        self.finished(task, outcome, held=kind, ref=ref)
+        self.finished(task, outcome, held=kind, ref=ref, draft=draft)
         self.decisions(task, outcome)
 
     def let_go(self, task: str) -> None:

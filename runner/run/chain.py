@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from runner.journal.events import TaskLanding
+from runner.journal.events import TaskLanded, TaskLanding
 from runner.run.lander import Made, Moved, changes_between
 from runner.run.locks import move_branch
 
@@ -45,8 +45,9 @@ def land_chain(lander: Lander, links: Sequence[Link]) -> Result:
     """Swap the branch to the last commit, then write the files of all of them.
 
     The journal's `task.landing` is about the last commit, from the head of before. After a crash
-    it is completed as any other landing, and the members before it are found by their trailers.
+    it is completed as any other landing; the members before it are found by their trailers.
     """
+    lander.catch_up()
     head = lander.repository.head()
     tip = next(one for one in reversed(links) if one.outcome.changes)
     changes = changes_between(lander.repository, head.commit, tip.commit)
@@ -70,5 +71,12 @@ def land_chain(lander: Lander, links: Sequence[Link]) -> Result:
     )
     if not move_branch(lander.repository, head, tip.commit):
         return Moved(lander.repository.head().commit or "")
+    for one in links:
+        if one.own_commit and one is not tip:
+            paths = tuple(change.path for change in one.outcome.changes)
+            landed = TaskLanded(commit=one.commit, tree=one.tree, paths=paths)
+            attempt = one.outcome.attempt
+            lander.ledger.note(landed, task=one.task.id, attempt=attempt, durable=True)
     made = Made(tip.commit, tip.tree, head.commit)
-    return lander.finish(tip.task.id, tip.outcome.attempt, made, changes)
+    own = tuple(change.path for change in tip.outcome.changes)
+    return lander.finish(tip.task.id, tip.outcome.attempt, made, changes, own)

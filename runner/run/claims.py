@@ -2,36 +2,80 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from runner.plan.globs import folders_of, is_glob, matches, may_overlap
+from runner.run.documents import MAP
+from runner.writes.beneath import read_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from runner.model import Resource, Task
 
-_WILD = frozenset("*?[")
+__all__ = ["Claims", "capacities", "is_glob", "may_meet", "meeting", "owned_paths", "too_much"]
 
 
-def is_glob(pattern: str) -> bool:
-    """Whether a path of the plan stands for many files."""
-    return pattern.endswith("/") or not _WILD.isdisjoint(pattern)
-
-
-def literal_prefix(pattern: str) -> str:
-    """The part of a glob that is the same for every file it stands for."""
-    ends = [at for at, letter in enumerate(pattern) if letter in _WILD]
-    return pattern[: ends[0]] if ends else pattern
-
-
+@lru_cache(maxsize=65536)
 def may_meet(one: str, other: str) -> bool:
-    """Whether two paths or globs can name the same file; two globs are judged by their prefixes."""
-    if not is_glob(one) and not is_glob(other):
-        return one == other
-    left, right = literal_prefix(one), literal_prefix(other)
-    if "/" not in one.rstrip("/") and is_glob(one) and not left:
-        return True
-    return left.startswith(right) or right.startswith(left)
+    """Whether two paths or globs can name the same file; never False when they can."""
+    return any(_meet(left, right) for left in _forms(one) for right in _forms(other))
+
+
+def _meet(left: str, right: str) -> bool:
+    if is_glob(left):
+        return may_overlap(left, right) if is_glob(right) else matches(left, right)
+    if is_glob(right):
+        return matches(right, left)
+    return left == right or left.startswith(f"{right}/") or right.startswith(f"{left}/")
+
+
+def _forms(pattern: str) -> tuple[str, ...]:
+    """A pattern, and what lies in a folder that it names, as gitignore(5) has it."""
+    plain = _rooted(pattern)
+    return (plain, f"{plain}/**") if is_glob(plain) and not plain.endswith("**") else (plain,)
+
+
+def _rooted(pattern: str) -> str:
+    """A path or glob as `may_overlap` reads it: one that begins with `/` lies at the top."""
+    if "\\" in pattern:
+        return "**"  # an escaped wildcard: rather kept apart than read wrongly
+    plain = pattern.removeprefix("./").removeprefix("/")
+    return f"{plain}**" if plain.endswith("/") else plain
+
+
+def owned_paths(root: Path, prefixes: tuple[str, ...] = ()) -> dict[str, tuple[str, ...]]:
+    """By task what FILE_OWNERSHIP_MAP.md says is its own; a row may name a folder without `/`."""
+    from runner.plan.ownership import OwnershipMap
+
+    data = read_beneath(root, MAP)
+    found: dict[str, list[str]] = {}
+    for file, ids in OwnershipMap.read(data or b"", MAP, prefixes).rows:
+        path = f"{file}/" if not is_glob(file) and (root / file).is_dir() else file
+        for id_ in ids:
+            found.setdefault(id_, []).append(path)
+    return {id_: tuple(paths) for id_, paths in found.items()}
+
+
+def meeting(
+    one: Task, other: Task, owned: Mapping[str, tuple[str, ...]] | None = None
+) -> tuple[str, str] | None:
+    """The paths or globs by which two tasks may write one file, as (the first's, the other's)."""
+    if not (one.writes_anything and other.writes_anything):
+        return None
+    if one.writes_everything or other.writes_everything:
+        return one.outputs[0], other.outputs[0]
+    pairs = (
+        (mine, theirs)
+        for mine in _paths(one, owned or {})
+        for theirs in _paths(other, owned or {})
+        if may_meet(mine, theirs)
+    )
+    return next(pairs, None)
 
 
 @dataclass(slots=True)
@@ -42,7 +86,10 @@ class Claims:
     """
 
     capacity: dict[str, float] = field(default_factory=dict)
-    _owners: dict[str, str] = field(default_factory=dict)
+    owned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By task the paths and globs that are its own beside its Output files."""
+    _exact: Counter[str] = field(default_factory=Counter)
+    _folders: Counter[str] = field(default_factory=Counter)
     _globs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _writers: dict[str, Task] = field(default_factory=dict)
     _resources: dict[str, float] = field(default_factory=dict)
@@ -61,18 +108,30 @@ class Claims:
         )
 
     def _files_free(self, task: Task) -> bool:
-        if not task.writes_anything:
+        if not task.writes_anything or not self._writers:
             return True
-        if self._alone or (task.writes_everything and self._writers):
+        if self._alone or task.writes_everything:
             return False
-        exact = [path for path in task.outputs if not is_glob(path)]
-        globs = [path for path in task.outputs if is_glob(path)]
+        exact, globs = self._parted(task)
         held_globs = [glob for patterns in self._globs.values() for glob in patterns]
         return (
-            all(path not in self._owners for path in exact)
-            and not any(may_meet(path, glob) for path in task.outputs for glob in held_globs)
-            and not any(may_meet(glob, path) for glob in globs for path in self._owners)
+            not any(map(self._is_held, exact))
+            and not any(may_meet(path, glob) for path in (*exact, *globs) for glob in held_globs)
+            and not any(may_meet(glob, path) for glob in globs for path in self._exact)
         )
+
+    def _is_held(self, path: str) -> bool:
+        """Whether a path is held, or lies in one that is, or one that is lies in it."""
+        return (
+            path in self._exact
+            or path in self._folders
+            or any(folder in self._exact for folder in folders_of(path))
+        )
+
+    def _parted(self, task: Task) -> tuple[list[str], tuple[str, ...]]:
+        """Exact paths, and globs."""
+        paths = tuple(map(_rooted, _paths(task, self.owned)))
+        return [one for one in paths if not is_glob(one)], tuple(filter(is_glob, paths))
 
     def hold(self, task: Task) -> None:
         """Take what `task` claims."""
@@ -84,8 +143,9 @@ class Claims:
         if task.writes_everything:
             self._alone = task.id
             return
-        self._owners.update({path: task.id for path in task.outputs if not is_glob(path)})
-        self._globs[task.id] = tuple(path for path in task.outputs if is_glob(path))
+        exact, self._globs[task.id] = self._parted(task)
+        self._exact.update(exact)
+        self._folders.update(folder for path in exact for folder in folders_of(path))
 
     def release(self, task: Task) -> None:
         """Give back what `task` held."""
@@ -95,9 +155,22 @@ class Claims:
             return
         if self._alone == task.id:
             self._alone = ""
-        for path in task.outputs:
-            self._owners.pop(path, None)
+            return
+        exact, _ = self._parted(task)
         self._globs.pop(task.id, None)
+        for held, paths in (
+            (self._exact, exact),
+            (self._folders, [folder for path in exact for folder in folders_of(path)]),
+        ):
+            held.subtract(paths)
+            for path in paths:
+                if held[path] <= 0:
+                    del held[path]
+
+
+def _paths(task: Task, owned: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Everything a task may write, by its Output files and by the ownership map, each once."""
+    return tuple(dict.fromkeys((*task.outputs, *owned.get(task.id, ()))))
 
 
 def capacities(resources: Iterable[Resource]) -> dict[str, float]:

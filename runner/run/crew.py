@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from runner.model import Outcome
     from runner.run.site import Assignment, Site
     from runner.writes.sast import SastScan
+
+
+_PATIENCE = 1.0
+"""Seconds between two looks whether a run that is asked still goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,10 @@ class Crew:
         self, slots: int, make_site: Callable[[int, Crew], Site], *, inline: bool = False
     ) -> None:
         self.cancelled = Event()
+        """Set when everything is to end."""
+        self.ended: set[str] = set()
+        """Tasks whose attempt a person had ended, until somebody takes note of it."""
+        self._endings: dict[int, Event] = {}
         self.interrupted = False
         """Whether a person wants the run to end."""
         self.inline = inline
@@ -134,11 +143,33 @@ class Crew:
         site = self._sites.get(number)
         if site is None:
             site = self._sites[number] = self._make_site(number, self)
+        self._endings.pop(number, None)
         self._busy[assignment.task.id] = number
         future = self._executor.submit(attempt, assignment, site)
         future.add_done_callback(
             lambda done: self._inbox.put(Finished(assignment.task.id, done.result))
         )
+
+    def ends(self, number: int) -> Event:
+        """What is set when the work in a slot is to end: all of it, or that task alone."""
+        event = self._endings.setdefault(number, Event())
+        if self.cancelled.is_set():
+            event.set()
+        return event
+
+    def end(self, task: str) -> bool:
+        """End one task's attempt; called from any thread. False where it is not worked on."""
+        number = self._busy.get(task)
+        if number is None:
+            return False
+        self.ended.add(task)
+        self.ends(number).set()
+        return True
+
+    def _end_all(self) -> None:
+        self.cancelled.set()
+        for event in tuple(self._endings.values()):
+            event.set()
 
     def report(self, task: str, number: int, event: Happening) -> None:
         """Called by workers: something for the journal."""
@@ -162,7 +193,10 @@ class Crew:
             return self.tracer(assignment, outcome)
         answers: SimpleQueue[tuple[Traced, ...]] = SimpleQueue()
         self._inbox.put(Tracing(assignment, outcome, answers.put))
-        return answers.get()
+        while not self.cancelled.is_set():
+            with suppress(Empty):
+                return answers.get(timeout=_PATIENCE)
+        return ()  # nobody is there to answer, and what comes of this is thrown away
 
     @property
     def has_news(self) -> bool:
@@ -184,15 +218,15 @@ class Crew:
         self.interrupted = True
         self._inbox.put(Interrupted())
         if self.inline:  # the coordinator is busy with the command itself
-            self.cancelled.set()
+            self._end_all()
 
     def cancel(self) -> None:
         """End everything that runs; the workers come back with interrupted outcomes."""
-        self.cancelled.set()
+        self._end_all()
 
     def close(self) -> None:
         """Wait for the workers and give the slots back."""
-        self.cancelled.set()
+        self._end_all()
         self._executor.shutdown(wait=True)
         for site in self._sites.values():
             site.close()

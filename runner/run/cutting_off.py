@@ -17,7 +17,7 @@ from runner.run.offering import Offerings
 from runner.run.reach import behind_whom
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
@@ -43,16 +43,19 @@ def waits_through(known: TaskState) -> bool:
     )
 
 
-def anew_since(id_: str, before: Iterable[str], state: RunState) -> tuple[str, ...] | None:
+def anew_since(
+    id_: str, before: Iterable[str], state: RunState, needed: Collection[str] = ()
+) -> tuple[str, ...] | None:
     """The tasks before one that became DONE after it was; None while one of them is not DONE.
 
-    Pure. Who is STALE through the task itself does not count: they wait for it.
+    Pure. Who is STALE through the task itself does not count: they wait for it. What is `needed`
+    (Depends on) cannot be.
     """
     found = []
     for one in before:
         known = state.task(one)
         if known.status is not Status.DONE:
-            if not _is_through(one, id_, state):
+            if one in needed or not _is_through(one, id_, state):
                 return None
         elif known.done_at > state.task(id_).done_at:
             found.append(one)
@@ -80,6 +83,7 @@ class CuttingOff:
     repository: Repository
     documents: frozenset[str]
     """The runner's own documents, which no task offers to another."""
+    _before: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _behind: dict[str, list[str]] = field(default_factory=dict)
 
     def begin(self) -> None:
@@ -96,10 +100,10 @@ class CuttingOff:
                 self._judge(id_)
 
     def after(self, done: str) -> tuple[str, ...]:
-        """Those that a task's DONE frees: PENDING now, to be proven again."""
-        behind = [one for one in self._behind.get(done, ()) if self._is_stale(one)]
-        if behind:
+        """Those of which a task's DONE decides: PENDING, to be proven again, or STALE for good."""
+        if done in self._behind:
             self._offerings.landed(done, self.ledger.state.task(done).commit)
+        behind = [one for one in self._behind.get(done, ()) if self._is_stale(one)]
         return tuple(id_ for id_ in behind if self._judge(id_))
 
     def _is_stale(self, id_: str) -> bool:
@@ -107,18 +111,17 @@ class CuttingOff:
         return known.status is Status.STALE and waits_through(known)
 
     def _judge(self, id_: str) -> bool:
-        """Say what becomes of a task; whether it was let go."""
+        """Say what becomes of a task; whether there was anything to say."""
         known, verdict = self.ledger.state.task(id_), self._verdict(id_)
         if verdict.proves and known.status is Status.STALE:
             event = TaskApproved(by=CUT_OFF, note=verdict.text, reuse=True)
             cause = self.ledger.state.task(known.via).cause
-            self.ledger.note(
-                event, task=id_, attempt=known.last_attempt, cause=cause, durable=True
-            )
+            self.ledger.note(event, task=id_, attempt=known.last_attempt, cause=cause, durable=True)
             return True
         if not verdict.proves and (known.cut_off or verdict.text not in ("", known.note)):
             text = verdict.text or f"{known.via} is not DONE again; this rests on it"
             self._say(known, text, via=known.via)
+            return True
         return False
 
     def _say(self, known: TaskState, text: str, *, via: str = "") -> None:
@@ -130,7 +133,7 @@ class CuttingOff:
         if known.spec is None or known.spec.what != self.tasks[id_].spec.what:
             return Verdict(proves=False)  # it was edited itself, or nothing proved it
         via = () if known.via in self._before[id_] or known.via not in self.tasks else (known.via,)
-        anew = anew_since(id_, (*self._before[id_], *via), state)
+        anew = anew_since(id_, (*self._before[id_], *via), state, self.tasks[id_].depends_on)
         if not anew:
             return Verdict(proves=False)
         said = []

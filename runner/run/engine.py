@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from runner.run.board import Board
     from runner.run.claims import Claims
     from runner.run.crew import Crew, Message
+    from runner.run.cutting_off import CuttingOff
     from runner.run.ledger import Ledger
     from runner.run.preparation import Preparation
     from runner.run.scans import Scans
@@ -47,11 +48,16 @@ class Engine:
     head: Callable[[], str]
     at_home: Callable[[], bool] = lambda: True
     """Whether the branch that the run began on is checked out: else the plan there is not ours."""
+    cutting_off: CuttingOff | None = None
+    """What lets go tasks that are STALE through others alone."""
+    edited: Callable[[Task], str] = lambda _task: ""
+    """What a person changed of a task in the plan since the run began, in words."""
     fail_fast: bool = False
     upkeep: Sequence[Callable[[], None]] = ()
     """Called after every settled outcome, such as writing documents that may wait."""
     _frontier: Frontier = field(init=False)
     _halted: bool = field(default=False, init=False)
+    _outdated: set[str] = field(default_factory=set, init=False)
 
     def run(self) -> frozenset[ExitCode]:
         """Build until every selected task is DONE or a person is needed; what stood in the way.
@@ -77,9 +83,10 @@ class Engine:
 
     def _build_groups(self) -> None:
         """First what a person approved together: a held change and the tasks that it breaks."""
-        for group in approved_groups(self.tasks, tuple(self.tasks), self.ledger.state):
+        held = self.preparation.regressive
+        for group in approved_groups(self.tasks, held, self.ledger.state):
             joint = Joint(self.preparation, self.settlement, self.settlement.lander, self._work)
-            joint.build(group)
+            self._halted = not joint.build(group) or self._halted
             for task in group:
                 self._say(task.id)
             for keep_up in self.upkeep:
@@ -146,12 +153,14 @@ class Engine:
 
     def _begun(self, task: Task) -> Assignment | None:
         """A task's next attempt; None where something it needs is missing, which blocks it."""
+        if self._is_outdated(task):
+            return None
         missing = self.preparation.missing(task)
         if missing is not None:
             reason, note = missing
             self.ledger.note(TaskBlocked(reason=reason, note=note), task=task.id, durable=True)
             self._say(task.id)
-            self._halted = self.fail_fast
+            self._halted = self._halted or self.fail_fast
             return None
         self.claims.hold(task)
         return self.preparation.assignment(task)
@@ -195,9 +204,16 @@ class Engine:
                 answer_with(self.crew.tracer(assignment, outcome))
             case Finished(id_, result):
                 outcome = result()
+                if not self._is_awaited(outcome):
+                    return False
                 self._settle(self.tasks[id_], outcome)
                 return bool(outcome.changes)
         return False
+
+    def _is_awaited(self, outcome: Outcome) -> bool:
+        """Whether an attempt is open that this is of; it may come twice, or after it was lost."""
+        there = self.ledger.state.task(outcome.task).open_attempt
+        return there is not None and (there.attempt, there.base) == (outcome.attempt, outcome.base)
 
     def _settle(self, task: Task, outcome: Outcome) -> None:
         if self.settlement.settle(task, outcome):
@@ -213,7 +229,11 @@ class Engine:
         match self.ledger.state.task(task.id).status:
             case Status.DONE:
                 self._frontier.done(task.id, self._is_pending)
-            case Status.PENDING if not self._stopping():
+                for id_ in self.cutting_off.after(task.id) if self.cutting_off else ():
+                    self._say(id_)
+                    if self._is_pending(id_):
+                        self._frontier.put(id_)
+            case Status.PENDING if not (self._is_outdated(task) or self._stopping()):
                 self._frontier.put(task.id)
             case Status.BLOCKED:
                 broke = self.ledger.state.task(task.id).reason is Reason.REGRESSION
@@ -222,6 +242,12 @@ class Engine:
                     self._say(id_)
         for keep_up in self.upkeep:
             keep_up()
+
+    def _is_outdated(self, task: Task) -> bool:
+        """Whether the plan asks for something else of a task by now: the next run takes it."""
+        if self.edited(task):
+            self._outdated.add(task.id)
+        return task.id in self._outdated
 
     def _is_pending(self, id_: str) -> bool:
         return self.ledger.state.task(id_).status is Status.PENDING
@@ -274,6 +300,7 @@ class Engine:
                     codes.add(ExitCode.PERSON)
                 case Status.PENDING:
                     waiting.append(id_)
+                    codes |= {ExitCode.CONFLICT} if id_ in self._outdated else set()
         if waiting:
             self.ledger.note(RunStuck(waiting=tuple(sorted(waiting))))
             codes = codes or {ExitCode.PERSON}

@@ -92,3 +92,8 @@ class _Interruptible:
                 return self._asker.ask(task, change, before, left)
         except KeyboardInterrupt:
             return Said(Answer.WAITS)
+
+    def choose(self, text: str, question: str) -> str:
+        """What is typed; a signal is raised as KeyboardInterrupt."""
+        with self._interruption._raising():  # noqa: SLF001 - as above
+            return self._asker.choose(text, question)

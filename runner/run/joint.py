@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from runner.errors import ExitCode
-from runner.model import Ending, Finding, Reason
+from runner.errors import ExitCode, RunnerError
+from runner.model import Ending, Finding, Reason, Status
 from runner.run import regression
 from runner.run.chain import land_chain, link
 from runner.run.lander import Landed, Moved
@@ -51,6 +51,13 @@ class Joint:
     def build(self, group: Sequence[Task]) -> bool:
         """Build a culprit and its victims and land them; False when they wait again."""
         findings = tuple(self.settlement.ledger.state.task(group[0].id).findings)
+        try:
+            return self._build(group, findings)
+        except (KeyboardInterrupt, RunnerError):
+            self._break_off(group, findings)
+            raise
+
+    def _build(self, group: Sequence[Task], findings: tuple[Finding, ...]) -> bool:
         chain: list[Link] = []
         for _ in range(_ROUNDS):
             chain = self._chain(group, findings)
@@ -61,12 +68,12 @@ class Joint:
                     self._done(chain, landed)
                     return True
                 case Moved():
-                    continue
+                    self._drop_writes(chain)
                 case refused:
-                    self._wait(group[0], chain[0].outcome, findings, _words(refused))
+                    self._wait(group[0], chain, findings, _words(refused))
                     self.settlement.codes.add(ExitCode.CONFLICT)
                     return False
-        self._wait(group[0], chain[0].outcome, findings, "the branch moved again and again")
+        self._wait(group[0], chain, findings, "the branch moved again and again")
         return False
 
     def _chain(self, group: Sequence[Task], findings: tuple[Finding, ...]) -> list[Link]:
@@ -79,11 +86,12 @@ class Joint:
                 links.append(link(self.lander, task, outcome, base, how))
                 base = links[-1].commit
             elif not position:
-                self._culprit_failed(task, outcome)
+                self._culprit_failed(task, outcome, findings)
                 return []
             else:
-                note = f"{task.id} could not be built on it"
-                self._wait(group[0], links[0].outcome, findings, note)
+                waits = "waits for a review, which is asked at a terminal"
+                why = waits if outcome.ending is Ending.WAITS else "could not be built on it"
+                self._wait(group[0], links, findings, f"{task.id} {why}")
                 return []
         return links
 
@@ -117,24 +125,45 @@ class Joint:
             return self.preparation.carried(task, changes, base, known.last_attempt + 1)
         return replace(self.preparation.assignment(task), base=base)
 
-    def _culprit_failed(self, task: Task, outcome: Outcome) -> None:
-        """The held change does not even pass by itself any more: it is dropped to its draft."""
+    def _culprit_failed(self, task: Task, outcome: Outcome, findings: tuple[Finding, ...]) -> None:
+        """The held change breaks more than was approved, or does not even pass by itself."""
         books = self.settlement.books
+        if regression.victims(outcome.findings):
+            known = books.ledger.state.task(task.id)
+            every = (*findings, *(one for one in outcome.findings if one.refuses))
+            regression.hold_back(task, replace(outcome, findings=every), books, known.draft)
+            self.settlement.codes.add(ExitCode.REGRESSION)
+            return
         books.block(task, outcome, Reason.CHECKS, "the held change no longer passes its proof")
-        state = books.ledger.state
-        for id_ in regression.victims_of(task.id, state):
-            regression.restore(state.task(id_), books.ledger)
+        regression.give_back(task.id, books.ledger, books.let_go)
 
-    def _wait(self, task: Task, outcome: Outcome, findings: tuple[Finding, ...], note: str) -> None:
+    def _wait(
+        self, task: Task, chain: Sequence[Link], findings: tuple[Finding, ...], note: str
+    ) -> None:
         """Put all back as it was before the approval: the change held, its victims STALE."""
+        self._drop_writes(chain)
         again = tuple(
             replace(finding, hint=f"{note}: mend the task, then approve it again")
             for finding in findings
         )
         books = self.settlement.books
         kept = books.ledger.state.task(task.id).draft
-        regression.hold_back(task, replace(outcome, findings=again), books, kept)
+        regression.hold_back(task, replace(chain[0].outcome, findings=again), books, kept)
         self.settlement.codes.add(ExitCode.REGRESSION)
+
+    def _drop_writes(self, chain: Sequence[Link]) -> None:
+        for one in chain:
+            self.settlement.books.close_writes(one.outcome, Fate.DROPPED)
+
+    def _break_off(self, group: Sequence[Task], findings: tuple[Finding, ...]) -> None:
+        """A run that ends in the midst leaves all as it was, the approvals too."""
+        books = self.settlement.books
+        if books.ledger.state.landing is not None:
+            return  # it may have reached the branch: the next run looks that up
+        for task in group:
+            if books.ledger.state.task(task.id).status is Status.IN_PROGRESS:
+                books.interrupted(task)
+        regression.hold_again(group[0].id, findings, books.ledger)
 
     def _done(self, chain: Sequence[Link], landed: Landed) -> None:
         books = self.settlement.books

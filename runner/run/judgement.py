@@ -51,6 +51,20 @@ def judged(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
     return _proven(assignment, site, outcome)
 
 
+def screened(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
+    """The outcome of work that goes no further, with what may be kept of it nowhere.
+
+    A draft branch keeps the rest: what holds a secret or lies out of scope must not come along.
+    """
+    if not outcome.changes:
+        return outcome
+    admitted = admit_writes(
+        outcome.changes, assignment.rules, _write_bench(assignment, site, outcome)
+    )
+    findings = tuple(finding for finding in admitted.findings if finding.refuses)
+    return replace(outcome, tainted=admitted.tainted, findings=(*outcome.findings, *findings))
+
+
 def _reviewed_at_write(assignment: Assignment, site: Site, outcome: Outcome) -> bool:
     """Whether a person looks before anything is compiled, rather than once at the end."""
     at_write = site.settings.review_at == "write" and assignment.review is ReviewMode.PROMPT

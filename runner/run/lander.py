@@ -15,11 +15,12 @@ from runner.repo.trailers import (
     tools_line,
 )
 from runner.run.locks import bring_index, move_branch
+from runner.run.members import note_members
 from runner.writes import landing
 from runner.writes.beneath import sweep_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from runner.journal.events import Record
@@ -101,6 +102,10 @@ class Lander:
     """What HEAD was when the run began; nothing lands on anything else."""
     own_documents: frozenset[str] = field(default_factory=frozenset)
     """The runner's documents: commits of these alone do not move what tasks build on."""
+    outdated: Callable[[Outcome], bool] = lambda _outcome: False
+    """Whether tests that no proof of an outcome ran may say something about it."""
+    catch_up: Callable[[], object] = lambda: None
+    """Carries landings that wait for a person's commit above what they have committed since."""
 
     def land(self, task: Task, outcome: Outcome, review: str) -> Result:
         """Compare, commit beside the branch, journal, swap the branch, write the files.
@@ -108,6 +113,7 @@ class Lander:
         The order is what makes a crash harmless: before the swap nothing has happened, after it
         the commit's trailers say what there is to finish.
         """
+        self.catch_up()
         head = self.repository.head()
         refusal = self.refusal(head, outcome)
         if refusal is not None:
@@ -126,6 +132,7 @@ class Lander:
             durable=True,
         )
         if not move_branch(self.repository, head, commit.sha):
+            self.catch_up()
             return self._refusal(self.repository.head(), outcome) or Moved(
                 self.repository.head().commit or ""
             )
@@ -178,10 +185,20 @@ class Lander:
         if both:
             return Conflict(head.commit or "", both)
         # what no command proved is proven as well on any base: its own bytes are all there is
-        return Moved(head.commit or "") if outcome.proofs else None
+        return Moved(head.commit or "") if outcome.proofs or self.outdated(outcome) else None
 
-    def finish(self, task: str, attempt: int, made: Made, changes: Sequence[Change]) -> Landed:
-        """Bring the real tree and index after a commit that is on the branch; may be repeated."""
+    def finish(
+        self,
+        task: str,
+        attempt: int,
+        made: Made,
+        changes: Sequence[Change],
+        own: tuple[str, ...] | None = None,
+    ) -> Landed:
+        """Bring the real tree and index after a commit that is on the branch; may be repeated.
+
+        `own` are the task's paths where commits of others landed in the same step.
+        """
         late = landing.place(self.root, changes, converts=self._converts)
         for change in late:
             self.staging.stage([change], run=self.ledger.run, task=task, attempt=attempt)
@@ -192,7 +209,7 @@ class Lander:
             TaskLanded(
                 commit=made.commit,
                 tree=made.tree,
-                paths=tuple(change.path for change in changes),
+                paths=tuple(change.path for change in changes) if own is None else own,
                 late=late_paths,
             ),
             task=task,
@@ -235,7 +252,8 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
     commit = event.commit if found is None else found
     changes = changes_between(repository, event.parent or None, commit)
     made = Made(commit, event.tree, event.parent or None)
-    return lander.finish(open_landing.task, open_landing.attempt, made, changes)
+    own = note_members(repository, lander.ledger, commit, event.parent)
+    return lander.finish(open_landing.task, open_landing.attempt, made, changes, own)
 
 
 def _is_branch(head: Head, shown: str) -> bool:

@@ -29,7 +29,7 @@ def move_branch(repository: Repository, head: Head, commit: str, why: str = "") 
     for _ in range(_TRIES):
         if swap_branch(repository, head, head.commit, commit, why):
             return True
-        now = repository.head()
+        now = repository.head() if head.beneath else repository.checked_out()
         if (now.ref, now.commit) != (head.ref, head.commit):
             return False
         time.sleep(_PAUSE)

@@ -9,8 +9,8 @@ from runner.plan.globs import is_glob, matches
 from runner.repo.git import GitError
 
 if TYPE_CHECKING:
-    from runner.impact.cutoff import CutOff
     from runner.impact.change import Changed
+    from runner.impact.cutoff import CutOff
     from runner.journal.task_state import TaskState
     from runner.model import Task
     from runner.repo.read import Repository

@@ -64,12 +64,18 @@ class Preparation:
     """Tasks whose held work goes on: its ref is let go once it has landed."""
     held: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     """Proven work of earlier runs that may land now, each tried once."""
+    held_on: str = ""
+    """The commit that held work was carried to when the run began."""
+    carry: Callable[[str], tuple[Change, ...] | None] | None = None
+    """Carries held work of a task to where the branch is now; None where others changed it."""
     regressive: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     """Held changes that break other tasks: they land together with these, once approved."""
     recorded: Callable[[Task, str], tuple[Change, ...]] | None = None
     """Accepted bytes of earlier landings that fit a task on a base; asked with `run --reuse`."""
     former: Callable[[str], str] | None = None
     """The diff of a commit: what a task built before that is to be built anew."""
+    _given: dict[str, tuple[Change, ...]] = field(default_factory=dict)
+    """Held work that is tried in this run."""
     _reused: set[str] = field(default_factory=set)
     _drafts: dict[str, str] = field(default_factory=dict)
 
@@ -95,7 +101,11 @@ class Preparation:
         """The next attempt at a task."""
         attempt = self.ledger.state.task(task.id).last_attempt + 1
         held = self.held.pop(task.id, None)
+        if held is not None and self.carry is not None and self.base() != self.held_on:
+            held = self.carry(task.id)
+            attempt = self.ledger.state.task(task.id).last_attempt + 1
         if held is not None:
+            self._given[task.id] = held
             self.released.add(task.id)
             return self.carried(task, held, self.base(), attempt)
         known = self.ledger.state.task(task.id)
@@ -119,6 +129,11 @@ class Preparation:
             rules=self._rules(task, attempt),
             secrets=self._secrets(task),
         )
+
+    def interrupted(self, task: Task) -> None:
+        """An attempt came to nothing: held work that it tried is tried again, not built anew."""
+        if task.id in self._given and self.ledger.state.task(task.id).held is not None:
+            self.held[task.id] = self._given[task.id]
 
     def _is_seen(self, task: Task) -> bool:
         """Whether a person wrote what the task does (blocks of the plan), or reviews it."""

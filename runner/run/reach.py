@@ -65,9 +65,10 @@ def behind_whom(tasks: Iterable[Placed], ids: Iterable[str]) -> dict[str, tuple[
     found = {}
     for id_ in ids:
         task = roads.tasks[id_]
-        others = {one: None for one in written.sources(task) if id_ not in roads.ancestors(one)}
-        needed = (one for one in task.depends_on if one in roads.tasks)
-        found[id_] = tuple(dict.fromkeys((*needed, *others)))
+        needed = dict.fromkeys(one for one in task.depends_on if one in roads.tasks)
+        sources = (one for one in dict.fromkeys(written.sources(task)) if one not in needed)
+        others = (one for one in sources if id_ not in roads.ancestors(one))
+        found[id_] = (*needed, *others)
     return found
 
 
@@ -79,9 +80,8 @@ class _Written:
         self._globs: list[tuple[str, str]] = []
         for task in tasks:
             for path in dict.fromkeys((*task.outputs, *_contracts(task))):
-                path = "**" if path == "any" else path
-                if is_glob(path):
-                    self._globs.append((path, task.id))
+                if is_glob(path) or path == "any":
+                    self._globs.append(("**" if path == "any" else path, task.id))
                 else:
                     self._by_path.setdefault(path, []).append(task.id)
 

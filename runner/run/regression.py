@@ -25,7 +25,7 @@ from runner.run import drafts
 from runner.run.review import refusals, rejection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
@@ -50,16 +50,24 @@ def hold_back(task: Task, outcome: Outcome, books: Books, kept: str = "") -> Non
     `kept` is the draft branch that has the work already.
     """
     broken = victims(outcome.findings)
-    books.keep_held(task, replace(outcome, ending=Ending.PASSED), HELD)
     branch = kept or drafts.keep_draft(books.repository, task, outcome)
+    books.keep_held(task, replace(outcome, ending=Ending.PASSED), HELD, branch)
     _block(task.id, outcome.findings, branch, books.ledger)
     for victim in broken:
         _stale(victim, task.id, outcome.findings, books.ledger)
 
 
+def hold_again(culprit: str, findings: Iterable[Finding], ledger: Ledger) -> None:
+    """Let a change that is still held wait once more, after an attempt that came to nothing."""
+    known = ledger.state.task(culprit)
+    if _is_held(known) and not _waits(known):
+        _block(culprit, findings, known.draft, ledger)
+
+
 def _block(culprit: str, findings: Iterable[Finding], branch: str, ledger: Ledger) -> None:
     findings = tuple(findings)
-    note = f"waits for approve or reject of {', '.join(victims(findings))}; work kept on {branch}"
+    note = f"waits for approve or reject of {', '.join(victims(findings))}"
+    note += f"; work kept on {branch}" if branch else ""
     ledger.note(
         TaskBlocked(reason=Reason.REGRESSION, note=note, draft=branch, findings=findings),
         task=culprit,
@@ -98,11 +106,14 @@ def drop(culprit: str, findings: tuple[Finding, ...], ledger: Ledger, let_go: Le
     ledger.note(TaskFailed(findings=findings), task=culprit, attempt=attempt, durable=True)
     note = "the change that was held is dropped: tried again"
     ledger.note(TaskApproved(by="review", note=note), task=culprit, durable=True)
-    _give_back(culprit, ledger, let_go)
+    give_back(culprit, ledger, let_go)
 
 
-def _give_back(culprit: str, ledger: Ledger, let_go: LetGo) -> None:
-    """The held bytes go first: while a victim is left, a crash before this is seen."""
+def give_back(culprit: str, ledger: Ledger, let_go: LetGo) -> None:
+    """Make DONE again what a change broke that does not come.
+
+    The held bytes go first: while a victim is left, a crash before this is seen.
+    """
     let_go(culprit)
     for victim in _broken_by(culprit, ledger.state):
         restore(victim, ledger)
@@ -146,11 +157,11 @@ def _settle_culprit(
 ) -> None:
     """Drop what a person refused or what is not there any more; else it waits."""
     if changes is None:
-        drop(culprit.id, (), ledger, let_go)
+        drop(culprit.id, tuple(culprit.findings), ledger, let_go)
     elif said := refusals(ledger.state, culprit.id, changes):
         drop(culprit.id, tuple(rejection(one) for one in said), ledger, let_go)
-    elif not _waits(culprit):  # a crash between its proof and the landing with its victims
-        _block(culprit.id, culprit.findings, culprit.draft, ledger)
+    else:  # a crash between its proof and the landing with its victims
+        hold_again(culprit.id, culprit.findings, ledger)
 
 
 def _complete(ledger: Ledger, let_go: LetGo) -> None:
@@ -167,7 +178,7 @@ def _complete(ledger: Ledger, let_go: LetGo) -> None:
 def _settle_victims(culprit: TaskState, ledger: Ledger, let_go: LetGo) -> None:
     """Bring the tasks that a change breaks in line with what became of it."""
     if culprit.status is not Status.DONE and not _waits(culprit):
-        _give_back(culprit.id, ledger, let_go)
+        give_back(culprit.id, ledger, let_go)
         return
     for victim in _broken_by(culprit.id, ledger.state):
         if culprit.status is Status.DONE:  # it landed: what changed no file is proven on it anew
@@ -208,8 +219,14 @@ def approved_groups(
     groups = []
     order = {id_: number for number, id_ in enumerate(tasks)}
     for id_ in sorted(held, key=order.__getitem__):
-        broken = [one for one in victims_of(id_, state) if one in tasks]
-        if all(state.task(one).approved for one in broken):
+        broken = [one for one in victims(state.task(id_).findings) if one in tasks]
+        if not unapproved(broken, state):
             in_order = sorted(broken, key=order.__getitem__)
             groups.append(tuple(tasks[one] for one in (id_, *in_order)))
     return tuple(groups)
+
+
+def unapproved(broken: Iterable[str], state: RunState) -> tuple[str, ...]:
+    """Those that nobody has approved yet to be built anew on the change that breaks them."""
+    known = (state.task(one) for one in broken)
+    return tuple(one.id for one in known if not one.approved and one.status is not Status.PENDING)

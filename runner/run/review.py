@@ -66,6 +66,9 @@ class Asker(Protocol):
     def ask(self, task: Task, change: Change, before: bytes | None, left: int) -> Said:
         """Show one change and hear what to do with it."""
 
+    def choose(self, text: str, question: str) -> str:
+        """Show a text, put a question; what is typed, in small letters."""
+
 
 class Before(Protocol):
     """Knows the bytes that a path had before a task."""

@@ -15,13 +15,15 @@ from runner.journal.events import (
 from runner.model import Ending, Finding, Reason, ReviewMode
 from runner.run import regression, review
 from runner.run.carrying import conflicts
+from runner.run.cutting_off import stale_again
 from runner.run.lander import Conflict, Elsewhere, Filtered, InTheWay, Landed, Moved
 from runner.run.review import Answer
+from runner.run.saved_meanwhile import put_back
 from runner.run.turn import LandingTurn
 from runner.writes.log import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from runner.run.site import Assignment
 
 
+CANCELLED = "cancelled by a person"
 WAITS_FOR_REVIEW = "waits for your review: runner review"
 
 
@@ -48,6 +51,10 @@ class Settlement:
     review: Review
     books: Books
     codes: set[ExitCode] = field(default_factory=set)
+    edited: Callable[[Task], str] = lambda _task: ""
+    """What a person changed of a task in the plan since the run began, in words."""
+    cancelled: set[str] = field(default_factory=set)
+    """Tasks whose attempt a person had ended by `cancel`."""
     halted: bool = False
     """Whether nothing new may start: the branch is not where the run began."""
     turn: LandingTurn = field(default_factory=LandingTurn)
@@ -58,12 +65,13 @@ class Settlement:
         return self._again.popleft()[0] if self._again else None
 
     def put_aside(self) -> tuple[str, ...]:
-        """Hold what has to be proven again, since this run ends before; gives the tasks."""
+        """The run ends: hold what has to be proven again, and give the tasks."""
         put = [(assignment.task, outcome) for assignment, outcome in self._again]
         put += [(one.task, one.outcome) for one in self.turn.give_up()]
         self._again.clear()
         for task, outcome in put:
             self.books.hold(task, outcome, "conflict", "proven; lands with the next run")
+        self.books.drop_let_go()
         return tuple(task.id for task, _ in put)
 
     def settle(self, task: Task, outcome: Outcome) -> bool:
@@ -71,6 +79,7 @@ class Settlement:
         goes_on = self._settled(task, outcome)
         if not goes_on:
             self.turn.over(task.id)
+            self.books.drop_left(task.id)
         return goes_on
 
     def unparked(self) -> Iterator[Task]:
@@ -78,9 +87,13 @@ class Settlement:
         while (one := self.turn.next_parked()) is not None:
             if not self._land(one.task, one.outcome, one.how):
                 self.turn.over(one.task.id)
+                self.books.drop_left(one.task.id)
                 yield one.task
 
     def _settled(self, task: Task, outcome: Outcome) -> bool:
+        if outcome.ending is not Ending.INTERRUPTED and (how := self.edited(task)):
+            self._put_back(task, outcome, how)
+            return False
         match outcome.ending:
             case Ending.PASSED:
                 return self._passed(task, outcome)
@@ -88,6 +101,10 @@ class Settlement:
                 self._failed(task, outcome)
             case Ending.WAITS:
                 self.books.hold(task, outcome, "review", WAITS_FOR_REVIEW)
+            case Ending.INTERRUPTED if task.id in self.cancelled:
+                self.cancelled.discard(task.id)
+                self.books.finished(task, outcome)
+                self.books.block(task, outcome, Reason.REVIEW, CANCELLED)
             case Ending.INTERRUPTED:
                 self.interrupted(task)
         return False
@@ -95,13 +112,16 @@ class Settlement:
     def interrupted(self, task: Task) -> None:
         """An attempt was ended from outside: it counts for nothing."""
         self.books.interrupted(task)
+        self.preparation.interrupted(task)
+        self.books.drop_left(task.id)
 
     # --- passed -----------------------------------------------------------------------
 
     def _passed(self, task: Task, outcome: Outcome) -> bool:
         self.books.finished(task, outcome)
         if not outcome.changes:
-            self.books.done(task, outcome, commit="", tree=outcome.tree)
+            note = self.ledger.state.task(task.id).cut_off
+            self.books.done(task, outcome, commit="", tree=outcome.tree, note=note)
             return False
         ruling = self.ruling(task, outcome)
         match ruling.answer:
@@ -146,6 +166,10 @@ class Settlement:
     def _land(self, task: Task, outcome: Outcome, how: str) -> bool:
         if self.turn.parks(task, outcome, how):
             return True
+        if words := self.edited(task):  # while a person reviewed it, or others landed
+            self.books.close_writes(outcome, Fate.DROPPED)
+            self._put_back(task, outcome, words)
+            return False
         match self._landed(task, outcome, how):
             case Landed(commit, tree, late):
                 self.books.close_writes(outcome, Fate.LANDED, commit)
@@ -171,6 +195,12 @@ class Settlement:
                 self.codes.add(ExitCode.CONFLICT)
                 self.halted = True
         return False
+
+    def _put_back(self, task: Task, outcome: Outcome, how: str) -> None:
+        """A person asks for something else by now: nothing of the old words lands."""
+        put_back(task, outcome, how, self.books)
+        if task.id in self.preparation.released:
+            self.books.let_go(task.id)
 
     def _landed(self, task: Task, outcome: Outcome, how: str) -> Result:
         """Land; where that cannot even begin (a key that does not sign), the work is held."""
@@ -207,6 +237,11 @@ class Settlement:
     # --- not passed -------------------------------------------------------------------
 
     def _failed(self, task: Task, outcome: Outcome) -> None:
+        known = self.ledger.state.task(task.id)
+        if known.cut_off:
+            self.books.finished(task, outcome)
+            stale_again(self.ledger, known, _what_failed(outcome, 1))
+            return
         refusals = [finding for finding in outcome.findings if finding.refuses]
         by_review = bool(refusals) and all(one.check == review.CHECK for one in refusals)
         if by_review and self.preparation.review_mode(task) is ReviewMode.PROMPT:
@@ -216,7 +251,11 @@ class Settlement:
         implementer = self._implementer(task)
         same = implementer is None or implementer.repeatable
         halts = self.settings.regression == "halt" or self.is_last_try(task)
-        if regression.victims(outcome.findings) and halts:
+        said = review.refusals(self.ledger.state, task.id, outcome.changes)
+        if said:  # a person's no to these very bytes holds: it is not asked again
+            findings = (*(review.rejection(one) for one in said), *outcome.findings)
+            outcome = replace(outcome, findings=findings)
+        elif regression.victims(outcome.findings) and halts:
             regression.hold_back(task, outcome, self.books)
             self.codes.add(ExitCode.REGRESSION)
             return

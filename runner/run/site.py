@@ -84,8 +84,8 @@ class Site:
 
     @property
     def cancelled(self) -> Event:
-        """Set when the run is to end."""
-        return self.crew.cancelled
+        """Set when the run is to end, or the task in this slot alone."""
+        return self.crew.ends(self.number)
 
     def teller(self, assignment: Assignment) -> Callable[[str], None]:
         """What shows the last output line of this task's commands."""

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from runner.journal.events import (
     ChangeRecorded,
     DecisionMade,
-    HistoryMoved,
-    HistoryMoving,
     RunFinished,
     RunStarted,
     TaskDone,
     TaskLanded,
 )
+from runner.journal.whole import HistoryMoved, HistoryMoving
 from runner.repo.trailers import checked_value
 
 if TYPE_CHECKING:

@@ -158,7 +158,11 @@ def plan_for(
     }
     own: list[tuple[Subject, tuple[Step, ...]]] = []
     shared: dict[Key, list[tuple[Subject, Step]]] = {}
-    remembered = {one.task.id: tuple(one.known.proofs) for one in subjects if one.task.id in here}
+    remembered = {
+        one.task.id: tuple(proof for proof in one.known.proofs if not proof.is_of_another_task)
+        for one in subjects
+        if one.task.id in here
+    }
     for one in subjects:
         if one.task.id in here:
             continue

@@ -62,7 +62,8 @@ class Workshop:
         scratch = Scratch.open(slot.folder, self.repository.lender(), shares=self._shares)
         box = slot.folder / "box"
         effects.make_folder(box / "tmp")
-        base = command_environment(self.environ, pass_env=self.settings.pass_env)
+        mine = {"TMPDIR": str(box / "tmp")}  # bubblewrap shows a /tmp of the command's own instead
+        base = command_environment(self.environ, pass_env=self.settings.pass_env, extra=mine)
         return Site(
             scratch=scratch,
             place=Place(

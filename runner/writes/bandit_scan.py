@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from runner.text.syntax import one_at_a_time
 from runner.writes.hazard import is_tangled
 from runner.writes.parsers import compile_quietly, no_warnings
 
@@ -69,7 +70,9 @@ def warm_up() -> None:
 def _issues(content: bytes, path: str, deadline: float) -> tuple[Issue, ...]:
     visitor = _visitor(content, path, deadline)
     # A ready syntax tree passes through the `ast.parse` in there as it is.
-    visitor.process(compile_quietly(content, path, ast.PyCF_ONLY_AST))
+    with one_at_a_time():
+        tree = compile_quietly(content, path, ast.PyCF_ONLY_AST)
+    visitor.process(tree)
     return tuple(_issue(found) for found in visitor.tester.results)
 
 

@@ -8,9 +8,10 @@ import pytest
 from commands_build import a_ground, began, blocked, done
 
 from runner.commands.catalogue import BY_NAME
-from runner.commands.knowing import past_of, reasons_now
+from runner.commands.knowing import reasons_now
 from runner.commands.view import View
 from runner.impact.proven import Proven
+from runner.run.past import past_of
 
 PLAN = """\
 # Shop

@@ -259,7 +259,7 @@ def test_several_saves_at_once_start_one_run(watched, ground):
     before = len(watched.said)
     for number in range(5):
         file = ground.folder / "TASK-GRAPH.md"
-        file.write_text(file.read_text() + f"\nA word, the {number}th.\n")
+        file.write_text(f"A word, the {number}th.\n\n" + file.read_text())
         watched.hear(0.1)
     watched.until("watching TASK-GRAPH.md", after=before)
     watched.hear(1.0)

@@ -191,6 +191,33 @@ def test_a_gate_that_is_extended_passes(tmp_path, before, after):
     assert [one for one in said.findings if one.refuses] == []
 
 
+SUITE = {"test_all.py": "def test_one(): pass\ndef test_two(): pass\n", "pytest.ini": "[pytest]\n"}
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        {"pytest.ini": "[pytest]\naddopts = -k one\n"},
+        {"conftest.py": "def pytest_configure(config):\n    config.option.keyword = 'one'\n"},
+    ],
+    ids=["changed", "new"],
+)
+def test_a_gate_that_runs_fewer_tests_since_the_task_changed_it_is_refused(tmp_path, after):
+    bench, _ = a_project(tmp_path, SUITE, SUITE | after)
+    said = commands.prove(a_gate(PYTEST, "tests"), bench)
+    (finding,) = [one for one in said.findings if one.refuses]
+    assert finding.message == f"1 test runs no more since the task changed {next(iter(after))}"
+    assert finding.detail == "test_all.py::test_two"
+
+
+def test_a_new_conftest_that_new_tests_need_is_fine(tmp_path):
+    fixture = "import pytest\n@pytest.fixture\ndef shop(): return 1\n"
+    after = SUITE | {"conftest.py": fixture, "test_shop.py": "def test_c(shop): assert shop\n"}
+    bench, _ = a_project(tmp_path, SUITE, after)
+    said = commands.prove(a_gate(PYTEST, "tests"), bench)
+    assert [one for one in said.findings if one.refuses] == []
+
+
 def test_a_version_in_package_json_is_nothing_that_a_gate_runs(tmp_path):
     before = {"package.json": '{"version": "1", "scripts": {"a": "b"}}'}
     bench, visits = a_project(

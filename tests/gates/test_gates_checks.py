@@ -139,6 +139,9 @@ def test_a_check_that_hangs_is_ended_and_says_so(tmp_path, limits, message):
     proof, finding = said_by(commands.prove(check, a_bench(tmp_path)))
     assert proof.verdict is Verdict.FAIL
     assert finding.message == message
+    assert finding.hint == (
+        "allow it more time: Timeout in the task, or gate_seconds in the settings"
+    )
 
 
 def test_all_checks_run_so_that_the_next_attempt_hears_of_every_failure(tmp_path):

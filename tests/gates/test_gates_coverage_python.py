@@ -144,6 +144,16 @@ def test_of_a_changed_file_only_the_added_lines_count(yard):
     assert found.proof.note == "not run: price.py 10"
 
 
+def test_settings_that_only_their_tool_runs_are_no_code_of_the_task(yard):
+    yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
+    for path in ("setup.py", "docs/conf.py", "noxfile.py"):
+        yard.write(path, "A = 1\nB = 2\n" * 20)
+    assert yard.proved(f"{UNITTEST} test_price").coverage.lines == 4
+    assert (
+        yard.write("shop/conf.py", "A = 1\n").proved(f"{UNITTEST} test_price").coverage.lines == 5
+    )
+
+
 def test_a_file_that_nothing_imported_is_at_nought(yard):
     yard.write("price.py", PRICE).stands("other.py", "X = 1\n")
     found = yard.proved(f"{sys.executable} -c 'import other'")

@@ -209,6 +209,9 @@ def test_new_tests_that_assert_are_fine(language):
             "def pytest_runtest_makereport(item, call):\n    report.outcome = 'passed'\n",
         ),
         ("tests/test_a.py", "", "import sys\nsys.exit(0)\n"),
+        ("conftest.py", "", "import unittest\nunittest.TestCase.assertEqual = lambda *_: None\n"),
+        ("tests/test_a.py", "", "import pytest\npytest.raises = quiet\n"),
+        ("conftest.py", "", "import unittest\nsetattr(unittest.TestCase, name, quiet)\n"),
     ],
 )
 def test_leaving_tests_out_by_configuration_is_refused(path, old, new):
@@ -238,6 +241,9 @@ def test_ordinary_configuration_is_fine(path, text):
 
 def test_that_cleaning_up_may_fail_is_nobodys_loss():
     assert refused("Makefile", None, "clean:\n\trm app.log || true\n\t-rm -rf dist\n") == []
+    named = "clean:\n\t-rm -rf $(BUILDDIR)/*\n\t-@mkdir -p build\n\trm -rf build || true\n"
+    assert refused("Makefile", None, named) == []
+    assert refused("Makefile", None, "test:\n\t-rm -f x; pytest\n")
 
 
 def test_a_forked_child_may_end_as_it_likes():

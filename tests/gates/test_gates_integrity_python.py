@@ -207,6 +207,10 @@ def test_unittest_is_read_as_well(old, new):
         ("assert True", "test_new can never fail: `assert True`: it is always true"),
         ("assert 1 == 1", "test_new can never fail: `assert 1 == 1`: it is always true"),
         ("x = f()\n    assert x == x", "test_new can never fail: `assert x == x`: it is always"),
+        (
+            "assert (f(), 'why')",
+            "test_new can never fail: `assert (f(), 'why')`: it is always true",
+        ),
         ("assert f() or True", "test_new can never fail: `assert f() or True`: it is always true"),
         (
             "try:\n        assert f()\n    except Exception:\n        pass",

@@ -37,7 +37,8 @@ def logged(place, task, path, after, *, attempt=1, keep=False):
     log.close(**whose, fate=Fate.LANDED)
     if keep:
         with Repository.open(place.root) as repository:
-            made = commit_tree(repository, repository.head().commit, [change], "kept\n")
+            message = f"kept\n\nTask: {task}\nAttempt: {attempt}\n"
+            made = commit_tree(repository, repository.head().commit, [change], message)
             keep_ref(repository, f"manual/{task}-{attempt}", made.sha)
     if content is None:
         file.unlink()
@@ -98,6 +99,25 @@ def test_where_the_first_ones_bytes_are_gone_the_later_task_gets_both_and_it_is_
     assert "a.txt: only its last bytes are kept, so all of it is TASK-002's" in said.out
     assert desk.subjects[-1] == "feat(TASK-002): second"
     assert desk.git("show", "HEAD:a.txt") == "a\nfirst\nsecond"
+
+
+def test_a_task_that_wrote_a_file_again_after_another_comes_after_it(desk):
+    logged(desk, "TASK-001", "a.txt", "first\n", keep=True)
+    logged(desk, "TASK-002", "a.txt", "second\n", keep=True)
+    logged(desk, "TASK-001", "a.txt", "first again\n", attempt=2)
+    desk.runner("commit-by-task")
+    assert desk.landings == ["TASK-002", "TASK-001"]
+    assert desk.git("show", "HEAD~1:a.txt") == "second"
+    assert desk.git("show", "HEAD:a.txt") == "first again"
+
+
+def test_a_write_that_was_taken_back_is_not_committed(desk):
+    logged(desk, "TASK-001", "a.txt", "first\n")
+    logged(desk, "TASK-002", "a.txt", "second\n")
+    desk.write({"a.txt": "first\n"})
+    desk.runner("commit-by-task")
+    assert desk.landings == ["TASK-001"]
+    assert desk.git("show", "HEAD:a.txt") == "first"
 
 
 def test_a_file_that_a_person_went_on_with_is_left(desk):

@@ -137,7 +137,7 @@ def test_while_a_run_goes_on_it_is_refused_with_a_way_out(chain):
 
 
 def test_a_secret_in_the_text_is_redacted_everywhere(chain):
-    key = "_".join(["sk", "live", "a1B2c3D4e5F6g7H8i9J0k1L2"])
+    key = "sk_" + "live_" + "".join(f"{letter}{n}" for n, letter in enumerate("aBcDeFgHiJkL"))
     chain.runner("change", "TASK-001", f"use {key}", "--yes")
     assert key not in chain.read("artifacts/build/CHANGES.md")
     assert key not in chain.read("TASK-GRAPH.md")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from runner.journal.codec import encode
 from runner.journal.events import (
+    CUT_OFF,
     NAMES,
     AttemptFinished,
     AttemptStarted,
@@ -12,8 +13,6 @@ from runner.journal.events import (
     DecisionMade,
     GateCompleted,
     GateStarted,
-    HistoryMoved,
-    HistoryMoving,
     ModeSwitched,
     PlanUpdated,
     Record,
@@ -36,7 +35,13 @@ from runner.journal.events import (
     WriteReviewed,
     WriteStaged,
 )
-from runner.journal.whole import ShipDeclared, ShipReopened, TreeVerified
+from runner.journal.whole import (
+    HistoryMoved,
+    HistoryMoving,
+    ShipDeclared,
+    ShipReopened,
+    TreeVerified,
+)
 from runner.model import (
     Action,
     Coverage,
@@ -145,6 +150,8 @@ def whole_story():
         (TaskReopened(note="again", by="me"), three, 0),
         CheckpointWritten("full", 1, (one,)),
         (STARTED, one, 3),
+        (TaskStaled(note="depends on it", via=one), two, 1),
+        (TaskApproved(by=CUT_OFF, note="it offers the same", reuse=True), two, 1),
         RunStuck(waiting=(three,)),
         TreeVerified(digest_of(b"all"), COMMIT, passed=True, coverage=COVERAGE, tasks=1, ran=2),
         ShipDeclared(tag="runner-ship-2026-11-21", commit=COMMIT, tasks=1),

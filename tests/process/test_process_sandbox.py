@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from process_bench import Bench, a_place
 
-from runner.errors import RunnerError
 from runner.model import Network
 from runner.process.command import Ended
 from runner.process.environment import command_environment
@@ -302,49 +301,6 @@ def test_no_capabilities_no_new_privileges_and_no_further_namespaces(walled):
 def test_temporary_files_are_its_own(walled):
     assert walled.says('echo "$TMPDIR"; echo x > /tmp/of-the-sandbox; mktemp').startswith("/tmp\n")
     assert not Path("/tmp/of-the-sandbox").exists()
-
-
-# --- the choice ------------------------------------------------------------------------
-
-
-def test_an_unknown_word_is_refused_with_the_known_ones():
-    with pytest.raises(RunnerError) as caught:
-        choose_sandbox("docker")
-    assert caught.value.hint == "one of auto, bubblewrap, none"
-
-
-def test_none_is_none():
-    chosen = choose_sandbox("none")
-    assert (chosen.name, chosen.contains) == ("none", False)
-
-
-def test_without_bubblewrap_auto_says_why_and_asking_for_it_is_refused(monkeypatch, tmp_path):
-    from runner.process import sandbox
-
-    monkeypatch.setenv("PATH", str(tmp_path))
-    sandbox._probed.cache_clear()
-    try:
-        chosen = choose_sandbox("auto")
-        assert (chosen.name, chosen.reason) == ("none", "bubblewrap is not installed")
-        with pytest.raises(RunnerError, match="does not work here") as caught:
-            choose_sandbox("bubblewrap")
-        assert "apt-get install bubblewrap" in caught.value.hint
-    finally:
-        sandbox._probed.cache_clear()
-
-
-def test_a_bubblewrap_that_may_not_make_namespaces_is_noticed(monkeypatch, tmp_path):
-    from runner.process import sandbox
-
-    fake = tmp_path / "bwrap"
-    fake.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n")
-    fake.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    sandbox._probed.cache_clear()
-    try:
-        assert choose_sandbox("auto").reason == "bwrap: No permissions to create new namespace"
-    finally:
-        sandbox._probed.cache_clear()
 
 
 def test_a_place_the_sandbox_cannot_build_is_a_command_that_could_not_start(walled, tmp_path):

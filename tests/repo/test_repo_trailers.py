@@ -138,3 +138,35 @@ def test_more_proofs_than_a_trailer_holds_are_cut_whole():
     assert told.cut
     assert 10 < len(told.proofs) < 99
     assert all(parse_proof(line) for line in told.proofs)
+
+
+def of_others(name, verdict=Verdict.PASS):
+    return Proof(f"regression:{name}", "regression", "x", verdict, 0, 0.1, "sha256:0")
+
+
+@pytest.mark.parametrize(
+    ("proofs", "line"),
+    [
+        ((), ""),
+        ((of_others("TASK-001/TC-001"),), "1 test contract of 1 task passes"),
+        (
+            (
+                of_others("TASK-001/TC-001"),
+                of_others("TASK-001/TC-002", Verdict.FLAKY),
+                of_others("TASK-002/TC-001"),
+            ),
+            "3 test contracts of 2 tasks pass",
+        ),
+        (
+            (of_others("TASK-001/TC-001"), of_others("TASK-002/TC-001", Verdict.KNOWN)),
+            "2 test contracts of 2 tasks: 1 pass, 1 as red as before",
+        ),
+    ],
+)
+def test_tests_of_other_tasks_are_one_trailer(proofs, line):
+    trailers = task_trailers("TASK-009", 1, Spec("w", "p"), proofs)
+    assert [value for name, value in trailers if name == "Regression"] == ([line] if line else [""])
+    assert not [value for name, value in trailers if name == "Proof"]
+    assert parse_message(build_message("s", "", trailers)).trailers.get("Regression", ()) == (
+        (line,) if line else ()
+    )

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from runner.model import Coverage, Level, Proof, Status, Verdict
-from runner.report.status_line import TaskReport, sast_counts, status_line, task_name
+from runner.report.status_line import TaskReport, regressions, sast_counts, status_line, task_name
 
 
 def proof(name, kind, verdict=Verdict.PASS, level=None):
@@ -173,3 +173,26 @@ def test_what_was_red_before_is_told_from_what_is_not():
         "Patterns applied: PATTERN-001 (Database sessions)\n"
         "Notes: lint: fails as before the change, first seen red at 0123abcde\n"
     )
+
+
+def of_others(name, verdict=Verdict.PASS):
+    return proof(f"regression:{name}", "regression", verdict)
+
+
+def test_tests_of_other_tasks_are_no_proof_of_the_tasks_own():
+    ran = (*TESTS, of_others("TASK-002/TC-002"), of_others("TASK-004/TC-001", Verdict.KNOWN))
+    lines = status_line(replace(PASSED, proofs=ran, regressions=regressions(ran))).splitlines()
+    assert lines[1] == "TC: 3/3 pass (1 unit, 2 integration)"
+    assert lines[3] == "Regression: ✅ no cross-task failures"
+    assert lines[4] == "Gates: —"
+
+
+def test_what_a_change_breaks_is_named():
+    ran = (of_others("TASK-002/TC-002", Verdict.FAIL), of_others("TASK-004/TC-001", Verdict.FLAKY))
+    lines = status_line(replace(PASSED, regressions=regressions(ran))).splitlines()
+    assert lines[3] == "Regression: ❌ TASK-002/TC-002"
+
+
+def test_none_of_others_that_ran_is_not_the_same_as_none_that_failed():
+    assert regressions(TESTS) is None
+    assert regressions((of_others("TASK-002/TC-002"),)) == ()

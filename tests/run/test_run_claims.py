@@ -6,11 +6,13 @@ from hypothesis import strategies as st
 from run_build import a_task
 
 from runner.model import Resource
-from runner.run.claims import Claims, capacities, may_meet, too_much
+from runner.run.claims import Claims, capacities, may_meet, meeting, owned_paths, too_much
 from runner.writes.paths import in_scope
 
-PARTS = ["a", "b", "src", "*", "**", "*.py", "x.py", "lib"]
-PATTERNS = st.lists(st.sampled_from(PARTS), min_size=1, max_size=3).map("/".join)
+PARTS = ["a", "b", "src", "*", "**", "*.py", "x*", "[xy].py", "?.py", "x.py", "lib"]
+PATTERNS = st.lists(st.sampled_from(PARTS), min_size=1, max_size=3).map("/".join) | st.sampled_from(
+    ["/x.py", "/*.py", "./a/x.py", "src/", "src/lib/", "\\x.py"]
+)
 PATHS = st.lists(st.sampled_from(["a", "b", "src", "x.py", "lib"]), min_size=1, max_size=3).map(
     "/".join
 )
@@ -35,6 +37,11 @@ def test_patterns_that_name_one_file_are_known_to_meet(one, other, path):
         (["any"], ["a.py"], True),
         ([], ["any"], False),
         (["src/a/**"], ["src/b/**"], False),
+        (["x*.py"], ["deep/er/x1.py"], True),
+        (["src/*.py"], ["src/*.md"], False),
+        (["lib/"], ["src/lib/a.py"], False),
+        (["/a.py"], ["a.py"], True),
+        (["src"], ["src/a.py"], True),
     ],
 )
 def test_who_may_run_beside_whom(one, other, meet):
@@ -85,3 +92,64 @@ def test_more_than_there_is_comes_out_so_that_it_is_refused():
     assert too_much(a_task(uses="gpu 2"), capacity) == "uses 2 gpu, and the settings have 1"
     assert too_much(a_task(uses="gpu 1, tape 9"), capacity) == ""
     assert Claims(capacity).free_for(a_task(uses="gpu 2"))
+
+
+MAP = (
+    b"""
+| File | Tasks |
+|---|---|
+| `src/shared.py`, `docs/**` | A, B |
+| `src/one` | A, C |
+| `assets` | D |
+""".replace(b" A", b" TASK-001")
+    .replace(b" B", b" TASK-002")
+    .replace(b" C", b" TASK-003")
+    .replace(b" D", b" TASK-004")
+)
+
+
+def test_rows_of_the_ownership_map_keep_two_tasks_apart_whatever_their_output_files_say(
+    tmp_path,
+):
+    assert owned_paths(tmp_path) == {}
+    (tmp_path / "FILE_OWNERSHIP_MAP.md").write_bytes(MAP)
+    (tmp_path / "assets").mkdir()
+    owned = owned_paths(tmp_path)
+    assert owned["TASK-001"] == ("src/shared.py", "docs/**", "src/one")
+    assert owned["TASK-004"] == ("assets/",)
+    one, two, three, four = (a_task(f"TASK-00{n}", outputs=(f"{n}.txt",)) for n in (1, 2, 3, 4))
+    claims = Claims(owned=owned)
+    claims.hold(one)
+    assert not claims.free_for(two)
+    assert not claims.free_for(three)
+    assert claims.free_for(four)
+    assert claims.free_for(a_task("TASK-002"))  # a check writes nothing, whatever it owns
+    for path in ("docs/a.md", "src/shared.py", "src/one/a.py"):
+        assert not claims.free_for(a_task("TASK-009", outputs=(path,))), path
+    claims.release(one)
+    assert all(map(claims.free_for, (two, three, four)))
+    claims.hold(a_task("TASK-009", outputs=("assets/logo.svg",)))
+    assert not claims.free_for(four)
+    assert meeting(one, two, owned) == ("src/shared.py", "src/shared.py")
+    assert meeting(one, four, owned) is None
+
+
+@given(st.lists(TASKS, unique_by=lambda task: task.id, min_size=2, max_size=2))
+def test_who_may_not_run_beside_another_is_told_the_file_by_which_they_meet(pair):
+    one, other = (a_task(task.id, outputs=task.outputs) for task in pair)
+    claims = Claims()
+    claims.hold(one)
+    assert claims.free_for(other) is (meeting(one, other) is None)
+    assert (meeting(one, other) is None) is (meeting(other, one) is None)
+
+
+def test_two_tasks_may_hold_one_row_of_the_map_only_one_after_the_other():
+    """What the first gives back is not taken from the second: rows are counted."""
+    claims = Claims(owned={"A": ("x/y.py",), "B": ("x/y.py",)})
+    one, two = a_task("A", outputs=("a",)), a_task("B", outputs=("b",))
+    claims.hold(one)
+    claims.hold(two)
+    claims.release(one)
+    assert not claims.free_for(a_task("C", outputs=("x/*.py",)))
+    claims.release(two)
+    assert claims.free_for(a_task("C", outputs=("x/*.py",)))

@@ -117,6 +117,7 @@ def an_engine(ledger, crew, board, text):
         crew=crew,
         claims=Claims(dict(CAPACITY)),
         preparation=SimpleNamespace(
+            regressive={},
             missing=lambda _: None,
             assignment=lambda task: SimpleNamespace(
                 task=task, attempt=1, base="", brief=brief, implementer=None

@@ -53,7 +53,7 @@ class Clockwork:
     def wait(self):
         self._now, _, id_, slot = heapq.heappop(self._ending)
         self._free.append(slot)
-        return Finished(id_, lambda: SimpleNamespace(changes=()))
+        return Finished(id_, lambda: SimpleNamespace(task=id_, attempt=1, base="", changes=()))
 
 
 class AlwaysPasses:
@@ -96,6 +96,7 @@ def started_by_the_engine(tasks, statuses, selected, seconds, jobs):
         crew=crew,
         claims=Claims(dict(CAPACITY)),
         preparation=SimpleNamespace(
+            regressive={},
             missing=lambda task: (Reason.ROOT, "needs root") if task.requires else None,
             assignment=lambda task: SimpleNamespace(
                 task=task, attempt=1, base="", brief=brief, implementer=None

@@ -209,7 +209,7 @@ def _not_tested(check: Check, entry: OpenApi, report: Report) -> Finding:
         check=check.id,
         message=said.get(report.ended, f"the test broke off: {report.message}"),
         path=entry.path if report.ended == "invalid" else "",
-        hint=hints.get(report.ended, "see what it printed, below"),
+        hint=hints.get(report.ended, "see what it printed"),
         detail=redact(report.log),
     )
 
@@ -231,6 +231,6 @@ def _silent(check: Check, ran: Ran, proof: Proof) -> Finding:
     return Finding(
         check=check.id,
         message=ended[0].message if ended else message,
-        hint=f"see what it printed, below and in {proof.log}",
+        hint=f"see what it printed, and {proof.log}",
         detail=ran.tail,
     )

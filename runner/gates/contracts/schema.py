@@ -93,7 +93,7 @@ def _said(check: Check, entry: Schema, schema: Json, bench: Bench) -> Proved:
         finding = Finding(
             check=check.id,
             message=f"nothing to compare {entry.path} with: {redact(error)}",
-            hint="see what it printed, below",
+            hint="see what it printed",
             detail=ran.tail,
         )
         return Proved(replace(proof, verdict=Verdict.FAIL), (finding,))

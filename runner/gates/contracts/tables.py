@@ -31,7 +31,7 @@ def put_tables(kept: Path | None, home: Path) -> None:
     effects.make_folder(home)
     if kept is None:
         return
-    folder = kept / "hypothesis"
+    folder = kept.parent / "hypothesis"  # the same for every repository
     tables = _in(folder)
     if not tables:
         effects.make_folder(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,16 @@ if TYPE_CHECKING:
 
     from runner.gates.base import Bench
 
+_SETTINGS = re.compile(
+    r"\A(?:setup|noxfile)\.py\Z|(?:\A|/)docs?/(?:source/)?conf\.py\Z|(?:\A|/)[\w-]+\.config\.[cm]?[jt]s\Z"
+)
+"""Settings written as code, which only their tool runs (setuptools, nox, Sphinx, vite …)."""
 _EXACT = 20_000
 """Lines up to which every common line is looked for; beyond, frequent ones are passed over."""
 
 
 def own_lines(bench: Bench) -> Mapping[str, frozenset[int]]:
-    """The own lines of every file that the task wrote and that is no test.
+    """The own lines of every file that the task wrote and that is neither test nor settings.
 
     A file that only moved is compared with what it was at its old place.
     """
@@ -28,7 +33,7 @@ def own_lines(bench: Bench) -> Mapping[str, frozenset[int]]:
     return {
         one.path: added_lines(one.before or _origin(one, bench), one.after)
         for one in changes
-        if one.after is not None and not is_test_path(one.path)
+        if one.after is not None and not is_test_path(one.path) and not _SETTINGS.search(one.path)
     }
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from runner.text.syntax import one_at_a_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,8 +45,7 @@ def statements(content: bytes) -> Statements | None:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
         text = content.decode(encoding)
         hidden = (_NO_BODY,) if _SET.search(text) else (_NO_BODY, _FOR_CHECKERS)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with one_at_a_time():
             parser = PythonParser(text=text, filename="x.py", exclude="|".join(hidden))
             parser.parse_source()
     except (CoverageException, SyntaxError, ValueError, LookupError, RecursionError, MemoryError):

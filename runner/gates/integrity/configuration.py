@@ -11,6 +11,7 @@ from runner.gates.integrity.claims import Weakness
 from runner.gates.integrity.python_marks import name_of
 from runner.gates.test_paths import is_test_path
 from runner.plan.commands import swallows_failure
+from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,10 +47,15 @@ _PROVES = re.compile(
     re.IGNORECASE,
 )
 """What proves something; that cleaning up may fail is nobody's loss."""
+_CLEANS = re.compile(r"[@\-\s]*(?:rm|rmdir|mkdir|unlink|find\s[^;&|]*-delete)\b[^;&|]*\Z")
+"""A command that only makes room, whatever the folder is called."""
 _HOOKS = re.compile(
     r"\Apytest_(?:collection_modifyitems|ignore_collect|collect_file|pycollect_makeitem|deselected"
     r"|runtest_\w+|pyfunc_call|sessionfinish|unconfigure|report_teststatus|itemcollected"
     r"|cmdline_main|load_initial_conftests|exception_interact)\Z"
+)
+_ASSERTIONS = re.compile(
+    r"TestCase\.(?:assert\w*|fail\w*|subTest|run)\Z|\Apytest\.(?:raises|fail|approx|warns)\Z"
 )
 _TAMPERS = re.compile(
     r"\b(?:outcome|exitstatus|deselected|wasxfail|excinfo|force_result|shouldstop)\b|items\s*\[|items\.(?:clear|remove"
@@ -82,10 +88,12 @@ def _lines(before: str, after: str, part: Callable[[str], str], what: str) -> It
         if known[found]:
             known[found] -= 1
         else:
-            grave = part is not _swallows or bool(
-                _PROVES.search(line.partition(found)[0].strip() or found)
-            )
+            grave = part is not _swallows or _proves(line.partition(found)[0].strip() or found)
             yield Weakness(number, f"`{found}` {what}", grave)
+
+
+def _proves(command: str) -> bool:
+    return bool(_PROVES.search(command)) and not _CLEANS.match(command)
 
 
 def _leaves_out(line: str) -> str:
@@ -120,9 +128,8 @@ def _hooks(before: str, after: str) -> Iterator[Weakness]:
 
 def _tampering(source: str) -> list[tuple[str, int, bool]]:
     """Hooks of pytest and exits: their code, line, and whether they touch what counts."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+    tree = python_tree(source)
+    if tree is None:
         return []
     found = []
     calls = (name_of(node) for node in ast.walk(tree) if isinstance(node, ast.Call))
@@ -134,9 +141,16 @@ def _tampering(source: str) -> list[tuple[str, int, bool]]:
             found.append((named, node.lineno, bool(_TAMPERS.search(code))))
         elif isinstance(node, ast.Call) and _ends(node):
             found.append((ast.unparse(node), node.lineno, not forks))
-        elif isinstance(node, ast.Assign) and _ignores(node):
+        elif isinstance(node, ast.Call | ast.Assign) and _breaks(node):
             found.append((ast.unparse(node), node.lineno, True))
     return found
+
+
+def _breaks(node: ast.Call | ast.Assign) -> bool:
+    """Whether tests are left out or assertions made silent by a call or an assignment."""
+    if isinstance(node, ast.Call):
+        return _resets(node)
+    return _ignores(node) or _replaces_assertion(node)
 
 
 def _ends(node: ast.Call) -> bool:
@@ -146,6 +160,20 @@ def _ends(node: ast.Call) -> bool:
 
 def _ignores(node: ast.Assign) -> bool:
     return any(name_of(target).startswith("collect_ignore") for target in node.targets)
+
+
+def _replaces_assertion(node: ast.Assign) -> bool:
+    """Whether an assertion of the test tool itself becomes something else."""
+    return any(
+        isinstance(target, ast.Attribute) and _ASSERTIONS.search(name_of(target))
+        for target in node.targets
+    )
+
+
+def _resets(node: ast.Call) -> bool:
+    """Whether something of unittest's `TestCase` itself is set, under whichever name."""
+    sets = name_of(node).rpartition(".")[2] in ("setattr", "object")  # mock.patch.object, too
+    return sets and bool(node.args) and name_of(node.args[0]).endswith("unittest.TestCase")
 
 
 def _is_success(call: ast.Call) -> bool:

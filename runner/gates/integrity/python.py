@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from runner.gates.integrity.claims import TestBody, TestFile
-from runner.gates.integrity.python_claims import claims_of, is_asserting_name
+from runner.gates.integrity.python_claims import claims_of, is_helping_name
 from runner.gates.integrity.python_marks import cases_of, marks_of_body, marks_of_file, name_of
+from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from runner.gates.integrity.python_claims import Function
+
+_NO_CASE = re.compile(r"Mixin\Z|\A(?:object|ABC|abc\.ABC)\Z")
+"""Bases that make no class a `TestCase`."""
 
 
 def read_python(source: str) -> TestFile | None:
@@ -20,26 +25,30 @@ def read_python(source: str) -> TestFile | None:
 
     None where it is no Python that this interpreter reads: the compile step says so.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+    tree = python_tree(source)
+    if tree is None:
         return None
     functions = dict(_functions(tree.body, "", ()))
     helpers = _helpers(functions)
     tests: dict[str, TestBody] = {}
     for name, (function, outer) in functions.items():
         claims = tuple(claims_of(function, helpers))
-        is_test = function.name.startswith("test") and all(map(_holds_tests, outer))
+        found = all(map(_holds_tests, outer))
+        # what asserts in a class that is not found itself is a test of those who inherit it
+        is_test = function.name.startswith("test") and (found or bool(claims))
         if is_test or claims:
             tests[name] = TestBody(
                 line=function.lineno,
-                code=_code(function),
+                code=_code(function) if found else f"# inherited\n{_code(function)}",
                 claims=claims,
                 marks=(*_outer_marks(outer), *marks_of_body(function)),
                 cases=tuple(case for one in (*outer, function) for case in cases_of(one)),
                 is_test=is_test,
+                found=found,
                 helped=_is_helped(function, helpers),
             )
+        else:  # so that one that asserted before is known to be there, and to assert no more
+            tests[name] = TestBody(function.lineno, _code(function), is_test=False, found=found)
     return TestFile(tests, tuple(marks_of_file(tree)))
 
 
@@ -61,8 +70,9 @@ def _functions(
 
 
 def _holds_tests(outer: ast.ClassDef) -> bool:
-    """Whether tests in a class are found: by its name, or as a `TestCase`."""
-    return outer.name.startswith("Test") or bool(outer.bases)
+    """Whether tests in a class are found: by its name, or as what may be a `TestCase`."""
+    bases = (name_of(base) for base in outer.bases)
+    return outer.name.startswith("Test") or any(not _NO_CASE.search(base) for base in bases)
 
 
 def _outer_marks(outer: tuple[ast.ClassDef, ...]) -> Iterator[tuple[str, int]]:
@@ -97,7 +107,7 @@ def _helps(call: ast.Call, helpers: frozenset[str]) -> bool:
         keyword.arg == "check" and isinstance(keyword.value, ast.Constant) and keyword.value.value
         for keyword in call.keywords
     )
-    return name in helpers or is_asserting_name(name) or checked
+    return name in helpers or is_helping_name(name) or checked
 
 
 def _code(function: Function) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.gates.integrity import claims
@@ -21,7 +22,10 @@ _ASSERTING = re.compile(
     r"\A_?(?:assert|check|verify|expect|ensure|validate|must|should|eventually)(?:_|[A-Z]|\Z)"
     r"|\A_?wait_(?:for|until)"
 )
-_RAISES = frozenset({"raises", "assertRaises", "warns", "assertWarns", "deprecated_call"})
+_RAISES = frozenset(
+    {"raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex"}
+    | {"deprecated_call"}
+)
 _WIDE = frozenset({"Exception", "BaseException", "Warning"})
 _METHODS = {
     "assertEqual": claims.EQUALS,
@@ -47,6 +51,11 @@ _CATCHES = frozenset({"", "AssertionError", "Exception", "BaseException"})
 def is_asserting_name(name: str) -> bool:
     """Whether a function says by its name that it asserts."""
     return bool(_ASSERTING.search(name))
+
+
+def is_helping_name(name: str) -> bool:
+    """Whether a function that asserts is somebody's own, not one of unittest's: those are read."""
+    return is_asserting_name(name) and name not in _METHODS
 
 
 def claims_of(function: Function, helpers: frozenset[str]) -> Iterator[Claim]:
@@ -89,7 +98,8 @@ def _in_statement(statement: ast.stmt, helpers: frozenset[str], guards: Guards) 
             inner = guards | {claims.SWALLOWED} if _suppresses(statement) else guards
             yield from _in_block(statement.body, helpers, inner)
         case ast.For() | ast.AsyncFor():
-            yield from _in_block(statement.body, helpers, guards)
+            inner = guards | {claims.NEVER} if _is_empty(statement.iter) else guards
+            yield from _in_block(statement.body, helpers, inner)
         case _:
             yield from _of_calls(statement, helpers, guards)
 
@@ -104,6 +114,13 @@ def _in_choice(
         first = guards if truth else guards | {claims.NEVER}
     yield from _in_block(statement.body, helpers, first)
     yield from _in_block(statement.orelse, helpers, guards | {claims.CONDITIONAL})
+
+
+def _is_empty(node: ast.expr) -> bool:
+    """Whether there is nothing to go through, as it is written."""
+    if isinstance(node, ast.Dict):
+        return not node.keys
+    return isinstance(node, ast.Tuple | ast.List) and not node.elts
 
 
 def _catches(statement: ast.Try) -> bool:
@@ -158,6 +175,8 @@ def _measure(test: ast.expr) -> tuple[str, float, float]:
             return ast.unparse(about), claims.TRUTH, 0.0
         case ast.Call(func=ast.Name(id="bool" | "len"), args=[about]):
             return ast.unparse(about), claims.TRUTH, 0.0
+        case ast.Call(func=ast.Attribute(value=about, attr="startswith" | "endswith")):
+            return ast.unparse(about), claims.CONTAINS, 0.0
     return ast.unparse(test), claims.TRUTH, 0.0
 
 
@@ -202,12 +221,15 @@ def _of_calls(node: ast.AST, helpers: frozenset[str], guards: Guards) -> Iterato
             continue
         name = name_of(call).rpartition(".")[2] or getattr(call.func, "attr", "")
         if name in _RAISES:
-            yield Claim(ast.unparse(call), "raises", _width(call), call.lineno, 0.0, guards)
-        elif name in helpers or is_asserting_name(name) or name == "fail":
+            width = _width(call, by_text=name.endswith("Regex"))
+            yield Claim(ast.unparse(call), "raises", width, call.lineno, 0.0, guards)
+        elif is_asserting_name(name) or name == "fail":
             yield _of_method(call, name, guards)
+        elif name in helpers:
+            yield replace(_of_method(call, name, guards), by_helper=True)
 
 
-def _width(call: ast.Call) -> float:
+def _width(call: ast.Call, *, by_text: bool) -> float:
     """How narrow an expected exception is: a type with a message, a type, several, any."""
     first = call.args[0] if call.args else None
     if first is None or name_of(first) in _WIDE:
@@ -215,7 +237,7 @@ def _width(call: ast.Call) -> float:
     if isinstance(first, ast.Tuple):
         wide = any(name_of(one) in _WIDE for one in first.elts)
         return claims.TRUTH if wide else claims.COMPARES
-    matched = any(keyword.arg == "match" for keyword in call.keywords)
+    matched = by_text or any(keyword.arg == "match" for keyword in call.keywords)
     return claims.EXACT if matched else claims.EQUALS
 
 
@@ -246,6 +268,8 @@ def _method_slack(call: ast.Call) -> float:
 def _constant(test: ast.expr) -> bool:
     """Whether an expression is always the same, or compares a name with itself."""
     match test:
+        case ast.Tuple(elts=[_, *_]):
+            return True  # a claim and its message in brackets
         case ast.BoolOp(op=ast.Or()):
             return any(isinstance(v, ast.Constant) and bool(v.value) for v in test.values)
         case ast.Compare(left=ast.Name(id=one), ops=[ast.Eq() | ast.Is()], comparators=[right]):

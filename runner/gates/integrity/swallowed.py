@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runner.gates.integrity.braces import JAVASCRIPT, line_of, masked
 from runner.gates.integrity.claims import Weakness
 from runner.gates.integrity.python_marks import name_of
+from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,9 +35,8 @@ def weaknesses(path: str, old: bytes | None, new: bytes) -> Iterator[Weakness]:
 
 
 def _python(source: str) -> list[tuple[str, int]]:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+    tree = python_tree(source)
+    if tree is None:
         return []
     found = []
     for node in ast.walk(tree):

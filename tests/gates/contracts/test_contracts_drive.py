@@ -1,5 +1,7 @@
 """The driver of schemathesis in this process, against a small server of its own."""
 
+import contextlib
+import io
 import json
 import threading
 import types
@@ -54,14 +56,20 @@ class Quiet(WSGIRequestHandler):
         """Say nothing."""
 
 
-@pytest.fixture
-def url():
-    with make_server("127.0.0.1", 0, an_app, handler_class=Quiet) as server:
+@contextlib.contextmanager
+def served(app):
+    with make_server("127.0.0.1", 0, app, handler_class=Quiet) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def url():
+    with served(an_app) as address:
+        yield address
 
 
 @pytest.fixture
@@ -85,6 +93,30 @@ def test_the_driver_notes_what_differs_with_the_request_that_made_the_thing(tmp_
         'answers with a body that is not as the document says: "id" is a required property'
     )
     assert told.requests > 5
+
+
+def test_what_succeeded_is_asked_for_twice_so_that_a_conflict_answers(tmp_path, home):
+    told = Report(str(tmp_path / "report.json"))
+    job = {"document": DOCUMENT, "seed": 1, "examples": 5, "answer_seconds": 5, "home": home}
+    inventory = Inventory(list(drive.operations_of(DOCUMENT)), None, "", 5, told)
+    output = types.SimpleNamespace(ended=False, tail=lambda: "")
+    made = set()
+
+    def once(environ, start_response):
+        length = int(environ.get("CONTENT_LENGTH") or 0)
+        body = environ["wsgi.input"].read(length)
+        if environ["REQUEST_METHOD"] == "POST" and body in made:
+            start_response("423 Locked", [("Content-Type", "application/json")])
+            return [b"{}"]
+        made.add(body)
+        return an_app(environ | {"wsgi.input": io.BytesIO(body)}, start_response)
+
+    with served(once) as url:
+        inventory.url = url
+        drive.Tester(job, url, inventory, output, told).test()
+    (problem,) = (one for key, one in told.problems.items() if key[1] == "UndefinedStatusCode")
+    assert problem["operation"] == "POST /things"
+    assert "answers 423" in problem["text"]
 
 
 def test_the_driver_stops_when_the_application_has_ended(tmp_path, url, home):

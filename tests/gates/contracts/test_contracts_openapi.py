@@ -56,6 +56,15 @@ async def app(scope, receive, send):
     await send({"type": "http.response.body", "body": json.dumps(state).encode()})
 """
 CONTRACT = "api.json app=web:app"
+METHODICAL = """\
+import json
+def app(environ, start_response):
+    known = environ["PATH_INFO"] == "/thing"
+    served = {"GET": "200 OK", "DELETE": "204 No Content"} if known else {}
+    status = served.get(environ["REQUEST_METHOD"], "404 Not Found")
+    start_response(status, [("Content-Type", "application/json")])
+    return [] if status.startswith("204") else [json.dumps({"name": "x"}).encode()]
+"""
 
 
 @pytest.mark.parametrize("app", [WSGI, ASGI])
@@ -343,3 +352,14 @@ def test_two_proofs_of_the_same_say_the_same(project):
     one, two = (project.prove("openapi", CONTRACT) for _ in range(2))
     assert one.proof.output == two.proof.output
     assert dataclasses.replace(one.proof, seconds=0) == dataclasses.replace(two.proof, seconds=0)
+
+
+def test_a_method_that_is_served_beside_the_documented_ones_is_found(project):
+    project.write("api.json", document()).write("web.py", METHODICAL)
+    proved = project.prove("openapi", CONTRACT)
+    assert [(one.message, one.hint) for one in proved.findings] == [
+        (
+            "DELETE /thing is served, and the document does not have it",
+            "describe it in api.json, or do not serve it",
+        )
+    ]

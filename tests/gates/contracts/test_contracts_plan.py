@@ -50,3 +50,21 @@ TASK-GRAPH.md:8:15: error: TASK-001: an openapi contract needs either app= or ur
 hint: write it as openapi: `contracts/openapi.yaml` app=`package.module:app`, or with \
 url=http://127.0.0.1:8001 start="command"
 """)
+
+
+def test_nothing_runs_while_a_contract_could_not_be_checked(tmp_path):
+    contracts = "- Contracts:\n  - openapi: `api.yaml`\n"
+    tmp_path.joinpath("TASK-GRAPH.md").write_text(PLAN.format(contracts=contracts))
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")}
+    ran = subprocess.run(
+        [sys.executable, "-m", "runner", "run", "--trust"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2, ran.stderr
+    assert "the plan has 1 mistake; nothing has run" in ran.stderr
+    assert "TASK-001: an openapi contract" in ran.stderr

@@ -233,3 +233,10 @@ def test_zod_without_node_is_a_missing_tool(things, tmp_path):
     things.on(environment={**things.bench.environment, "PATH": str(tmp_path)})
     (finding,) = things.prove("schema", "thing.json = src/thing.ts:Thing").findings
     assert finding.message == "tool missing: node, which runs Zod"
+
+
+def test_an_instance_of_a_schema_that_is_only_itself_is_told(things):
+    things.write("loop.json", '{"$ref": "#"}').write("data/a.json", "{}")
+    assert things.said("schema", "loop.json = data/*.json")[0].endswith(
+        "the schema refers to itself without end (at $)"
+    )

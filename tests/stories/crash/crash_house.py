@@ -142,6 +142,10 @@ class House:
 
     def run(self, *words, watch=None, prepare=None):
         """One run in a forked child, jobs inline; `watch` sees each effect with its number."""
+        return self.runner("run", "--trust", "--no-sandbox", *words, watch=watch, prepare=prepare)
+
+    def runner(self, *words, watch=None, prepare=None):
+        """One command in a forked child, as a run is."""
         output, log = self.folder / "output", self.folder / "effects"
         pid = os.fork()
         if pid == 0:
@@ -170,7 +174,7 @@ class House:
             if prepare is not None:
                 prepare()
             effects.watch(notice)
-            code = main(["run", "--trust", "--no-sandbox", *words])
+            code = main(words)
             effects.unwatch(notice)
             log.write_text("\n".join(seen))
             (self.folder / "modules").write_text("\n".join(sys.modules))

@@ -15,6 +15,7 @@ import threading
 from collections import deque
 from http import HTTPStatus
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,19 +27,15 @@ from runner.gates.contracts.inside.application import (
 )
 from runner.gates.contracts.inside.inventory import Inventory
 from runner.gates.contracts.inside.operations import found, operations_of, references_of
-from runner.gates.contracts.inside.report import Ended, Report, say, worded
+from runner.gates.contracts.inside.repeats import Repeated, Repeats
+from runner.gates.contracts.inside.report import Ended, Report, say, told_otherwise, worded
 
 SHOWN_URL = "http://127.0.0.1:8000"
 """What stands for the free port of this run: a finding reads the same each time."""
 LONGEST_ANSWER = 400
+DIED = "the application ended while it was tested"
 CALLS_OF_A_WALK = 5
 """Calls of a walk from one operation to the next, roughly: so it costs as much as the rest."""
-UNREADABLE = {
-    HTTPStatus.BAD_REQUEST,
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-}
-"""What servers answer to a body that they cannot read, before any operation is asked."""
 MOST_LATE = 3
 """Answers that may be late before the rest is not waited for."""
 CHECKS = (
@@ -130,6 +127,7 @@ class Tester:
         self.shown = SHOWN_URL + urlsplit(url).path
         self.made: deque[tuple[bytes, Any]] = deque(maxlen=200)
         self.patience = float(job["answer_seconds"])
+        self.repeats = Repeats()
         self.late = 0
         self.called: Any = None
 
@@ -137,7 +135,9 @@ class Tester:
         """Try every operation, and look which are missing or unknown."""
         self.inventory.compare()
         self.examples()
+        self.repeat()
         self.inventory.look_for_missing()
+        self.inventory.look_for_more()
 
     def examples(self) -> None:
         """Let schemathesis call the application."""
@@ -162,6 +162,21 @@ class Tester:
                 raise Ended("broken", f"schemathesis: {event.exception}")
             self.go_on(stream)
 
+    def repeat(self) -> None:
+        """Ask twice for what succeeded."""
+        for told in self.repeats.calls(self.url, self.patience):
+            if not isinstance(told, Repeated):
+                self.error(*told)
+                continue
+            self.report.requests += 1
+            self.answer(told.case, told.response)
+            call = SimpleNamespace(response=told.response, request=told.response.request)
+            for failure in told.failures:
+                info = SimpleNamespace(failure=failure, code_sample=told.request)
+                self.failed(info, told.case, call)
+        if self.output.ended:
+            raise Ended("died", DIED)
+
     def settings(self) -> dict[str, Any]:
         """What schemathesis does: always the same calls, of which nothing is kept."""
         generation = {"deterministic": True, "no-shrink": True, "database": "none"}
@@ -183,7 +198,7 @@ class Tester:
         """Stop where nothing more can be learned."""
         if self.output.ended:
             stream.stop()
-            raise Ended("died", "the application ended while it was tested")
+            raise Ended("died", DIED)
 
     def follow_calls(self) -> None:
         """Hear of every call and every answer: what does not answer is seen at once."""
@@ -234,6 +249,8 @@ class Tester:
         kind, body = response.headers.get("content-type", [""])[0], response.content or b""
         self.inventory.heard(label, status, kind, body)
         well = status // 100 == HTTPStatus.OK // 100
+        if well:
+            self.repeats.keep(case)
         if well and case.operation.method.upper() in ("POST", "PUT"):
             self.made.append((body, case))
 
@@ -264,20 +281,3 @@ class Tester:
                 if json.dumps(value).encode() in body:
                     return [maker.as_curl_command()]
         return []
-
-
-def told_otherwise(status: int, call: Any) -> bool:
-    """Whether an answer that is not documented is no fault, or told as a failure already."""
-    return status >= HTTPStatus.INTERNAL_SERVER_ERROR or (status in UNREADABLE and garbled(call))
-
-
-def garbled(call: Any) -> bool:
-    """Whether a request said it was JSON and was not: no document says what comes of that."""
-    if call is None or not call.request.body:
-        return False
-    headers = {name.lower(): values for name, values in call.request.headers.items()}
-    try:
-        json.loads(call.request.body)
-    except ValueError:
-        return "json" in str(headers.get("content-type", ""))
-    return False

@@ -38,7 +38,11 @@ def problems_of(schema: Any, path: str, instance: Any) -> list[dict[str, str]]:
 
     kind = validator_for(schema, default=Draft202012Validator)
     errors = kind(schema, format_checker=FormatChecker()).iter_errors(instance)
-    return [
-        {"path": path, "where": error.json_path, "text": error.message[:LONGEST]}
-        for _, error in zip(range(MOST), errors, strict=False)
-    ]
+    try:
+        return [
+            {"path": path, "where": error.json_path, "text": error.message[:LONGEST]}
+            for _, error in zip(range(MOST), errors, strict=False)
+        ]
+    except RecursionError:
+        text = "the schema refers to itself without end"
+        return [{"path": path, "where": "$", "text": text}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 ANYTHING = "*"
 """The method of a route below which the application does not say what it serves."""
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+PARAMETER = re.compile(r"\{[^{}]*\}")
 NOT_THERE = {HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
 
 
@@ -81,6 +84,31 @@ class Inventory:
                 self.missing(label, f"answers {min(statuses)} to every request")
             elif statuses == {HTTPStatus.NOT_FOUND} and self.alike[label] == {self.nowhere(method)}:
                 self.missing(label, "answers every request as a page that is not there")
+
+    def look_for_more(self) -> None:
+        """Other methods of documented paths that succeed, where no table says what is served."""
+        if self.known is not None or any(key[1] == "late" for key in self.report.problems):
+            return
+        paths = dict.fromkeys(path for _, path in self.operations)
+        asked = {(method, path) for path in paths for method in METHODS} - set(self.operations)
+        for method, path in sorted(asked):
+            if self.succeeds(method, path):
+                text = "is served, and the document does not have it"
+                self.report.add((f"{method} {path}", "undocumented-operation"), text)
+
+    def succeeds(self, method: str, path: str) -> bool:
+        """Whether a call succeeds, and not as every call of this page or any page does."""
+        at = PARAMETER.sub("1", path)
+        try:
+            tried = fetch(self.url, method, at, self.patience)
+            if tried[0] // 100 != HTTPStatus.OK // 100:
+                return False
+            return tried not in (
+                fetch(self.url, method, NOWHERE, self.patience),
+                fetch(self.url, "GET", at, self.patience),
+            )
+        except OSError:
+            return False
 
     def missing(self, label: str, text: str) -> None:
         """Note an operation that is not served."""

@@ -6,11 +6,18 @@ import json
 import os
 import sys
 import threading
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 MOST_PROBLEMS = 40
 LONGEST = 1500
+UNREADABLE = {
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+}
+"""What servers answer to a body that they cannot read, before any operation is asked."""
 
 
 class Ended(Exception):  # noqa: N818 - an outcome of the test, no error of ours
@@ -95,3 +102,20 @@ def worded(kind: str, failure: Any) -> tuple[str, str]:
         return names, f"answers without the header {names}, which the document requires"
     first = " ".join((failure.message or "").split())
     return "", f"{failure.title}: {first}" if first else str(failure.title)
+
+
+def told_otherwise(status: int, call: Any) -> bool:
+    """Whether an answer that is not documented is no fault, or told as a failure already."""
+    return status >= HTTPStatus.INTERNAL_SERVER_ERROR or (status in UNREADABLE and garbled(call))
+
+
+def garbled(call: Any) -> bool:
+    """Whether a request said it was JSON and was not: no document says what comes of that."""
+    if call is None or not call.request.body:
+        return False
+    headers = {name.lower(): values for name, values in call.request.headers.items()}
+    try:
+        json.loads(call.request.body)
+    except ValueError:
+        return "json" in str(headers.get("content-type", ""))
+    return False

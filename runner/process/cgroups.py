@@ -1,0 +1,276 @@
+"""Control groups: limits of a command's processes together, and an end of all of them at once.
+
+A group is made below this process's own one, only where that is ours to divide: the root of a
+namespace, what systemd has delegated (systemd.io/CGROUP_DELEGATION), what the person may write.
+Version 2 where it has the controllers, else version 1: cgroups(7). Groups come and go with a
+start, and count as one effect with it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from runner.process import proc
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+    from runner.process.limits import Limits
+
+_WANTED = ("memory", "pids")
+_FIRST_MEMORY = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
+_PATIENCE = 0.5
+"""Seconds that a group is tried to be taken away: its last process may not be fetched yet."""
+_YOUNG = 60.0
+"""Seconds."""
+_WAIT = 'kill -STOP $$; exec "$@"'
+"""A shell that waits to be put into a group, and becomes the command."""
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """The folders below which groups can be made; "" where there is none."""
+
+    unified: str = ""
+    controllers: frozenset[str] = frozenset()
+    """What the unified hierarchy has to give."""
+    pids: str = ""
+    memory: str = ""
+    """Those of version 1."""
+
+    @property
+    def held(self) -> frozenset[str]:
+        """What can be limited here: `memory`, `pids`."""
+        first = {name for name in _WANTED if getattr(self, name)}
+        return self.controllers | first
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The groups of one command, empty before it starts and when it is over."""
+
+    unified: str
+    first: tuple[str, ...]
+    """Those of version 1."""
+    limits: Limits
+
+    def join(self) -> None:
+        """Put the calling thread into the groups of version 1: what it starts is born there."""
+        for folder in self.first:
+            _write(f"{folder}/tasks", "0")
+
+    def leave(self) -> None:
+        """Put the calling thread back."""
+        for folder in self.first:
+            _write(f"{os.path.dirname(folder)}/tasks", "0")  # noqa: PTH120 - a hot path
+
+    def around(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        """The command line of a first process that `admit` can put into version 2."""
+        return ("/bin/sh", "-c", _WAIT, "sh", *argv) if self.unified else argv
+
+    def admit(self, first: Popen[bytes]) -> None:
+        """Put the first process into the group of version 2, which takes whole processes only."""
+        if not self.unified:
+            return
+        os.waitid(os.P_PID, first.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        try:
+            _write(f"{self.unified}/cgroup.procs", str(first.pid))
+        except OSError:
+            first.kill()
+            first.wait()
+            raise
+        os.kill(first.pid, signal.SIGCONT)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.first, self.unified) if self.unified else self.first
+
+    def kill(self) -> None:
+        """End every process in it, where the kernel can (5.14)."""
+        if self.unified:
+            with suppress(OSError):
+                _write(f"{self.unified}/cgroup.kill", "1")
+
+    def close(self) -> str:
+        """Take the groups away; what is to be said of limits that were reached."""
+        said = "".join(f"runner: {line}\n" for line in self._reached())
+        until = time.monotonic() + _PATIENCE
+        for folder in self.folders:
+            while not _removed(folder) and time.monotonic() < until:
+                time.sleep(0.002)
+        return said
+
+    def _reached(self) -> list[str]:
+        said = []
+        if any(_count(f"{folder}/pids.events", "max") for folder in self.folders):
+            said.append(f"the command reached its limit of {self.limits.processes} processes")
+        memory = ("memory.events", "memory.oom_control")
+        if any(_count(f"{each}/{name}", "oom_kill") for each in self.folders for name in memory):
+            bound = (self.limits.together or 0) / 2**20
+            more = f"{bound:g} MiB of memory" if bound else "memory"
+            said.append(f"the command used more than its {more} and was ended")
+        return said
+
+
+def group_for(limits: Limits, grounds: Grounds | None = None) -> Group | None:
+    """A new group that holds what these limits ask for; `None` where none can be made."""
+    grounds = grounds or our_grounds()
+    memory, processes = limits.together, limits.processes
+    wanted: list[tuple[str, dict[str, int | None]]] = [
+        (grounds.unified, _unified(limits, grounds.controllers)),
+        (grounds.pids, {"pids.max": processes}),
+        (grounds.memory, dict.fromkeys(_FIRST_MEMORY, memory)),
+    ]
+    name = f"runner-{os.getpid()}-{next(_numbers)}"
+    made = [
+        _made(f"{base}/{name}", values) if base and any(values.values()) else ""
+        for base, values in wanted
+    ]
+    first = tuple(filter(None, made[1:]))
+    return Group(made[0], first, limits) if any(made) else None
+
+
+def _unified(limits: Limits, controllers: frozenset[str]) -> dict[str, int | None]:
+    values: dict[str, int | None] = {}
+    if "memory" in controllers and limits.together:
+        values |= {"memory.max": limits.together, "memory.swap.max": 0, "memory.oom.group": 1}
+    if "pids" in controllers:
+        values["pids.max"] = limits.processes
+    return values
+
+
+def _made(folder: str, values: dict[str, int | None]) -> str:
+    """The folder with its limits, or "" where the kernel does not want it."""
+    try:
+        os.mkdir(folder)  # noqa: PTH102 - a hot path
+    except OSError:
+        return ""
+    for name, value in values.items():
+        if value is not None:
+            with suppress(OSError):  # accounting of swap is often off
+                _write(f"{folder}/{name}", str(value))
+    return folder
+
+
+# --- where groups can be made ---------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def our_grounds() -> Grounds:
+    """What this machine lets us divide; looked at once, what dead runners left is taken away."""
+    grounds = grounds_in(_read("/proc/self/cgroup"), _read("/proc/self/mounts"))
+    for base in filter(None, (grounds.unified, grounds.pids, grounds.memory)):
+        _sweep(base)
+    return grounds
+
+
+def grounds_in(groups: str, mounts: str) -> Grounds:
+    """The same, from the text of /proc/self/cgroup and /proc/self/mounts."""
+    own: dict[str, str] = {}
+    for line in groups.splitlines():
+        _, names, path = line.split(":", 2)
+        own |= dict.fromkeys(names.split(","), path)
+    first = {}
+    unified = ""
+    for line in mounts.splitlines():
+        _, at, kind, options, *_ = line.split(" ")
+        if kind == "cgroup2" and "" in own:
+            unified = _ours(at, own[""])
+        for name in _WANTED:
+            if kind == "cgroup" and name in options.split(",") and name in own:
+                first[name] = _ours(at, own[name])
+    controllers = frozenset(_enabled(unified)) if unified else frozenset[str]()
+    rest = {name: path for name, path in first.items() if name not in controllers}
+    return Grounds(unified, controllers, rest.get("pids", ""), rest.get("memory", ""))
+
+
+def _ours(mount: str, path: str) -> str:
+    """The folder, where it is ours to divide; else ""."""
+    folder = mount + path.rstrip("/")
+    if not os.access(folder, os.W_OK) or not os.access(f"{folder}/cgroup.procs", os.W_OK):
+        return ""
+    mine = path == "/" or os.geteuid() != 0 or _delegated(folder)
+    return folder if mine else ""
+
+
+def _delegated(folder: str) -> bool:
+    for name in ("user.delegate", "trusted.delegate"):
+        with suppress(OSError):
+            return os.getxattr(folder, name) == b"1"
+    return False
+
+
+def _enabled(folder: str) -> set[str]:
+    """The controllers that groups below have, enabled now where that is needed.
+
+    A group that gives controllers to others has no process of its own, so this one moves into
+    a group below; where others are beside it (a terminal's shell), nothing is changed.
+    """
+    offered = set(_WANTED) & set(_read(f"{folder}/cgroup.controllers").split())
+    missing = offered - set(_read(f"{folder}/cgroup.subtree_control").split())
+    if missing:
+        words = " ".join(f"+{name}" for name in sorted(missing))
+        with suppress(OSError):
+            if folder.endswith((".scope", ".service")):
+                _step_down(folder)
+            _write(f"{folder}/cgroup.subtree_control", words)
+    return offered & set(_read(f"{folder}/cgroup.subtree_control").split())
+
+
+def _step_down(folder: str) -> None:
+    if _read(f"{folder}/cgroup.procs").split() == [str(os.getpid())]:
+        below = f"{folder}/runner-itself"
+        os.makedirs(below, exist_ok=True)  # noqa: PTH103 - as above
+        _write(f"{below}/cgroup.procs", "0")
+
+
+def _sweep(base: str) -> None:
+    """Take away what runners left that were killed; a young one may be of another's namespace."""
+    with suppress(OSError):
+        for entry in os.scandir(base):
+            word, _, rest = entry.name.partition("-")
+            pid = rest.partition("-")[0]
+            gone = word == "runner" and pid.isdigit() and not proc.process(int(pid))
+            if gone and time.time() - entry.stat().st_mtime > _YOUNG:
+                _removed(entry.path)
+
+
+def _removed(folder: str) -> bool:
+    try:
+        os.rmdir(folder)  # noqa: PTH106 - a hot path
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _count(path: str, word: str) -> int:
+    """The number behind a word of a file of counters; 0 where there is none."""
+    lines = (line.split() for line in _read(path).splitlines())
+    return next((int(line[1]) for line in lines if line[:1] == [word]), 0)
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a hot path
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _write(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)

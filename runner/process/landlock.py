@@ -1,0 +1,232 @@
+"""The sandbox of a kernel without bubblewrap: Landlock, a call filter, no privileges.
+
+landlock(7) only takes rights away, from the thread that asks and from what it starts. So a thread
+of ours is restricted, starts the command and ends; no launcher stands between. Nothing is mounted:
+the command works in the scratch tree where it lies, and HOME and the temporary folder are
+empty folders of its own.
+
+What it does not do, and bubblewrap does: hide that a file exists, or other processes' command
+lines; keep mode, times and attributes of the person's own files; tell a loopback from other
+addresses (`Network: loopback` is nearly as `yes`); give /dev/shm, pseudo-terminals or a loopback
+of its own. With `Network: no` there are no sockets but pairs: those in the file system lead out,
+to a container engine or a session bus.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import shutil
+import stat
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.model import Network
+from runner.process import kernel, seccomp
+from runner.process.ground import files_below
+from runner.process.limits import ulimits
+from runner.process.sandbox import Prepared
+from runner.process.seccomp import Sockets
+from runner.process.toolchain import NAMES, homes, tool_paths
+from runner.process.view import alternates, hidden, real
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runner.process.command import Command, Place
+
+OLDEST = 3
+"""Before Linux 6.2, Landlock let any file be truncated, and files never change folders."""
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_REMOVE_FILE, _MAKE_REG, _TRUNCATE, _IOCTL_DEV = 1 << 5, 1 << 8, 1 << 14, 1 << 15
+_MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
+_READ = _EXECUTE | _READ_FILE | _READ_DIR
+_OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+_EVERYTHING = (1 << 16) - 1 & ~(_MAKE_CHAR | _MAKE_BLOCK)
+_OF_DEVICES = _READ_FILE | _WRITE_FILE | _READ_DIR | _IOCTL_DEV
+_OF_SHARED_MEMORY = _READ_FILE | _WRITE_FILE | _MAKE_REG | _REMOVE_FILE | _TRUNCATE
+_BIND_AND_CONNECT = 0b11
+_ABSTRACT_AND_SIGNALS = 0b11
+_WITH_DEVICES, _WITH_PORTS, _WITH_SCOPE = 5, 4, 6
+"""The first versions of the interface that know them."""
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_SOCKETS = {
+    Network.NO: Sockets.NONE,
+    Network.LOOPBACK: Sockets.LOCAL,
+    Network.YES: Sockets.ANY,
+}
+_NEVER = (
+    "network loopback is as yes, and no has no loopback of its own",
+    "modes and times of your own files can be changed, and /tmp cannot be written by that name",
+)
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Landlock:
+    """Runs a command with fewer rights than the person has."""
+
+    version: int
+    read: tuple[Path, ...] = ()
+    reason: str = ""
+    name = "landlock"
+    contains = False
+    encloses = True
+
+    def enclose(self, command: Command) -> Prepared:
+        """The shell that sets the limits, in the scratch tree, restricted before it starts."""
+        place = command.place
+        own = _own_folder(place)
+        environ = _inner_environment(command.environment, own)
+        shell = ("/bin/sh", "-c", f'{ulimits(command.limits)}; exec "$@"', "sh")
+        folder = place.tree / place.start / command.folder
+        return Prepared(
+            (*shell, *command.argv),
+            environ,
+            folder,
+            enter=partial(self._restrict, command, own),
+            leave=partial(_take_away, own),
+        )
+
+    def sees(self, place: Place, path: Path) -> Path:  # noqa: ARG002 - the protocol's shape
+        """The same path."""
+        return path
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What it does not hold, some of it by this kernel's version."""
+        lacking = {
+            "TCP is held by the call filter alone": _WITH_PORTS,
+            "controls of devices are not held": _WITH_DEVICES,
+            "signals to the person's other processes are not held": _WITH_SCOPE,
+        }
+        gaps = [*_NEVER, *(text for text, since in lacking.items() if self.version < since)]
+        if not seccomp.program(Sockets.NONE):
+            gaps.append(f"no filter of system calls for {seccomp.machine()}")
+        return tuple(gaps)
+
+    def _restrict(self, command: Command, own: Path) -> None:
+        """Bind this thread; raises OSError where the kernel refuses."""
+        kernel.give_up_privileges()
+        ruleset = self._ruleset(command, own)
+        try:
+            kernel.restrict_self(ruleset)
+        finally:
+            os.close(ruleset)
+        program = seccomp.program(_SOCKETS[command.network])
+        if program:
+            kernel.filter_calls(program)
+
+    def _ruleset(self, command: Command, own: Path) -> int:
+        known = (1 << (16 if self.version >= _WITH_DEVICES else 15)) - 1
+        closed = command.network is Network.NO and self.version >= _WITH_PORTS
+        scope = _ABSTRACT_AND_SIGNALS if self.version >= _WITH_SCOPE else 0
+        ports = _BIND_AND_CONNECT if closed else 0
+        ruleset = kernel.new_ruleset(known, ports, scope, self.version)
+        try:
+            for path, access in self._rules(command, own):
+                _allow(ruleset, path, access & known)
+        except OSError:
+            os.close(ruleset)
+            raise
+        return ruleset
+
+    def _rules(self, command: Command, own: Path) -> Iterator[tuple[str, int]]:
+        """Paths with what may be done at and below them."""
+        environ, place = command.environment, command.place
+        shown = real(place.shown)
+        yield from ((str(path), _EVERYTHING) for path in (place.tree, place.box, own))
+        shares = (shown / name for name in place.shares)
+        objects = (place.objects, *alternates(place.objects)) if place.objects else ()
+        yield from ((str(real(path)), _READ) for path in (*shares, *objects))
+        where = frozenset((name, environ[name]) for name in NAMES if name in environ)
+        yield from _of_the_machine(where, str(shown), self.read)
+        if command.network is not Network.NO:
+            yield os.path.realpath("/etc/resolv.conf"), _READ
+
+
+@lru_cache(maxsize=32)
+def _of_the_machine(
+    where: frozenset[tuple[str, str]], shown: str, read: tuple[Path, ...]
+) -> tuple[tuple[str, int], ...]:
+    """What is the same for all commands of these variables: the machine, the tools, devices."""
+    environ = dict(where)
+    home = environ.get("HOME", "")
+    closed = {home, *hidden(home), "/", shown}
+    tools = {str(real(path)) for path in tool_paths(environ)} - closed
+    asked = {str(real(path)) for path in read}
+    outermost = (*files_below(home, shown), *tools, *asked)
+    return (
+        *((path, _READ) for path in outermost),
+        *((f"/dev/{name}", _OF_DEVICES) for name in _DEVICES),
+        ("/dev/shm", _OF_SHARED_MEMORY),  # noqa: S108 - semaphores of processes lie there
+    )
+
+
+def _allow(ruleset: int, path: str, access: int) -> None:
+    """Allow it, where the path is there: a link that dangles or a tool that went is no matter."""
+    try:
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError as problem:
+        if problem.errno in {errno.ENOENT, errno.EACCES, errno.ENOTDIR, errno.ELOOP}:
+            return
+        raise
+    try:
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        kernel.allow(ruleset, descriptor, access if is_folder else access & _OF_FILES)
+    finally:
+        os.close(descriptor)
+
+
+# --- folders of its own ---------------------------------------------------------------
+
+
+def _own_folder(place: Place) -> Path:
+    """HOME and the temporary folder of one command, empty."""
+    own = place.box / f".own-{os.getpid()}-{next(_numbers)}"
+    effects.step("mkdir", own)
+    for path in (own, own / "home", own / "tmp"):
+        path.mkdir(mode=0o700)
+    return own
+
+
+def _take_away(own: Path) -> None:
+    effects.step("remove", own)
+    shutil.rmtree(own, ignore_errors=True)
+
+
+def _inner_environment(environ: Mapping[str, str], own: Path) -> dict[str, str]:
+    """HOME is an empty folder; tools that are looked for below it are named instead."""
+    return {**homes(environ), **environ, "HOME": str(own / "home"), "TMPDIR": str(own / "tmp")}
+
+
+def probe(read: tuple[Path, ...]) -> Landlock | str:
+    """Landlock as it works on this machine, or the reason why it does not: a process is started."""
+    import threading
+
+    from runner.process.tools import capture
+
+    version = kernel.landlock_version()
+    if version < OLDEST:
+        return f"Landlock needs Linux 6.2, and to be switched on (version {version} of {OLDEST})"
+    said: list[str] = []
+
+    def attempt() -> None:
+        try:
+            kernel.give_up_privileges()
+            ruleset = kernel.new_ruleset(_WRITE_FILE, 0, 0, version)
+            kernel.restrict_self(ruleset)
+            os.close(ruleset)
+            code, words = capture(["/bin/sh", "-c", "true >/dev/full"], Path("/"), {}, 10.0)
+            said.append("" if code else f"it let a write pass: {words!r}")
+        except OSError as problem:
+            said.append(f"{problem.filename}: {problem.strerror}")
+
+    thread = threading.Thread(target=attempt)
+    thread.start()
+    thread.join()
+    return said[0] if said and said[0] else Landlock(version, read)

@@ -1,0 +1,155 @@
+"""The filter of system calls: what no command needs and a way out of a sandbox may need.
+
+A program of classic BPF as seccomp(2) takes it. Calls of the list fail with EPERM; a few that a
+filter cannot look into fail with ENOSYS, so that programs take the older way. The numbers are
+those of the kernel's own tables: arch/x86/entry/syscalls/syscall_64.tbl, and
+include/uapi/asm-generic/unistd.h for aarch64.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import struct
+import sys
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+"""AUDIT_ARCH_* of linux/audit.h."""
+_DENIED: tuple[tuple[str, int, int], ...] = (
+    # call, x86_64, aarch64; -1: the architecture has none
+    *(("mount", 165, 40), ("umount2", 166, 39), ("pivot_root", 155, 41), ("chroot", 161, 51)),
+    *(("open_tree", 428, 428), ("move_mount", 429, 429), ("fsopen", 430, 430)),
+    *(("fsconfig", 431, 431), ("fsmount", 432, 432), ("fspick", 433, 433)),
+    *(("mount_setattr", 442, 442), ("open_tree_attr", 467, 467)),
+    *(("setns", 308, 268), ("open_by_handle_at", 304, 265)),
+    *(("bpf", 321, 280), ("perf_event_open", 298, 241), ("userfaultfd", 323, 282)),
+    *(("keyctl", 250, 219), ("add_key", 248, 217), ("request_key", 249, 218)),
+    *(("init_module", 175, 105), ("finit_module", 313, 273), ("delete_module", 176, 106)),
+    *(("kexec_load", 246, 104), ("kexec_file_load", 320, 294), ("reboot", 169, 142)),
+    *(("swapon", 167, 224), ("swapoff", 168, 225), ("acct", 163, 89)),
+    *(("settimeofday", 164, 170), ("clock_settime", 227, 112), ("clock_adjtime", 305, 266)),
+    *(("sethostname", 170, 161), ("setdomainname", 171, 162), ("syslog", 103, 116)),
+    *(("iopl", 172, -1), ("ioperm", 173, -1), ("quotactl", 179, 60), ("quotactl_fd", 443, 443)),
+    *(("lookup_dcookie", 212, 18), ("fanotify_init", 300, 262), ("vhangup", 153, 58)),
+)
+_ABSENT: tuple[tuple[str, int, int], ...] = (
+    # clone3 has its flags in memory; io_uring opens sockets that a filter does not see
+    *(("clone3", 435, 435), ("io_uring_setup", 425, 425)),
+    *(("io_uring_enter", 426, 426), ("io_uring_register", 427, 427)),
+)
+_CLONE, _UNSHARE, _IOCTL, _SOCKET, _PRLIMIT = (56, 220), (272, 97), (16, 29), (41, 198), (302, 261)
+_NAMESPACES = 0x7E020000
+"""All CLONE_NEW* flags that clone(2) takes."""
+_NEW_TIME = 0x80
+_TTY = (0x5412, 0x541C)
+"""TIOCSTI and TIOCLINUX: typing into the terminal on behalf of the person."""
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+"""BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_JMP|JGE|K, BPF_JMP|JSET|K, BPF_RET|K."""
+_NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
+"""Offsets in struct seccomp_data; of arguments, their low halves."""
+_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
+_X32 = 0x40000000
+
+
+class Sockets(Enum):
+    """Which families of sockets a command may open."""
+
+    NONE = "none"
+    """Not even AF_UNIX: the pairs of socketpair(2) are no way out, and work."""
+    LOCAL = "local"
+    """No AF_VSOCK, which reaches a host whatever the network namespace; no raw packets."""
+    ANY = "any"
+
+
+_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
+"""AF_* of linux/socket.h."""
+_FAMILIES = {
+    Sockets.NONE: (_NETLINK,),
+    Sockets.LOCAL: (_NETLINK, _UNIX, _INET, _INET6),
+    Sockets.ANY: (),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One instruction; `to` is the end it jumps to when true, else it goes on."""
+
+    code: int
+    value: int
+    to: str = ""
+    otherwise: str = ""
+
+
+def machine() -> str:
+    """The architecture whose calls this process makes; a 32-bit one has a name of its own."""
+    name = os.uname().machine
+    return name if sys.maxsize > 1 << 32 else f"{name}, 32 bit"
+
+
+@lru_cache(maxsize=4)
+def program(sockets: Sockets) -> bytes:
+    """The filter for this machine as an array of struct sock_filter; empty where we have none."""
+    if machine() not in _ARCHITECTURES:
+        return b""
+    return _assembled(_steps(tuple(_ARCHITECTURES).index(machine()), sockets))
+
+
+def _steps(column: int, sockets: Sockets) -> list[_Step]:
+    """The program: by the architecture first, then by number, then by arguments."""
+    architecture = tuple(_ARCHITECTURES.values())[column]
+    steps = [
+        _Step(_LOAD, _ARCHITECTURE),
+        _Step(_EQUAL, architecture, "", "absent"),
+        _Step(_LOAD, _NUMBER),
+    ]
+    steps += [_Step(_AT_LEAST, _X32, "absent")] if column == 0 else []
+    for calls, end in ((_ABSENT, "absent"), (_DENIED, "denied")):
+        numbers = (call[1:][column] for call in calls)
+        steps += [_Step(_EQUAL, number, end) for number in numbers if number > 0]
+    steps += _by_argument(_CLONE[column], _FIRST, [_Step(_ANY_BIT, _NAMESPACES, "denied")])
+    steps += _by_argument(
+        _UNSHARE[column], _FIRST, [_Step(_ANY_BIT, _NAMESPACES | _NEW_TIME, "denied")]
+    )
+    steps += _by_argument(_IOCTL[column], _SECOND, [_Step(_EQUAL, each, "denied") for each in _TTY])
+    itself, another = _Step(_EQUAL, 0, "allowed"), _Step(_AT_LEAST, 0, "denied")
+    steps += _by_argument(_PRLIMIT[column], _FIRST, [itself, another])
+    families = [_Step(_EQUAL, family, "allowed") for family in _FAMILIES[sockets]]
+    if families:
+        closed = _Step(_AT_LEAST, 0, "closed")
+        steps += _by_argument(_SOCKET[column], _FIRST, [*families, closed])
+    return steps
+
+
+def _by_argument(call: int, argument: int, tests: list[_Step]) -> list[_Step]:
+    """Tests of one argument of one call; the number is loaded again behind them."""
+    skipped = _Step(_EQUAL, call, "", f"+{len(tests) + 2}")
+    return [skipped, _Step(_LOAD, argument), *tests, _Step(_LOAD, _NUMBER)]
+
+
+def _assembled(steps: list[_Step]) -> bytes:
+    """Jumps go at most 255 instructions forward: the ends stand behind the steps, near enough."""
+    ends = {
+        "allowed": _ALLOW,
+        "denied": _ERRNO | errno.EPERM,
+        "closed": _ERRNO | errno.EACCES,
+        "absent": _ERRNO | errno.ENOSYS,
+    }
+    places = {name: len(steps) + index for index, name in enumerate(ends)}
+
+    def distance(at: int, to: str) -> int:
+        if to.startswith("+"):
+            return int(to)
+        return places[to] - at - 1 if to else 0
+
+    code = [
+        struct.pack(
+            "=HBBI", step.code, distance(at, step.to), distance(at, step.otherwise), step.value
+        )
+        for at, step in enumerate(steps)
+    ]
+    code += [struct.pack("=HBBI", _RETURN, 0, 0, value) for value in ends.values()]
+    return b"".join(code)

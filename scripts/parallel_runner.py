@@ -1,0 +1,8 @@
+"""One command for several tasks at once: the same as `python -m runner parallel`."""
+
+import sys
+
+from runner.__main__ import main
+
+sys.argv[1:1] = ["parallel"]
+sys.exit(main())

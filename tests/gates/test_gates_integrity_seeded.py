@@ -1,0 +1,79 @@
+"""Faults in tests that were seeded to be found: each way to say less is told from what is fine."""
+
+from test_gates_integrity_python import UNITTEST, edited, grave
+
+MIXIN = """
+import unittest
+class ShopMixin:
+    def test_open(self):
+        self.assertTrue(self.shop.is_open())
+class SmallShopTest(unittest.TestCase, ShopMixin):
+    shop = Shop(1)
+    def test_size(self):
+        self.assertEqual(self.shop.size, 1)
+"""
+
+
+def test_a_whole_text_may_not_become_its_start():
+    before = "def test_a():\n    assert repr(f()) == 'F(1)'\n"
+    after = "def test_a():\n    assert repr(f()).startswith('F')\n"
+    assert grave(before, after)
+    assert grave(after, before) == []
+
+
+def test_a_new_test_of_unittest_that_can_never_fail_is_refused():
+    text = "class TestA(unittest.TestCase):\n    def test_a(self):\n        f()\n"
+    said = grave("", text + "        self.assertTrue(True)\n")
+    assert said == ["TestA.test_a can never fail: `self.assertTrue(True)`: it is always true"]
+    assert grave("", text + "        self.assertTrue(f())\n") == []
+    assert grave("", text + "        self.assertBooked(f())\n") == []
+
+
+LENT = """
+class ShopTests:
+    def made(self, n):
+        return self.MAKE(n)
+    def test_a(self):
+        assert self.made(1).size == 1
+class OldShopTest(ShopTests, unittest.TestCase):
+    def made(self, n):
+        with warnings.catch_warnings(record=True) as seen:
+            shop = old(n)
+        assert seen
+        return shop
+"""
+
+
+def test_a_call_stands_though_what_it_calls_asserts_no_more_elsewhere():
+    said = grave(LENT, LENT[: LENT.index("class OldShopTest")])
+    assert said == []
+    assert grave(LENT, edited(("        assert seen\n", ""), base=LENT)) == [
+        "`assert seen` was taken out of OldShopTest.made (line 11 before)"
+    ]
+
+
+def test_an_assertion_in_an_empty_loop_never_runs():
+    before = "def test_a():\n    assert f() == 1\n"
+    assert grave(before, "def test_a():\n    for _ in ():\n        assert f() == 1\n") == [
+        "`assert f() == 1` of test_a: it never runs now"
+    ]
+
+
+def test_a_test_that_others_inherit_is_a_test():
+    assert grave(MIXIN, edited(("test_open", "is_open"), base=MIXIN)) == [
+        "the test ShopMixin.test_open is gone (1 assertion; line 4 before)"
+    ]
+
+
+def test_a_class_of_tests_that_is_no_test_case_any_more_is_not_found():
+    assert grave(MIXIN, edited(("(unittest.TestCase, ShopMixin)", "(ShopMixin)"), base=MIXIN)) == [
+        "SmallShopTest.test_size is no longer found: its class is no TestCase now"
+    ]
+    assert grave(MIXIN, edited(("(unittest.TestCase, ", "(ShopTestCase, "), base=MIXIN)) == []
+
+
+def test_an_exception_expected_with_its_text_may_not_become_any_exception():
+    before = UNITTEST.replace("assertRaises(ValueError)", "assertRaisesRegex(ValueError, 'no')")
+    assert grave(before, UNITTEST)
+    assert grave(before, edited(("ValueError", "Exception"), base=UNITTEST))
+    assert grave(UNITTEST, before) == []

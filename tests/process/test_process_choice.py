@@ -1,0 +1,69 @@
+"""Which sandbox is chosen, and what is said where the best one cannot be had."""
+
+from __future__ import annotations
+
+import pytest
+
+from runner.errors import RunnerError
+from runner.process import sandbox
+from runner.process.sandbox import choose_sandbox
+
+
+def test_an_unknown_word_is_refused_with_the_known_ones():
+    with pytest.raises(RunnerError) as caught:
+        choose_sandbox("docker")
+    assert caught.value.hint == "one of auto, bubblewrap, landlock, none"
+
+
+def test_none_is_none():
+    chosen = choose_sandbox("none")
+    assert (chosen.name, chosen.contains) == ("none", False)
+
+
+@pytest.fixture
+def fresh_choice():
+    """Choices made anew, before and after."""
+    from runner.process import sandbox
+
+    sandbox._probed.cache_clear()
+    yield
+    sandbox._probed.cache_clear()
+
+
+@pytest.fixture
+def old_kernel(monkeypatch):
+    """A kernel whose Landlock is too old."""
+    from runner.process import kernel
+
+    monkeypatch.setattr(kernel, "landlock_version", lambda: 2)
+
+
+def test_landlock_is_chosen_by_name_alone(monkeypatch, tmp_path, fresh_choice):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    sandbox._probed.cache_clear()
+    assert choose_sandbox("auto").name == "none"
+    try:
+        chosen = choose_sandbox("landlock")
+    except RunnerError:
+        pytest.skip("this kernel has no Landlock")
+    assert (chosen.name, chosen.contains, chosen.encloses) == ("landlock", False, True)
+    with pytest.raises(RunnerError, match="does not work here") as caught:
+        choose_sandbox("bubblewrap")
+    assert "apt-get install bubblewrap" in caught.value.hint
+
+
+def test_without_either_auto_is_none_and_says_why(monkeypatch, tmp_path, fresh_choice, old_kernel):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    chosen = choose_sandbox("auto")
+    assert (chosen.name, chosen.contains, chosen.encloses) == ("none", False, False)
+    assert chosen.reason == "bubblewrap is not installed"
+    with pytest.raises(RunnerError, match="landlock does not work here"):
+        choose_sandbox("landlock")
+
+
+def test_a_bubblewrap_that_may_not_make_namespaces_is_noticed(monkeypatch, tmp_path, fresh_choice):
+    fake = tmp_path / "bwrap"
+    fake.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert "bwrap: No permissions to create new namespace" in choose_sandbox("auto").reason

@@ -1,0 +1,158 @@
+"""Commands restricted by Landlock alone: what they find, and that tools go on working."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from process_bench import Bench, a_place
+
+from runner.errors import RunnerError
+from runner.process.command import Ended
+from runner.process.environment import command_environment
+from runner.process.sandbox import choose_sandbox
+
+
+@pytest.fixture
+def locked(tmp_path) -> Bench:
+    """A bench with Landlock."""
+    try:
+        return Bench(a_place(tmp_path), choose_sandbox("landlock"))
+    except RunnerError as error:
+        pytest.skip(error.message)
+
+
+def test_a_command_works_in_the_scratch_tree_where_it_lies(locked):
+    (locked.place.tree / "file").write_text("scratch")
+    assert locked.says("pwd; cat file") == f"{locked.place.tree}\nscratch"
+    assert locked.sandbox.sees(locked.place, locked.place.tree) == locked.place.tree
+
+
+def test_files_are_made_moved_linked_and_removed_in_the_tree(locked):
+    locked.says("mkdir a b; echo x > a/x; mv a/x b/y; ln b/y b/z; ln -s y b/l; rm b/y; rmdir a")
+    assert sorted(path.name for path in (locked.place.tree / "b").iterdir()) == ["l", "z"]
+
+
+def test_home_and_the_temporary_folder_are_new_for_each_command(locked):
+    locked.says('echo evil > "$HOME/.gitconfig"; echo x > "$TMPDIR/x"')
+    assert locked.says('ls -A "$HOME"; ls -A "$TMPDIR"') == ""
+    assert list(locked.place.box.iterdir()) == []
+
+
+def test_the_box_and_shared_folders_are_seen(locked):
+    shared = locked.place.shown / "node_modules"
+    shared.mkdir()
+    (shared / "lib").write_text("shared")
+    (locked.place.tree / "node_modules").symlink_to(shared)
+    bench = locked.at(replace(locked.place, shares=("node_modules",)))
+    box = bench.place.box
+    assert bench.says(f"cat node_modules/lib; echo decided > {box}/d") == "shared"
+    assert (box / "d").read_text() == "decided\n"
+    assert bench.run("echo x > node_modules/lib").exit != 0
+
+
+def test_further_paths_are_read_only_when_the_person_says_so(locked, tmp_path):
+    extra = tmp_path / "models"
+    extra.mkdir()
+    (extra / "weights").write_text("here")
+    assert locked.run(f"cat {extra}/weights").exit != 0
+    told = Bench(locked.place, choose_sandbox("landlock", (extra,)))
+    assert told.says(f"cat {extra}/weights") == "here"
+    assert told.run(f"echo x > {extra}/weights").exit != 0
+
+
+def test_tools_below_home_are_found(locked, tmp_path):
+    home = tmp_path / "home"
+    (home / ".cargo" / "bin").mkdir(parents=True)
+    (home / ".cargo" / "credentials.toml").write_text("private")
+    tool = home / ".cargo" / "bin" / "mytool"
+    tool.write_text("#!/bin/sh\necho mine $CARGO_HOME\n")
+    tool.chmod(0o755)
+    path = f"{tool.parent}:/usr/bin:/bin"
+    env = command_environment({"HOME": str(home), "PATH": path})
+    assert locked.says("mytool", environment=env) == f"mine {home}/.cargo\n"
+    assert locked.run('cat "$CARGO_HOME/credentials.toml"', environment=env).exit != 0
+
+
+def test_the_interpreter_with_its_packages_works(locked):
+    assert locked.says((sys.executable, "-c", "import pytest, ssl, sqlite3; print('ok')")) == "ok\n"
+
+
+@pytest.mark.parametrize("tool", ["git --version", "node -e 0", "cargo --version", "java -version"])
+def test_tools_of_the_person_start(locked, tool):
+    if subprocess.run(["sh", "-c", tool], capture_output=True, check=False).returncode:
+        pytest.skip(f"{tool.split()[0]} does not work here")
+    assert locked.run(tool).passed
+
+
+def test_git_commits_in_the_tree(locked):
+    line = (
+        "git init -q . && echo x > x && git add . && "
+        "git -c user.name=a -c user.email=a@b commit -qm one && git log --format=%s"
+    )
+    assert locked.says(line) == "one\n"
+
+
+def test_it_gives_up_all_privileges_and_we_keep_ours(locked):
+    before = Path("/proc/thread-self/status").read_text()
+    said = locked.says("grep -E 'CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp:' /proc/self/status")
+    words = dict(line.split() for line in said.splitlines())
+    assert words["CapEff:"] == words["CapPrm:"] == "0" * 16
+    assert os.geteuid() != 0 or words["CapBnd:"] == "0" * 16
+    assert words["NoNewPrivs:"] == "1"
+    after = Path("/proc/thread-self/status").read_text()
+    wanted = ("CapEff", "CapBnd", "NoNewPrivs", "Seccomp:")
+    kept = [
+        [line for line in text.splitlines() if line.startswith(wanted)] for text in (before, after)
+    ]
+    assert kept[0] == kept[1]
+
+
+def test_many_start_at_once_each_with_its_own_rights(locked, tmp_path):
+    benches = [locked.at(a_place(tmp_path / str(number))) for number in range(6)]
+    neighbour = benches[0].place.tree / "mine"
+    neighbour.write_text("kept")
+    codes = []
+
+    def work(bench: Bench) -> None:
+        codes.append(bench.run(f"echo x > own && ! cat {neighbour}").exit)
+
+    threads = [threading.Thread(target=work, args=(bench,)) for bench in benches[1:]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == [0] * 5
+    assert neighbour.read_text() == "kept"
+
+
+def test_terminals_of_the_person_cannot_be_opened(locked):
+    main, side = os.openpty()
+    try:
+        assert locked.run(f"echo x > {os.ttyname(side)}").exit != 0
+    finally:
+        os.close(main)
+        os.close(side)
+
+
+def test_a_place_that_is_gone_is_a_command_that_could_not_start(locked, tmp_path):
+    gone = replace(locked.place, tree=tmp_path / "gone")
+    ran = locked.at(gone).run("true")
+    assert (ran.ended, ran.exit) == (Ended.COULD_NOT_START, 126)
+    assert list(locked.place.box.iterdir()) == []
+
+
+def test_what_a_kernel_does_not_hold_is_said(locked):
+    always = replace(locked.sandbox, version=7).gaps
+    assert ["loopback" in always[0], "modes" in always[1]] == [True, True]
+    assert replace(locked.sandbox, version=3).gaps == (
+        *always,
+        "TCP is held by the call filter alone",
+        "controls of devices are not held",
+        "signals to the person's other processes are not held",
+    )

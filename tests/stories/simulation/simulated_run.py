@@ -1,0 +1,227 @@
+"""Runs of the real engine, settlement, frontier, claims, board and journal in a simulated world."""
+
+from contextlib import contextmanager
+from functools import lru_cache
+from random import Random
+from types import SimpleNamespace
+
+from simulated_crew import SLOTS, SimulatedCrew
+from simulated_world import PLAN, PaperDrafts, PaperLander, PaperLog, PaperStaging, World
+
+from runner import effects
+from runner.config.settings import Settings
+from runner.errors import worst
+from runner.journal.events import TaskApproved, WriteReviewed
+from runner.journal.log import Journal
+from runner.journal.reading import read_journal
+from runner.journal.state import RunState
+from runner.model import Resource, Status, digest_of
+from runner.plan.document import read_plan as really_read_plan
+from runner.plan.graph import TaskGraph
+from runner.plan.patterns import PatternIndex
+from runner.run import carrying, drafts, recovery
+from runner.run.board import Board
+from runner.run.books import Books
+from runner.run.claims import Claims, capacities, owned_paths
+from runner.run.engine import NOTED, Engine, begin, finish
+from runner.run.ledger import Ledger
+from runner.run.preparation import Preparation
+from runner.run.reconcile import Facts
+from runner.run.review import Review
+from runner.run.saved_meanwhile import PlanMeanwhile
+from runner.run.settlement import Settlement
+
+read_plan = lru_cache(maxsize=64)(really_read_plan)
+"""Parsing the same bytes twice would prove nothing, and is half of the time."""
+RESOURCES = (Resource("gpu", "1"),)
+
+
+def a_random_plan(rng):
+    """A plan of three to nine tasks that share files, scarce things and a person's patience."""
+    count = rng.randint(3, 9)
+    parts = ["# Simulated\n"]
+    for number in range(1, count + 1):
+        before = range(1, number)
+        needs = sorted(rng.sample(before, min(len(before), rng.choice((0, 0, 1, 1, 2)))))
+        own = f"`out-{number}.txt`"
+        outputs = rng.choice((own, own, own, f"{own}, `shared.txt`", "`docs/*.md`", "any", "none"))
+        lines = [
+            f"## TASK-{number:03d}: task {number}\n",
+            "- Status: PENDING",
+            f"- Depends on: {', '.join(f'TASK-{one:03d}' for one in needs) or 'none'}",
+            f"- Output files: {outputs}",
+            "- Test contracts:\n  - TC-001 (unit): `true`",
+        ]
+        lines += ["- Command: true"] if outputs != "none" else []
+        lines += ["- Uses: gpu 1"] if rng.random() < 0.2 else []
+        lines += ["- Review: prompt"] if outputs != "none" and rng.random() < 0.12 else []
+        parts.append("\n".join([*lines, f"\nText of task {number}.\n"]))
+    return "\n".join(parts)
+
+
+def a_random_map(rng):
+    rows = "".join(
+        f"| `out-{n}.txt` | TASK-{m:03d} |\n" for n, m in ((1, 2), (3, 1)) if rng.random() < 0.5
+    )
+    return f"| File | Tasks |\n|---|---|\n{rows}"
+
+
+class Simulation:
+    """One seed: a world, and as many runs in it as it takes."""
+
+    def __init__(self, seed, root):
+        self.seed, self.root = seed, root
+        self.world = World(root, Random(seed))
+        self.world.plan.write_text(a_random_plan(self.world.rng))
+        (root / "FILE_OWNERSHIP_MAP.md").write_text(a_random_map(self.world.rng))
+        self.world.head = self.world.commit({})
+        self.journal = root / "journal.jsonl"
+        self.log = PaperLog()
+        self.runs = 0
+        self.state = RunState.empty()
+
+    # --- one run ---
+
+    def run(self, named=frozenset()):
+        """One run, from reading the plan to the end of its books; its crew and exit code."""
+        self.runs += 1
+        with Journal.open(self.journal, run=f"run-{self.runs}") as journal:
+            ledger = Ledger(journal, self.state)
+            try:
+                return self._run(ledger, named)
+            finally:
+                self.state = ledger.state
+
+    def _run(self, ledger, named):
+        world, settings = self.world, Settings(jobs=SLOTS, resources=RESOURCES)
+        text = world.plan.read_bytes()
+        plan = read_plan(text, PLAN)
+        tasks = {task.id: task for task in plan.tasks}
+        owned, capacity = owned_paths(self.root), capacities(RESOURCES)
+        begin(ledger, head=world.head, branch="main", plan=digest_of(text), settings={})
+        began = effects.monotonic()
+        before = {id_: known.held for id_, known in ledger.state.tasks.items() if known.held}
+        prove_first = recovery.reconcile(plan.tasks, ledger, Facts(descends=True, landed={}))
+        preparation = self._preparation(ledger, plan, settings, prove_first)
+        recovery.reopen(plan.tasks, ledger, named=named, missing=preparation.missing)
+        spans = {task.id: span for task, span in zip(plan.tasks, plan.spans, strict=True)}
+        board = Board(world.plan, (), {text: spans})
+        for task in plan.tasks:
+            known = ledger.state.task(task.id)
+            if task.status is not known.status:
+                board.say(task.id, known.status, known.note if known.status in NOTED else "")
+        meanwhile = PlanMeanwhile(world.plan, board.is_ours, lambda data: read_plan(data, PLAN))
+        crew = SimulatedCrew(world, ledger, tasks, owned, capacity)
+        settlement = self._settlement(ledger, preparation, settings, meanwhile.edited)
+        settlement.books.held_before = before
+        settlement.cancelled = crew.ended
+        engine = Engine(
+            tasks=tasks,
+            selected=frozenset(tasks),
+            weight=TaskGraph.of(plan.tasks).longest_remaining({}),
+            ledger=ledger,
+            board=board,
+            crew=crew,
+            claims=Claims(capacity, owned),
+            preparation=preparation,
+            settlement=settlement,
+            scans=SimpleNamespace(add=lambda *_: None),
+            head=lambda: world.head,
+            at_home=lambda: world.ref.endswith("main"),
+            edited=meanwhile.edited,
+        )
+        try:
+            codes = engine.run()
+        except KeyboardInterrupt:
+            codes = frozenset({130})
+        code = worst(set(codes))
+        finish(ledger, exit_code=code, head=world.head, began=began, ids=tuple(tasks))
+        return SimpleNamespace(crew=crew, code=code, codes=codes, tasks=tasks, board=board)
+
+    def _preparation(self, ledger, plan, settings, prove_first):
+        world = self.world
+        kept = dict(recovery.resumable(world, ledger.state, plan.tasks))
+
+        def carry(id_):  # as `carry_held` does, by whole files
+            moved = world.changed_since(ledger.state.task(id_).held.base)
+            both = [change.path for change in kept[id_] if change.path in moved]
+            if both:
+                carrying._give_back(id_, carrying.conflicts(both, world.head), ledger)
+            return None if both else kept[id_]
+
+        held = {id_: changes for id_ in kept if (changes := carry(id_)) is not None}
+        recovery.release_held(held, ledger, self.root, terminal=False)
+        return Preparation(
+            root=self.root,
+            settings=settings,
+            ledger=ledger,
+            patterns=PatternIndex.read(b""),
+            plan_title="Simulated",
+            plan_path=PLAN,
+            environ={"PATH": "/usr/bin:/bin"},
+            base=lambda: world.head,
+            prove_first=prove_first,
+            held=held,
+            held_on=world.head,
+            carry=carry,
+        )
+
+    def _settlement(self, ledger, preparation, settings, edited):
+        books = Books(
+            ledger=ledger,
+            repository=self.world,
+            staging=PaperStaging(),
+            write_log=self.log,
+            next_decision=lambda number: number + 1,
+            applied=preparation.applied,
+        )
+        return Settlement(
+            ledger=ledger,
+            lander=PaperLander(self.world, ledger),
+            preparation=preparation,
+            settings=settings,
+            review=Review(ledger, None, insisted=False),
+            books=books,
+            edited=edited,
+        )
+
+    # --- people between two runs ---
+
+    def answer_everything(self):
+        """A person tidies up, says yes to what waits, and approves what is STALE."""
+        self.world.tidy()
+        with Journal.open(self.journal, run="person") as journal:
+            ledger = Ledger(journal, self.state)
+            for id_, known in tuple(self.state.tasks.items()):
+                for change in self.world.refs.get(known.held.ref, ()) if known.held else ():
+                    said = WriteReviewed(change.path, change.before, change.after, "applied", "me")
+                    ledger.note(said, task=id_, attempt=known.last_attempt, durable=True)
+                if known.status is Status.STALE:
+                    ledger.note(TaskApproved(by="person"), task=id_, durable=True)
+            self.state = ledger.state
+
+    def records(self):
+        return tuple(read_journal(self.journal))
+
+
+@contextmanager
+def virtual_time(world, monkeypatch):
+    """Clock, ids, fsync and drafts are the world's; people save the plan between two writes."""
+
+    def watch(kind, target):
+        if kind == "open" and target.endswith(PLAN) and not world.calm and world.rng.random() < 0.1:
+            world.edit_plan()
+
+    with monkeypatch.context() as patched:
+        for name in ("new_id", "timestamp", "monotonic"):
+            patched.setattr(effects, name, getattr(world, name))
+        patched.setattr(effects, "fsync", lambda _descriptor, _target="": None)
+        patched.setattr(effects, "fsync_folder", lambda _folder: None)
+        paper = PaperDrafts(world)
+        for name in ("keep_draft", "hold", "held_changes", "let_go"):
+            patched.setattr(drafts, name, getattr(paper, name))
+        effects.watch(watch)
+        try:
+            yield
+        finally:
+            effects.unwatch(watch)

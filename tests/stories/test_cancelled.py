@@ -1,0 +1,103 @@
+"""`cancel` ends one task's attempt in a run that goes on, and keeps what it has written."""
+
+import time
+
+import pytest
+from workplace import FENCE
+
+
+def a_command(id_, line, output, *, needs="none"):
+    return (
+        f"## {id_}: task {id_[-1]}\n\n- Depends on: {needs}\n- Output files: `{output}`\n"
+        f"- Command: {line}\n- Test contracts:\n  - TC-{id_[-3:]} (unit): `true`\n"
+    )
+
+
+REST = "p_1b6tQ0zX9pLk" + "3mVn8cRw5yDf" + "Gh2jAeS7uKiT"
+KEY = f"gh{REST}"
+WRITES_IT = f'printf "gh%s" {REST} > a.env'
+
+
+def until(holds, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def running(workplace, tmp_path):
+    """A run in which TASK-001 has written two files and would take an hour; others are quick."""
+    mark = tmp_path / "mark"
+    mark.mkdir()
+    workplace.plan(
+        a_command(
+            "TASK-001",
+            f"sh -c 'echo half > a.txt; {WRITES_IT}; touch {mark}/one; exec sleep 3600'",
+            "a.*",
+        ),
+        a_command(
+            "TASK-002",
+            f"sh -c 'while ! test -e {mark}/go; do sleep 0.1; done; echo 2 > b.txt'",
+            "b.txt",
+        ),
+        a_command("TASK-003", "sh -c 'echo 3 > c.txt'", "c.txt", needs="TASK-002"),
+    )
+    process = workplace.start("run", "--trust", "--sandbox", "none", "-j", "2")
+    until((mark / "one").exists)
+    yield process, mark
+    if process.poll() is None:
+        process.kill()
+    process.communicate()
+
+
+def test_one_task_is_cancelled_its_work_kept_and_the_run_goes_on(workplace, running):
+    process, mark = running
+    said = workplace.runner("cancel", "1")
+    assert said.code == 0, said.said
+    assert "TASK-001 is BLOCKED: cancelled by a person; work kept on draft/TASK-001" in said.out
+    (mark / "go").touch()
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 3, (out, err)
+    assert workplace.statuses == {
+        "TASK-001": "BLOCKED",
+        "TASK-002": "DONE",
+        "TASK-003": "DONE",
+    }
+    branch = next(one for one in workplace.branches if one.startswith("draft/TASK-001"))
+    assert workplace.git("show", f"{branch}:a.txt") == "half"
+    assert KEY.encode() not in workplace.objects(), "what the secret scan refuses is kept nowhere"
+    assert workplace.dirt == []
+
+
+def test_a_cancelled_task_begins_anew_once_it_is_approved(workplace, running):
+    process, mark = running
+    (mark / "go").touch()
+    workplace.runner("cancel", "TASK-001")
+    process.communicate(timeout=60)
+    assert workplace.run("--sandbox", "none").code == 3
+    assert len(workplace.happened("attempt.started", "TASK-001")) == 1, "it waits for a person"
+    assert workplace.runner("approve", "TASK-001").code == 0
+    workplace.edit_plan("exec sleep 3600", "true")
+    workplace.edit_plan(WRITES_IT, "true")
+    workplace.commit(message="quicker")
+    said = workplace.run("--sandbox", "none")
+    assert said.code == 0, said.said
+    assert workplace.statuses["TASK-001"] == "DONE"
+
+
+def test_what_is_not_in_hand_cannot_be_cancelled(workplace, running):
+    assert running[0].poll() is None
+    said = workplace.runner("cancel", "TASK-003")
+    assert said.code == 2
+    assert "TASK-003 is not being worked on: it is PENDING" in said.err
+    said = workplace.runner("cancel", "TASK-01O")
+    assert said.code == 2
+    assert "TASK-001" in said.err
+
+
+def test_without_a_run_there_is_nothing_to_cancel(workplace):
+    workplace.plan(f"## TASK-001: a\n\n- Output files: `a`\n\n{FENCE}text file=a\nx\n{FENCE}\n")
+    said = workplace.runner("cancel", "TASK-001")
+    assert said.code == 2
+    assert "no run is going on here" in said.err

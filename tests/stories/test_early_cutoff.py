@@ -1,0 +1,149 @@
+"""What is STALE through another task alone is proven again, once that offers the same."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from cutoff_build import ANOTHER, CHAIN, COMMENTED, PROVEN, RULES, TURNED, changed, modes, tasks
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "commands"))
+
+from commands_terminal import Terminal
+
+
+@pytest.fixture
+def built(workplace):
+    workplace.write({"made/rules.py": RULES})
+    workplace.plan(*tasks())
+    ended = workplace.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    return workplace
+
+
+def test_a_comment_leaves_those_behind_it_done(built):
+    since = changed(built, COMMENTED)
+    ended = built.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    assert set(built.statuses.values()) == {"DONE"}
+    assert modes(built, since) == PROVEN
+    assert built.landings == [*CHAIN, "TASK-001"]
+    words = "TASK-001 was built anew and what rules.py offer to others did not change"
+    (approved,) = built.happened("task.approved", "TASK-002")
+    assert (approved["by"], approved["note"], approved["reuse"]) == ("early cut-off", words, True)
+    assert words in built.runner("why", "TASK-002").out
+    assert words in built.read("artifacts/build/CHECKPOINT.md")
+    assert "none of its files changed" in built.runner("why", "TASK-003").out
+
+
+def test_it_is_said_what_to_approve_and_what_follows_by_itself(built):
+    said = built.runner("change", "TASK-001", "clarify the rule", "--yes").out
+    assert "runner approve TASK-001\nwhat is behind that is only proven again" in said
+    told = built.runner("why", "TASK-003").out
+    assert "once TASK-002 is DONE and offers what it did, this is only proven again" in told
+    assert told.rstrip().endswith("then: runner  (TASK-001)")
+
+
+def test_other_exports_leave_those_behind_it_stale_and_say_which(built):
+    since = changed(built, ANOTHER)
+    ended = built.run("--no-sandbox")
+    assert ended.code == 3, ended.said
+    assert [one for one, _ in modes(built, since)] == ["TASK-001"]
+    assert list(built.statuses.values()) == ["DONE", "STALE", "STALE"]
+    line = built.status_line("TASK-002")
+    assert "TASK-001 was built anew and rules.py offers `def overlap(a, b, *, touching" in line
+    assert "approve" in line
+    count = len(built.happened("task.staled", "TASK-002"))
+    built.run("--no-sandbox")
+    assert len(built.happened("task.staled", "TASK-002")) == count
+
+
+def test_after_approval_only_what_must_is_built_and_the_rest_of_the_chain_follows(built):
+    changed(built, ANOTHER)
+    built.run("--no-sandbox")
+    built.runner("approve", "TASK-002", "--reuse")
+    since = len(built.events)
+    ended = built.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    assert modes(built, since) == [("TASK-002", "prove"), ("TASK-003", "prove")]
+
+
+def test_one_that_the_change_names_itself_waits_for_a_person(built):
+    since = changed(built, COMMENTED, "TASK-001", "TASK-002")
+    assert built.run("--no-sandbox").code == 3
+    assert list(built.statuses.values()) == ["DONE", "STALE", "STALE"]
+    assert [one for one, _ in modes(built, since)] == ["TASK-001"]
+
+
+def test_a_second_reason_that_came_later_holds_as_well(built):
+    changed(built, COMMENTED)
+    built.runner("change", "TASK-002", "say why", "--yes")
+    built.edit_plan("## TASK-003: Page", "## TASK-003: The page")
+    assert built.run("--no-sandbox").code == 3
+    assert list(built.statuses.values()) == ["DONE", "STALE", "STALE"]
+    built.runner("approve", "TASK-002", "--reuse")
+    assert built.run("--no-sandbox").code == 3
+    assert list(built.statuses.values()) == ["DONE", "DONE", "STALE"]
+
+
+def test_a_proof_that_fails_makes_it_stale_again_with_the_failure(built):
+    since = changed(built, TURNED)
+    ended = built.run("--no-sandbox")
+    assert ended.code == 3, ended.said
+    assert modes(built, since) == PROVEN[:2]
+    assert list(built.statuses.values()) == ["DONE", "STALE", "STALE"]
+    assert "but TC-002 failed" in built.status_line("TASK-002")
+    since = len(built.events)
+    assert built.run("--no-sandbox").code == 3
+    assert modes(built, since) == []
+
+
+def test_text_and_status_edited_together_is_change_and_approval_in_one(built):
+    built.commit({"made/rules.py": COMMENTED})
+    built.edit_plan("- Status: DONE", "- Status: PENDING")
+    built.edit_plan("## TASK-001: Overlap rule", "## TASK-001: The rule of overlaps")
+    since = len(built.events)
+    ended = built.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    assert modes(built, since) == PROVEN
+    assert built.happened("task.staled", "TASK-002")
+
+
+EDITED = ("## TASK-001: Overlap rule", "## TASK-001: The rule of overlaps")
+
+
+def at_terminal(place, answer):
+    """Edit the first task's section, run at a terminal, and answer what it asks."""
+    place.commit({"made/rules.py": COMMENTED})
+    place.edit_plan(*EDITED)
+    python = (sys.executable, "-m", "runner", "run", "--trust", "--no-sandbox", "--review", "off")
+    with Terminal(python, columns=120, cwd=place.root) as terminal:
+        terminal.until("or [l]eave it STALE? ")
+        asked = terminal.said
+        terminal.send(f"{answer}\n")
+        return asked, terminal.wait()
+
+
+def test_at_a_terminal_an_edit_is_asked_about_at_once(built):
+    since = len(built.events)
+    asked, code = at_terminal(built, "b")
+    assert "STALE TASK-001 The rule of overlaps: the task was edited since it was built" in asked
+    assert "  STALE TASK-002 API: TASK-001 was edited; this depends on TASK-001" in asked
+    assert "  STALE TASK-003 Page: " in asked
+    assert code == 0
+    assert modes(built, since) == PROVEN
+    assert built.read("rules.py") == COMMENTED
+
+
+def test_at_a_terminal_what_is_there_may_be_kept_and_proven(built):
+    since = len(built.events)
+    assert at_terminal(built, "x\np")[1] == 0
+    assert {mode for _, mode in modes(built, since)} == {"prove"}
+    assert built.read("rules.py") == RULES
+    assert set(built.statuses.values()) == {"DONE"}
+
+
+def test_at_a_terminal_it_may_stay_stale(built):
+    since = len(built.events)
+    assert at_terminal(built, "l")[1] == 3
+    assert modes(built, since) == []
+    assert set(built.statuses.values()) == {"STALE"}

@@ -1,0 +1,215 @@
+"""What a person says to a held change that breaks other tasks, and what comes of it."""
+
+import pytest
+from workplace import a_task
+
+from runner.writes.staging import Staging
+
+APART, TOUCHING = "apart\n", "touching\n"
+RULE = "rules.txt"
+
+
+def first(*, api="grep -qx apart rules.txt", web="grep -qx apart rules.txt"):
+    needs = ["TASK-001"]
+    return (
+        a_task("TASK-001", "Rule", blocks={RULE: APART}),
+        a_task("TASK-002", "API", needs=needs, blocks={"api.txt": "api"}, tests=[api]),
+        a_task("TASK-003", "Web", needs=needs, blocks={"web.txt": "web"}, tests=[web]),
+    )
+
+
+def later(rule=TOUCHING):
+    change = a_task("TASK-004", "Bookings may touch", needs=["TASK-001"], blocks={RULE: rule})
+    return change, a_task("TASK-005", "After it", needs=["TASK-004"], blocks={"b.txt": "b"})
+
+
+def built(workplace, *tasks):
+    """The plan again, its first three tasks DONE as they are."""
+    workplace.plan(*(task.replace("PENDING", "DONE") for task in tasks[:3]), *tasks[3:])
+
+
+@pytest.fixture
+def halted(workplace):
+    workplace.plan(*first())
+    assert workplace.run("--no-sandbox").code == 0
+    built(workplace, *first(), *later())
+    assert workplace.run("--no-sandbox").code == 4
+    return workplace
+
+
+HALTED = {
+    "TASK-001": "DONE",
+    "TASK-002": "STALE",
+    "TASK-003": "STALE",
+    "TASK-004": "BLOCKED",
+    "TASK-005": "PENDING",
+}
+DRAFT = "draft/TASK-004-bookings-may-touch"
+
+
+def staged(workplace):
+    return Staging(workplace.root).list()
+
+
+def test_the_bytes_are_kept_while_it_waits(halted):
+    assert [one.path for one in staged(halted)] == [RULE]
+
+
+def test_the_change_is_one_item_with_what_it_breaks_and_both_ways_out(halted):
+    said = halted.runner("review").out
+    assert "3. TASK-004 Bookings may touch" in said
+    assert "modify rules.txt" in said
+    assert "breaks TASK-002" in said
+    assert "this breaks TASK-002's TC-002" in said
+    assert "keep it: `runner approve TASK-002 TASK-003`" in said
+    assert "drop it: `runner reject TASK-004 --reason …`" in said
+    assert "1. TASK-002 API" in said
+    assert "built anew on the held change of TASK-004" in said
+    assert "+touching" in halted.runner("review", "TASK-004").out
+
+
+def test_a_program_reads_the_same(halted):
+    items = halted.runner("review", "--json").document["waiting"]
+    assert [(one["id"], one["kind"]) for one in items] == [
+        ("TASK-002", "stale"),
+        ("TASK-003", "stale"),
+        ("TASK-004", "regression"),
+    ]
+    assert items[0]["culprit"] == "TASK-004"
+    assert not items[0]["approved"]
+    broken = items[2]
+    assert [one["task"] for one in broken["breaks"]] == ["TASK-002", "TASK-003"]
+    assert broken["breaks"][0]["findings"][0]["check"] == "regression:TASK-002/TC-002"
+    assert broken["missing"] == ["TASK-002", "TASK-003"]
+    assert [one["path"] for one in broken["changes"]] == [RULE]
+
+
+def test_every_victim_is_approved_before_anything_is_built(halted):
+    said = halted.runner("approve", "1")
+    assert said.code == 0
+    assert "TASK-004 lands once TASK-003 is approved, too: runner approve TASK-003" in said.out
+    assert "breaks TASK-002 (approved)" in halted.runner("review").out
+    assert halted.run("--no-sandbox").code == 3
+    assert halted.statuses == HALTED
+    assert halted.read(RULE) == APART
+
+
+def test_the_culprit_itself_is_nothing_to_approve(halted):
+    said = halted.runner("approve", "TASK-004")
+    assert said.code == 2
+    assert "runner approve TASK-002 TASK-003, or runner reject TASK-004 --reason" in said.err
+    assert not halted.happened("task.approved")
+
+
+def test_what_failed_is_not_reused(halted):
+    said = halted.runner("approve", "TASK-002", "--reuse")
+    assert said.code == 2
+    assert "nothing to reuse" in said.err
+
+
+def test_a_held_change_is_not_edited(halted):
+    assert halted.runner("edit", "TASK-004").code == 2
+
+
+def test_all_that_it_breaks_is_approved_at_once_and_lands_together(halted):
+    halted.edit_plan("grep -qx apart", "grep -q .")
+    halted.edit_plan("grep -qx apart", "grep -q .")
+    said = halted.runner("approve", "--all")
+    assert "TASK-002, TASK-003 built anew on TASK-004" in said.out
+    ended = halted.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    assert set(halted.statuses.values()) == {"DONE"}
+    assert halted.read(RULE) == TOUCHING
+    assert halted.dirt == [" M TASK-GRAPH.md"]
+    assert staged(halted) == ()
+    owned = halted.read("FILE_OWNERSHIP_MAP.md") if halted.has("FILE_OWNERSHIP_MAP.md") else ""
+    assert "TASK-003" not in next((one for one in owned.splitlines() if RULE in one), "")
+
+
+@pytest.mark.parametrize("named", ["TASK-004", "TASK-003", "1"])
+def test_a_no_to_the_change_or_to_what_it_breaks_is_the_same(halted, named):
+    evidence = halted.runner("evidence", "TASK-002", "--json").document["evidence"]
+    said = halted.runner("reject", named, "--reason", "keep them apart")
+    assert said.code == 0
+    assert f"TASK-004 rejected; its work is kept on {DRAFT}" in said.out
+    assert "TASK-002, TASK-003 are DONE again" in said.out
+    assert halted.statuses == HALTED | {
+        "TASK-002": "DONE",
+        "TASK-003": "DONE",
+        "TASK-004": "PENDING",
+    }
+    assert DRAFT in halted.branches
+    assert not halted.git("for-each-ref", "refs/runner/held")
+    assert staged(halted) == ()
+    assert halted.runner("review").out == "nothing waits for you\n"
+    assert "keep them apart" in halted.runner("why", "TASK-004").out
+    assert "keep them apart" in halted.runner("brief", "TASK-004").out
+    again = halted.runner("evidence", "TASK-002", "--json").document["evidence"]
+    assert {**again, "doneAt": ""} == {**evidence, "doneAt": ""}
+
+
+def test_the_same_bytes_are_not_asked_about_again_after_a_no(halted):
+    assert halted.runner("reject", "TASK-004", "--reason", "keep them apart").code == 0
+    ended = halted.run("--no-sandbox")
+    assert ended.code == 1, ended.said
+    assert halted.statuses == HALTED | {"TASK-002": "DONE", "TASK-003": "DONE"}
+    assert "keep them apart" in halted.runner("why", "TASK-004").out
+
+
+def test_another_change_lands_after_a_no(halted):
+    assert halted.runner("reject", "TASK-004", "--reason", "keep them apart").code == 0
+    halted.edit_plan(f"{TOUCHING}```", "apart\nat all\n```")
+    ended = halted.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    assert set(halted.statuses.values()) == {"DONE"}
+    assert halted.landings[-2:] == ["TASK-004", "TASK-005"]
+
+
+def test_a_no_needs_a_reason(halted):
+    assert halted.runner("reject", "TASK-004").code == 2
+    assert halted.statuses == HALTED
+
+
+def test_why_goes_from_what_is_broken_to_what_breaks_it_and_both_ways_out(halted):
+    said = halted.runner("why", "TASK-002").out
+    assert said.startswith("TASK-002 is STALE")
+    assert "TASK-004 changed rules.txt:1; TC-002 fails" in said
+    assert "  TASK-004 is BLOCKED (regression)" in said
+    assert "next: runner approve TASK-002 TASK-003, or runner reject TASK-004 --reason …" in said
+    assert halted.runner("why", "TASK-002", "--json").document["roots"] == ["TASK-004"]
+    shown = halted.runner("show", "TASK-004").out
+    assert DRAFT in shown
+    told = halted.runner("status", "--json").document["tasks"]
+    assert [one["reason"] for one in told if one["id"] == "TASK-004"] == ["regression"]
+
+
+def test_the_status_line_names_what_breaks(halted):
+    said = halted.read("artifacts/build/CHECKPOINT.md")
+    line = said.split("Bookings may touch — BLOCKED")[1].splitlines()
+    assert "Regression: ❌ TASK-002/TC-002 ❌ TASK-003/TC-003" in line
+
+
+def test_tests_of_others_that_pass_are_one_line_of_the_commit_and_of_the_evidence(workplace):
+    workplace.plan(*first())
+    assert workplace.run("--no-sandbox").code == 0
+    last = a_task("TASK-006", "Last", needs=["TASK-005"], blocks={"c.txt": "c"})
+    built(workplace, *first(), *later("apart\nat all\n"), last)
+    workplace.commit({"runner.toml": "checkpoint_every = 3\n"})
+    assert workplace.run("--no-sandbox").code == 0
+    commit = workplace.git("log", "--format=%H", "--grep=Task: TASK-004", "-1")
+    message = workplace.git("log", "-1", "--format=%(trailers)", commit)
+    assert "Regression: 2 test contracts of 2 tasks pass\n" in message
+    assert "Proof:" not in message
+    said = workplace.runner("evidence", "TASK-004").out
+    assert "Regression      2 test contracts of 2 tasks pass" in said
+    assert "Proofs          none" in said
+    (workplace.root / "artifacts/build/journal.jsonl").unlink()
+    told = workplace.runner("evidence", "TASK-004", "--json").document["evidence"]
+    assert told["regression"] == "2 test contracts of 2 tasks pass"
+    checkpoint = workplace.read("artifacts/build/CHECKPOINT.md")
+    after = checkpoint.split("Bookings may touch — DONE")[1].splitlines()
+    assert "Regression: ✅ no cross-task failures" in after
+    full = checkpoint.split("=== Checkpoint")[-1].splitlines()
+    assert "TASK-004 (Bookings may touch)" in full[1]
+    assert "Regression: ✅ no cross-task failures" in full
+    assert checkpoint.split("After it — DONE")[1].splitlines()[3] == "Regression: —"
