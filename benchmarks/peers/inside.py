@@ -174,7 +174,7 @@ def _run(site: Site, sandbox: str, tasks: int) -> Timed:
     (site.folder / "TASK-GRAPH.md").write_text("\n".join(("# Benchmark\n", *sections)))
     site.call("git", "add", "TASK-GRAPH.md")
     site.call("git", "commit", "-q", "-m", "plan")
-    options = ("--trust", "-q", "-j1", "--review", "off", "--sandbox", sandbox)
+    options = ("--trust", "-q", "-j1", "--review", "off", "--yes", "--sandbox", sandbox)
     return timed(lambda: site.call(site.place.runner, "run", *options))
 
 

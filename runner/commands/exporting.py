@@ -42,11 +42,6 @@ class Exports:
             github=environ if environ.get("GITHUB_ACTIONS") == "true" else None,
         )
 
-    @property
-    def wanted(self) -> bool:
-        """Whether a file was asked for, which must be written even when there is nothing to do."""
-        return self.junit is not None or self.sarif is not None
-
     def write(
         self,
         project: Project,

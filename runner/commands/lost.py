@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.commands.amending import confirmed
+from runner.commands.standing import missing
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskReopened
-from runner.model import Status
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.project import Project
     from runner.repo.read import Repository
-
-
-def missing(state: RunState, ids: Collection[str]) -> tuple[str, ...]:
-    """Tasks that were built by the journal, and that are not among these."""
-    built = (Status.DONE, Status.STALE)
-    return tuple(
-        id_
-        for id_, known in state.tasks.items()
-        if id_ not in ids and known.status in built and known.spec is not None
-    )
 
 
 def require_meant(session: Session, ids: Collection[str], *, yes: bool) -> None:

@@ -109,22 +109,23 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Build, or say what would be built."""
-    from runner.commands.exporting import Exports
     from runner.commands.following import console_of
     from runner.commands.selecting import selection_of
 
     saved = _saved(given)
     project = _open(given, environ, jobs=saved.jobs if saved else None)
     selection = saved.selection if saved else selection_of(given)
-    exports = Exports.of(given, environ)
     looks = given.dry_run or given.plan_out
     with console_of(given, environ, project.root) as console:
         for note in project.loaded.notes:
             console.say(f"note: {note}")
-        everything = not (looks or saved or selection.named or exports.wanted or given.reopen)
+        everything = not (
+            looks or saved or selection.named or given.junit or given.sarif or given.reopen
+        )
         if everything and _nothing_to_do(project):
             return _say_all_done(project, as_json=given.json)
         from runner.commands.declared import take_up_default_gates
+        from runner.commands.exporting import Exports
         from runner.commands.reopening import require_open
 
         for note in take_up_default_gates(project):
@@ -142,6 +143,7 @@ def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             return _show(given, project, reading, selection, seen)
         done = _nothing_to_do(project) and not given.reopen
         shipped = "" if done else require_open(project, reopen=given.reopen)
+        exports = Exports.of(given, environ)
         return _build(given, project, console, reading, selection, exports, shipped=shipped)
 
 
@@ -211,14 +213,12 @@ def _flags(given: argparse.Namespace) -> dict[str, object]:
 
 def _nothing_to_do(project: Project) -> bool:
     """Whether every task is DONE by file and journal alike, on the head the journal knows."""
-    from runner.commands.standing import all_done
-    from runner.commands.written import may_hold_commands
+    from runner.commands.standing import all_done, may_hold_commands, missing
 
-    if not all_done(project) or may_hold_commands(project.plan_bytes):
+    state = project.state()
+    if not all_done(project, state) or may_hold_commands(project.plan_bytes):
         return False
-    from runner.commands.lost import missing
-
-    return not missing(project.state(), {task.id for task in project.outline().tasks})
+    return not missing(state, {task.id for task in project.outline().tasks})
 
 
 def _say_all_done(project: Project, *, as_json: bool) -> ExitCode:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.model import Status
 from runner.report.documents import document
 from runner.report.summary import BlockedTask, Summary, summary
-from runner.run.regression import victims_of
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from runner.commands.session import Session
     from runner.errors import ExitCode
     from runner.journal.state import RunState
@@ -18,13 +20,15 @@ if TYPE_CHECKING:
     from runner.project import Project
 
 
-def all_done(project: Project) -> bool:
+_LINE = re.compile(rb"^[ \t]*!(?:change|replay)\b", re.MULTILINE)
+
+
+def all_done(project: Project, state: RunState) -> bool:
     """Whether there is provably nothing to do, without opening the repository.
 
     Every task is DONE in the file, DONE by the journal for exactly this specification, and HEAD is
     the commit that the last run ended on.
     """
-    state = project.state()
     head = project.head().commit or ""
     if not state.seq or state.run_open or state.landing is not None or head != state.ended_head:
         return False
@@ -39,6 +43,21 @@ def all_done(project: Project) -> bool:
             and known.spec in (None, task.spec)
             for task in outline.tasks
         )
+    )
+
+
+def may_hold_commands(plan: bytes) -> bool:
+    """Whether a plan may hold such a line; seen without reading it, so a code block counts too."""
+    return _LINE.search(plan) is not None
+
+
+def missing(state: RunState, ids: Collection[str]) -> tuple[str, ...]:
+    """Tasks that were built by the journal, and that are not among these."""
+    built = (Status.DONE, Status.STALE)
+    return tuple(
+        id_
+        for id_, known in state.tasks.items()
+        if id_ not in ids and known.status in built and known.spec is not None
     )
 
 
@@ -87,6 +106,8 @@ def _uncommitted(session: Session) -> tuple[str, ...]:
 
 
 def _summary(state: RunState, plan: Plan, code: ExitCode, seconds: float, landed: int) -> Summary:
+    from runner.run.regression import victims_of
+
     known = {task.id: state.task(task.id) for task in plan.tasks}
     counts: dict[Status, int] = {}
     for one in known.values():

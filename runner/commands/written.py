@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from runner.commands.amending import Amendment, require_readable
@@ -15,13 +14,6 @@ if TYPE_CHECKING:
     from runner.commands.session import Session
     from runner.plan.sections import Written
     from runner.project import Reading
-
-_LINE = re.compile(rb"^[ \t]*!(?:change|replay)\b", re.MULTILINE)
-
-
-def may_hold_commands(plan: bytes) -> bool:
-    """Whether a plan may hold such a line; seen without reading it, so a code block counts too."""
-    return _LINE.search(plan) is not None
 
 
 def taken_up(session: Session, reading: Reading, say: Callable[[str], None]) -> Reading:
