@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.one_task import add_arguments, one_task
 from runner.commands.wording import moment, short
 from runner.errors import ExitCode, RunnerError
 from runner.text.display import display
@@ -36,33 +36,26 @@ _STANDING = {
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """What `runner evidence` takes."""
     del name
-    parser.epilog = _EXAMPLES
-    parser.add_argument("id", metavar="ID", help="the task: TASK-003, or 3")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+    add_arguments(parser, _EXAMPLES)
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the evidence; exit 1 for a task that has none."""
-    from runner.commands.view import View
     from runner.journal.evidence import standing
-    from runner.project import Project
-    from runner.run.selection import find_id
     from runner.secrets.redact import redact
 
-    project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
-    view = View.of(project)
-    id_ = find_id(given.id, view.states)
-    task = next(task for task in project.plan(project.plan_bytes).tasks if task.id == id_)
+    asked = one_task(given, environ)
+    project, view = asked.project, asked.view
+    task = asked.task
     evidence = evidence_for(project, view, task)
-    stands = standing(view.states[id_], task.spec)
+    stands = standing(view.states[task.id], task.spec)
     if given.json:
         print(redact(_document(task, view, evidence, stands)), end="")
     elif evidence is not None:
         sys.stdout.write(redact("\n".join(_lines(task, view, evidence, stands))) + "\n")
     if evidence is None:
         if not given.json:
-            raise _nothing(task.id, view.states[id_])
+            raise _nothing(task.id, view.states[task.id])
         return ExitCode.FAILED
     return ExitCode.OK
 

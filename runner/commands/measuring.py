@@ -92,7 +92,8 @@ def _bench(
     from runner.gates import imported
     from runner.gates.base import Bench
 
-    environment = {**site.base_environment, "RUNNER_TASK": task.id, **_secrets(project, task)}
+    secrets = project.settings.secrets_for(task, project.environ)
+    environment = {**site.base_environment, "RUNNER_TASK": task.id, **secrets}
     return Bench(
         task=task,
         settings=project.settings,
@@ -103,23 +104,12 @@ def _bench(
         logs_shown=f"{site.logs_shown}/coverage/{task.id}",
         tell=lambda _line: None,
         cancelled=site.cancelled,
-        known_secrets=tuple(_secrets(project, task).values()),
+        known_secrets=tuple(secrets.values()),
         changes=changes,
         before=partial(site.before, head),
         base=head,
         kept=site.kept,
     )
-
-
-def _secrets(project: Project, task: Task) -> dict[str, str]:
-    """Names and values that this task's commands get, as in its attempts."""
-    allowed = project.settings.secrets
-    names = [one.name for one in task.requires if one.kind == "secret"]
-    return {
-        name: project.environ[name]
-        for name in names
-        if name in project.environ and (allowed is None or name in allowed)
-    }
 
 
 def _measured(bench: Bench, own: Mapping[str, frozenset[int]]) -> Measurement:

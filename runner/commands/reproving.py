@@ -101,7 +101,7 @@ def _bench(
     from runner.gates.base import Bench
 
     logs = project.cache / "impact-logs" / task.id  # the repository stays as it is
-    secrets = _secrets(project, task)
+    secrets = project.settings.secrets_for(task, project.environ)
     environment = {**site.base_environment, "RUNNER_TASK": task.id, **secrets}
     return Bench(
         task=task,
@@ -119,17 +119,6 @@ def _bench(
         base=head,
         kept=site.kept,
     )
-
-
-def _secrets(project: Project, task: Task) -> dict[str, str]:
-    """Names and values that this task's commands get, as in its attempts."""
-    allowed, environ = project.settings.secrets, project.environ
-    named = (need.name for need in task.requires if need.kind == "secret")
-    return {
-        name: environ[name]
-        for name in named
-        if name in environ and (allowed is None or name in allowed)
-    }
 
 
 def _run(bench: Bench, contract: TestContract) -> Reproven:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.one_task import add_arguments, one_task
 from runner.commands.portrait import portrait
 from runner.errors import ExitCode
 from runner.report.documents import document
@@ -28,24 +28,17 @@ examples:
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """What `runner show` takes."""
     del name
-    parser.epilog = _EXAMPLES
-    parser.add_argument("id", metavar="ID", help="the task: TASK-003, or 3")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+    add_arguments(parser, _EXAMPLES)
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the task. Raises RunnerError for an id that no task has."""
     from runner.commands.past import past_of
-    from runner.commands.view import View
-    from runner.project import Project
-    from runner.run.selection import find_id
     from runner.secrets.redact import redact
 
-    project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
-    view = View.of(project)
-    id_ = find_id(given.id, view.states)
-    task = next(task for task in project.plan(project.plan_bytes).tasks if task.id == id_)
+    asked = one_task(given, environ)
+    project, view, id_ = asked.project, asked.view, asked.id
+    task = asked.task
     past = past_of(project.journal_path, id_)
     if given.json:
         print(redact(_document(task, view, past)), end="")

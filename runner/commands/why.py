@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.one_task import add_arguments, one_task
 from runner.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -25,22 +25,15 @@ examples:
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """What `runner why` takes."""
     del name
-    parser.epilog = _EXAMPLES
-    parser.add_argument("id", metavar="ID", help="the task: TASK-003, or 3")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+    add_arguments(parser, _EXAMPLES)
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Say why. Raises RunnerError for an id that no task has."""
     from runner.commands.causes import Inquiry, told
-    from runner.commands.view import View
-    from runner.project import Project
-    from runner.run.selection import find_id
 
-    project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
-    view = View.of(project)
-    id_ = find_id(given.id, view.states)
+    asked = one_task(given, environ)
+    project, view, id_ = asked.project, asked.view, asked.id
     cause = Inquiry(view, _times(project), _lacks(project, view)).about(id_)
     if given.json:
         from runner.report.documents import document

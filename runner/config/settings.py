@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from runner.model import Task
+
 MINUTE = 60.0
 
 
@@ -144,6 +146,19 @@ class Settings:
         """What a command may reach that asks for `asked`: never more than the person allows."""
         reaches = tuple(Network)
         return min(asked, self.network, key=reaches.index)
+
+    def secrets_for(self, task: Task, environ: Mapping[str, str]) -> dict[str, str]:
+        """Names and values of the secrets that a task requires, and that the person lets it have.
+
+        The one place that decides what a task's commands get of them.
+        """
+        names = (need.name for need in task.requires if need.kind == "secret")
+        permitted = self.secrets
+        return {
+            name: environ[name]
+            for name in names
+            if name in environ and (permitted is None or name in permitted)
+        }
 
     def review_of(self, asked: ReviewMode | None, default: ReviewMode) -> ReviewMode:
         """Who reviews a task whose plan asks for `asked`, where nobody chose: `default`.

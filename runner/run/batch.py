@@ -123,7 +123,7 @@ class Batch:
 
     def _one(self, task: Task, site: Site) -> Came:
         site.reset(self.head)
-        secrets = secrets_of(task, self.environ, self.settings)
+        secrets = self.settings.secrets_for(task, self.environ)
         environment = {
             **site.base_environment,
             "RUNNER_TASK": task.id,
@@ -143,17 +143,6 @@ class Batch:
         ran = run(command, site.sandbox, cancelled=site.cancelled)
         shown = f"{site.logs_shown}/{task.id}/{LOG}" if ran.log else ""
         return Came(task, ran, shown, site.number)
-
-
-def secrets_of(task: Task, environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """Names and values that this task's commands get, as in its attempts."""
-    names = [need.name for need in task.requires if need.kind == "secret"]
-    allowed = settings.secrets
-    return {
-        name: environ[name]
-        for name in names
-        if name in environ and (allowed is None or name in allowed)
-    }
 
 
 def unfit(tasks: Sequence[Task], capacity: Mapping[str, float]) -> str:

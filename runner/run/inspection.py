@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.gates.base import Check, Proved
-    from runner.model import Proof, Task
+    from runner.model import Proof
     from runner.process.command import Place
     from runner.repo.read import Repository
     from runner.run.site import Site
@@ -150,7 +150,7 @@ class Inspection:
 
     def _bench(self, one: Subject, site: Site, *, shared: bool) -> Bench:
         task = one.task
-        secrets = _secrets(task, self.environ, self.settings)
+        secrets = self.settings.secrets_for(task, self.environ)
         folder = f"verify/{'all' if shared else task.id}"
         environment = {
             **site.base_environment,
@@ -194,14 +194,3 @@ def _again(check: Check, first: Check, proved: Proved, place: Place) -> Proved:
         replace(one, check=check.id) if one.check == first.id else one for one in proved.findings
     )
     return replace(proved, proof=proof, findings=findings)
-
-
-def _secrets(task: Task, environ: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """Names and values that this task's commands get, as in its attempts."""
-    names = [need.name for need in task.requires if need.kind == "secret"]
-    allowed = settings.secrets
-    return {
-        name: environ[name]
-        for name in names
-        if name in environ and (allowed is None or name in allowed)
-    }

@@ -127,7 +127,7 @@ class Preparation:
             carried=self.edits.get(task.id, ()),
             review=self.review_mode(task),
             rules=self._rules(task, attempt),
-            secrets=self._secrets(task),
+            secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
         )
 
     def interrupted(self, task: Task) -> None:
@@ -162,7 +162,7 @@ class Preparation:
             review=self.review_mode(task),
             reviewed=self._is_seen(task),
             rules=self._rules(task, attempt),
-            secrets=self._secrets(task),
+            secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
         )
 
     def _brief_for(
@@ -195,7 +195,7 @@ class Preparation:
             gates=self.settings.gates_for(task.type),
             coverage=self.settings.coverage,
             tokens=self.settings.context_tokens,
-            known_secrets=tuple(value for _, value in self._secrets(task)),
+            known_secrets=tuple(self.settings.secrets_for(task, self.environ).values()),
             dependencies={id_: self.titles.get(id_, "") for id_ in task.depends_on},
         )
 
@@ -213,13 +213,4 @@ class Preparation:
             plan=self.plan_path,
             allowed=self.allowed,
             compile_commands=tuple(CompileCommand(*one) for one in self.settings.compile),
-        )
-
-    def _secrets(self, task: Task) -> tuple[tuple[str, str], ...]:
-        names = [need.name for need in task.requires if need.kind == "secret"]
-        allowed = self.settings.secrets
-        return tuple(
-            (name, self.environ[name])
-            for name in names
-            if name in self.environ and (allowed is None or name in allowed)
         )
