@@ -6,9 +6,10 @@ Nothing it says is believed: the tree is asked what changed, and the runner prov
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from runner.model import Decision, Finding, Network
+from runner.model import Decision, Failure, Finding, Network, TaskPlan, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,12 +18,43 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.context.brief import Brief
-    from runner.model import Task
+    from runner.journal.events import Event as Happening
+    from runner.model import Change, Task
     from runner.process.command import Limits, Place
     from runner.process.sandbox import Sandbox
 
 CHECK = "implementer"
 """The name under which an implementer's own findings speak."""
+
+
+class Mode(StrEnum):
+    """What an agent or a model is asked for."""
+
+    PLAN = "plan"
+    """A plan; the tree is read-only, and there is no tool that writes."""
+    EXECUTE = "execute"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What an attempt may still use; None where nothing is set."""
+
+    tokens: int | None = None
+    dollars: float | None = None
+    tool_calls: int | None = None
+    minutes: float | None = None
+
+
+def _no_word(_change: Change) -> tuple[Finding, ...]:
+    return ()
+
+
+def _no_gate(_name: str) -> tuple[Finding, ...]:
+    return ()
+
+
+def _unheard(_event: Happening) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +72,16 @@ class Workbench:
     """Where the output of its command is kept."""
     known_secrets: tuple[str, ...] = ()
     network: Network = Network.NO
+    mode: Mode = Mode.EXECUTE
+    plan: TaskPlan | None = None
+    """The approved plan, to whose files the work is held."""
+    left: Allowance = Allowance()
+    verdict: Callable[[Change], tuple[Finding, ...]] = _no_word
+    """What the write pipeline says of one write before it is made."""
+    run_gate: Callable[[str], tuple[Finding, ...]] = _no_gate
+    """Runs one check of the task by its name on the tree as it is; findings when it fails."""
+    record: Callable[[Happening], None] = _unheard
+    """Tells the journal, such as that a tool was called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +91,13 @@ class Said:
     summary: str = ""
     decisions: tuple[Decision, ...] = ()
     findings: tuple[Finding, ...] = field(default=())
+    usage: Usage = field(default_factory=Usage)
+    failure: Failure | None = None
+    """The kind of failure that `findings` tell of, where it is not the usual one of work."""
+    retry_after: float = 0.0
+    """Seconds that a provider asked to wait; 0 where it asked nothing."""
+    plan: TaskPlan | None = None
+    """What was asked for in plan mode."""
 
 
 class Implementer(Protocol):
@@ -61,6 +110,10 @@ class Implementer(Protocol):
     @property
     def repeatable(self) -> bool:
         """Whether it would give the same bytes again: then it is called once."""
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether it is an agent program or a model: planned first, sandboxed, few at once."""
 
     def implement(self, brief: Brief, bench: Workbench) -> Said:
         """Change `bench.place.tree` as the brief asks."""

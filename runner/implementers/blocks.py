@@ -32,6 +32,7 @@ class Blocks:
 
     repeatable: bool
     """The same blocks give the same bytes, unless a command makes some of them."""
+    is_agent: bool = False
     name: str = NAME
 
     @classmethod

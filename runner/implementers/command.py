@@ -42,6 +42,7 @@ class CommandLine:
 
     line: str
     name: str = NAME
+    is_agent: bool = False
     repeatable: bool = False
 
     @classmethod

@@ -21,6 +21,7 @@ class Nothing:
     """Leaves the tree as it is."""
 
     name: str = NAME
+    is_agent: bool = False
     repeatable: bool = True
 
     @classmethod

@@ -23,11 +23,14 @@ if TYPE_CHECKING:
         Decision,
         Digest,
         Ending,
+        Failure,
         Finding,
         Proof,
         Reason,
         Spec,
         Status,
+        TaskPlan,
+        Usage,
     )
 
 
@@ -104,6 +107,27 @@ class AttemptFinished(NamedTuple):
     """Where held work is kept."""
     summary: str = ""
     coverage: Coverage | None = None
+    usage: Usage | None = None
+    failure: Failure | None = None
+
+
+class PlanProposed(NamedTuple):
+    """An attempt in plan mode came back with a plan; `digest` is that of the kept file."""
+
+    plan: TaskPlan
+    path: str
+    digest: Digest
+    usage: Usage | None = None
+
+
+class PlanReviewed(NamedTuple):
+    """A plan was approved or sent back; `review` is `applied`, `auto` or `off`."""
+
+    digest: Digest
+    approved: bool
+    review: str = ""
+    reason: str = ""
+    by: str = ""
 
 
 class ToolCalled(NamedTuple):
@@ -319,7 +343,8 @@ class Unknown(NamedTuple):
 
 Event: TypeAlias = (
     "RunStarted | RunFinished | RunStuck | ModeSwitched | PlanUpdated | AttemptStarted"
-    " | AttemptFinished | ToolCalled | ToolReturned | WriteStaged | WriteReviewed | WriteRejected"
+    " | AttemptFinished | PlanProposed | PlanReviewed | ToolCalled | ToolReturned | WriteStaged"
+    " | WriteReviewed | WriteRejected"
     " | GateStarted | GateCompleted | TaskLanding | TaskLanded | TaskDone | TaskFailed"
     " | TaskBlocked | TaskStaled | TaskApproved | TaskAdopted | TaskReopened | StatusesPublished"
     " | ChangeRecorded | CheckpointWritten | DecisionMade | HistoryMoving | HistoryMoved"
@@ -334,6 +359,8 @@ TYPES: dict[str, type[Event]] = {
     "plan.updated": PlanUpdated,
     "attempt.started": AttemptStarted,
     "attempt.finished": AttemptFinished,
+    "plan.proposed": PlanProposed,
+    "plan.reviewed": PlanReviewed,
     "tool.called": ToolCalled,
     "tool.returned": ToolReturned,
     "write.staged": WriteStaged,

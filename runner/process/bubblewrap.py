@@ -108,7 +108,7 @@ class Bubblewrap:
             *view.floor(home, sized="--size" in self.features),
             *view.tools(where, self.read),
             *(view.resolver() if command.network is Network.YES else ()),
-            *view.desk(place),
+            *view.desk(place, reads_only=command.reads_only),
         )
 
 

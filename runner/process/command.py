@@ -54,6 +54,8 @@ class Command:
     known_secrets: tuple[str, ...] = ()
     folder: str = ""
     """Where it starts, relative to `place.start`."""
+    reads_only: bool = False
+    """Whether the scratch tree is shown read-only; only a sandbox that encloses can hold it."""
 
     @property
     def argv(self) -> tuple[str, ...]:

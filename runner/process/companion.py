@@ -56,7 +56,7 @@ class Companion:
 
     def ready(self) -> bool:
         """Whether it has begun to listen; does not wait. Raises CompanionGone."""
-        if not self._ready and select.select([self._answers], [], [], 0)[0]:
+        if not self._ready and self._waits(0):
             self._line(_PATIENCE)
             self._ready = True
         return self._ready
@@ -87,7 +87,7 @@ class Companion:
         read = bytearray()
         while not read.endswith(b"\n"):
             left = until - effects.monotonic()
-            if left <= 0 or not select.select([self._answers], [], [], left)[0]:
+            if left <= 0 or not self._waits(left):
                 self._end()
                 raise CompanionGone("it took too long")
             chunk = os.read(self._answers, _CHUNK)
@@ -96,6 +96,12 @@ class Companion:
                 raise CompanionGone("it ended")
             read += chunk
         return bytes(read[:-1])
+
+    def _waits(self, seconds: float) -> bool:
+        """Whether something of it can be read, or it is gone; after so long at most."""
+        poll = select.poll()  # select() knows no descriptor above 1,023
+        poll.register(self._answers, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
 
     def _end(self) -> None:
         self._process.kill()

@@ -139,7 +139,8 @@ class Landlock:
         """Paths with what may be done at and below them."""
         environ, place = command.environment, command.place
         shown = real(place.shown)
-        yield from ((str(path), _EVERYTHING) for path in (place.tree, place.box, own))
+        yield str(place.tree), _READ if command.reads_only else _EVERYTHING
+        yield from ((str(path), _EVERYTHING) for path in (place.box, own))
         shares = (shown / name for name in place.shares)
         objects = (place.objects, *alternates(place.objects)) if place.objects else ()
         yield from ((str(real(path)), _READ) for path in (*shares, *objects))

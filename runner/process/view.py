@@ -86,11 +86,11 @@ def resolver() -> tuple[str, ...]:
     return ("--ro-bind-try", target, target) if target.startswith("/run/") else ()
 
 
-def desk(place: Place) -> tuple[str, ...]:
+def desk(place: Place, *, reads_only: bool = False) -> tuple[str, ...]:
     """The scratch tree in the repository's place, its shared folders, its objects, the box."""
     shown = real(place.shown)
     shares = [name for name in place.shares if (shown / name).exists()]
-    options = ["--bind", str(place.tree), str(shown)]
+    options = ["--ro-bind" if reads_only else "--bind", str(place.tree), str(shown)]
     for name in shares:
         options += ["--ro-bind", os.path.realpath(shown / name), str(shown / name)]
     if place.objects:

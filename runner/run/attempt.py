@@ -33,6 +33,10 @@ def attempt(assignment: Assignment, site: Site) -> Outcome:
         decisions=said.decisions,
         findings=(*said.findings, *too_large, *_ignored(assignment, site, seen)),
         summary=said.summary,
+        usage=said.usage,
+        failure=said.failure,
+        retry_after=said.retry_after,
+        plan=said.plan,
     )
     if not any(finding.refuses for finding in outcome.findings) and not site.cancelled.is_set():
         outcome = judged(assignment, site, outcome)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner.journal.events import AttemptFinished, DecisionMade, TaskBlocked, TaskDone
-from runner.model import Ending, Reason
+from runner.model import Ending, Reason, Usage
 from runner.run import drafts
 from runner.writes.log import Fate
 from runner.writes.log import Review as Approval
@@ -65,6 +65,8 @@ class Books:
                 draft=draft,
                 summary=outcome.summary,
                 coverage=outcome.coverage,
+                usage=outcome.usage if outcome.usage != Usage() else None,
+                failure=outcome.failure,
             ),
             task=task.id,
             attempt=outcome.attempt,

@@ -53,8 +53,10 @@ class Terminal:
     def hear(self, seconds=0.05):
         """Take what comes within a while."""
         until = time.monotonic() + seconds
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLIN)
         while (left := until - time.monotonic()) > 0:
-            if not select.select([self._descriptor], [], [], left)[0]:
+            if not poll.poll(left * 1000):
                 return
             try:
                 self.raw += os.read(self._descriptor, 65536).decode("utf-8", "replace")

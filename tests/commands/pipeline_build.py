@@ -46,12 +46,17 @@ class AtTerminal:
         start = len(self.said)
         end = time.monotonic() + seconds
         while words not in self.said[start:]:
-            ready, _, _ = select.select([self.descriptor], [], [], max(0, end - time.monotonic()))
+            ready = self._waits(max(0, end - time.monotonic()))
             more = self._read() if ready else b""
             if not more:
                 raise AssertionError(f"never said {words!r}, but {self.said!r}")
             self.said += more.decode("utf-8", "replace").replace("\r\n", "\n")
         return self.said[start:]
+
+    def _waits(self, seconds):
+        poll = select.poll()
+        poll.register(self.descriptor, select.POLLIN)
+        return poll.poll(seconds * 1000)
 
     def type(self, line):
         os.write(self.descriptor, line.encode() + b"\n")
@@ -60,7 +65,7 @@ class AtTerminal:
         """Wait for its end; the exit code."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            ready, _, _ = select.select([self.descriptor], [], [], 0.5)
+            ready = self._waits(0.5)
             more = self._read() if ready else None
             if more == b"":
                 break

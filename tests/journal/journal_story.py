@@ -14,6 +14,8 @@ from runner.journal.events import (
     GateCompleted,
     GateStarted,
     ModeSwitched,
+    PlanProposed,
+    PlanReviewed,
     PlanUpdated,
     Record,
     RunFinished,
@@ -47,13 +49,17 @@ from runner.model import (
     Coverage,
     Decision,
     Ending,
+    Failure,
     Finding,
     Level,
+    Phase,
     Proof,
     Reason,
     Severity,
     Spec,
     Status,
+    TaskPlan,
+    Usage,
     Verdict,
     digest_of,
 )
@@ -79,7 +85,18 @@ STARTED = AttemptStarted(base=BASE, implementer="blocks", spec=SPEC, patterns=("
 PASSED = AttemptFinished(
     ending=Ending.PASSED, tree=TREE, seconds=2.0, proofs=(PROOF,), coverage=COVERAGE
 )
-FAILED = AttemptFinished(ending=Ending.FAILED, tree=TREE, seconds=3.0, findings=(FINDING,))
+USED = Usage(input_tokens=1200, output_tokens=80, dollars=0.02, tool_calls=3)
+FAILED = AttemptFinished(
+    ending=Ending.FAILED,
+    tree=TREE,
+    seconds=3.0,
+    findings=(FINDING,),
+    usage=USED,
+    failure=Failure.SEMANTIC,
+)
+PLAN = TaskPlan(
+    ("write the model", "test it"), ("src/a.py",), phases=(Phase("first", ("one",), ("src/a.py",)),)
+)
 LANDING = TaskLanding(tree=TREE, parent=BASE, commit=COMMIT, paths=("src/a.py",), review="off")
 LANDED = TaskLanded(commit=COMMIT, tree=TREE, paths=("src/a.py",))
 DONE = TaskDone(
@@ -159,4 +176,6 @@ def whole_story():
         HistoryMoving("undo", COMMIT, COMMIT, (one,), "undone", stale=(two,), reasons=("why",)),
         HistoryMoved("undo", COMMIT, (one,)),
         RunFinished(exit=3, head=COMMIT, seconds=9.5, counts={"DONE": 1}),
+        (PlanProposed(PLAN, "artifacts/build/plans/TASK-001.md", digest_of(b"plan"), USED), one, 1),
+        (PlanReviewed(digest_of(b"plan"), approved=True, review="applied", by="ann"), one, 1),
     )

@@ -42,6 +42,14 @@ def test_what_is_written_lands_in_the_scratch_tree_alone(walled):
     assert (walled.place.tree / "new").read_text() == "y\n"
 
 
+def test_a_tree_that_is_only_read_cannot_be_written(walled):
+    (walled.place.tree / "file").write_text("scratch")
+    assert not walled.run("echo x > file", reads_only=True).passed
+    assert not walled.run("mkdir folder || rm file || mv file other", reads_only=True).passed
+    assert walled.says("cat file", reads_only=True) == "scratch"
+    assert [one.name for one in walled.place.tree.iterdir()] == ["file"]
+
+
 def test_an_editable_install_imports_the_scratch_code(walled, tmp_path):
     for folder, said in ((walled.place.tree, "scratch"), (walled.place.shown, "real")):
         (folder / "src").mkdir()
