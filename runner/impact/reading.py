@@ -71,6 +71,7 @@ def _read(repository: Repository, cache: Path | None, treeish: str) -> tuple[Sto
     if store.lost and cache is not None:
         store.close()
         return _read(repository, None, treeish)
+    repository.on_close(store.close)
     return store, references
 
 

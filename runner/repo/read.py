@@ -17,7 +17,7 @@ from runner.repo.signature import TICK, signature
 from runner.repo.trees import EMPTY, diff_trees, tree_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from runner.repo.configuration import Configuration, Identity, Signing
     from runner.repo.head import Folders, Head
@@ -45,6 +45,7 @@ class Repository:
         self._objects = ObjectReader(self.git)
         self._configuration: Configuration | None = None
         self._configured: tuple[Signature, ...] | None = None
+        self._closed_with: list[Callable[[], None]] = []
 
     @classmethod
     def open(cls, root: Path) -> Self:
@@ -62,8 +63,15 @@ class Repository:
         self.close()
 
     def close(self) -> None:
-        """End the process that reads objects."""
+        """End the process that reads objects, and what else was opened for this repository."""
         self._objects.close()
+        for close in self._closed_with:
+            close()
+        self._closed_with.clear()
+
+    def on_close(self, close: Callable[[], None]) -> None:
+        """Have something closed with it: what is known of a repository is opened by questions."""
+        self._closed_with.append(close)
 
     def quiet(self) -> Git:
         """Git for what may look into files: the filters this repository names now are silenced.

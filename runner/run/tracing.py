@@ -166,7 +166,9 @@ class Tracer:
         from runner.impact.observed import Observations
         from runner.impact.store import Store
 
-        return Observations(Store(self.cache))
+        store = Store(self.cache)
+        self.repository.on_close(store.close)
+        return Observations(store)
 
     def _known(self, base: str, change: tuple[Changed, ...]) -> Knowledge:
         from runner.gates.contracts.compatibility import breaking

@@ -22,3 +22,20 @@ def home():
     from pathlib import Path
 
     return Path(os.environ["HOME"])
+
+
+@pytest.fixture(autouse=True)
+def _closed(monkeypatch):
+    """Scratch trees are closed with the test that opened them."""
+    from runner.repo.scratch import Scratch
+
+    opened, really = [], Scratch.open.__func__
+
+    def opening(cls, *words, **more):
+        opened.append(really(cls, *words, **more))
+        return opened[-1]
+
+    monkeypatch.setattr(Scratch, "open", classmethod(opening))
+    yield
+    for scratch in opened:
+        scratch.close()

@@ -1,0 +1,18 @@
+"""Nothing stays open behind a command: hundreds of them may run in one process."""
+
+import os
+
+from cutoff_build import COMMENTED, RULES, changed, tasks
+
+
+def test_no_command_leaves_a_file_or_a_pipe_open(workplace):
+    workplace.write({"made/rules.py": RULES})
+    workplace.plan(*tasks())
+    assert workplace.run("--no-sandbox").code == 0
+    changed(workplace, COMMENTED)
+    before = len(os.listdir("/proc/self/fd"))
+    assert workplace.run("--no-sandbox").code == 0
+    for words in (("impact", "made/rules.py"), ("why", "TASK-002"), ("status",), ("ownership",)):
+        workplace.runner(*words)
+    workplace.runner("undo", "TASK-003", "--yes")
+    assert len(os.listdir("/proc/self/fd")) <= before
