@@ -56,8 +56,8 @@ golden: $(READY) ## Write the expected texts in tests/golden/ anew; read the dif
 bench: $(READY) ## The quick benchmarks beside the peers; benchmarks/README.md has the long ones
 	$(BIN)/python benchmarks/peers/run.py --quick
 
-campaign: $(READY) sandbox ## The long crash campaign: kills at random times, for CAMPAIGN_SECONDS=600
-	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories -k campaign
+campaign: $(READY) sandbox ## The long campaigns: kills at random times for CAMPAIGN_SECONDS=600, real agent programs
+	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories tests/implementers/agents tests/run/executors -k campaign
 
 demo: $(READY) sandbox ## Build examples/bookings in build/demo; stopped, it goes on; finished, it begins anew
 	PATH="$(abspath $(BIN)):$$PATH" examples/demo examples/bookings $(DEMO)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -72,7 +73,8 @@ def prepared(project: Project, place: Path) -> Ground:
     ground = Ground(project, folder / "src", folder / "venv" / "bin" / "python")
     if (folder / "ready").exists():
         return ground
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)  # what a call that was ended left half made
+    folder.mkdir(parents=True)
     wanted = f"{project.name}=={project.version}"
     fetch = ("download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(folder), wanted)
     subprocess.run([sys.executable, "-m", "pip", *fetch], check=True)

@@ -10,6 +10,7 @@ call goes on where the first one stopped. RESULTS.md says what came out.
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import re
 import shutil
@@ -208,7 +209,10 @@ def measure(ground: Ground, bench: Bench, changes: int) -> None:
     print(file=sys.stderr)
     done = [one for at in range(changes) if not (one := known[at]).get("skipped")]
     faults = {one["number"]: mutant(one["number"], files) for one in done}
-    tell(bench, [(one, picks(one, faults[one["number"]], bench, knows)) for one in done])
+    judged = [(one, picks(one, faults[one["number"]], bench, knows)) for one in done]
+    tell(bench, judged)
+    code = [(one, picked) for one, picked in judged if not in_docstring(one, files)]
+    tell(bench, code, "  its code")
 
 
 def tried(number: int, fault: Mutant, ground: Ground, bench: Bench) -> dict:
@@ -268,7 +272,23 @@ def owns(test_file: str, path: str) -> bool:
     return Path(test_file).stem in (f"test_{stem}", f"{stem}_test", f"test_{stem}s")
 
 
-def tell(bench: Bench, done: list[tuple[dict, dict[str, list]]]) -> None:
+def in_docstring(one: dict, files: dict[str, bytes]) -> bool:
+    """Whether a fault is in a docstring: no test saw one, and ours selects all that could."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    tree = ast.parse(files[one["path"]])
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, documented)]
+    first = {body[0].lineno for body in bodies if body and _is_text(body[0])}
+    return one["what"] == "Constant" and one["line"] in first
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(ast.Constant(str())):
+            return True
+    return False
+
+
+def tell(bench: Bench, done: list[tuple[dict, dict[str, list]]], name: str = "") -> None:
     """Recall and selected share of every way; what ours misses is named."""
     tests = len(bench.before)
     changed = sum(len(one["changed"]) for one, _ in done)
@@ -279,7 +299,7 @@ def tell(bench: Bench, done: list[tuple[dict, dict[str, list]]]) -> None:
         recall = found / changed if changed else 1.0
         cells.append(f"{recall:8.1%} {share:8.1%}")
     seen = sum(bool(one["changed"]) for one, _ in done)
-    counts = f"{bench.ground.project.name:<14}{tests:>6}{len(done):>7}{seen:>6}"
+    counts = f"{name or bench.ground.project.name:<14}{tests:>6}{len(done):>7}{seen:>6}"
     print(counts + "   " + "".join(f"{one:>18}" for one in cells), flush=True)
     for one, picked in done:
         missed = sorted({*one["changed"]} - {*picked["runner"]})

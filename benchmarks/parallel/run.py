@@ -3,6 +3,7 @@
     python benchmarks/parallel/run.py                            5 graphs, 2, 4, 8 and 16 at once
     python benchmarks/parallel/run.py --graphs 50                what the aim is about
     python benchmarks/parallel/run.py --seconds 20 --jobs 4      longer tasks, one width
+    python benchmarks/parallel/run.py --graphs 50 --kept FILE    go on from FILE where it broke off
 
 Each task sleeps, as an agent waits for its model. Durations are log-normal (sigma 1), scaled so
 that the work of a graph is `--seconds` times the jobs; the bound is max(longest path, work / N).
@@ -15,16 +16,17 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import shutil
 import statistics
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peers"))
 
+from measured import Measured
 from place import Place, prepare
 
 TASKS, LAYERS = 100, 8
@@ -131,6 +133,15 @@ def peer(place: Place, folder: Path, name: str, graph: Graph, jobs: int) -> floa
     return _timed(place, tuple(word.format(n=jobs) for word in words), folder)
 
 
+def once(place: Place, graph: Graph, jobs: int, name: str, *, cold: bool) -> float:
+    """Seconds of one tool on one graph, in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="graph-", dir=place.root) as folder:
+        at = Path(folder) / "work"
+        if name == "ours":
+            return ours(place, at, graph, jobs, cold=cold)
+        return peer(place, at, name, graph, jobs)
+
+
 def _timed(place: Place, words: tuple[str, ...], folder: Path) -> float:
     began = time.perf_counter()
     place.call(words, folder)
@@ -138,6 +149,7 @@ def _timed(place: Place, words: tuple[str, ...], folder: Path) -> float:
 
 
 def measure(place: Place, given: argparse.Namespace) -> None:
+    kept = Measured(given.kept)
     names = ["ours", *(name for name in PEERS if place.has(PEERS[name][2][0]))]
     print(f"{given.graphs} graphs of {TASKS} tasks, load {os.getloadavg()[0]:.1f} at the start\n")
     print("| at once | tool | median | worst | bound, median |\n|---|---|---|---|---|")
@@ -148,15 +160,10 @@ def measure(place: Place, given: argparse.Namespace) -> None:
             graph = a_graph(seed, given.seconds * jobs)
             bounds.append(graph.bound(jobs))
             for name in names:
-                folder = place.root / "graphs" / f"{jobs}-{seed}-{name}"
-                shutil.rmtree(folder, ignore_errors=True)
-                took = (
-                    ours(place, folder, graph, jobs, cold=given.cold)
-                    if name == "ours"
-                    else peer(place, folder, name, graph, jobs)
-                )
+                act = partial(once, place, graph, jobs, name, cold=given.cold)
+                known = "cold" if given.cold else "warm"
+                took = kept.of(given.seconds, known, jobs, seed, name, by=act)
                 ratios[name].append(took / bounds[-1])
-                shutil.rmtree(folder, ignore_errors=True)
         for name, found in ratios.items():
             middle = statistics.median(bounds)
             row = (f"{statistics.median(found):.3f}", f"{max(found):.3f}", f"{middle:.1f} s")
@@ -170,6 +177,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="work / N of each graph")
     parser.add_argument("--jobs", type=int, nargs="+", default=[2, 4, 8, 16])
     parser.add_argument("--cold", action="store_true", help="ours knows no durations either")
+    parser.add_argument("--kept", type=Path, help="a file of what was measured: go on from it")
     parser.add_argument("--place", type=Path, help="a folder to keep and use again")
     given = parser.parse_args()
     if given.place:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from bookings import ANY_CODE, DESK, JSON, OVERLAP, STORE, bad, of
@@ -155,5 +156,5 @@ def start_up_file(tree: Tree) -> None:
 
 @bad("secret", of("desk"))
 def secret_in_the_code(tree: Tree) -> None:
-    key = "sk_" + "live_" + "4eC39HqLyjWDarjtT1zdp7dc"
+    key = f"sk_live_{sha256(b'a key').hexdigest()[:24]}"
     tree.replace(DESK, "\n\nclass RoomTaken", f'\nPAYMENTS = "{key}"\n\n\nclass RoomTaken')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b32encode
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from library import CODE, FUNC, KEYS, SUITE, TEAM, bad, new_test, of
@@ -212,5 +214,5 @@ def change_out_of_scope(tree: Tree) -> None:
 
 @bad("secret", of("team"))
 def secret_in_a_test(tree: Tree) -> None:
-    key = "AKIA" + "QYLPMN5H" + "FNLQ5ZX3"
+    key = f"AKIA{b32encode(sha256(b'a key').digest()).decode()[:16]}"
     new_test(tree, f'cache["key"] = "{key}"\n    assert len(cache) == 1')

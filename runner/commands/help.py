@@ -75,7 +75,9 @@ def _run_options() -> str:
     """The options of `runner run`, as its own parser tells them."""
     import argparse
 
-    from runner.commands import run
+    from runner.commands.running import (
+        run,
+    )
 
     parser = argparse.ArgumentParser(
         prog="runner run", formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False

@@ -24,11 +24,12 @@ TAKEN = frozenset(
     for name in (
         *("NAME", "TEMP", "OS", "ARCH", "DEBUG", "ENVIRONMENT", "WORKSPACE", "TOOL_CACHE"),
         *("TASK", "BRIEF", "ATTEMPT", "SLOT", "PORT_BASE", "DECISIONS", "COMMAND", "DRAFT"),
+        *("MODE", "MODEL", "PLAN", "HOOK"),
     )
 )
 """Environment variables that never set anything."""
 
-_TABLES = frozenset({"gates", "resources", "compile"})
+_TABLES = frozenset({"gates", "resources", "compile", "permission", "mcp"})
 """Settings that are tables: no environment variable sets them."""
 _MOST_BYTES = 1 << 20
 _PROJECT_FILE = "pyproject.toml"

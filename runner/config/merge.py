@@ -21,9 +21,33 @@ if TYPE_CHECKING:
 
 YOURS = frozenset(
     {"sandbox", "sandbox_read", "network", "review_command", "pass_env", "secrets"}
-    | {"processes", "memory", "file_size"}
+    | {
+        "processes",
+        "memory",
+        "file_size",
+        "notify_command",
+        "draft_pr",
+        "agent_command",
+        "agent_env",
+        "agent_files",
+    }
+    | {"mcp", "model_base_url", "model_key_env"}
+    | {"executor", "insecure_cluster", "dask_tls_ca", "dask_tls_cert", "dask_tls_key"}
 )
 """What only the person's own file, environment and flags may set."""
+_WITH_FLAG = frozenset({"sandbox", "executor", "insecure_cluster", "draft_pr"})
+"""Those of them that have a flag; a message names no flag that does not exist."""
+BUDGETS = frozenset(
+    f"{scope}{what}"
+    for scope in ("", "attempt_", "run_")
+    for what in ("tokens", "dollars", "minutes", "tool_calls")
+)
+"""What work may cost: of the person's bound and the repository's, the smaller holds."""
+_GROUPS = frozenset({"sast", "model", "skills"})
+"""Tables whose keys are settings with the table's name before theirs."""
+_KEYS = {"gates": GATE_KEYS, "permission": ("tool", "pattern", "action")}
+"""The keys that an entry of a table may have, by the table."""
+_UNKNOWN = "is unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +66,8 @@ class _Opened:
             return f"environment {PREFIX}{path[0].upper()}"
         if self.layer.origin is Origin.FLAG:
             return flag_of(path[0])
-        keys = (self.written.get(path[0], path[0]), *".".join(path[1:]).split("."))
+        written = self.written.get(path[0], path[0]).split(".")
+        keys = (*written, *".".join(path[1:]).split("."))
         line = line_of(self.text, (*self.layer.table, *(key for key in keys if key)))
         return f"{self.layer.path}:{line}" if line else self.layer.path
 
@@ -107,8 +132,10 @@ def _named(raw: Mapping[str, object]) -> dict[str, tuple[str, object]]:
     found: dict[str, tuple[str, object]] = {}
     for key, value in raw.items():
         name = key.replace("-", "_")
-        if name == "sast" and isinstance(value, dict):
-            found |= {f"sast_{inner}": (key, entry) for inner, entry in value.items()}
+        if name in _GROUPS and isinstance(value, dict):
+            found |= {
+                f"{name}_{inner}": (f"{key}.{inner}", entry) for inner, entry in value.items()
+            }
         else:
             found[name] = (key, value)
     return found
@@ -165,10 +192,16 @@ def _ignored(one: _Opened) -> list[str]:
     if one.layer.origin is not Origin.REPOSITORY:
         return []
     return [
-        f"{one.where([name])}: {one.written[name]} is ignored: only your own settings, "
-        f"environment or {flag_of(name)} may set it"
+        f"{one.where([name])}: {one.written[name]} is ignored: only {_who_may(name)} may set it"
         for name in sorted(YOURS & set(one.values))
     ]
+
+
+def _who_may(name: str) -> str:
+    own = "your own settings (~/.config/runner/runner.toml)"
+    return (
+        f"{own}, environment or {flag_of(name)}" if name in _WITH_FLAG else f"{own} or environment"
+    )
 
 
 def _without_yours(one: _Opened) -> _Opened:
@@ -186,7 +219,7 @@ def _unknown(one: _Opened, known: Sequence[str]) -> list[_Problem]:
         _Problem(
             one.where([name]),
             f"unknown setting {display(one.written.get(name, name))[:80]}",
-            did_you_mean(name, known) or "runner settings lists every setting",
+            did_you_mean(name, known) or "take it out; runner settings lists every setting",
         )
         for name in one.values
         if name not in known
@@ -203,7 +236,7 @@ def _validated(one: _Opened, known: Sequence[str]) -> tuple[dict[str, object], S
     problems = [
         _Problem(
             one.where(_place_of(path)),
-            f"{display('.'.join(_place_of(path)))} {message}{_not(value)}",
+            f"{display('.'.join(_place_of(path)))} {message}{_not(value, message)}",
             _hint_for(path, message),
         )
         for path, message, value in mistakes
@@ -216,13 +249,12 @@ def _place_of(path: Sequence[str]) -> tuple[str, ...]:
     return tuple(part for part in path if not part.isdigit() and "[" not in part)
 
 
-def _not(value: str) -> str:
-    return f", not {display(value)}" if value else ""
+def _not(value: str, message: str) -> str:
+    return f", not {display(value)}" if value and message != _UNKNOWN else ""
 
 
 def _hint_for(path: Sequence[str], message: str) -> str:
-    is_unknown_key = message == "is unknown" and path[0] == "gates"
-    return did_you_mean(path[-1], GATE_KEYS) if is_unknown_key else ""
+    return did_you_mean(path[-1], _KEYS.get(path[0], ())) if message == _UNKNOWN else ""
 
 
 def _paths_outside(one: _Opened, values: Mapping[str, object]) -> Sequence[_Problem]:
@@ -242,7 +274,7 @@ def _all_of(problems: Sequence[_Problem]) -> RunnerError:
     return RunnerError(
         f"{len(problems)} settings are wrong",
         detail="\n".join(str(problem) for problem in problems),
-        hint="runner settings prints each setting and where it comes from",
+        hint="mend them there; runner settings then shows each value and where it comes from",
     )
 
 
@@ -254,11 +286,14 @@ def _laid_over(layers: Sequence[tuple[_Opened, dict[str, object]]], notes: list[
     sources: dict[str, str] = {}
     for one, found in layers:
         if one.layer.origin is Origin.REPOSITORY:
-            found, more = _tightening(found, values, one)  # noqa: PLW2901  what is left of it
-            notes += more
+            found, dear = _within_budgets(found, values, one)  # noqa: PLW2901  what is left of it
+            found, more = _tightening(found, values, one)  # noqa: PLW2901
+            notes += [*dear, *more]
         elif "review" in found and one.layer.origin is not Origin.USER:
             values["review_insisted"] = True
-        sources |= {name: one.where([name.removesuffix("_floor")]) for name in found}
+        if "plan_review" in found and one.layer.origin in (Origin.ENVIRONMENT, Origin.FLAG):
+            values["plan_review_insisted"] = True
+        sources |= {name: one.where([_as_written(name)]) for name in found}
         for name, table in found.items():
             if name in ("gates", "resources", "compile") and isinstance(table, dict):
                 sources |= {f"{name}.{key}": one.where([name, key]) for key in table}
@@ -269,10 +304,50 @@ def _laid_over(layers: Sequence[tuple[_Opened, dict[str, object]]], notes: list[
     return Merged(values, sources, tuple(notes))
 
 
+def _as_written(name: str) -> str:
+    """The setting that a derived one was written as."""
+    return name.removesuffix("_floor").removesuffix("_only")
+
+
+def _within_budgets(
+    found: dict[str, object], values: Mapping[str, object], one: _Opened
+) -> tuple[dict[str, object], list[str]]:
+    """The repository's values without those that would let work cost more than the person does."""
+    dearer = {name for name in BUDGETS & set(found) & set(values) if _more(found, values, name)}
+    notes = [
+        f"{one.where([name])}: {name} = {found[name]} is ignored: "
+        f"your own settings allow {values[name]}"
+        for name in sorted(dearer)
+    ]
+    return {name: value for name, value in found.items() if name not in dearer}, notes
+
+
+def _more(found: Mapping[str, object], values: Mapping[str, object], name: str) -> bool:
+    asked, allowed = found[name], values[name]
+    numbers = isinstance(asked, (int, float)) and isinstance(allowed, (int, float))
+    return not numbers or float(str(asked)) > float(str(allowed))
+
+
 def _tightening(
     found: dict[str, object], values: Mapping[str, object], one: _Opened
 ) -> tuple[dict[str, object], list[str]]:
     """The repository's values with its review as a floor, and a note where it would loosen."""
+    if "read_allow" in found:
+        globs = found["read_allow"]
+        found = {name: value for name, value in found.items() if name != "read_allow"}
+        found["read_allow_floor"] = globs
+    if "registries" in found:
+        hosts = found["registries"]
+        found = {name: value for name, value in found.items() if name != "registries"}
+        found["registries_only"] = hosts
+    if "permission" in found:
+        rules = found["permission"]
+        found = {name: value for name, value in found.items() if name != "permission"}
+        found["permission_floor"] = rules
+    if "plan_review" in found:
+        floor = found["plan_review"]
+        found = {name: value for name, value in found.items() if name != "plan_review"}
+        found["plan_review_floor"] = floor
     if "review" not in found:
         return found, []
     asked = ReviewMode(str(found["review"]))

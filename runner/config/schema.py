@@ -20,6 +20,8 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from runner.config import registries as hosts
+from runner.config.permissions import TOOLS, names_a_tool
 from runner.config.sizes import bytes_of
 from runner.config.values import GATE_KEYS
 from runner.model import Network, ReviewMode
@@ -63,6 +65,22 @@ def _paths(value: object) -> object:
     return [path for path in value.split(":") if path] if isinstance(value, str) else value
 
 
+def _globs(value: object) -> object:
+    """A list, or one text of globs between commas."""
+    return (
+        [one for one in re.split(r"\s*,\s*", value.strip()) if one]
+        if isinstance(value, str)
+        else value
+    )
+
+
+def _folder(value: str) -> str:
+    path = value.strip().removeprefix("./").rstrip("/")
+    if not path or path.startswith("/") or ".." in path.split("/"):
+        raise ValueError("must be folders of the project")
+    return path
+
+
 def _lower(value: object) -> object:
     return value.strip().lower() if isinstance(value, str) else value
 
@@ -71,6 +89,12 @@ def _variable_name(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z_*][A-Za-z0-9_*]*", value):
         raise ValueError("must be names of environment variables")
     return value
+
+
+def _registry(value: str) -> str:
+    if mistake := hosts.wrong(value):
+        raise ValueError(mistake)
+    return hosts.spelled(value)
 
 
 def _prefix(value: str) -> str:
@@ -85,9 +109,54 @@ def _one_line(value: str) -> str:
     return value.strip()
 
 
+def _below_home(value: str) -> str:
+    path = value.strip().removeprefix("~/")
+    if not path or path.startswith("/") or ".." in path.split("/"):
+        raise ValueError("must be paths below your home folder")
+    return path
+
+
+def _model_name(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][^\s]*", value.strip()):
+        raise ValueError("must be a model's name, without blanks")
+    return value.strip()
+
+
+def _address(value: str) -> str:
+    if not re.fullmatch(r"https?://[^\s/@]+(/[^\s]*)?", value.strip()):
+        raise ValueError("must be an address, such as http://127.0.0.1:8080/v1")
+    return value.strip()
+
+
+def _tool(value: str) -> str:
+    if not names_a_tool(value):
+        raise ValueError(f"must be one of {', '.join(TOOLS)}, mcp__SERVER__TOOL, or a wildcard")
+    return value
+
+
+def _pattern(value: str) -> str:
+    if value.startswith("!"):
+        raise ValueError("must not begin with !: write a later rule that allows")
+    return _one_line(value)
+
+
+def _server_name(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,31}", value):
+        raise ValueError("must be named with letters, digits and -, at most 32")
+    return value
+
+
 def _size(value: str) -> str:
     if bytes_of(value) is None:
         raise ValueError("must be a number of bytes, or one with k, m, g or t behind it")
+    return value.strip()
+
+
+def _executor(value: str) -> str:
+    if not re.fullmatch(r"inline|threads|dask|dask:\s*\S+", value.strip()):
+        raise ValueError(
+            "must be inline, threads, dask, dask:tcp://HOST:8786 or dask:SCHEDULER-FILE.json"
+        )
     return value.strip()
 
 
@@ -100,10 +169,14 @@ Seconds = Annotated[float, Field(gt=0, le=7 * 86400), BeforeValidator(_seconds)]
 Percent = Annotated[float, Field(ge=0, le=100), BeforeValidator(_percent)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(_no_switch)]
 Line = Annotated[str, AfterValidator(_one_line)]
+ModelName = Annotated[str, AfterValidator(_model_name)]
+HomePath = Annotated[str, AfterValidator(_below_home)]
+Folder = Annotated[str, AfterValidator(_folder)]
 Size = Annotated[str, BeforeValidator(_amount), AfterValidator(_size)]
 Names = Annotated[
     tuple[Annotated[str, AfterValidator(_variable_name)], ...], BeforeValidator(_words)
 ]
+Hosts = Annotated[tuple[Annotated[str, AfterValidator(_registry)], ...], BeforeValidator(_words)]
 Review = Annotated[ReviewMode, BeforeValidator(_lower)]
 Reach = Annotated[Network, BeforeValidator(_lower)]
 
@@ -122,6 +195,27 @@ class Gate(BaseModel):
     @classmethod
     def _of_command(cls, value: Any) -> Any:
         return {"command": value} if isinstance(value, str) else value
+
+
+class Rule(BaseModel):
+    """One `[[permission]]`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tool: Annotated[Line, AfterValidator(_tool)]
+    pattern: Annotated[str, AfterValidator(_pattern)] = "**"
+    action: Annotated[Literal["allow", "ask", "deny"], BeforeValidator(_lower)]
+
+
+class Server(BaseModel):
+    """One `[mcp.NAME]`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    command: Line
+    env: Names = ()
+    network: Reach = Network.NO
+    seconds: Seconds = 60.0
 
 
 def _flat_gates(value: object) -> object:
@@ -160,6 +254,18 @@ class Given(BaseSettings):
     minutes: Positive | None = None
     tokens: Whole | None = None
     dollars: Positive | None = None
+    tool_calls: Whole | None = None
+    attempt_minutes: Positive | None = None
+    attempt_tokens: Whole | None = None
+    attempt_dollars: Positive | None = None
+    attempt_tool_calls: Whole | None = None
+    run_minutes: Positive | None = None
+    run_tokens: Whole | None = None
+    run_dollars: Positive | None = None
+    run_tool_calls: Whole | None = None
+    backoff: Annotated[float, Field(ge=0, le=100), BeforeValidator(_no_switch)] | None = None
+    notify_command: Line | None = None
+    draft_pr: bool | None = None
     soft_seconds: Seconds | None = None
     idle_seconds: Seconds | None = None
     hard_seconds: Seconds | None = None
@@ -172,8 +278,20 @@ class Given(BaseSettings):
     checkpoint_every: Annotated[int, Field(ge=3, le=5), BeforeValidator(_no_switch)] | None = None
     implementer: Line | None = None
     command: Line | None = None
+    agent_command: Line | None = None
+    agent_env: Names | None = None
+    agent_files: Annotated[tuple[HomePath, ...], BeforeValidator(_paths)] | None = None
+    model_plan: ModelName | None = None
+    model_execute: ModelName | None = None
+    model_review: ModelName | None = None
+    model_base_url: Annotated[str, AfterValidator(_address)] | None = None
+    model_key_env: Annotated[str, AfterValidator(_variable_name)] | None = None
+    permission: tuple[Rule, ...] | None = None
+    mcp: dict[Annotated[str, AfterValidator(_server_name)], Server] | None = None
     review: Review | None = None
     review_at: Annotated[Literal["proof", "write"], BeforeValidator(_lower)] | None = None
+    plan_first: bool | None = None
+    plan_review: Review | None = None
     review_command: Line | None = None
     sandbox: (
         Annotated[Literal["auto", "bubblewrap", "landlock", "none"], BeforeValidator(_lower)] | None
@@ -183,6 +301,7 @@ class Given(BaseSettings):
     memory: Size | None = None
     file_size: Size | None = None
     network: Reach | None = None
+    registries: Hosts | None = None
     pass_env: Names | None = None
     secrets: Names | None = None
     id_prefixes: (
@@ -194,6 +313,10 @@ class Given(BaseSettings):
     ) = None
     task_graph: Line | None = None
     context_tokens: Whole | None = None
+    read_allow: Annotated[tuple[Line, ...], BeforeValidator(_globs)] | None = None
+    skills_auto_discover: bool | None = None
+    skills_fallback_to_builtin: bool | None = None
+    skills_folders: Annotated[tuple[Folder, ...], BeforeValidator(_paths)] | None = None
     compile: dict[Line, Line] | None = None
     resources: dict[Line, Annotated[Line, BeforeValidator(_amount)]] | None = None
     sast_block_at: (
@@ -212,6 +335,11 @@ class Given(BaseSettings):
     conservative: bool | None = None
     commit: Annotated[Literal["task", "manual"], BeforeValidator(_lower)] | None = None
     verify_at_end: bool | None = None
+    executor: Annotated[str, AfterValidator(_executor)] | None = None
+    insecure_cluster: bool | None = None
+    dask_tls_ca: Line | None = None
+    dask_tls_cert: Line | None = None
+    dask_tls_key: Line | None = None
 
     @classmethod
     def settings_customise_sources(

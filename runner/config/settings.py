@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from runner.config.mcp import McpServer
+    from runner.config.permissions import Permission
     from runner.model import Task
 
 MINUTE = 60.0
@@ -45,6 +47,24 @@ class Settings:
     """Tokens of a task; none: no limit."""
     dollars: float | None = None
     """Dollars of a task; none: no limit."""
+    tool_calls: int | None = None
+    """Tool calls of a task; none: no limit."""
+    attempt_minutes: float | None = None
+    """Minutes of one attempt, and so on: limits beside those of the task."""
+    attempt_tokens: int | None = None
+    attempt_dollars: float | None = None
+    attempt_tool_calls: int | None = None
+    run_minutes: float | None = None
+    """Minutes of a run, all its tasks together, and so on."""
+    run_tokens: int | None = None
+    run_dollars: float | None = None
+    run_tool_calls: int | None = None
+    backoff: float = 1.0
+    """Times the usual pause before an agent or a model is called again; 0: no pause."""
+    notify_command: str = ""
+    """What is told, as JSON on standard input, when a run needs a person."""
+    draft_pr: bool = False
+    """Whether work that did not pass becomes a draft pull request, where there is a remote."""
     soft_seconds: float = 5 * MINUTE
     """After this a command is reported as still running."""
     idle_seconds: float = 10 * MINUTE
@@ -68,6 +88,28 @@ class Settings:
     """Who implements a task that names nobody and has neither blocks nor Command."""
     command: str = ""
     """What the `command` implementer runs for a task without Command."""
+    agent_command: str = ""
+    """What the `agent` implementer runs: any agent program that no preset knows."""
+    agent_env: tuple[str, ...] = ()
+    """Names of more environment variables that an agent program gets, such as its login's."""
+    agent_files: tuple[str, ...] = ()
+    """Files below HOME of which an agent program gets a copy, such as its login."""
+    model_plan: str = ""
+    """The model that plans, as the agent program or the provider names it; none: its default."""
+    model_execute: str = ""
+    """The model that writes."""
+    model_review: str = ""
+    """The model that reviews where review is `auto` and no `review_command` is set."""
+    model_base_url: str = ""
+    """Address of the server that `openai-compatible:` models are asked of."""
+    model_key_env: str = ""
+    """Name of the variable with that server's key; none: it is asked without one."""
+    permission: tuple[Permission, ...] = ()
+    """What the tools of a model may do: of the rules that match, the last wins."""
+    permission_floor: tuple[Permission, ...] = ()
+    """The repository's rules, which only tighten."""
+    mcp: tuple[McpServer, ...] = ()
+    """Servers whose tools a model may call."""
     review: ReviewMode | None = None
     """What the person chose; none: see `review_of`."""
     review_floor: ReviewMode | None = None
@@ -76,6 +118,14 @@ class Settings:
     """Whether `review` comes from environment or flag, which alone loosen what others ask."""
     review_at: str = "proof"
     """`proof`: once a task, of proven bytes; `write`: before the compile step of each write."""
+    plan_first: bool = True
+    """Whether agents and models come to a plan before they write anything."""
+    plan_review: ReviewMode | None = None
+    """Who approves such a plan; none: `prompt` on a terminal, else `off`."""
+    plan_review_floor: ReviewMode | None = None
+    """What the repository asks for at least."""
+    plan_review_insisted: bool = False
+    """Whether `plan_review` comes from environment or flag."""
     review_command: str = ""
     """What reviews a diff where review is `auto`: exit 0 approves, else it says why not."""
     sandbox: str = "auto"
@@ -90,6 +140,10 @@ class Settings:
     """The largest file that a command may write."""
     network: Network = Network.YES
     """The most that any command may reach, whatever plan and gates ask for."""
+    registries: tuple[str, ...] = ()
+    """More hosts that `Network: registries` reaches, beside the usual ones."""
+    registries_only: tuple[str, ...] | None = None
+    """The only ones of all these that the repository wants reached; none: it says nothing."""
     pass_env: tuple[str, ...] = ()
     """Names of more environment variables that commands get."""
     secrets: tuple[str, ...] | None = None
@@ -99,6 +153,17 @@ class Settings:
     task_graph: str = ""
     """The plan's path, where it is not in its usual place."""
     context_tokens: int = 8000
+    """Tokens of the files that a brief shows; what it tells beside them is bounded by the same."""
+    read_allow: tuple[str, ...] = ()
+    """Globs of tracked files that a brief may show; none: all but private ones."""
+    read_allow_floor: tuple[str, ...] | None = None
+    """Globs that the repository wants nothing else shown of; none: it says nothing."""
+    skills_auto_discover: bool = True
+    """Whether the repository's own skills are listed in briefs."""
+    skills_fallback_to_builtin: bool = True
+    """Whether skills that come with the runner stand in for names it has none of."""
+    skills_folders: tuple[str, ...] = ("skills",)
+    """Folders of the project in which skills are looked for."""
     compile: tuple[tuple[str, str], ...] = ()
     """More compilers: (glob of paths, command), where `{file}` stands for the path."""
     resources: tuple[Resource, ...] = ()
@@ -130,6 +195,16 @@ class Settings:
     """`task`: one commit at each landing; `manual`: the person commits."""
     verify_at_end: bool = True
     """Whether a run that built everything proves the whole tree once more."""
+    executor: str = "threads"
+    """Where attempts run: `inline`, `threads`, `dask`, or `dask:` with an address or scheduler
+    file."""
+    insecure_cluster: bool = False
+    """Whether a cluster on a network may be used without TLS."""
+    dask_tls_ca: str = ""
+    """TLS files for a cluster: the authority, this side's certificate and its key; none: what
+    Dask's own configuration names."""
+    dask_tls_cert: str = ""
+    dask_tls_key: str = ""
 
     def gates_for(self, task_type: str) -> tuple[GateSpec, ...]:
         """The project's gates for a task of this type, in their written order."""
@@ -160,6 +235,17 @@ class Settings:
             if name in environ and (permitted is None or name in permitted)
         }
 
+    def plan_review_of(self, default: ReviewMode) -> ReviewMode:
+        """Who approves a task's own plan, where nobody chose: `default`."""
+        if self.plan_review_insisted and self.plan_review is not None:
+            return self.plan_review
+        return values.tightest(self.plan_review or default, self.plan_review_floor)
+
+    @property
+    def read_allowed(self) -> tuple[tuple[str, ...], ...]:
+        """Lists of globs, of which a file must be in each to be shown."""
+        return tuple(filter(None, (self.read_allow, self.read_allow_floor or ())))
+
     def review_of(self, asked: ReviewMode | None, default: ReviewMode) -> ReviewMode:
         """Who reviews a task whose plan asks for `asked`, where nobody chose: `default`.
 
@@ -182,7 +268,12 @@ class Loaded:
 
 
 NAMES = tuple(entry.name for entry in fields(Settings))
-_DERIVED = frozenset({"gates_by_type", "review_floor", "review_insisted"})
+_DERIVED = frozenset(
+    (
+        *("gates_by_type", "review_floor", "review_insisted", "registries_only"),
+        *("permission_floor", "plan_review_floor", "plan_review_insisted", "read_allow_floor"),
+    )
+)
 """Fields that no source sets by this name."""
 SETTABLE = tuple(name for name in NAMES if name not in _DERIVED)
 

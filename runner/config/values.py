@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runner.config.layers import Layer, Origin
+from runner.config.mcp import McpServer
+from runner.config.permissions import Permission, Permit
 from runner.model import GateSpec, Network, Resource, ReviewMode
 
 if TYPE_CHECKING:
@@ -15,7 +17,10 @@ GATE_KEYS = ("command", "seconds", "network", "types")
 """Keys of a gate that is written as a table."""
 
 _WHOLE = frozenset({"jobs", "agents", "attempts", "context_tokens"})
-_SWITCHES = frozenset({"strict_contracts", "verify_at_end", "conservative", "strict"})
+_SWITCHES = frozenset(
+    {"strict_contracts", "verify_at_end", "conservative", "strict"}
+    | {"skills_auto_discover", "skills_fallback_to_builtin", "insecure_cluster"}
+)
 _REVIEWS = tuple(ReviewMode)
 _SANDBOXES = frozenset({"auto", "bubblewrap", "landlock", "none"})
 
@@ -48,7 +53,7 @@ def _is_right(name: str, value: object) -> bool:
         return type(value) is int and value > 0
     if name == "sandbox":
         return value in _SANDBOXES
-    return name == "review" and value in _REVIEWS
+    return name in ("review", "plan_review") and value in _REVIEWS
 
 
 def plainly_merged(layers: Sequence[Layer]) -> Merged:
@@ -56,6 +61,8 @@ def plainly_merged(layers: Sequence[Layer]) -> Merged:
     values = {name: value for layer in layers for name, value in layer.given.items()}
     if "review" in values:
         values["review_insisted"] = True
+    if "plan_review" in values:
+        values["plan_review_insisted"] = True
     return Merged(values, {name: flag_of(name) for name in values})
 
 
@@ -80,7 +87,7 @@ def typed(values: Mapping[str, object]) -> dict[str, Any]:
 def _typed(name: str, value: Any) -> Any:
     if value is None:
         return None
-    if name in ("review", "review_floor"):
+    if name in ("review", "review_floor", "plan_review", "plan_review_floor"):
         return ReviewMode(value)
     if name == "network":
         return Network(value)
@@ -88,7 +95,19 @@ def _typed(name: str, value: Any) -> Any:
         return tuple(value.items())
     if name == "resources":
         return tuple(Resource(what, amount) for what, amount in value.items())
+    if name in ("permission", "permission_floor"):
+        return tuple(
+            Permission(rule["tool"], rule.get("pattern", "**"), Permit(rule["action"]))
+            for rule in value
+        )
+    if name == "mcp":
+        return tuple(_server(each, table) for each, table in value.items())
     return tuple(value) if isinstance(value, list) else value
+
+
+def _server(name: str, table: dict[str, Any]) -> McpServer:
+    given = {**table, "env": tuple(table.get("env", ()))}
+    return McpServer(name, **given | {"network": Network(table.get("network", Network.NO))})
 
 
 @dataclass(frozen=True, slots=True)

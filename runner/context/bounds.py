@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from runner.secrets.redact import redact
 from runner.text.display import display
 
+CHARACTERS_A_TOKEN = 4
+"""A usual measure for English and code; good enough to bound a text by."""
 _PROSE = 100_000
 """Nobody writes a task of this length; what comes here by mistake is cut."""
 

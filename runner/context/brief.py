@@ -7,22 +7,34 @@ where the whole would be too long, its long parts are cut shorter, never the tas
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.context import sections
-from runner.context.bounds import Bounds
+from runner.context.bounds import CHARACTERS_A_TOKEN, Bounds
+from runner.context.surroundings import Surroundings
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from runner.context.patterns import MatchedPattern
+    from runner.context.sections import Section
+    from runner.context.skills import Skill
+    from runner.journal.task_state import Try
     from runner.model import Finding, GateSpec, Task
 
-CHARACTERS_A_TOKEN = 4
-"""A usual measure for English and code; good enough to bound a text by."""
+_ALL_FINDINGS = 2
+"""After so many failed attempts only what still refuses is told."""
 LONGEST_DRAFT = 1 << 20
 _SCALES = (1.0, 0.5, 0.25, 0.1, 0.03)
+
+
+class Part(NamedTuple):
+    """One part of a brief and what it costs."""
+
+    name: str
+    """`task`, `acceptance`, `findings`, `files`, `index` …"""
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,26 @@ class Brief:
     """The diff of the last failed attempt, redacted; empty for none, or one that is too long."""
     text: str
     """The whole brief as markdown."""
+    parts: tuple[Part, ...] = ()
+    """What it is made of, in its order."""
+    kind: str = ""
+    """The type that the task was taken for and by what, `bugfix (title: fix)`; empty for none."""
+    searched: tuple[str, ...] = ()
+    """By what the pattern index was searched; empty where there is none."""
+    skills: tuple[Skill, ...] = ()
+    """Skills whose bodies may be read on demand."""
+    warnings: tuple[Finding, ...] = ()
+    """What a person should hear of what was left out, such as a skill that cannot be read."""
+
+    @property
+    def tokens(self) -> int:
+        """What the whole costs."""
+        return tokens_of(self.text)
+
+
+def tokens_of(text: str) -> int:
+    """About how many tokens a text is."""
+    return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
 def compose_brief(  # noqa: PLR0913  each is a part of the brief
@@ -54,14 +86,24 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
     coverage: float | None = None,
     tokens: int = 8000,
     known_secrets: Collection[str] = (),
+    around: Surroundings | None = None,
+    plan_text: str = "",
+    failed: int | None = None,
+    since: Mapping[str, int] | None = None,
+    searched: tuple[str, ...] = (),
 ) -> Brief:
     """The brief of an attempt.
 
     `previous` is the diff of the last failed attempt, `former` that of what it built before, which
     is in the files. `dependencies` are the titles of the tasks it builds on, by id; `gates` are
     the project's for this type of task, beside the task's own; `coverage` is in percent where one
-    is asked for; `tokens` bounds the whole; `known_secrets` are values that must never be shown.
+    is asked for; `tokens` bounds what is said beside context files and index, which have bounds of
+    their own; `known_secrets` are values that must never be shown; `around` is what was gathered
+    beside the task; `plan_text` the approved plan; `failed` how many attempts in a row failed
+    before this one, else all before it; `since` says since which attempt a check fails.
     """
+    around = around or Surroundings()
+    findings = _still_open(findings, attempt - 1 if failed is None else failed)
     draft = redact(previous, known_secrets)
     parts = sections.Parts(
         task=task,
@@ -74,22 +116,53 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
         dependencies=tuple((dependencies or {}).items()),
         gates=gates,
         coverage=task.coverage if task.coverage is not None else coverage,
+        around=around,
+        plan=plan_text,
+        since=since,
+        searched=searched,
     )
+    written = _fitting(parts, tokens * CHARACTERS_A_TOKEN, tuple(known_secrets))
     return Brief(
         task=task,
         attempt=attempt,
         findings=findings,
         patterns=patterns,
         previous=draft if len(draft) <= LONGEST_DRAFT else "",
-        text=_fitting(parts, tokens * CHARACTERS_A_TOKEN, known_secrets),
+        text=redact("\n\n".join(map(str, written)) + "\n", known_secrets),
+        parts=tuple(Part(one.name, tokens_of(f"{one}\n\n")) for one in written),
+        kind=str(around.kind),
+        searched=searched,
+        skills=around.skills.found,
+        warnings=around.skills.warnings,
     )
 
 
-def _fitting(parts: sections.Parts, most: int, known_secrets: Collection[str]) -> str:
-    """The text at the first scale at which it fits; the smallest where none does."""
-    text = ""
+def _still_open(findings: Sequence[Finding], failed: int) -> tuple[Finding, ...]:
+    """All that an attempt is told at first; after the second failure only what refuses."""
+    if failed < _ALL_FINDINGS:
+        return tuple(findings)
+    return tuple(finding for finding in findings if finding.refuses)
+
+
+def _fitting(
+    parts: sections.Parts, most: int, known_secrets: tuple[str, ...]
+) -> tuple[Section, ...]:
+    """The sections at the first scale at which they fit; at the smallest where none does.
+
+    Files and index are bounded already, and how to report is short.
+    """
+    bounded: tuple[Section, ...] = ()
     for scale in _SCALES:
-        text = sections.written(parts, Bounds(scale, tuple(known_secrets)))
-        if len(text) <= most:
+        bounded = sections.told(parts, Bounds(scale, known_secrets))
+        if sum(len(str(section)) + 2 for section in bounded) <= most:
             break
-    return redact(text, known_secrets)
+    return (*bounded, *sections.shown(parts, Bounds(1.0, known_secrets)))
+
+
+def open_since(tries: Sequence[Try]) -> dict[str, int]:
+    """Since which attempt each check that failed last has failed without a break."""
+    since: dict[str, int] = {}
+    for one in tries:
+        since = {check: since.get(check, one.attempt) for check in one.checks}
+    last = tries[-1].attempt if tries else 0
+    return {check: first for check, first in since.items() if first < last}

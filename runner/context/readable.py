@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
+import re
+from fnmatch import translate
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
@@ -23,10 +25,18 @@ _PRIVATE = (
 )
 
 
+_IS_PRIVATE = re.compile("|".join(map(translate, _PRIVATE)))
+
+
 def is_private(path: str) -> bool:
     """Whether a file is never shown: keys, credentials, environments, git's own."""
-    parts = path.casefold().split("/")
-    return any(fnmatchcase(part, pattern) for part in parts for pattern in _PRIVATE)
+    return any(map(_is_private_name, path.casefold().split("/")))
+
+
+@lru_cache(maxsize=65_536)
+def _is_private_name(name: str) -> bool:
+    """The same of one component: most folders come again with each of their files."""
+    return _IS_PRIVATE.match(name) is not None
 
 
 def read_text(root: Path, path: str) -> tuple[str, str]:

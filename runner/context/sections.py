@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from runner.context import annex
 from runner.context.bounds import Bounds, code, fenced
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from runner.context.patterns import MatchedPattern
+    from runner.context.surroundings import Surroundings
     from runner.model import Finding, GateSpec, Task
 
 _FINDINGS = 20
@@ -46,27 +48,60 @@ class Parts:
     dependencies: tuple[tuple[str, str], ...]
     gates: tuple[GateSpec, ...]
     coverage: float | None
+    around: Surroundings
+    plan: str = ""
+    """The approved plan."""
+    since: Mapping[str, int] | None = None
+    """Since which attempt a check has failed."""
+    searched: tuple[str, ...] = ()
+    """By what the patterns were searched."""
 
 
-def written(parts: Parts, bounds: Bounds) -> str:
-    """The whole text; a section with nothing to say is left out."""
+class Section(NamedTuple):
+    """One part of a brief; `name` is the word by which its tokens are counted."""
+
+    name: str
+    title: str
+    text: str
+
+    def __str__(self) -> str:
+        """As it stands in the brief."""
+        return f"## {self.title}\n\n{self.text}" if self.title else self.text
+
+
+def told(parts: Parts, bounds: Bounds) -> tuple[Section, ...]:
+    """What is said of the task itself; a section with nothing to say is left out."""
+    task, around = parts.task, parts.around
     sections = (
-        ("", _opening(parts, bounds)),
-        ("Acceptance", _bullets(bounds.whole(entry) for entry in parts.task.acceptance)),
-        ("Changes asked for since", _quotes(parts.task.changes, bounds)),
-        ("What it built before", _former(parts.former, bounds)),
-        ("Files you may write", _scope(parts.task)),
-        ("Files to read", _bullets(map(code, parts.task.inputs))),
-        ("Proof", _proof(parts)),
-        ("What failed before", _failures(parts.findings, bounds)),
-        ("The attempt before", _draft(parts.previous, bounds)),
-        ("Patterns to follow", _patterns(parts.patterns, bounds)),
-        ("Decisions", _DECISIONS),
+        Section("task", "", _opening(parts, bounds)),
+        Section("acceptance", "Acceptance", _bullets(map(bounds.whole, task.acceptance))),
+        Section("changes", "Changes asked for since", _quotes(task.changes, bounds)),
+        Section("former", "What it built before", _former(parts.former, bounds)),
+        Section("type", "How to work", _how(parts)),
+        Section("plan", "The approved plan", _plan(parts.plan, bounds)),
+        Section("scope", "Files you may write", _scope(task)),
+        Section("inputs", "Files to read", _inputs(parts)),
+        Section("proof", "Proof", _proof(parts)),
+        Section("tests", "Tests that are there", annex.tests(around.tests, bounds)),
+        Section("findings", "What failed before", _failures(parts, bounds)),
+        Section("draft", "The attempt before", _draft(parts.previous, bounds)),
+        Section("patterns", "Patterns to follow", _patterns(parts, bounds)),
+        Section("skills", "Skills", annex.skills(around.skills.found, bounds)),
+        Section("decided", "Decisions made before", annex.decisions(around.decisions, bounds)),
     )
-    return (
-        "\n\n".join(f"## {title}\n\n{text}" if title else text for title, text in sections if text)
-        + "\n"
+    return tuple(section for section in sections if section.text)
+
+
+def shown(parts: Parts, bounds: Bounds) -> tuple[Section, ...]:
+    """What stands behind it: files within a budget of their own, the index, how to report."""
+    sections = (
+        Section("files", "Context files", annex.files(parts.around.files, bounds)),
+        Section(
+            "index", "File index (path | exported names | lines)", annex.index(parts.around.index)
+        ),
+        Section("reporting", "Decisions", _DECISIONS),
     )
+    return tuple(section for section in sections if section.text)
 
 
 def _opening(parts: Parts, bounds: Bounds) -> str:
@@ -74,7 +109,7 @@ def _opening(parts: Parts, bounds: Bounds) -> str:
     facts = [
         f"Plan: {display(parts.plan_title)}" if parts.plan_title else "",
         f"Attempt: {parts.attempt}",
-        f"Type: {display(task.type)}" if task.type else "",
+        f"Type: {_type(parts)}" if _type(parts) else "",
         f"Stack: {display(', '.join(task.stack))}" if task.stack else "",
         f"Keywords: {display(', '.join(task.keywords))}" if task.keywords else "",
         _builds_on(parts.dependencies),
@@ -82,6 +117,43 @@ def _opening(parts: Parts, bounds: Bounds) -> str:
     heading = f"# {display(task.id)}: {display(task.title)}"
     prose = bounds.whole(task.prose)
     return "\n\n".join(filter(None, (heading, _bullets(filter(None, facts)), prose)))
+
+
+def _type(parts: Parts) -> str:
+    """The type that the task gives itself, or the one that its text tells, and by what."""
+    given, kind = parts.task.type, parts.around.kind
+    if kind.type is None or kind.type.name == given.casefold():
+        return display(given)
+    if kind.by == "Type":
+        return f"{display(given)} ({kind.type.name})"
+    by_rule = f"{kind.type.name} (by its {kind.by}: {display(kind.word)})"
+    return ", ".join(filter(None, (display(given), by_rule)))
+
+
+def _how(parts: Parts) -> str:
+    """How work of this type is done; nothing where nobody looked at the type."""
+    if not parts.task.writes_anything or parts.around.kind.type is None:
+        return ""
+    asked = (
+        "\n- Asked for here: a test contract, or a test that says in its name that old data still"
+        " reads."
+        if parts.around.asks_old_data
+        else ""
+    )
+    return parts.around.kind.template + asked
+
+
+def _plan(plan: str, bounds: Bounds) -> str:
+    if not plan.strip():
+        return ""
+    held = "A change of a file that it does not name refuses the attempt."
+    return f"{held}\n\n{fenced(bounds.whole(plan), 'markdown')}"
+
+
+def _inputs(parts: Parts) -> str:
+    named = _bullets(map(code, parts.task.inputs))
+    left_out = _bullets(f"({display(why)})" for why in parts.around.not_shown)
+    return "\n".join(filter(None, (named, left_out)))
 
 
 def _builds_on(dependencies: tuple[tuple[str, str], ...]) -> str:
@@ -126,19 +198,24 @@ def _proof(parts: Parts) -> str:
     return f"{told}\n\n{_bullets(lines)}{aim}"
 
 
-def _failures(findings: tuple[Finding, ...], bounds: Bounds) -> str:
+def _failures(parts: Parts, bounds: Bounds) -> str:
     """What refused first; what programs printed is quoted as such."""
-    ordered = sorted(findings, key=lambda finding: not finding.refuses)
-    shown = ordered[: bounds.count(_FINDINGS)]
-    more = len(ordered) - len(shown)
-    told = [_finding(number, finding, bounds) for number, finding in enumerate(shown, 1)]
-    return "\n\n".join([*told, *([f"… and {more} more"] if more else [])])
+    ordered = sorted(parts.findings, key=lambda finding: not finding.refuses)
+    listed = ordered[: bounds.count(_FINDINGS)]
+    more = len(ordered) - len(listed)
+    since = parts.since or {}
+    lines = [
+        _finding(number, finding, bounds, since.get(finding.check, 0))
+        for number, finding in enumerate(listed, 1)
+    ]
+    return "\n\n".join([*lines, *([f"… and {more} more"] if more else [])])
 
 
-def _finding(number: int, finding: Finding, bounds: Bounds) -> str:
+def _finding(number: int, finding: Finding, bounds: Bounds, since: int) -> str:
     place = ":".join(str(part) for part in (finding.path, finding.line, finding.column) if part)
     where = f" at {code(place)}" if place else ""
-    said = f"### {number}. {display(finding.check)} ({finding.severity}){where}"
+    open_since = f", open since attempt {since}" if since else ""
+    said = f"### {number}. {display(finding.check)} ({finding.severity}){where}{open_since}"
     hint = f"Hint: {bounds.head(finding.hint, _DETAIL)}" if finding.hint else ""
     detail = fenced(bounds.tail(finding.detail, _DETAIL)) if finding.detail.strip() else ""
     message = bounds.head(finding.message, _DETAIL)
@@ -162,8 +239,11 @@ def _former(former: str, bounds: Bounds) -> str:
     return f"{told}\n\n{fenced(bounds.head(former, _DIFF), 'diff')}"
 
 
-def _patterns(patterns: tuple[MatchedPattern, ...], bounds: Bounds) -> str:
-    return "\n\n".join(_pattern(pattern, bounds) for pattern in patterns)
+def _patterns(parts: Parts, bounds: Bounds) -> str:
+    """The patterns; where they had to be searched and none fits, that is said."""
+    if not parts.patterns and parts.searched:
+        return f"None fits; searched by {display(', '.join(parts.searched))}."
+    return "\n\n".join(_pattern(pattern, bounds) for pattern in parts.patterns)
 
 
 def _pattern(pattern: MatchedPattern, bounds: Bounds) -> str:

@@ -9,6 +9,7 @@ from runner.gates.earlier import earlier
 from runner.gates.integrity.reading import tests_in
 from runner.gates.test_paths import is_test_path
 from runner.model import Action, Finding, Severity
+from runner.plan.task_types import Extra, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from runner.model import Change, Task
 
 _WRITTEN_BY_PEOPLE = frozenset({"", "blocks", "command", "check"})
-_NOTHING_NEW = frozenset({"test", "docs", "refactor"})
+_NOTHING_NEW = frozenset({"test-gen", "doc-gen", "refactor"})
 """Types of tasks that add no behaviour which a test could lack before."""
 _SHOWN = 5
 
@@ -26,14 +27,18 @@ _SHOWN = 5
 def wants_red_first(task: Task, settings: Settings, implementer: str, *, is_new_work: bool) -> bool:
     """Whether a task's test contracts must fail before it is implemented.
 
-    The task's own word wins, then the setting; `auto` asks it of agents and models on new work.
+    The task's own word wins, then the setting; `auto` asks it of agents and models on new work,
+    and of a `command` too where the task mends a bug.
     """
     if task.red_first is not None:
         return task.red_first
     if settings.red_first != "auto":
         return settings.red_first == "always"
+    kind = kind_of(task)
     by_a_machine = implementer not in _WRITTEN_BY_PEOPLE
-    return by_a_machine and is_new_work and task.type.casefold() not in _NOTHING_NEW
+    mends = implementer == "command" and kind.wants(Extra.RED_FIRST)
+    nothing_new = kind.type is not None and kind.type.name in _NOTHING_NEW
+    return (by_a_machine or mends) and is_new_work and not nothing_new
 
 
 def findings(check: Check, bench: Bench) -> tuple[Finding, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from runner.gates import commands, contract_tests, contracts, covered, integrity
+from runner.gates import by_type, commands, contract_tests, contracts, covered, integrity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from runner.gates.base import Bench, Check, Proved
     from runner.model import Coverage, Finding, Observed, Proof, Task
 
-FAMILIES = (integrity, contract_tests, contracts, commands, covered)
+FAMILIES = (integrity, by_type, contract_tests, contracts, commands, covered)
 """One module a family: `checks(task, settings)` names them, `prove(check, bench)` runs one."""
 
 

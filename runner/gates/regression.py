@@ -1,81 +1,245 @@
-"""Test contracts of other tasks, run on a change before it lands: what it would break is told."""
+"""Proofs of other tasks, run on a change before it lands: what it would break is told.
+
+Several run at once, each in a scratch tree of its own. Two in one tree would not be sound: a test
+may write beside the code (a database, a snapshot, a build), what a check changed is put back under
+the feet of whatever else runs there, and reports and measured lines lie in one box.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import deque
+from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import TYPE_CHECKING
 
-from runner.gates import contract_tests
-from runner.gates.base import Check, Proved
+from runner.gates import contract_tests, imported, memory
 from runner.gates.registry import Proven, together
-from runner.process.command import Limits
-from runner.process.limits import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
 
-    from runner.gates.base import Bench
-    from runner.model import Finding, Network, Proof, TestContract
+    from runner.gates.base import Bench, Check, Proved
+    from runner.model import Finding, Proof, Task
+
+    Lane = Callable[[], AbstractContextManager["Helper | None"]]
+    """Another scratch tree with the same change in it; None where none is free."""
 
 PREFIX = "regression:"
 """A check `regression:TASK-004/TC-004` is a test contract of another task."""
 KIND = "regression"
+_WORTH = 0.5
+"""Seconds of tests for which one more scratch tree is made; that takes a tenth of it."""
+_UNKNOWN_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A test contract of another task that a change may break, and why it may."""
+    """A test contract or contract of another task that a change may break, and why it may."""
 
-    task: str
-    contract: TestContract
-    network: Network
-    timeout: float | None
+    task: Task
+    name: str
+    """`TC-004`, or `contract:schema`."""
     path: str
     """The changed file by which it is reached."""
     line: int
     why: str
+    seconds: float | None = None
+    """How long it took last."""
+    secrets: tuple[tuple[str, str], ...] = ()
+    """Names and values that its own task's commands get."""
 
     @property
     def check(self) -> str:
         """The id of the check."""
-        return f"{PREFIX}{self.task}/{self.contract.id}"
+        return f"{PREFIX}{self.task.id}/{self.name}"
+
+    @property
+    def is_contract(self) -> bool:
+        """Whether it is an entry under Contracts, and no test."""
+        return self.name.startswith("contract:")
+
+
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """What a change may break, what fails soonest first."""
+
+    traced: tuple[Traced, ...] = ()
+    enough: int | None = None
+    """After how many failures no more is started; None where all of them have to be known."""
+    notes: tuple[Finding, ...] = ()
+    """What could not be decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A scratch tree beside the task's own, and whether it may be used for one more."""
+
+    bench: Bench
+    may_go_on: Callable[[], bool]
 
 
 def prove_others(
-    traced: Iterable[Traced],
+    suspects: Suspects,
     bench: Bench,
     *,
     started: Callable[[Check], None],
     completed: Callable[[Proof], None],
+    lane: Lane | None = None,
 ) -> Proven:
-    """Run every traced test contract, so that all tasks a change breaks are known together."""
-    said = []
-    for one in traced:
-        if bench.cancelled.is_set():
-            break
-        check = _check(one, bench)
-        started(check)
-        proved = _about(one, contract_tests.prove(check, bench))
+    """Run what is traced, as much at once as there are lanes; what is said keeps their order.
+
+    All of it runs, so that the tasks a change breaks are known together, unless `enough` says that
+    fewer will do for the next attempt.
+    """
+    row = _Row(suspects, bench, started, completed)
+    helpers = 0 if lane is None else row.helpers
+    if not helpers:
+        row.work(bench)
+    else:
+        _work_together(row, lane, helpers)
+    return row.said()
+
+
+def _work_together(row: _Row, lane: Lane | None, helpers: int) -> None:
+    """The task's own tree works on its row with the others; a bug in one of them is raised."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    assert lane is not None
+    with ThreadPoolExecutor(max_workers=helpers, thread_name_prefix="lane") as executor:
+        beside = [executor.submit(row.work_in, lane) for _ in range(helpers)]
+        try:
+            row.work(row.bench)
+        except BaseException:
+            row.stop()
+            raise
+        for one in beside:
+            one.result()
+
+
+@dataclass(slots=True)
+class _Row:
+    """What waits to be run, taken by whoever is free."""
+
+    suspects: Suspects
+    bench: Bench
+    started: Callable[[Check], None]
+    completed: Callable[[Proof], None]
+    _waiting: deque[int] = field(default_factory=deque)
+    _alone: deque[int] = field(default_factory=deque)
+    """What uses scarce things, one of which two must not take at once: the task's own tree's."""
+    _said: dict[int, Proved] = field(default_factory=dict)
+    _failures: int = 0
+    _lock: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        for number, one in enumerate(self.suspects.traced):
+            (self._alone if one.task.uses else self._waiting).append(number)
+
+    @property
+    def helpers(self) -> int:
+        """How many more trees are worth making, by how long all of it is expected to take."""
+        times = (self.suspects.traced[at].seconds for at in self._waiting)
+        expected = sum(_UNKNOWN_SECONDS if one is None else one for one in times)
+        rest = len(self._waiting) if self._alone else len(self._waiting) - 1
+        return max(0, min(rest, int(expected / _WORTH)))
+
+    def work_in(self, lane: Lane) -> None:
+        """Work on the row in another tree, as long as there is one."""
+        with lane() as helper:
+            while helper is not None and helper.may_go_on() and self._one(helper.bench):
+                pass
+
+    def work(self, bench: Bench) -> None:
+        """Work on the row in the task's own tree, to its end."""
+        while self._one(bench, self._alone) or self._one(bench):
+            pass
+
+    def stop(self) -> None:
+        """Nothing more is started."""
+        with self._lock:
+            self._waiting.clear()
+            self._alone.clear()
+
+    def _one(self, bench: Bench, row: deque[int] | None = None) -> bool:
+        """Run the next one; whether there was one."""
+        number = self._next(self._waiting if row is None else row)
+        if number is None:
+            return False
+        traced = self.suspects.traced[number]
+        self.started(_check(traced, bench))
+        proved = _about(traced, _proved(traced, _bench_for(traced, bench)))
+        failed = any(finding.refuses for finding in proved.findings)
+        if failed:
+            _remember_failure(traced, bench)
+        proved = replace(proved, findings=(*proved.findings, *imported.findings(bench)))
         if proved.proof:
-            completed(proved.proof)
-        said.append(proved)
-    return together(said)
+            self.completed(proved.proof)
+        with self._lock:
+            self._said[number] = proved
+            self._failures += failed
+        return True
+
+    def _next(self, row: deque[int]) -> int | None:
+        with self._lock:
+            enough = self.suspects.enough
+            over = enough is not None and self._failures >= enough
+            if over or not row or self.bench.cancelled.is_set():
+                return None
+            return row.popleft()
+
+    def said(self) -> Proven:
+        """What came of all, in the order of what was traced."""
+        proven = together([self._said[number] for number in sorted(self._said)])
+        left = len(self._waiting) + len(self._alone)
+        over = left > 0 and not self.bench.cancelled.is_set()
+        notes = (*self.suspects.notes, *([_left_out(left, self._failures)] if over else []))
+        return replace(proven, findings=(*proven.findings, *notes))
+
+
+def _left_out(left: int, failures: int) -> Finding:
+    from runner.model import Finding, Severity
+
+    checks = "1 more was" if left == 1 else f"{left} more were"
+    return Finding(
+        check="regression",
+        message=f"{failures} proofs of other tasks failed; {checks} not run",
+        severity=Severity.NOTE,
+        hint="they run on the next attempt",
+    )
+
+
+def _bench_for(traced: Traced, bench: Bench) -> Bench:
+    """The bench with the secrets of the task whose proof it is, in place of the change's own."""
+    mine = {need.name for need in bench.task.requires if need.kind == "secret"}
+    kept = {name: value for name, value in bench.environment.items() if name not in mine}
+    values = tuple(value for _, value in traced.secrets)
+    return replace(
+        bench,
+        environment=kept | dict(traced.secrets),
+        known_secrets=(*bench.known_secrets, *values),
+    )
 
 
 def _check(traced: Traced, bench: Bench) -> Check:
-    settings = bench.settings
-    hard = traced.timeout or settings.hard_seconds
-    return Check(
-        id=traced.check,
-        kind="test",
-        command=contract_tests.as_command(traced.contract.command),
-        level=traced.contract.level,
-        network=settings.network_for(traced.network),
-        limits=bounded(
-            Limits(soft=settings.soft_seconds, idle=settings.idle_seconds, hard=hard), settings
-        ),
-        task=traced.task,
-    )
+    """The other task's check as one about this change."""
+    checks = contract_tests.checks(traced.task, bench.settings)
+    if traced.is_contract:
+        from runner.gates import contracts
+
+        checks = contracts.checks(traced.task, bench.settings)
+    check = next(one for one in checks if one.id == traced.name)
+    return replace(check, id=traced.check, task=traced.task.id)
+
+
+def _proved(traced: Traced, bench: Bench) -> Proved:
+    check = _check(traced, bench)
+    if traced.is_contract:
+        from runner.gates.contracts import others
+
+        return others.prove(check, traced.task, bench)
+    return contract_tests.prove(check, bench)
 
 
 def _about(traced: Traced, proved: Proved) -> Proved:
@@ -92,14 +256,26 @@ def _about(traced: Traced, proved: Proved) -> Proved:
 def _told(traced: Traced, finding: Finding) -> Finding:
     if not finding.refuses:
         return finding
-    name = f"{traced.task}'s {traced.contract.id}"
+    name = f"{traced.task.id}'s {traced.name}"
     return replace(
         finding,
         path=traced.path,
         line=traced.line,
         message=f"this breaks {name}: {finding.message}",
-        hint=f"{traced.why}; keep what {traced.task} relies on",
+        hint=f"{traced.why}; keep what {traced.task.id} relies on",
     )
+
+
+def failures_before(kept: Path | None, shown: str, task: str, name: str) -> int:
+    """How many changes have failed a proof of another task here, as the user's cache knows."""
+    count = memory.recalled(kept, "broken", shown, task, name).get("failures")
+    return count if isinstance(count, int) else 0
+
+
+def _remember_failure(traced: Traced, bench: Bench) -> None:
+    key = (str(bench.place.shown), traced.task.id, traced.name)
+    count = failures_before(bench.kept, *key) + 1
+    memory.remember(bench.kept, {"failures": count}, "broken", *key)
 
 
 def broken_tasks(checks: Iterable[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskReopened, TaskStaled
@@ -11,8 +11,8 @@ from runner.journal.whole import HistoryMoved, HistoryMoving
 from runner.model import Status
 from runner.repo.commit import commit_tree
 from runner.repo.refs import keep_ref
-from runner.run.lander import changes_between
-from runner.run.locks import bring_index, move_branch
+from runner.run.landing.lander import changes_between
+from runner.run.landing.locks import bring_index, move_branch
 from runner.writes import landing
 from runner.writes.beneath import sweep_beneath
 
@@ -22,8 +22,17 @@ if TYPE_CHECKING:
     from runner.journal.events import Record
     from runner.model import Change
     from runner.repo.read import Repository
-    from runner.run.lander import Lander
+    from runner.run.landing.lander import Lander
     from runner.run.ledger import Ledger
+
+
+class LeftBehind(NamedTuple):
+    """A task that stays as it is and rests on what is taken back."""
+
+    task: str
+    reason: str
+    via: str
+    """The task next to it on the way: once that is DONE again, early cut-off may let it go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +49,8 @@ class Back:
     message: str
     note: str
     """Why they are PENDING."""
-    stale: tuple[tuple[str, str], ...] = ()
-    """Tasks that become STALE, with the reason."""
+    stale: tuple[LeftBehind, ...] = ()
+    """Tasks that become STALE."""
     kept: str = ""
     """The ref, below `refs/runner/`, that is to hold the head of before."""
 
@@ -93,8 +102,9 @@ def take_back(lander: Lander, back: Back) -> str:
             tasks=back.tasks,
             note=back.note,
             kept=back.kept,
-            stale=tuple(id_ for id_, _ in back.stale),
-            reasons=tuple(reason for _, reason in back.stale),
+            stale=tuple(one.task for one in back.stale),
+            reasons=tuple(one.reason for one in back.stale),
+            via=tuple(one.via for one in back.stale),
         ),
         durable=True,
     )
@@ -137,10 +147,11 @@ def _say(ledger: Ledger, moving: Record, event: HistoryMoving) -> None:
         if known.status is not Status.PENDING or known.spec is not None:
             again = TaskReopened(note=event.note, by=event.kind)
             ledger.note(again, task=id_, attempt=known.last_attempt, cause=moving.id)
-    for id_, reason in zip(event.stale, event.reasons, strict=True):
+    roads = event.via or ("",) * len(event.stale)
+    for id_, reason, via in zip(event.stale, event.reasons, roads, strict=True):
         known = ledger.state.task(id_)
         if known.status is Status.DONE:
-            stale = TaskStaled(note=reason)
+            stale = TaskStaled(note=reason, via=via)
             ledger.note(stale, task=id_, attempt=known.last_attempt, cause=moving.id)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runner.journal.events import Record
     from runner.plan.document import Plan
     from runner.plan.sections import Written
-    from runner.run.documents import PlanDocument
+    from runner.run.landing.documents import PlanDocument
 
 HEAD = "# Changes\n\nWhat was asked for anew of tasks; the runner appends to it.\n"
 REPLAYED = "went back to this task's checkpoint (!replay)"

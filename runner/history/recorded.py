@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from runner.history.told import story
 from runner.plan.globs import is_glob, matches
 from runner.repo.git import text
-from runner.run.lander import changes_between
+from runner.run.landing.lander import changes_between
 from runner.run.reviewer import diff_of
 
 if TYPE_CHECKING:

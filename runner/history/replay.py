@@ -10,7 +10,7 @@ from runner.history.back import Back, listed
 from runner.history.told import Told, standing, story
 from runner.model import Status
 from runner.repo.trailers import build_message
-from runner.run.lander import changes_between
+from runner.run.landing.lander import changes_between
 from runner.run.undone import CHECKPOINT, RESTORES, UNDOES
 
 if TYPE_CHECKING:

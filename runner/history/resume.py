@@ -8,7 +8,7 @@ from runner.history import back, change
 
 if TYPE_CHECKING:
     from runner.history.change import Desk
-    from runner.run.lander import Lander
+    from runner.run.landing.lander import Lander
     from runner.run.unfinished import Unfinished
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.repo.git import text
 from runner.repo.trailers import parse_checked, parse_message
-from runner.run.record import SUBJECT as RECORD
+from runner.run.landing.record import SUBJECT as RECORD
 from runner.run.undone import CHECKPOINT, RESTORES, UNDOES
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
-from runner.history.back import Back, listed
+from runner.history.back import Back, LeftBehind, listed
 from runner.history.told import standing, story
 from runner.model import Status
 from runner.repo.commit import commit_tree
 from runner.repo.git import Git
 from runner.repo.merge import carry
 from runner.repo.trailers import build_message
-from runner.run.lander import changes_between
+from runner.run.landing.lander import changes_between
 from runner.run.reach import reached
 from runner.run.undone import UNDOES
 
@@ -60,11 +60,11 @@ def _standing(repository: Repository, head: str) -> tuple[Told, ...]:
     return standing(story(repository, head, ours=True)) if head else ()
 
 
-def _left_behind(tasks: Sequence[Task], state: RunState, id_: str) -> Iterator[tuple[str, str]]:
+def _left_behind(tasks: Sequence[Task], state: RunState, id_: str) -> Iterator[LeftBehind]:
     """DONE tasks that were built on it: what they rest on is gone."""
     for other, why in reached(tasks, (id_,)).items():
         if state.task(other).status is Status.DONE:
-            yield other, f"{id_} was undone; this {why.reason}"
+            yield LeftBehind(other, f"{id_} was undone; this {why.reason}", why.via)
 
 
 def _reversed(

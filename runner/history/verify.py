@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.history.told import story
 from runner.model import Spec
-from runner.run.lander import changes_between
+from runner.run.landing.lander import changes_between
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

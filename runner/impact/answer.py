@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.impact.blocks import changed_blocks
+from runner.impact.blocks import is_quiet
 from runner.impact.change import Changed, with_moves
 from runner.impact.governing import folder_governed, governs, is_own_document
 from runner.impact.hits import Hits
@@ -239,11 +239,7 @@ class _Judge:
         return self._knowledge.digest(path) == digest
 
     def _is_quiet(self) -> bool:
-        """Whether nothing changes for who runs the file: comments and layout alone."""
-        change = self.change
-        if not change.is_edited or not change.path.endswith(".py"):
-            return False
-        return changed_blocks(change.before or b"", change.after or b"") == ()
+        return is_quiet(self.change)
 
     def _unseen_by(self, proven: Proven) -> bool:
         """Whether a test contract cannot see the change at all: it runs code, and none changed."""

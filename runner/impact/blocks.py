@@ -18,6 +18,8 @@ from runner.text.syntax import python_tree
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from runner.impact.change import Changed
+
 _Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 _MODULE = ("", 0)
 _YIELDS = (ast.Yield, ast.YieldFrom)
@@ -35,6 +37,13 @@ class Block:
 
 Key: TypeAlias = "tuple[str, int]"
 """Name of a block with the names around it, and which one of that name it is."""
+
+
+def is_quiet(change: Changed) -> bool:
+    """Whether nothing changes for who runs a Python file: comments and layout alone."""
+    if not change.is_edited or not change.path.endswith(".py"):
+        return False
+    return changed_blocks(change.before or b"", change.after or b"") == ()
 
 
 def parsed(content: bytes) -> ast.Module | None:

@@ -60,7 +60,7 @@ class Hits:
     def answer(self) -> Answer:
         """All that was found, in the order to run it."""
         by_task: dict[str, list[Proven]] = {task: [] for task in self.reasons}
-        for proven in soonest_first(self.contracts, self.knowledge):
+        for proven in soonest_first(self.contracts, self.knowledge.past):
             by_task[proven.task].append(proven)
         rank = {proven.task: at for at, proven in reversed([*enumerate(_first(by_task, self))])}
         order = sorted(self.reasons, key=lambda task: rank.get(task, len(rank)))
@@ -76,4 +76,4 @@ class Hits:
 
 def _first(by_task: dict[str, list[Proven]], hits: Hits) -> Iterable[Proven]:
     firsts = [proven[0] for proven in by_task.values() if proven]
-    return soonest_first(firsts, hits.knowledge)
+    return soonest_first(firsts, hits.knowledge.past)

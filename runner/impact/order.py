@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from runner.impact.knowledge import Knowledge, Proven
+    from runner.impact.knowledge import Past, Proven
 
 _UNKNOWN_SECONDS = 1.0
 _LEAST_SECONDS = 0.05
 
 
-def soonest_first(proofs: Iterable[Proven], knowledge: Knowledge) -> list[Proven]:
+def soonest_first(proofs: Iterable[Proven], past: Past) -> list[Proven]:
     """The order that finds a failure after the least expected time.
 
     That is by the odds of a failure for each second (Smith's rule for weighted completion times):
@@ -21,7 +21,7 @@ def soonest_first(proofs: Iterable[Proven], knowledge: Knowledge) -> list[Proven
     """
 
     def cost(proven: Proven) -> float:
-        seconds = max(knowledge.past.seconds.get(proven, _UNKNOWN_SECONDS), _LEAST_SECONDS)
-        return seconds / (1 + knowledge.past.failures.get(proven, 0))
+        seconds = max(past.seconds.get(proven, _UNKNOWN_SECONDS), _LEAST_SECONDS)
+        return seconds / (1 + past.failures.get(proven, 0))
 
     return sorted(proofs, key=cost)

@@ -120,8 +120,7 @@ class Implementer(Protocol):
 
 
 class Kind(Protocol):
-    """How an implementer is made for a task; its class is one line of the registry."""
+    """How an implementer is made for a task; a class, or what knows one, is a registry's line."""
 
-    @classmethod
-    def for_task(cls, task: Task, settings: Settings) -> Implementer | Finding:
+    def for_task(self, task: Task, settings: Settings) -> Implementer | Finding:
         """The implementer for this task, or why it cannot be one."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from runner.context.brief import Brief
     from runner.implementers.base import Workbench
     from runner.model import Block, Decision, Task
+    from runner.process.command import Place
 
 NAME = "blocks"
 _PLAIN, _EXECUTABLE = 0o100644, 0o100755
@@ -52,8 +53,7 @@ class Blocks:
         commands = [block for block in brief.task.blocks if block.kind is BlockKind.RUN]
         findings = [said for block in files if (said := _path_finding(block))]
         if not _refused(findings):
-            project = bench.place.tree / bench.place.start
-            findings += [said for block in files if (said := _write(block, project))]
+            findings += [said for block in files if (said := _write(block, bench.place))]
         if _refused(findings):
             return Said(findings=tuple(findings))
         decisions, failed = _run(commands, brief, bench)
@@ -78,10 +78,10 @@ def _path_finding(block: Block) -> Finding | None:
 # --- writing --------------------------------------------------------------------------
 
 
-def _write(block: Block, tree: Path) -> Finding | None:
+def _write(block: Block, place: Place) -> Finding | None:
     """Do what one block says; the reason where it cannot be done."""
     try:
-        return _DO[block.kind](block, tree)
+        return _DO[block.kind](block, place.project)
     except RunnerError as error:
         # Something else stands at the path: the plan must say otherwise. A full disk is no
         # fault of the plan's, and goes on up.

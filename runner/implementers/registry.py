@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.implementers import blocks, command, nothing
+from runner.implementers.agents import presets, program
 from runner.implementers.base import CHECK
+from runner.implementers.llm import model
 from runner.model import Finding
 from runner.text.display import display
 from runner.text.hints import did_you_mean
@@ -15,10 +17,13 @@ if TYPE_CHECKING:
     from runner.implementers.base import Implementer, Kind
     from runner.model import Task
 
-IMPLEMENTERS: dict[str, type[Kind]] = {
+_AGENTS = (model.NAME, *presets.PRESETS, program.OTHER)
+IMPLEMENTERS: dict[str, Kind] = {
     blocks.NAME: blocks.Blocks,
     command.NAME: command.CommandLine,
     nothing.NAME: nothing.Nothing,
+    model.NAME: model.ModelLoop,
+    **{name: program.AgentKind(name) for name in (*presets.PRESETS, program.OTHER)},
 }
 
 
@@ -43,6 +48,12 @@ def choose(task: Task, settings: Settings) -> Implementer | Finding:
     return kind.for_task(task, settings)
 
 
+def agent_of(task: Task, settings: Settings) -> str:
+    """The agent program or `model` that a task is for, here or not; empty where it is neither."""
+    name = _name_for(task, settings).casefold()
+    return name if name in _AGENTS else ""
+
+
 def _name_for(task: Task, settings: Settings) -> str:
     """By the plan's words; a task that names nobody and writes nothing is a check."""
     if task.implementer:
@@ -52,4 +63,7 @@ def _name_for(task: Task, settings: Settings) -> str:
     if task.command:
         return command.NAME
     projects = settings.implementer or (command.NAME if settings.command else "")
-    return projects or ("" if task.writes_anything else nothing.NAME)
+    projects = projects or (program.OTHER if settings.agent_command else "")
+    if not task.writes_anything and (not projects or projects.casefold() in _AGENTS):
+        return nothing.NAME  # there is nothing that an agent could do
+    return projects

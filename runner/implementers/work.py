@@ -30,6 +30,7 @@ def work(
     *,
     stdin: bytes = b"",
     log: Path | None = None,
+    reads_only: bool = False,
 ) -> Ran:
     """Run a command in the scratch tree, within the bench's bounds."""
     command = Command(
@@ -41,6 +42,7 @@ def work(
         limits=bench.limits,
         log=log or bench.log,
         known_secrets=bench.known_secrets,
+        reads_only=reads_only,
     )
     return run(command, bench.sandbox, tell=bench.tell, cancelled=bench.cancelled)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from runner.journal.sessions import PlanProposed, PlanReviewed, ToolCalled, ToolReturned
 from runner.journal.whole import (
     HistoryMoved,
     HistoryMoving,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         Reason,
         Spec,
         Status,
-        TaskPlan,
         Usage,
     )
 
@@ -78,7 +78,7 @@ class PlanUpdated(NamedTuple):
 
 
 class AttemptStarted(NamedTuple):
-    """A worker took the task; `mode` is `build`, or `prove` where only the proof runs again."""
+    """A worker took the task; `mode` is `build`, `prove` (the proof alone), `plan`, or `phase`."""
 
     base: str
     implementer: str
@@ -86,6 +86,10 @@ class AttemptStarted(NamedTuple):
     patterns: tuple[str, ...] = ()
     slot: int = 0
     mode: str = "build"
+    task_type: str = ""
+    """What kind of work it was taken for and by what: `bugfix (title: fix)`."""
+    searched: tuple[str, ...] = ()
+    """By what the pattern index was searched before it, the number of patterns first."""
 
 
 class AttemptFinished(NamedTuple):
@@ -109,39 +113,6 @@ class AttemptFinished(NamedTuple):
     coverage: Coverage | None = None
     usage: Usage | None = None
     failure: Failure | None = None
-
-
-class PlanProposed(NamedTuple):
-    """An attempt in plan mode came back with a plan; `digest` is that of the kept file."""
-
-    plan: TaskPlan
-    path: str
-    digest: Digest
-    usage: Usage | None = None
-
-
-class PlanReviewed(NamedTuple):
-    """A plan was approved or sent back; `review` is `applied`, `auto` or `off`."""
-
-    digest: Digest
-    approved: bool
-    review: str = ""
-    reason: str = ""
-    by: str = ""
-
-
-class ToolCalled(NamedTuple):
-    """An implementer called a tool."""
-
-    name: str
-    arguments: Digest
-
-
-class ToolReturned(NamedTuple):
-    """A tool came back."""
-
-    name: str
-    arguments: Digest
 
 
 # --- writes ---------------------------------------------------------------------------

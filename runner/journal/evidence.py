@@ -186,6 +186,7 @@ def _told(lines: Iterable[str]) -> Iterator[Proof]:
                 seconds=said.seconds,
                 output=said.output,
                 counts=said.counts,
+                base=said.base,
             )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from runner import effects
 from runner.errors import RunnerError
+from runner.journal.folder import make_plain_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +53,7 @@ class RunLock:
 
     def acquire(self) -> None:
         """Take the lock at once; raises RunnerError naming the process that has it."""
-        effects.make_folder(self.path.parent)
+        make_plain_folder(self.path.parent)
         descriptor = self._open()
         try:
             self._lock(descriptor)

@@ -19,6 +19,7 @@ from runner.journal.codec import (
     encode,
 )
 from runner.journal.events import NAMES, Event, Record, Unknown
+from runner.journal.folder import make_plain_folder
 from runner.journal.reading import Place, damage, last_line, newer, read_journal
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Journal:
         Raises RunnerError when the line before is damaged too, when a newer runner wrote the
         journal, or when the path is no plain file of our own (a link, a pipe).
         """
-        effects.make_folder(path.parent)
+        make_plain_folder(path.parent)
         journal = cls(path, _open(path), run=run)
         try:
             with journal._locked():  # its own

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
-from runner.journal import events, whole
+from runner.journal import events, sessions, whole
 from runner.journal.events import NAMES
 from runner.journal.persistent import Building, PersistentMap
 from runner.journal.task_fold import TASK_FOLDS, asked_anew
@@ -203,6 +203,10 @@ class Folding:
         self._awaiting = _ordered(self._awaiting, self._start.awaiting_line)
         self._since[record.task] = self._awaiting[record.task] = None
 
+    def _task_blocked(self, record: Record, _: events.TaskBlocked) -> None:
+        self._awaiting = _ordered(self._awaiting, self._start.awaiting_line)
+        self._awaiting[record.task] = None
+
     # --- documents --------------------------------------------------------------------
 
     def _statuses_published(self, _: Record, event: events.StatusesPublished) -> None:
@@ -254,6 +258,7 @@ class Folding:
         events.TaskLanding: _task_landing,
         events.TaskLanded: _task_landed,
         events.TaskDone: _task_done,
+        events.TaskBlocked: _task_blocked,
         events.StatusesPublished: _statuses_published,
         events.ChangeRecorded: _change_recorded,
         events.DecisionMade: _decision_made,
@@ -278,7 +283,9 @@ def _leave_out(names: dict[str, None], gone: tuple[str, ...]) -> None:
         names.pop(name, None)
 
 
-_SETTLES_LANDING = frozenset(TASK_FOLDS) - {events.TaskApproved}
+_SETTLES_LANDING = frozenset(TASK_FOLDS) - {
+    *(events.TaskApproved, sessions.PlanProposed, sessions.PlanReviewed),
+}
 
 FOLDED: frozenset[str] = frozenset(NAMES[kind] for kind in (*TASK_FOLDS, *Folding.FOLDS))
 """Names of the events that change the state; the rest need not be decoded for a fold."""

@@ -11,12 +11,14 @@ from runner.journal.events import AttemptFinished, WriteRejected, WriteReviewed
 from runner.journal.persistent import PersistentMap
 from runner.journal.state import ReviewKey, RunState
 from runner.journal.stored import Stored
-from runner.journal.task_state import Held, Landed, Open, TaskState, Try
-from runner.model import Coverage, Finding, Proof, Reason, Spec, Status
+from runner.journal.task_state import Held, Kept, Landed, Open, Planned, TaskState, Try
+from runner.model import Coverage, Finding, Proof, Reason, Spec, Status, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+_PLAIN = ("reason", "changed", "reuse", "via", "cut_off", "plans_refused", "aside")
+_NOTHING = Usage()
 _APART = ("landing", "tasks", "reviews")
 _TUPLES = ("stuck", "since_checkpoint", "awaiting_line")
 _STATUS: dict[str, Status] = {status.value: status for status in Status}
@@ -108,22 +110,15 @@ def _row(task: TaskState) -> list[object]:
 
 
 def _rest(task: TaskState) -> dict[str, object]:
-    rest: dict[str, object] = {}
-    if task.reason:
-        rest["reason"] = task.reason
-    if task.changed:
-        rest["changed"] = task.changed
+    plain = ((name, getattr(task, name)) for name in _PLAIN)
+    rest: dict[str, object] = {name: value for name, value in plain if value}
     if task.culprit:
         rest |= {"culprit": task.culprit, "approved": task.approved}
-    if task.reuse:
-        rest["reuse"] = True
-    if task.via:
-        rest["via"] = task.via
-    if task.cut_off:
-        rest["cut_off"] = task.cut_off
+    if task.usage != _NOTHING:
+        rest |= {"usage": task.usage, "spent": task.spent}
     if task.tries:
         rest["tries"] = [attempt._asdict() for attempt in task.tries]
-    for name in ("open_attempt", "passed", "held", "landed"):
+    for name in ("open_attempt", "passed", "held", "landed", "planned", "kept"):
         noun = getattr(task, name)
         if noun is not None:
             rest[name] = fields_of_tuple(noun)
@@ -178,9 +173,15 @@ _REST: dict[str, Callable[[Any], object]] = {
     "reuse": bool,
     "via": str,
     "cut_off": str,
+    "usage": partial(read_noun, Usage),
+    "spent": partial(read_noun, Usage),
     "tries": lambda tries: tuple(read_noun(Try, attempt) for attempt in tries),
     "open_attempt": partial(read_noun, Open),
     "passed": partial(read_noun, AttemptFinished),
     "held": partial(read_noun, Held),
     "landed": partial(read_noun, Landed),
+    "planned": partial(read_noun, Planned),
+    "plans_refused": int,
+    "aside": float,
+    "kept": partial(read_noun, Kept),
 }

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runner.journal import events
-from runner.journal.task_state import Held, Landed, Open, TaskState, Try
-from runner.model import Ending, Reason, Status
+from runner.journal import events, plan_fold, sessions
+from runner.journal.task_state import Held, Landed, Open, TaskState
+from runner.journal.try_fold import paid, with_try
+from runner.model import Ending, Reason, Status, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from runner.journal.events import Record
-    from runner.model import Finding
 
 KEPT_DURATIONS = 5
 
@@ -33,12 +33,16 @@ def _started(task: TaskState, record: Record, event: events.AttemptStarted) -> T
         task.note,
         task.reason,
     )
+    task = plan_fold.still_planned(task, event.spec.what)
     return task._replace(
         status=Status.IN_PROGRESS,
+        plans_refused=task.plans_refused if same else 0,
+        aside=task.aside if same else 0.0,
         note=task.note if task.culprit else "",  # it is STALE again unless it lands
         reason=None,
         tries=task.tries if same else (),
         findings=task.findings if same else (),
+        spent=task.spent if same else Usage(),
         tried=event.spec,
         last_attempt=max(task.last_attempt, record.attempt),
         open_attempt=attempt,
@@ -62,17 +66,19 @@ def _settled(task: TaskState) -> Status:
 
 
 def _finished(task: TaskState, record: Record, event: events.AttemptFinished) -> TaskState:
-    back = task._replace(
+    back = paid(task, event.usage)._replace(
         open_attempt=None,
         last_tree=event.tree,
         draft=event.draft or task.draft,
         cause=record.id,
         origin=record.origin,
     )
+    if (told := _of_a_plan(back, event, task.open_attempt)) is not None:
+        return told
     if event.ending is Ending.PASSED:
         return _passed(back, record, event, task.open_attempt)
     if event.ending is Ending.FAILED:
-        return _with_try(back, record, event.findings, event.seconds)
+        return with_try(back, record, event.findings, event.seconds, event.failure)
     if event.ending is Ending.BLOCKED:
         return back._replace(
             status=Status.BLOCKED, reason=event.reason, findings=event.findings, passed=None
@@ -81,6 +87,20 @@ def _finished(task: TaskState, record: Record, event: events.AttemptFinished) ->
         return back._replace(status=_settled(task))
     was = task.open_attempt
     return back._replace(status=was.was, note=was.note, reason=was.reason)
+
+
+def _of_a_plan(
+    task: TaskState, event: events.AttemptFinished, was: Open | None
+) -> TaskState | None:
+    """What came of a session in plan mode, or of a phase; None where that is as of any attempt."""
+    match (was.mode if was else "", event.ending):
+        case (plan_fold.PLAN, Ending.PASSED) if was:
+            return plan_fold.session_passed(task, was, event.seconds)
+        case (plan_fold.PLAN, Ending.FAILED) if was and plan_fold.is_about_the_plan(event.findings):
+            return plan_fold.session_refused(task, was, event.seconds, event.findings)
+        case (plan_fold.PHASE, Ending.PASSED) if was and not event.held:
+            return plan_fold.phase_kept(task, was, event.seconds, (event.ref, event.tree))
+    return None
 
 
 def _passed(
@@ -99,33 +119,8 @@ def _breaks(held: Held | None) -> bool:
     return held is not None and held.kind == Reason.REGRESSION
 
 
-def _with_try(
-    task: TaskState, record: Record, findings: Iterable[Finding], seconds: float
-) -> TaskState:
-    """The task with one more failed attempt; one attempt counts once."""
-    findings = tuple(findings)
-    number = record.attempt or task.last_attempt
-    before = task.tries
-    if before and before[-1].attempt == number:
-        findings = findings or tuple(task.findings)
-        seconds = seconds or before[-1].seconds
-        before = before[:-1]
-    checks = tuple(sorted({finding.check for finding in findings if finding.refuses}))
-    return task._replace(
-        status=Status.PENDING,
-        tries=(*before, Try(number, task.last_tree, checks, seconds)),
-        findings=findings,
-        open_attempt=None,
-        passed=None,
-        held=None,
-        landed=None,
-        cause=record.id,
-        origin=record.origin,
-    )
-
-
 def _failed(task: TaskState, record: Record, event: events.TaskFailed) -> TaskState:
-    return _with_try(task, record, event.findings, task.passed.seconds if task.passed else 0.0)
+    return with_try(task, record, event.findings, task.passed.seconds if task.passed else 0.0)
 
 
 def _landed(task: TaskState, record: Record, event: events.TaskLanded) -> TaskState:
@@ -164,6 +159,7 @@ def _over(
         proofs=event.proofs,
         tries=(),
         findings=(),
+        spent=Usage(),
         open_attempt=None,
         passed=None,
         held=None,
@@ -175,6 +171,10 @@ def _over(
         reuse=False,
         via="",
         cut_off="",
+        planned=None,
+        plans_refused=0,
+        kept=None,
+        aside=0.0,
         done_at=record.time,
         cause=record.id,
         origin=record.origin,
@@ -184,6 +184,7 @@ def _over(
 def _blocked(task: TaskState, record: Record, event: events.TaskBlocked) -> TaskState:
     # a person's own word holds, however the task is edited: there is no attempt it is about
     by_hand = event.reason is Reason.REVIEW and not event.findings and task.held is None
+    by_hand = by_hand and (task.planned is None or task.planned.approved)
     return task._replace(
         status=Status.BLOCKED,
         tried=None if by_hand else task.tried,
@@ -217,10 +218,13 @@ def _staled(task: TaskState, record: Record, event: events.TaskStaled) -> TaskSt
 
 def _approved(task: TaskState, record: Record, event: events.TaskApproved) -> TaskState:
     broken = task.culprit and task.status is Status.STALE
+    if event.by not in ("runner", "review"):  # a person lets it have its whole budget again
+        task = task._replace(spent=Usage())
     if broken and event.by != "runner":  # it is built with the change that broke it
         return task._replace(approved=True, tries=())
     if task.status not in {Status.STALE, Status.BLOCKED}:
         return task._replace(tries=())
+    raised = event.by == "runner" and task.reason is Reason.BUDGET
     cut_off = event.note if event.by == events.CUT_OFF else ""
     # what was missing is there again: what is only to be proven stays so
     goes_on = event.by == "runner" and task.reuse
@@ -228,7 +232,9 @@ def _approved(task: TaskState, record: Record, event: events.TaskApproved) -> Ta
         status=Status.PENDING,
         note="",
         reason=None,
-        tries=(),
+        tries=task.tries if raised else (),
+        plans_refused=task.plans_refused if event.by == "runner" else 0,
+        aside=task.aside if event.by == "runner" else 0.0,
         culprit="",
         approved=False,
         reuse=event.reuse or goes_on,
@@ -248,6 +254,7 @@ def _reopened(task: TaskState, record: Record, event: events.TaskReopened) -> Ta
         durations=task.durations,
         draft=task.draft,
         published=task.published,
+        usage=task.usage,
         cause=record.id,
         origin=record.origin,
     )
@@ -266,6 +273,8 @@ def asked_anew(task: TaskState, event: events.ChangeRecorded) -> TaskState:
 TASK_FOLDS: dict[type[events.Event], Callable[[TaskState, Record, Any], TaskState]] = {
     events.AttemptStarted: _started,
     events.AttemptFinished: _finished,
+    sessions.PlanProposed: plan_fold.proposed,
+    sessions.PlanReviewed: plan_fold.reviewed,
     events.TaskLanded: _landed,
     events.TaskDone: _done,
     events.TaskFailed: _failed,

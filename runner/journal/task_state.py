@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.model import Status
+from runner.model import Status, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runner.journal.events import AttemptFinished
-    from runner.model import Coverage, Finding, Proof, Reason, Spec
+    from runner.model import Coverage, Digest, Failure, Finding, Proof, Reason, Spec, TaskPlan
 
 
 class Open(NamedTuple):
@@ -40,6 +40,8 @@ class Try(NamedTuple):
     checks: tuple[str, ...]
     """The checks that refused, sorted, each once."""
     seconds: float = 0.0
+    failure: Failure | None = None
+    """The kind of failure, where something else than a check ended it."""
 
 
 class Held(NamedTuple):
@@ -61,6 +63,30 @@ class Landed(NamedTuple):
     attempt: int
     paths: tuple[str, ...] = ()
     late: tuple[str, ...] = ()
+
+
+class Planned(NamedTuple):
+    """How an implementer means to build the task: proposed, or approved by its digest."""
+
+    plan: TaskPlan
+    path: str
+    digest: Digest
+    what: Digest
+    """What was to be built when it was made; for anything else it says nothing."""
+    approved: bool = False
+    review: str = ""
+    """`applied`, `edited`, `auto` or `off`, once it is approved."""
+
+
+class Kept(NamedTuple):
+    """The phases of a plan that are built so far, as the commit under a ref has them."""
+
+    phases: int
+    ref: str
+    base: str
+    tree: str
+    digest: Digest
+    """Of the plan whose phases they are."""
 
 
 class TaskState(NamedTuple):
@@ -113,9 +139,21 @@ class TaskState(NamedTuple):
     """The task through which alone it is STALE, or was; empty where it has a reason of its own."""
     cut_off: str = ""
     """Why it is only proven again without a person's word: nothing it rests on has changed."""
+    planned: Planned | None = None
+    """The plan that an implementer made of it; None once it is DONE."""
+    plans_refused: int = 0
+    """Plans in a row that were refused or sent back."""
+    kept: Kept | None = None
+    """Phases of that plan that are built and have not landed."""
+    aside: float = 0.0
+    """Seconds of its planning and of the phases that are built, beside the failed attempts."""
     cause: str = ""
     """Id of the last record that changed the status."""
     origin: str = ""
+    usage: Usage = Usage()
+    """What all its attempts ever used."""
+    spent: Usage = Usage()
+    """What of it counts for its budget: since it was DONE, or a person let it go on."""
 
     @property
     def attempts_in_row(self) -> int:
@@ -124,8 +162,8 @@ class TaskState(NamedTuple):
 
     @property
     def seconds_in_row(self) -> float:
-        """What those failed attempts cost together."""
-        return sum(attempt.seconds for attempt in self.tries)
+        """What those failed attempts cost together, and what was planned and kept meanwhile."""
+        return sum((attempt.seconds for attempt in self.tries), self.aside)
 
     @property
     def seconds(self) -> float:

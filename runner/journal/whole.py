@@ -40,7 +40,8 @@ class HistoryMoving(NamedTuple):
     """The next thing to happen is this commit, which takes work back; written before any of it.
 
     `kind` is `undo` or `replay`; `tasks` become PENDING with the note, those in `stale` STALE with
-    a reason each; `kept` is the ref that holds the head of before.
+    a reason each, and `via` the task next to it on the way; `kept` is the ref that holds the head
+    of before.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class HistoryMoving(NamedTuple):
     kept: str = ""
     stale: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    via: tuple[str, ...] = ()
 
 
 class HistoryMoved(NamedTuple):

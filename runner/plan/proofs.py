@@ -124,6 +124,13 @@ def gates(field: Field, first_line: int) -> tuple[GateSpec, ...]:
     return _collected(_gate(run, first_line) for run in entries(field))
 
 
+_REACHES = {
+    "network": Network.YES,
+    "registries": Network.REGISTRIES,
+    "loopback": Network.LOOPBACK,
+}
+
+
 def _gate(run: Run, first_line: int) -> GateSpec | Complaint:
     match = _NAMED.match(run.text)
     command = literal(run.text[match.end() :]) if match else ""
@@ -131,11 +138,11 @@ def _gate(run: Run, first_line: int) -> GateSpec | Complaint:
         return _complaint(run, f'bad gate "{run.text}"', "write it as name: `command`")
     network, seconds = Network.NO, 0.0
     for option in filter(None, re.split(r"\s*,\s*", (match["in"] or "").casefold().strip())):
-        if option in ("network", "loopback"):
-            network = Network.YES if option == "network" else Network.LOOPBACK
+        if option in _REACHES:
+            network = _REACHES[option]
         elif limit := seconds_in(option):
             seconds = limit
         else:
-            hint = "write network, loopback or a time such as 60 s"
+            hint = "write network, registries, loopback or a time such as 60 s"
             return _complaint(run, f'unknown option "{option}" of gate {match["name"]}', hint)
     return GateSpec(match["name"], command, network, seconds, run.line + first_line)

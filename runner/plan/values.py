@@ -155,7 +155,7 @@ def yes_or_no(field: Field) -> bool | None:
 
 
 def network(field: Field) -> Network:
-    """Yes, loopback or no."""
+    """Yes, registries, loopback or no."""
     text = whole(field).casefold()
     as_bool = _YES.get(text)
     if as_bool is not None:

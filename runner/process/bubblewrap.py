@@ -16,7 +16,7 @@ from runner.process import seccomp, view
 from runner.process.limits import ulimits
 from runner.process.sandbox import Prepared
 from runner.process.seccomp import Sockets
-from runner.process.toolchain import NAMES
+from runner.process.toolchain import NAMES, fetching
 from runner.process.tools import capture, which
 from runner.process.view import real
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from runner.process.command import Command, Place
+    from runner.process.door import Door
 
 _SHELL = """%s; trap : TERM; "$@" 2>&1; code=$?; left=0
 for each in /proc/[0-9]*; do
@@ -59,13 +60,15 @@ class Bubblewrap:
         options = (
             *self._walls(command.network),
             *self._view(command),
-            *_variables(inner_environment(command.environment, place)),
+            *_variables(inner_environment(command.environment, place, command.network)),
             *("--chdir", str(real(place.shown) / place.start / command.folder)),
         )
+        door = _door(command)
         shell = ("/bin/sh", "-c", _SHELL % ulimits(command.limits), "sh")
-        argv = (str(self.program), "--", *shell, *command.argv)
+        inner = door.before(command.argv) if door else command.argv
+        argv = (str(self.program), "--", *shell, *inner)
         filter_ = seccomp.program(_sockets(command.network))
-        return Prepared(argv, {}, Path("/"), options, reports=True, seccomp=filter_)
+        return Prepared(argv, {}, Path("/"), options, reports=True, seccomp=filter_, door=door)
 
     def sees(self, place: Place, path: Path) -> Path:
         """What lies in the scratch tree is seen in the repository's own place."""
@@ -112,14 +115,27 @@ class Bubblewrap:
         )
 
 
+def _door(command: Command) -> Door | None:
+    """The way to registries, where the command asks for that."""
+    if command.network is not Network.REGISTRIES:
+        return None
+    from runner.process.door import Door
+
+    return Door(command.limits.registries)
+
+
 def _sockets(network: Network) -> Sockets:
     """The network namespace holds all families but those that reach the machine's host."""
     return Sockets.ANY if network is Network.YES else Sockets.LOCAL
 
 
-def inner_environment(environ: Mapping[str, str], place: Place) -> dict[str, str]:
+def inner_environment(
+    environ: Mapping[str, str], place: Place, network: Network = Network.NO
+) -> dict[str, str]:
     """The command's variables, with the paths as they are inside."""
     inner = {**environ, "TMPDIR": view.TMP}
+    if network in (Network.REGISTRIES, Network.YES):
+        inner |= fetching(view.TMP)
     if place.objects:
         inner["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(view.object_paths(place))
     return inner

@@ -49,9 +49,10 @@ class Child:
     ) -> None:
         self._output = output
         self._leave = prepared.leave
+        self._door = prepared.door
         self._group = group
         self.reached = ""
-        """What is to be said, after `close`, of limits that were reached."""
+        """What is to be said, after `close`, of limits reached and of hosts that were not."""
         self._input = memoryview(stdin)
         self._reports = bytearray()
         self.enclosed = prepared.reports
@@ -61,6 +62,8 @@ class Child:
         except BaseException:
             self._tidy()
             raise
+        if self._door:
+            self._door.started()
         self._selector = selectors.DefaultSelector()
         self._exit_seen = False
         self.heard = effects.monotonic()
@@ -131,6 +134,8 @@ class Child:
     def _tidy(self) -> None:
         if self._group:
             self.reached = self._group.close()
+        if self._door:
+            self.reached += self._door.close()
         if self._leave:
             self._leave()
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from runner.errors import ExitCode, RunnerError
 from runner.model import Digest, Network
 from runner.process.limits import Limits
 
@@ -36,6 +37,31 @@ class Place:
     start: str = ""
     """Where commands start, relative to the tree: the project's folder in its repository."""
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The tree and each folder on the way to the project's, up to one that is a link now.
+
+        What runs in the tree may put a link there; whoever follows it leaves the sandbox.
+        """
+        found = [self.tree]
+        for name in self.start.strip("/").split("/") if self.start else ():
+            if (folder := found[-1] / name).is_symlink():
+                break
+            found.append(folder)
+        return tuple(found)
+
+    @property
+    def project(self) -> Path:
+        """The project's folder in the tree. Raises RunnerError where a link leads away from it."""
+        if (folder := self.folders[-1]) != self.tree / self.start:
+            raise RunnerError(
+                "a link is in the place of the project's folder",
+                where=self.start,
+                hint="the runner never follows links",
+                code=ExitCode.CONFLICT,
+            )
+        return folder
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -47,7 +73,8 @@ class Command:
     """All its variables; see `environment.command_environment`."""
     stdin: bytes = b""
     network: Network = Network.NO
-    """`LOOPBACK` is as `NO` in a sandbox: each has a loopback of its own."""
+    """`LOOPBACK` is as `NO` in a sandbox: each has a loopback of its own. `REGISTRIES` is what
+    `limits.registries` says; without a sandbox it is as `YES`, and that is said."""
     limits: Limits = field(default_factory=Limits)
     log: Path | None = None
     """Where its redacted output is kept, bounded by `limits.output`; no file where it is silent."""
@@ -82,9 +109,10 @@ class Ran:
     seconds: float
     ended: Ended
     output: Digest
-    """Of all its output (both streams as they came), redacted."""
+    """Of all its output (both streams as they came), redacted; where it was more than is kept, of
+    the log as it is kept."""
     size: int
-    """Bytes of output, redacted."""
+    """Bytes of output, redacted; as they came where it was more than is kept."""
     tail: str
     """The last lines, redacted, at most 4 KB."""
     log: Path | None = None

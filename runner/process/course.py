@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.model import Network
 from runner.process.cgroups import group_for
 from runner.process.child import Child
 from runner.process.command import Command, Ended, Ran
@@ -25,6 +26,7 @@ _GRACE_LEFT_BEHIND = 0.5
 """The same for what a command left running when it ended by itself."""
 _POLL = 0.1
 _TELL_EVERY = 0.25
+_NOT_HELD = b"runner: without a sandbox, network registries is as yes\n"
 CANNOT_RUN = 126
 NOT_FOUND = 127
 
@@ -47,6 +49,8 @@ def follow(
     except (OSError, ValueError) as problem:
         return _not_started(output, began, _why(problem, command), CANNOT_RUN)
     course = _Course(command, child, output, tell, cancelled)
+    if command.network is Network.REGISTRIES and not sandbox.encloses:
+        output.take(_NOT_HELD)
     try:
         ended = course.attend()
     except BaseException:

@@ -57,6 +57,7 @@ _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _SOCKETS = {
     Network.NO: Sockets.NONE,
     Network.LOOPBACK: Sockets.LOCAL,
+    Network.REGISTRIES: Sockets.NONE,
     Network.YES: Sockets.ANY,
 }
 _NEVER = (
@@ -80,6 +81,8 @@ class Landlock:
     def enclose(self, command: Command) -> Prepared:
         """The shell that sets the limits, in the scratch tree, restricted before it starts."""
         place = command.place
+        if command.network is Network.REGISTRIES:
+            raise ValueError("landlock cannot hold its network to registries; bubblewrap can")
         own = _own_folder(place)
         environ = _inner_environment(command.environment, own)
         shell = ("/bin/sh", "-c", f'{ulimits(command.limits)}; exec "$@"', "sh")

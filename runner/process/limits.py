@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import resource
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from runner.config.registries import Registries
 from runner.config.sizes import bytes_of
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Limits:
     person's own (RLIMIT_NPROC), so those that run already are added; it does not hold for root."""
     together: int | None = None
     """Memory of all its processes, by a cgroup; data of each process where there is none."""
+    registries: Registries = field(default_factory=Registries)
+    """What it may reach where its network is `registries`."""
 
 
 def ulimits(limits: Limits) -> str:
@@ -78,6 +81,7 @@ def bounded(limits: Limits, settings: Settings, uses: Iterable[Resource] = ()) -
         processes=settings.processes,
         together=memory_of(uses) or bytes_of(settings.memory),
         file_size=bytes_of(settings.file_size),
+        registries=Registries.of(settings.registries, settings.registries_only),
     )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.process.last import LEAD, Last, redacted_end
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 TAIL = 4096
 """Bytes of the tail that goes into findings."""
-_BLOCK = 65536
 
 
 class Output:
     """The output of one command as it arrives; an open resource until `finish`.
 
     Everything that is kept, digested or shown has gone through the redactor first, which
-    carries over what may be the beginning of a key split between two reads.
+    carries over what may be the beginning of a key split between two reads. Once the first half
+    of what is kept is there, the rest waits as it came, and only its end is ever redacted.
     """
 
     def __init__(self, log: Path | None, kept: int, known_secrets: Collection[str] = ()) -> None:
@@ -36,19 +36,56 @@ class Output:
         self._digest = hashlib.sha256()
         self._tail = b""
         self._log = KeptLog(log, kept) if log else None
+        self._first, self._half = kept - kept // 2, kept // 2
+        self._digest_of_first = self._digest
+        self._second = Last(self._half)
+        self._rest: Last | None = None
+        """What came behind the first half, not redacted yet."""
+        self._came = 0
+        """Bytes that were taken."""
         self.size = 0
+        """Bytes of all of it, redacted; as they came where not all is kept."""
 
     def take(self, chunk: bytes) -> None:
         """Add bytes as they were read."""
-        if chunk:
-            self._store(self._redactor_now().feed(chunk))
+        if not chunk:
+            return
+        self._came += len(chunk)
+        if self._rest is not None:
+            self._rest.add(chunk)
+            return
+        self._store(self._redactor_now().feed(chunk))
+        if self.size >= self._first:
+            self._rest = Last(self._half + LEAD)
 
     def finish(self) -> None:
         """Let go of what was carried over and close the log."""
-        if self._redactor:
+        rest = self._rest.trimmed() if self._rest else ()
+        if self._rest and self._rest.lost:
+            # what the redactor still holds came before what was lost: nobody sees it
+            window = b"".join(rest)
+            known = self._known_secrets
+            self._keep_ends(redacted_end(window, len(window) - LEAD, known, whole=True))
+        elif self._redactor:
+            for block in rest:
+                self._store(self._redactor.feed(bytes(block)))
             self._store(self._redactor.finish())
+            if self.size > self._first + self._half:
+                self._keep_ends(b"".join(self._second.trimmed()))
+        self._rest = None
         if self._log:
             self._log.finish()
+
+    def _keep_ends(self, clean: bytes) -> None:
+        """Stand for the first half and the end of this, with a word of what is missing between."""
+        last = clean[len(clean) - min(self._half, len(clean)) :]
+        lost = self._came - self._first - len(last)
+        self._digest = self._digest_of_first
+        self._digest.update(notice(lost) + last)
+        self.size, self._tail = self._came, clean[-TAIL:] or self._tail
+        if self._log:
+            self._log.leave_out(lost)
+            self._log.write(last)
 
     def _redactor_now(self) -> StreamRedactor:
         """Made with the first bytes: a command that says nothing costs none."""
@@ -61,8 +98,14 @@ class Output:
     def _store(self, clean: bytes) -> None:
         if not clean:
             return
+        room = max(0, self._first - self.size)
         self.size += len(clean)
-        self._digest.update(clean)
+        self._digest.update(clean[:room])
+        if room:
+            self._digest_of_first = self._digest.copy()
+        self._digest.update(clean[room:])
+        if clean[room:]:
+            self._second.add(clean[room:])
         self._tail = clean[-TAIL:] if len(clean) >= TAIL else (self._tail + clean)[-TAIL:]
         if self._log:
             self._log.write(clean)
@@ -75,7 +118,7 @@ class Output:
 
     @property
     def digest(self) -> Digest:
-        """The digest of all redacted output, kept or not."""
+        """The digest of all redacted output; of what is kept where that is not all."""
         return "sha256:" + self._digest.hexdigest()
 
     @property
@@ -86,7 +129,11 @@ class Output:
     @property
     def last_line(self) -> str:
         """The last line that is not empty; "" when there is none."""
-        lines = self._tail.rstrip().splitlines()
+        tail = self._tail
+        if self._rest is not None:
+            window = self._rest.end(LEAD + TAIL)
+            tail = redacted_end(window, TAIL, self._known_secrets, whole=False) or tail
+        lines = tail.rstrip().splitlines()
         return lines[-1].decode("utf-8", "replace").strip() if lines else ""
 
 
@@ -102,6 +149,11 @@ def tail_of(content: bytes, *, cut: bool = False) -> str:
     return rest if newline and rest else text.lstrip("\ufffd")
 
 
+def notice(lost: int) -> bytes:
+    """The line that says what is missing."""
+    return b"\n[... %d bytes left out ...]\n" % lost
+
+
 class KeptLog:
     """A file that holds the first and the last half of a stream, whatever its length.
 
@@ -115,7 +167,7 @@ class KeptLog:
         """Whether nothing was said: then there is no file, for making one costs as much as a
         trivial command."""
         self._room = kept - kept // 2
-        self._last = _Last(kept // 2)
+        self._last = Last(kept // 2)
         self._descriptor = -1
 
     def write(self, content: bytes) -> None:
@@ -126,11 +178,15 @@ class KeptLog:
         if rest:
             self._last.add(rest)
 
+    def leave_out(self, count: int) -> None:
+        """Say that bytes came that are not written: so many, and all that waits to be written."""
+        self._last.leave_out(count - self._last.held)
+
     def finish(self) -> None:
         """Write the last half, with a line that says what is missing before it."""
         blocks = self._last.trimmed()
         if self._last.lost:
-            self._write(b"\n[... %d bytes left out ...]\n" % self._last.lost)
+            self._write(notice(self._last.lost))
         for block in blocks:
             self._write(block)
         if self._descriptor >= 0:
@@ -166,34 +222,3 @@ class KeptLog:
                 view = view[os.write(self._descriptor, view) :]
             except OSError:
                 self.broken = True
-
-
-class _Last:
-    """The last bytes of a stream, in blocks: many tiny writes must not cost many objects."""
-
-    def __init__(self, room: int) -> None:
-        self.lost = 0
-        self._room = room
-        self._held = 0
-        self._blocks: deque[bytearray] = deque()
-
-    def add(self, chunk: bytes) -> None:
-        """Add to the end; whole blocks that no longer fit are lost at the beginning."""
-        if not self._blocks or len(self._blocks[-1]) >= _BLOCK:
-            self._blocks.append(bytearray())
-        self._blocks[-1] += chunk
-        self._held += len(chunk)
-        while self._held - len(self._blocks[0]) > self._room:
-            self._lose(len(self._blocks.popleft()))
-
-    def trimmed(self) -> deque[bytearray]:
-        """The blocks that are left when exactly what fits is kept."""
-        surplus = max(0, self._held - self._room)
-        if surplus:
-            del self._blocks[0][:surplus]
-            self._lose(surplus)
-        return self._blocks
-
-    def _lose(self, count: int) -> None:
-        self.lost += count
-        self._held -= count

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.process.command import Command, Place
+    from runner.process.door import Door
 
 WORDS = ("auto", "bubblewrap", "landlock", "none")
 _HINTS = {
@@ -39,6 +40,8 @@ class Prepared:
     """What restricts the thread that starts the command, and so the command."""
     leave: Callable[[], None] | None = None
     """What takes away what was made for it, when nothing of it is alive."""
+    door: Door | None = None
+    """The way to registries, whose inner end the first process is given."""
 
 
 class Sandbox(Protocol):

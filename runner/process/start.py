@@ -21,14 +21,8 @@ def planted(prepared: Prepared, group: Group | None, *, piped: bool) -> tree.Tre
     """Start it; its options and its filter come in files, where the sandbox takes them so."""
     mark = tree.new_mark()
     program = prepared.argv[0]
-    files = [
-        (option, _file_of(content))
-        for option, content in (
-            ("--args", b"".join(os.fsencode(each) + b"\0" for each in prepared.options)),
-            ("--seccomp", prepared.seccomp),
-        )
-        if content
-    ]
+    files = _files(prepared)
+    passed = [*(file for _, file in files), *_doors(prepared)]
     given = [word for option, file in files for word in (option, str(file))]
     argv = (program, *given, *prepared.argv[1:])
 
@@ -65,7 +59,7 @@ def planted(prepared: Prepared, group: Group | None, *, piped: bool) -> tree.Tre
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE if prepared.reports else subprocess.STDOUT,
             bufsize=0,
-            pass_fds=[file for _, file in files],
+            pass_fds=passed,
             start_new_session=True,
         )
 
@@ -93,6 +87,20 @@ def _apart(start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[byt
     if raised:
         raise raised[0]
     return started[0]
+
+
+def _files(prepared: Prepared) -> list[tuple[str, int]]:
+    """Options of the sandbox, each with the file that holds what it is about."""
+    contents = (
+        ("--args", b"".join(os.fsencode(each) + b"\0" for each in prepared.options)),
+        ("--seccomp", prepared.seccomp),
+    )
+    return [(option, _file_of(content)) for option, content in contents if content]
+
+
+def _doors(prepared: Prepared) -> list[int]:
+    """The inner end of the way to registries."""
+    return [prepared.door.inner] if prepared.door else []
 
 
 def _file_of(content: bytes) -> int:

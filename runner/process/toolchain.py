@@ -74,6 +74,12 @@ def homes(environ: Mapping[str, str]) -> dict[str, str]:
     return {**found, "PYTHONUSERBASE": str(home / ".local")}
 
 
+def fetching(folder: str) -> dict[str, str]:
+    """Variables for tools that keep what they fetch in a home that is shown read-only."""
+    homes = {"npm_config_cache": ".npm", "CARGO_HOME": ".cargo", "GOMODCACHE": ".gomod"}
+    return {variable: f"{folder}/{name}" for variable, name in homes.items()}
+
+
 def _interpreter() -> Iterable[Path]:
     """The running interpreter and this package, which gates of ours are started from."""
     yield Path(sys.prefix)

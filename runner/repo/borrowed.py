@@ -96,6 +96,8 @@ def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> No
     _put(git / "objects" / "info" / "alternates", os.fsencode(lender.objects) + b"\n")
     if lender.shallow.is_file():
         _put(git / "shallow", lender.shallow.read_bytes())
+    else:
+        (git / "shallow").unlink(missing_ok=True)  # of a time when the repository was shallow
 
 
 def _excluded(lender: Lender, shares: tuple[str, ...]) -> bytes:

@@ -27,7 +27,7 @@ def put(tree: Path, path: str, mode: int, content: bytes | None) -> None:
     is no folder.
     """
     parts = raw(path).split(b"/")
-    if any(part in {b"", b".", b"..", b".git"} for part in parts):
+    if any(part in {b"", b".", b"..", b".git"} or b"\0" in part for part in parts):
         raise RunnerError(f"{path} is no path of the project")
     effects.step("open", path)
     try:

@@ -20,6 +20,8 @@ NAMES = (
 
 _SUBJECT_WIDTH = 72
 _VALUE_WIDTH = 2000
+_COMMIT = 12
+"""Digits by which a commit is named."""
 _TYPES = {
     "bugfix": "fix",
     "docs": "docs",
@@ -89,11 +91,15 @@ def task_trailers(
 
 
 def proof_line(proof: Proof) -> str:
-    """One proof in one line: `TC-002 pass exit=0 passed=3 seconds=0.41 output=sha256:…`."""
+    """One proof in one line: `TC-002 pass exit=0 passed=3 seconds=0.41 output=sha256:…`.
+
+    `on=` names the commit it ran on, where the branch moved on without touching what it ran.
+    """
     counts = [f"{one_line(name).replace(' ', '-')}={number}" for name, number in proof.counts]
     words = [
         *(one_line(proof.id).replace(" ", "-"), str(proof.verdict), f"exit={proof.exit}", *counts),
         *(f"seconds={proof.seconds:.2f}", f"output={proof.output}"),
+        *([f"on={one_line(proof.base)[:_COMMIT]}"] if proof.base else []),
     ]
     return " ".join(words)
 
@@ -126,6 +132,7 @@ class SaidProof:
     seconds: float
     output: str
     counts: tuple[tuple[str, int], ...] = ()
+    base: str = ""
 
 
 def parse_proof(line: str) -> SaidProof | None:
@@ -136,11 +143,11 @@ def parse_proof(line: str) -> SaidProof | None:
     said = dict(word.split("=", 1) for word in words[2:])
     try:
         exit_code, seconds = int(said.pop("exit")), float(said.pop("seconds"))
-        output = said.pop("output")
+        output, base = said.pop("output"), said.pop("on", "")
         counts = tuple((name, int(number)) for name, number in said.items())
     except (KeyError, ValueError):
         return None
-    return SaidProof(words[0], words[1], exit_code, seconds, output, counts)
+    return SaidProof(words[0], words[1], exit_code, seconds, output, counts, base)
 
 
 def coverage_line(coverage: Coverage | None) -> str:

@@ -10,9 +10,10 @@ from runner import effects
 from runner.journal.events import AttemptFinished, CheckpointWritten, TaskBlocked, TaskDone
 from runner.model import Status
 from runner.report import checkpoint
+from runner.report.cost import cost
 from runner.report.status_line import TaskReport, regressions, sast_counts, status_line
 from runner.report.story import BUILD, append_text
-from runner.run.share import Share
+from runner.run.landing.share import Share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -41,6 +42,8 @@ class CheckpointDocument:
     pattern_title: Callable[[str], str] = lambda _pattern: ""
     sync: Callable[[], None] = lambda: None
     """Makes the journal durable: the file says nothing that a crash could take back."""
+    attempts: Callable[[], Iterable[Record]] = lambda: ()
+    """Reads from the journal how attempts ended."""
     path: str = f"{BUILD}/CHECKPOINT.md"
     ours: bool = True
     _tasks: dict[str, Task] = field(default_factory=dict)
@@ -76,9 +79,20 @@ class CheckpointDocument:
 
     def catch_up(self, ledger: Ledger) -> None:
         """Write the lines that a crash kept from the file, or tore."""
-        self._waiting |= dict.fromkeys(ledger.state.awaiting_line)
+        state, ends = ledger.state, (Status.DONE, Status.BLOCKED)
+        untold = (id_ for id_ in state.awaiting_line if state.task(id_).status in ends)
+        self._waiting |= dict.fromkeys(untold)
+        self._recall(state)
         if self._waiting:
-            self._write(ledger.state)
+            self._write(state)
+
+    def _recall(self, state: RunState) -> None:
+        """The state has no proofs of an attempt that failed: a killed run's are in the journal."""
+        ids = {id_ for id_ in self._waiting if state.task(id_).status is not Status.DONE}
+        untold = ids - self._tried.keys()
+        for record in self.attempts() if untold else ():
+            if record.task in untold and isinstance(record.event, AttemptFinished):
+                self._tried[record.task] = record.event
 
     def close(self, ledger: Ledger) -> None:
         """At the end of a run: nothing waits to be written."""
@@ -135,6 +149,7 @@ class CheckpointDocument:
             sast=self.sast(id_),
             patterns=self._titled(known.patterns),
             notes=(known.note,) if known.note else (),
+            cost=cost(known.usage),
         )
 
     def _shown(self, id_: str, state: RunState) -> TaskState | AttemptFinished:

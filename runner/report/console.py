@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import RLock, get_ident
 from typing import TYPE_CHECKING, TextIO
 
-from runner.journal.events import AttemptStarted, GateCompleted
+from runner.journal.events import AttemptFinished, AttemptStarted, GateCompleted, GateStarted
 from runner.model import Status
 from runner.report.event_lines import COLOURS, event_lines, output_line
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
-    from runner.model import Proof
     from runner.report.estimate import Work
     from runner.report.event_lines import Paint
 
@@ -63,6 +62,8 @@ class Console:
         self._root = root or Path()
         self._lock = RLock()
         self._groups: dict[str, list[str]] | None = {} if grouped else None
+        self._unheard: dict[str, str] = {}
+        """The log of what each task's implementer says, until it has been said."""
         self._pauser = 0
         self._held: list[str] = []
 
@@ -113,8 +114,11 @@ class Console:
             groups = self._groups if self._groups is not None else {}
             if isinstance(event, AttemptStarted):
                 groups.setdefault(task, [])
+                self._unheard[task] = _implementers_log(record)
+            if isinstance(event, GateStarted | AttemptFinished) and task in self._unheard:
+                lines[:0] = self._printed(task, self._unheard.pop(task))
             if isinstance(event, GateCompleted):
-                lines += self._printed(task, event.proof)
+                lines += self._printed(task, event.proof.log)
             group = groups.get(task)
             if group is None:
                 self._write_all(lines)
@@ -123,16 +127,16 @@ class Console:
             if lines and state.task(task).status is not Status.IN_PROGRESS:
                 self._write_all(groups.pop(task))
 
-    def _printed(self, task: str, proof: Proof) -> list[str]:
+    def _printed(self, task: str, log: str) -> list[str]:
         """What a command printed, as its log has it: the end of a long one."""
         try:
-            content = (self._root / proof.log).read_bytes() if proof.log else b""
+            content = (self._root / log).read_bytes() if log else b""
         except OSError:
             return []
         text = content[-_LOG_BYTES:].decode("utf-8", "replace")
         lines = text.splitlines()
         if len(content) > _LOG_BYTES:
-            lines[:1] = [f"… {len(content)} bytes, all of them in {proof.log}"]
+            lines[:1] = [f"… {len(content)} bytes, all of them in {log}"]
         return [output_line(task, line, self.paint) for line in lines]
 
     # --- what is shown ----------------------------------------------------------------
@@ -179,3 +183,11 @@ class Console:
 
     def _clear(self) -> None:
         """Take away what would be in a prompt's way: plain lines never are."""
+
+
+def _implementers_log(record: Record) -> str:
+    """Where the output of an implementer's command is kept; "" for a proof alone."""
+    from runner.run.workshop import LOGS
+
+    alone = isinstance(record.event, AttemptStarted) and record.event.mode == "prove"
+    return "" if alone else f"{LOGS}/{record.task}/{record.attempt}/implementer.log"

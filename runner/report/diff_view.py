@@ -161,6 +161,8 @@ def _side(content: bytes | None) -> _Side:
     encoding = _MARKS.get(content[:2])
     if encoding:
         content = content[2:].decode(encoding, "replace").encode("utf-8", "replace")
+        if not content:  # the mark alone
+            return _Side()
     if len(content.translate(None, _TEXTUAL)) * _BINARY_SHARE > len(content):
         return _Side(binary=True)
     ending = "\r" if _crlf(content) else ""

@@ -19,15 +19,19 @@ def document(kind: str, **content: object) -> str:
 
     Keys of mappings stay as they are, for they are data (ids, paths, names of settings).
     """
+    return _dumped(kind, content, indent=2)
+
+
+def document_line(kind: str, **content: object) -> str:
+    """The same on one line, many times faster: for what is large and read by programs."""
+    return _dumped(kind, content, indent=None)
+
+
+def _dumped(kind: str, content: Mapping[str, object], indent: int | None) -> str:
     body = {camel(name): plain(value) for name, value in content.items()}
-    return (
-        json.dumps(
-            {"schemaVersion": SCHEMA_VERSION, "kind": kind, **body},
-            ensure_ascii=True,  # nothing invisible reaches a terminal, no lone surrogate a file
-            indent=2,
-        )
-        + "\n"
-    )
+    whole = {"schemaVersion": SCHEMA_VERSION, "kind": kind, **body}
+    # ASCII: nothing invisible reaches a terminal, no lone surrogate a file
+    return json.dumps(whole, ensure_ascii=True, indent=indent) + "\n"
 
 
 def plain(value: object) -> Json:

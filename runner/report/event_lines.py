@@ -15,6 +15,10 @@ from runner.journal.events import (
     TaskReopened,
     TaskStaled,
 )
+from runner.journal.sessions import (
+    PlanProposed,
+    PlanReviewed,
+)
 from runner.model import Ending, Verdict
 from runner.text.display import display
 
@@ -45,7 +49,14 @@ IN_PASSING = (AttemptStarted, GateCompleted)
 def event_lines(record: Record, state: RunState, paint: Paint) -> tuple[str, ...]:
     """The lines of an event; none for what nobody follows."""
     name = paint("bold", display(record.task))
-    return tuple(f"{name} {line}" for line in _lines(record, state, paint))
+    lines = (*_lines(record, state, paint), *_plan_lines(record))
+    return tuple(f"{name} {line}" for line in lines)
+
+
+def attempted(mode: str, implementer: str) -> str:
+    """What an attempt of a kind is, in a few words."""
+    kinds = {"plan": f"{implementer}, plans", "phase": f"{implementer}, a phase of its plan"}
+    return implementer if mode == "build" else kinds.get(mode, "proof alone")
 
 
 def output_line(task: str, line: str, paint: Paint) -> str:
@@ -56,7 +67,7 @@ def output_line(task: str, line: str, paint: Paint) -> str:
 def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
     match record.event:
         case AttemptStarted(implementer=implementer, mode=mode):
-            how = implementer if mode == "build" else "proof alone"
+            how = attempted(mode, implementer)
             yield f"started (attempt {record.attempt}, {display(how)})"
         case GateCompleted(proof=proof):
             mark, colour = _MARKS.get(proof.verdict, ("-", "dim"))
@@ -78,6 +89,16 @@ def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
             yield f"counts as DONE{'' if verified else ' (unverified)'}{_note(note)}"
         case TaskApproved(note=note) | TaskReopened(note=note):
             yield f"runs again{_note(note)}"
+
+
+def _plan_lines(record: Record) -> Iterator[str]:
+    """What is said of a plan that a task has of its own."""
+    match record.event:
+        case PlanProposed(plan=plan, path=path):
+            steps = f"{len(plan.steps)} step{'' if len(plan.steps) == 1 else 's'}"
+            yield f"has a plan of {steps}: {display(path)}"
+        case PlanReviewed(approved=False, reason=reason):
+            yield f"its plan goes back: {display(reason)}"
 
 
 def _refusals(refusals: list[Finding]) -> Iterator[str]:

@@ -127,7 +127,7 @@ class LiveConsole(Console):
             self._statuses[task] = status
         match event:
             case AttemptStarted(mode=mode):
-                step = "building" if mode == "build" else "proving"
+                step = {"prove": "proving", "plan": "planning"}.get(mode, "building")
                 self._running[task] = _Running(step, time.monotonic())
             case GateStarted(gate=gate) if task in self._running:
                 self._running[task].step = gate

@@ -53,6 +53,8 @@ class TaskReport:
     patterns: tuple[tuple[str, str], ...] = ()
     """(id, title) of the patterns that were applied."""
     notes: tuple[str, ...] = ()
+    cost: str = ""
+    """What its agents and models used; its line is there only where they did."""
 
 
 def regressions(proofs: Iterable[Proof]) -> tuple[str, ...] | None:
@@ -76,6 +78,7 @@ def status_line(report: TaskReport) -> str:
             f"Coverage: {_coverage(report.coverage)}",
             f"SAST: {sast_counts(report.sast)}",
             f"Patterns applied: {patterns_applied(report.patterns)}",
+            *([f"Cost: {report.cost}"] if report.cost else []),
             f"Notes: {_joined(report.notes, '; ')}",
             "",
         )

@@ -26,11 +26,12 @@ _IGNORED = """\
 /SAST_FINDINGS.jsonl
 /staged/
 /logs/
+/plans/
+/reports/
 /runs/
 *.lock
 .*.tmp
 """
-
 
 _APPENDING = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -43,7 +44,7 @@ def append_text(file: Path, text: str, *, head: str, mend: bool = False) -> None
     """
     effects.make_folder(file.parent)
     added = text.encode()
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(file, _APPENDING, 0o644)
     try:
         size = os.fstat(descriptor).st_size
         reach = len(head.encode()) + len(added)

@@ -25,11 +25,14 @@ MEANING = {
 }
 _ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Status.STALE)
 _SECONDS_A_MINUTE = 60
+_TO_BE_FINISHED = (Reason.CHECKS, Reason.STUCK, Reason.BUDGET)
+"""Reasons for which a person may go on where the attempts ended."""
 _AGAIN = "set its Status to PENDING in TASK-GRAPH.md, then run again"
 _NEXT = {
     Reason.REVIEW: "`runner review` shows it; `runner approve` or `runner reject` answers",
     Reason.SECRET: f"`runner doctor` says what is missing; {_AGAIN}",
     Reason.TOOL: f"`runner doctor` says what is missing; {_AGAIN}",
+    Reason.BUDGET: "raise its Budget or the setting, or `runner approve` it; then run again",
 }
 
 
@@ -60,11 +63,13 @@ class Summary:
     waiting: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """(id, ids of the tasks it waits for)."""
     notes: tuple[str, ...] = ()
+    cost: str = ""
+    """What agents and models used in this run."""
 
 
 def summary(said: Summary) -> str:
     """The text, several lines; a run in which all is done has one line."""
-    lines = [_first(said)]
+    lines = [_first(said), *([f"used: {said.cost}"] if said.cost else [])]
     for task in said.blocked:
         lines += _blocked(task)
     for id_, change in said.stale:
@@ -106,6 +111,8 @@ def _blocked(task: BlockedTask) -> list[str]:
         return [*lines, *ways_out(name, ", ".join(map(display, task.victims)))]
     advice = _NEXT.get(task.reason) if task.reason else None
     lines.append(f"  next: {advice or f'`runner show {name}`; {_AGAIN}'}")
+    if task.draft and task.reason in _TO_BE_FINISHED:
+        lines.append(f"  or finish it on that branch, then `runner adopt {name}`")
     return lines
 
 

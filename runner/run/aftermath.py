@@ -9,8 +9,8 @@ from runner import effects
 from runner.journal.events import TaskAdopted, TaskLanded
 from runner.journal.reading import read_journal
 from runner.model import Spec
-from runner.run.lander import Made, changes_between
-from runner.run.record import checked_in
+from runner.run.landing.lander import Made, changes_between
+from runner.run.landing.record import checked_in
 from runner.run.undone import is_undone, undone
 from runner.writes.beneath import sweep_beneath
 from runner.writes.log import Fate
@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 
     from runner.repo.landed import LandedCommit
     from runner.repo.read import Repository
-    from runner.run.lander import Lander
+    from runner.run.landing.lander import Lander
     from runner.run.ledger import Ledger
     from runner.run.unfinished import Unfinished
     from runner.writes.log import WriteLog
 
 _BESIDE = re.compile(r"\.(?P<name>.+)\.\d+\.\d+\.tmp")
 """How `effects.write_file` calls what it writes beside a file."""
+
+
+_KEPT = tuple(f"artifacts/build/{name}" for name in ("plans", "reports", "runs"))
+"""Folders that hold nothing but files of the runner's own."""
 
 
 def all_landings(journal: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -44,6 +48,10 @@ def sweep(root: Path, documents: Collection[str]) -> None:
         for left in folder.glob(".*.tmp"):
             beside = _BESIDE.fullmatch(left.name)
             if beside and folder / beside["name"] in places:
+                effects.unlink(left)
+    for kept in _KEPT:
+        for left in (root / kept).glob(".*.tmp"):
+            if _BESIDE.fullmatch(left.name):
                 effects.unlink(left)
 
 

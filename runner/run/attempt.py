@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.gates.base import command_limits
-from runner.implementers.base import Said, Workbench
+from runner.implementers.base import Mode, Said, Workbench
 from runner.model import Ending, Finding, Outcome
 from runner.repo.scratch import Snapshot, TooLargeError
 from runner.run.claims import is_glob
 from runner.run.judgement import judged, screened
+from runner.run.planned import (
+    planning,
+    trying,
+)
 
 if TYPE_CHECKING:
     from runner.run.site import Assignment, Site
@@ -38,7 +43,9 @@ def attempt(assignment: Assignment, site: Site) -> Outcome:
         retry_after=said.retry_after,
         plan=said.plan,
     )
-    if not any(finding.refuses for finding in outcome.findings) and not site.cancelled.is_set():
+    if assignment.mode is Mode.PLAN:
+        outcome = planning.judged(assignment, site, outcome)
+    elif not any(finding.refuses for finding in outcome.findings) and not site.cancelled.is_set():
         outcome = judged(assignment, site, outcome)
     else:
         outcome = screened(assignment, site, outcome)
@@ -83,9 +90,12 @@ def _implement(assignment: Assignment, site: Site) -> Said:
     site.scratch.apply(assignment.carried)
     if assignment.implementer is None:
         return Said()
+    if assignment.mode is Mode.PLAN and assignment.plan is not None:
+        return Said(plan=assignment.plan)  # it only has to be reviewed
+    planning_now = assignment.mode is Mode.PLAN
     bench = Workbench(
         place=site.place,
-        sandbox=site.sandbox,
+        sandbox=planning.ReadOnly(site.sandbox) if planning_now else site.sandbox,
         limits=command_limits(assignment.task, site.settings),
         environment=site.environment(assignment),
         tell=site.teller(assignment),
@@ -93,5 +103,11 @@ def _implement(assignment: Assignment, site: Site) -> Said:
         log=site.logs / assignment.task.id / str(assignment.attempt) / "implementer.log",
         known_secrets=tuple(value for _, value in assignment.secrets),
         network=site.settings.network_for(assignment.task.network),
+        left=assignment.left,
+        mode=assignment.mode,
+        plan=assignment.plan,
+        verdict=partial(trying.word_of_pipeline, assignment, site),
+        run_gate=partial(trying.tried, assignment, site),
+        record=partial(trying.told_to_journal, assignment, site),
     )
     return assignment.implementer.implement(assignment.brief, bench)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from runner.journal.events import AttemptFinished, DecisionMade, TaskBlocked, TaskDone
 from runner.model import Ending, Reason, Usage
-from runner.run import drafts
+from runner.run.landing import (
+    drafts,
+)
 from runner.writes.log import Fate
 from runner.writes.log import Review as Approval
 

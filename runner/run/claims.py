@@ -7,17 +7,28 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from runner.model import Finding
 from runner.plan.globs import folders_of, is_glob, matches, may_overlap
-from runner.run.documents import MAP
+from runner.run.landing.documents import MAP
 from runner.writes.beneath import read_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from runner.config.settings import Settings
     from runner.model import Resource, Task
 
-__all__ = ["Claims", "capacities", "is_glob", "may_meet", "meeting", "owned_paths", "too_much"]
+__all__ = [
+    "Agents",
+    "Claims",
+    "capacities",
+    "is_glob",
+    "may_meet",
+    "meeting",
+    "owned_paths",
+    "too_much",
+]
 
 
 @lru_cache(maxsize=65536)
@@ -78,9 +89,36 @@ def meeting(
     return next(pairs, None)
 
 
+def _nobody(_task: Task) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Agents:
+    """How many agents and models work at once, and whose tasks are theirs."""
+
+    most: int
+    works_on: Callable[[Task], bool]
+
+    @classmethod
+    def of(cls, settings: Settings) -> Agents:
+        """By the settings, and by who implements a task."""
+        from runner.implementers.registry import choose
+
+        known: dict[str, bool] = {}
+
+        def works_on(task: Task) -> bool:
+            if task.id not in known:
+                chosen = choose(task, settings)
+                known[task.id] = not isinstance(chosen, Finding) and chosen.is_agent
+            return known[task.id]
+
+        return cls(settings.agents, works_on)
+
+
 @dataclass(slots=True)
 class Claims:
-    """The output files and scarce things of the tasks that run now.
+    """The output files and scarce things of the tasks that run now, and the places of agents.
 
     Exact paths are held in a dict, so that asking takes constant time; globs are compared each.
     """
@@ -88,6 +126,9 @@ class Claims:
     capacity: dict[str, float] = field(default_factory=dict)
     owned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By task the paths and globs that are its own beside its Output files."""
+    agents: Agents = field(default_factory=lambda: Agents(0, _nobody))
+    _working: set[str] = field(default_factory=set)
+    """Tasks that hold the place of an agent."""
     _exact: Counter[str] = field(default_factory=Counter)
     _folders: Counter[str] = field(default_factory=Counter)
     _globs: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -102,6 +143,8 @@ class Claims:
         """
         if too_much(task, self.capacity):
             return True
+        if self.agents.works_on(task) and len(self._working) >= self.agents.most:
+            return False
         return self._files_free(task) and all(
             self._resources.get(name, 0.0) + amount <= self.capacity.get(name, max(1.0, amount))
             for name, amount in _needs(task)
@@ -135,6 +178,8 @@ class Claims:
 
     def hold(self, task: Task) -> None:
         """Take what `task` claims."""
+        if self.agents.works_on(task):
+            self._working.add(task.id)
         for name, amount in _needs(task):
             self._resources[name] = self._resources.get(name, 0.0) + amount
         if not task.writes_anything:
@@ -149,6 +194,7 @@ class Claims:
 
     def release(self, task: Task) -> None:
         """Give back what `task` held."""
+        self._working.discard(task.id)
         for name, amount in _needs(task):
             self._resources[name] = self._resources.get(name, 0.0) - amount
         if self._writers.pop(task.id, None) is None:

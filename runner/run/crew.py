@@ -9,13 +9,14 @@ from queue import Empty, SimpleQueue
 from threading import Event
 from typing import TYPE_CHECKING, TypeAlias
 
+from runner.gates.regression import Suspects
 from runner.run.attempt import attempt
+from runner.run.broken.lanes import Lanes
 from runner.run.review import Answer, Ruling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.gates.regression import Traced
     from runner.journal.events import Event as Happening
     from runner.model import Outcome
     from runner.run.site import Assignment, Site
@@ -66,7 +67,7 @@ class Tracing:
 
     assignment: Assignment
     outcome: Outcome
-    answer: Callable[[tuple[Traced, ...]], None]
+    answer: Callable[[Suspects], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,9 @@ class Interrupted:
 Message: TypeAlias = Happened | Scanning | Asking | Tracing | Finished | Interrupted
 
 
-def _traces_nothing(_assignment: Assignment, _outcome: Outcome) -> tuple[Traced, ...]:
+def _traces_nothing(_assignment: Assignment, _outcome: Outcome) -> Suspects:
     """Where no other tasks are known."""
-    return ()
+    return Suspects()
 
 
 class InlineExecutor(Executor):
@@ -101,7 +102,12 @@ class Crew:
     """Hands assignments to free slots and brings back what the workers say."""
 
     def __init__(
-        self, slots: int, make_site: Callable[[int, Crew], Site], *, inline: bool = False
+        self,
+        slots: int,
+        make_site: Callable[[int, Crew], Site],
+        *,
+        inline: bool = False,
+        executor: Executor | None = None,
     ) -> None:
         self.cancelled = Event()
         """Set when everything is to end."""
@@ -111,14 +117,18 @@ class Crew:
         self.interrupted = False
         """Whether a person wants the run to end."""
         self.inline = inline
-        self.tracer: Callable[[Assignment, Outcome], tuple[Traced, ...]] = _traces_nothing
+        self.tracer: Callable[[Assignment, Outcome], Suspects] = _traces_nothing
         """Asked in the coordinator's thread alone."""
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._make_site = make_site
         self._sites: dict[int, Site] = {}
         self._free = list(range(1 if inline else slots))[::-1]
         self._busy: dict[str, int] = {}
-        self._executor: Executor = (
+        self.lanes = Lanes(
+            len(self._free), lambda: len(self._busy), lambda number: make_site(number, self)
+        )
+        """What workers use beside their own slots."""
+        self._executor: Executor = executor or (
             InlineExecutor()
             if inline
             else ThreadPoolExecutor(max_workers=slots, thread_name_prefix="slot")
@@ -187,16 +197,16 @@ class Crew:
         self._inbox.put(Asking(outcome, answers.put))
         return answers.get()
 
-    def trace(self, assignment: Assignment, outcome: Outcome) -> tuple[Traced, ...]:
+    def trace(self, assignment: Assignment, outcome: Outcome) -> Suspects:
         """Called by workers: the tests of other tasks that a change may break."""
         if self.inline:  # the coordinator is this very thread
             return self.tracer(assignment, outcome)
-        answers: SimpleQueue[tuple[Traced, ...]] = SimpleQueue()
+        answers: SimpleQueue[Suspects] = SimpleQueue()
         self._inbox.put(Tracing(assignment, outcome, answers.put))
         while not self.cancelled.is_set():
             with suppress(Empty):
                 return answers.get(timeout=_PATIENCE)
-        return ()  # nobody is there to answer, and what comes of this is thrown away
+        return Suspects()  # nobody is there to answer, and what comes of this is thrown away
 
     @property
     def has_news(self) -> bool:
@@ -230,3 +240,4 @@ class Crew:
         self._executor.shutdown(wait=True)
         for site in self._sites.values():
             site.close()
+        self.lanes.close()

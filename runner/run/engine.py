@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
+from runner.gates.regression import Suspects
 from runner.journal.events import AttemptStarted, RunFinished, RunStarted, RunStuck, TaskBlocked
 from runner.model import Reason, Status
+from runner.run.broken.joint import Joint
+from runner.run.broken.regression import approved_groups, victims_of
 from runner.run.crew import Asking, Finished, Happened, Scanning, Tracing
 from runner.run.frontier import Frontier
-from runner.run.joint import Joint
-from runner.run.regression import approved_groups, victims_of
+from runner.run.limits.hours import Hours
 from runner.run.review import Answer, Ruling
 
 if TYPE_CHECKING:
@@ -20,11 +22,12 @@ if TYPE_CHECKING:
 
     from runner.journal.events import StatusesPublished
     from runner.model import Outcome, Task
-    from runner.run.board import Board
+    from runner.run.broken.cutting_off import CuttingOff
     from runner.run.claims import Claims
     from runner.run.crew import Crew, Message
-    from runner.run.cutting_off import CuttingOff
+    from runner.run.landing.board import Board
     from runner.run.ledger import Ledger
+    from runner.run.limits.deadlines import Deadline
     from runner.run.preparation import Preparation
     from runner.run.scans import Scans
     from runner.run.settlement import Settlement
@@ -53,10 +56,13 @@ class Engine:
     edited: Callable[[Task], str] = lambda _task: ""
     """What a person changed of a task in the plan since the run began, in words."""
     fail_fast: bool = False
+    run_until: Deadline | None = None
+    """When the run's own minutes are over."""
     upkeep: Sequence[Callable[[], None]] = ()
     """Called after every settled outcome, such as writing documents that may wait."""
     _frontier: Frontier = field(init=False)
     _halted: bool = field(default=False, init=False)
+    _hours: Hours = field(init=False)
     _outdated: set[str] = field(default_factory=set, init=False)
 
     def run(self) -> frozenset[ExitCode]:
@@ -64,6 +70,8 @@ class Engine:
 
         KeyboardInterrupt ends what runs, keeps the books, and is raised again.
         """
+        self._hours = Hours(self.crew, self.settlement)
+        self._hours.begin(self.run_until)
         with self.ledger.gathering():
             try:
                 self._build_groups()
@@ -100,7 +108,7 @@ class Engine:
         while True:
             self._publish()
             self.ledger.sync()
-            message = self.crew.wait()
+            message = self._hours.wait()
             if self.crew.interrupted:
                 raise KeyboardInterrupt
             if isinstance(message, Finished):
@@ -109,7 +117,7 @@ class Engine:
 
     def _loop(self) -> None:
         self._start_ready()
-        while self.crew.working:
+        while self.crew.working or (self._hours.backoff and not self._stopping()):
             self._publish()
             self.ledger.sync()
             self._hear_what_is_in_hand()
@@ -122,6 +130,9 @@ class Engine:
 
     def _start_ready(self) -> None:
         """Fill the free slots; that the attempts start is durable before one of them does."""
+        for id_ in self._hours.take_due():
+            if self._is_pending(id_):
+                self._frontier.put(id_)
         started = []
         while self.crew.has_free_slot and not self._ending():
             assignment = self._next()
@@ -145,7 +156,7 @@ class Engine:
 
     def _stopping(self) -> bool:
         """Whether nothing new may start."""
-        return self._halted or self._ending()
+        return self._halted or bool(self._hours.used_up) or self._ending()
 
     def _ending(self) -> bool:
         """Whether not even what is under way may go on."""
@@ -162,6 +173,9 @@ class Engine:
             self._say(task.id)
             self._halted = self._halted or self.fail_fast
             return None
+        if not self._may_begin(task):
+            self._say(task.id)
+            return None
         self.claims.hold(task)
         return self.preparation.assignment(task)
 
@@ -176,18 +190,22 @@ class Engine:
                 spec=task.spec,
                 patterns=tuple(pattern.id for pattern in assignment.brief.patterns),
                 slot=slot,
-                mode="build" if assignment.implementer else "prove",
+                mode=assignment.kind,
+                task_type=assignment.brief.kind,
+                searched=assignment.brief.searched,
             ),
             task=task.id,
             attempt=assignment.attempt,
             durable=True,
         )
         self._say(task.id)
+        if assignment.implementer is not None:
+            self._hours.started(task)
         return slot
 
     def _hear_what_is_in_hand(self) -> None:
         """Wait for news and hear all there is; after a landing, free slots are filled first."""
-        while not self._hear(self.crew.wait()) and self.crew.has_news:
+        while not self._hear(self._hours.wait()) and self.crew.has_news:
             if self.crew.interrupted:
                 return
 
@@ -226,6 +244,7 @@ class Engine:
         """A task's work came to its end: others may start."""
         self.claims.release(task)
         self._say(task.id)
+        self._hours.look_into_the_purse()
         match self.ledger.state.task(task.id).status:
             case Status.DONE:
                 self._frontier.done(task.id, self._is_pending)
@@ -234,7 +253,8 @@ class Engine:
                     if self._is_pending(id_):
                         self._frontier.put(id_)
             case Status.PENDING if not (self._is_outdated(task) or self._stopping()):
-                self._frontier.put(task.id)
+                if task.id not in self._hours.backoff:
+                    self._frontier.put(task.id)
             case Status.BLOCKED:
                 broke = self.ledger.state.task(task.id).reason is Reason.REGRESSION
                 self._halted = self._halted or self.fail_fast or broke
@@ -248,6 +268,17 @@ class Engine:
         if self.edited(task):
             self._outdated.add(task.id)
         return task.id in self._outdated
+
+    def _may_begin(self, task: Task) -> bool:
+        """Whether its own plan lets a task go on; a branch that a person finished needs none."""
+        plans = self.preparation.plans
+        return plans is None or task.id in self.preparation.adopted or plans.may_begin(task)
+
+    def _is_only_planned(self, id_: str) -> bool:
+        """Whether a task was to be planned and no more, and has its plan."""
+        plans = self.preparation.plans
+        there = self.ledger.state.task(id_).planned
+        return plans is not None and plans.only and there is not None and there.approved
 
     def _is_pending(self, id_: str) -> bool:
         return self.ledger.state.task(id_).status is Status.PENDING
@@ -283,7 +314,7 @@ class Engine:
             elif isinstance(message, Asking):
                 message.answer(Ruling(Answer.WAITS))
             elif isinstance(message, Tracing):
-                message.answer(())
+                message.answer(Suspects())
             elif message is not None:
                 self._hear(message)
 
@@ -294,15 +325,20 @@ class Engine:
         for id_ in self.selected:
             known = self.ledger.state.task(id_)
             match known.status:
-                case Status.BLOCKED if known.reason in (Reason.CHECKS, Reason.STUCK):
+                case Status.BLOCKED if known.reason is Reason.CHECKS:
                     codes.add(ExitCode.FAILED)
+                case Status.BLOCKED if known.reason in (Reason.STUCK, Reason.BUDGET):
+                    codes.add(ExitCode.STOPPED)
                 case Status.BLOCKED | Status.STALE:
                     codes.add(ExitCode.PERSON)
-                case Status.PENDING:
+                case Status.PENDING if not self._is_only_planned(id_):
                     waiting.append(id_)
                     codes |= {ExitCode.CONFLICT} if id_ in self._outdated else set()
         if waiting:
             self.ledger.note(RunStuck(waiting=tuple(sorted(waiting))))
+            if self._hours.used_up:
+                self.settlement.say(f"{self._hours.used_up}; the next run has a budget of its own")
+                codes.add(ExitCode.STOPPED)
             codes = codes or {ExitCode.PERSON}
         return frozenset(codes)
 

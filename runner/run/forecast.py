@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.model import Status
-from runner.run.claims import Claims
 from runner.run.frontier import Frontier
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.model import Task
     from runner.plan.graph import TaskGraph
+    from runner.run.claims import Claims
 
 UNKNOWN_SECONDS = 1.0
 """How long a task is taken to last of which nothing is known."""
@@ -42,12 +42,10 @@ def forecast(
     graph: TaskGraph,
     *,
     seconds: Mapping[str, float],
-    capacity: Mapping[str, float],
+    claims: Claims,
     jobs: int,
-    owned: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Forecast:
-    """Play the run with every task passing at its first attempt."""
-    claims = Claims(dict(capacity), owned or {})
+    """Play the run with every task passing at its first attempt; nothing is left in `claims`."""
     starts = _play(tasks, statuses, selected, graph, seconds=seconds, claims=claims, jobs=jobs)
     order = tuple(id_ for _, id_ in starts)
     open_ones = set(order)
@@ -156,8 +154,10 @@ def _play(
             heapq.heappush(ending, (now + _lasts(seconds, task.id), len(starts), task.id))
         if not ending:
             return starts
-        now, _, id_ = heapq.heappop(ending)
-        claims.release(tasks[id_])
-        frontier.done(
-            id_, lambda waiting: statuses[waiting] is Status.PENDING and waiting not in begun
-        )
+        now = ending[0][0]
+        while ending and ending[0][0] == now:  # a run hears all that is in hand before it starts
+            _, _, id_ = heapq.heappop(ending)
+            claims.release(tasks[id_])
+            frontier.done(
+                id_, lambda waiting: statuses[waiting] is Status.PENDING and waiting not in begun
+            )

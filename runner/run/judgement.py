@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 from runner.gates.base import command_limits
 from runner.model import Ending, ReviewMode
 from runner.process.command import Command, run
-from runner.run.proving import bench_of, proof_of
+from runner.run.planned import (
+    phases,
+)
+from runner.run.proof.proving import bench_of, proof_of
 from runner.run.review import Answer
-from runner.run.reviewer import reviewed_by_command
+from runner.run.reviewer import review_of
 from runner.writes.bench import Bench as WriteBench
 from runner.writes.laboratory import Laboratory
 from runner.writes.pipeline import admit_writes, compile_writes
@@ -26,7 +29,7 @@ def judged(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
     """The outcome with what pipeline, review and proof say of it, one after the other."""
     if not outcome.changes:
         return _proven(assignment, site, outcome)
-    bench = _write_bench(assignment, site, outcome)
+    bench = write_bench(assignment, site, outcome)
     admitted = admit_writes(outcome.changes, assignment.rules, bench)
     outcome = replace(outcome, tainted=admitted.tainted)
     if admitted.clean and _reviewed_at_write(assignment, site, outcome):
@@ -59,7 +62,7 @@ def screened(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
     if not outcome.changes:
         return outcome
     admitted = admit_writes(
-        outcome.changes, assignment.rules, _write_bench(assignment, site, outcome)
+        outcome.changes, assignment.rules, write_bench(assignment, site, outcome)
     )
     findings = tuple(finding for finding in admitted.findings if finding.refuses)
     return replace(outcome, tainted=admitted.tainted, findings=(*outcome.findings, *findings))
@@ -81,11 +84,14 @@ def _with_edit(assignment: Assignment, site: Site, outcome: Outcome, ruling: Rul
 
 def _proven(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
     """The outcome with its proof, and with the reviewing command's word where one is asked."""
-    proven = proof_of(assignment, site, outcome)
+    proof = phases.proof_so_far if assignment.is_partial else proof_of
+    proven = proof(assignment, site, outcome)
     findings = (*outcome.findings, *proven.findings)
     bad = any(finding.refuses for finding in findings)
     if assignment.review is ReviewMode.AUTO and outcome.changes and not bad:
-        findings = (*findings, *reviewed_by_command(assignment, site, outcome))
+        review = review_of(assignment, site, outcome)
+        findings = (*findings, *review.findings)
+        outcome = replace(outcome, usage=outcome.usage + review.usage)
     good = not any(finding.refuses for finding in findings)
     return replace(
         outcome,
@@ -98,7 +104,7 @@ def _proven(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
     )
 
 
-def _write_bench(assignment: Assignment, site: Site, outcome: Outcome) -> WriteBench:
+def write_bench(assignment: Assignment, site: Site, outcome: Outcome) -> WriteBench:
     """What the write pipeline works with."""
     bench = bench_of(assignment, site, outcome)
     limits = command_limits(assignment.task, site.settings)

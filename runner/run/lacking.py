@@ -43,6 +43,12 @@ def lacking(
             return Reason.TOOL, "; ".join(missing)
     chosen = choose(task, settings)
     if isinstance(chosen, Finding):
-        return Reason.POLICY, chosen.message
+        return Reason.POLICY, _advised(chosen)
     much = too_much(task, capacities(settings.resources))
     return (Reason.POLICY, much) if much else None
+
+
+def _advised(finding: Finding) -> str:
+    """A note of one line with what would help, where that is no text of Markdown itself."""
+    short = finding.hint and "`" not in finding.hint
+    return f"{finding.message}; {finding.hint}" if short else finding.message

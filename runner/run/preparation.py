@@ -6,13 +6,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from runner.config.paths import Places
 from runner.config.stack import detect_stack
-from runner.context.brief import Brief, compose_brief
-from runner.context.patterns import matched_patterns
+from runner.context.brief import Brief, compose_brief, open_since
+from runner.context.patterns import Search, matched_patterns
+from runner.context.surroundings import surroundings_at
 from runner.gates.red_first import wants_red_first
+from runner.implementers.base import Allowance, Mode
 from runner.implementers.registry import choose
-from runner.model import Finding, ReviewMode
+from runner.model import Finding, Reason, ReviewMode
+from runner.plan.task_types import kind_of
 from runner.run.lacking import lacking
+from runner.run.planned.plan_step import Step, plan_of, plan_told, planned_files
 from runner.run.review import mode_for
 from runner.run.reviewer import diff_of
 from runner.run.site import Assignment
@@ -25,10 +30,14 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.context.patterns import MatchedPattern
+    from runner.context.surroundings import Surroundings
     from runner.implementers.base import Implementer
-    from runner.model import Change, Outcome, Reason, Task
+    from runner.model import Change, Outcome, Task
     from runner.plan.patterns import PatternIndex
+    from runner.run.adopting import Adopted
     from runner.run.ledger import Ledger
+    from runner.run.limits.purse import Purse
+    from runner.run.planned.task_plans import TaskPlans
     from runner.secrets.allowlist import AllowList
 
 
@@ -70,14 +79,21 @@ class Preparation:
     """Carries held work of a task to where the branch is now; None where others changed it."""
     regressive: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     """Held changes that break other tasks: they land together with these, once approved."""
+    adopted: dict[str, Adopted] = field(default_factory=dict)
+    """Branches that a person finished: proven and landed as they are, with nobody called."""
+    purse: Purse | None = None
+    """What the run has used so far, and what is left of every budget; None for no budgets."""
     recorded: Callable[[Task, str], tuple[Change, ...]] | None = None
     """Accepted bytes of earlier landings that fit a task on a base; asked with `run --reuse`."""
+    plans: TaskPlans | None = None
+    """What tasks that are planned first do next; None where nothing is planned or executed."""
     former: Callable[[str], str] | None = None
     """The diff of a commit: what a task built before that is to be built anew."""
     _given: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     """Held work that is tried in this run."""
     _reused: set[str] = field(default_factory=set)
     _drafts: dict[str, str] = field(default_factory=dict)
+    _searches: dict[str, Search] = field(default_factory=dict)
 
     @cached_property
     def _stack(self) -> frozenset[str]:
@@ -85,7 +101,14 @@ class Preparation:
 
     def missing(self, task: Task) -> tuple[Reason, str] | None:
         """What the task cannot go on without, as a reason code and a note for a person."""
-        return lacking(task, self.settings, self.environ)
+        return lacking(task, self.settings, self.environ) or self._used_up(task)
+
+    def _used_up(self, task: Task) -> tuple[Reason, str] | None:
+        """A budget of which nothing is left; work that only has to be proven takes none."""
+        if self.purse is None or task.id in self.held or task.id in self.adopted:
+            return None
+        used = self.purse.used_up_by(task, self.ledger.state.task(task.id))
+        return (Reason.BUDGET, f"used {used}") if used else None
 
     def implementer(self, task: Task) -> Implementer | Finding:
         """Who implements a task, or why nobody can."""
@@ -100,6 +123,8 @@ class Preparation:
     def assignment(self, task: Task) -> Assignment:
         """The next attempt at a task."""
         attempt = self.ledger.state.task(task.id).last_attempt + 1
+        if (own := self.adopted.get(task.id)) is not None:
+            return self.carried(task, own.changes, self.base(), attempt)
         held = self.held.pop(task.id, None)
         if held is not None and self.carry is not None and self.base() != self.held_on:
             held = self.carry(task.id)
@@ -115,18 +140,24 @@ class Preparation:
             return self.carried(task, again, self.base(), attempt)
         chosen = self.implementer(task)
         implementer = None if isinstance(chosen, Finding) else chosen
+        base = self.base()
+        step = self.plans.step(task, base) if self.plans else Step()
         named, new = getattr(implementer, "name", ""), known.spec is None
         return Assignment(
             task=task,
             attempt=attempt,
-            base=self.base(),
-            brief=self._brief_for(chosen, task, attempt),
+            base=base,
+            brief=self._brief_for(chosen, task, attempt, step),
             implementer=implementer,
+            left=self.purse.left(task, known) if self.purse else Allowance(),
+            mode=step.mode,
+            plan=step.plan,
+            phase=step.phase,
             reviewed=self._is_seen(task),
             red_first=wants_red_first(task, self.settings, named, is_new_work=new),
-            carried=self.edits.get(task.id, ()),
-            review=self.review_mode(task),
-            rules=self._rules(task, attempt),
+            carried=() if step.mode is Mode.PLAN else self.edits.get(task.id, step.carried),
+            review=step.review or self.review_mode(task),
+            rules=self._rules(task, attempt, planned_files(step.plan)),
             secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
         )
 
@@ -134,6 +165,11 @@ class Preparation:
         """An attempt came to nothing: held work that it tried is tried again, not built anew."""
         if task.id in self._given and self.ledger.state.task(task.id).held is not None:
             self.held[task.id] = self._given[task.id]
+
+    def landed(self, task: Task) -> None:
+        """Let go of what was kept of a task's phases."""
+        if self.plans is not None:
+            self.plans.landed(task)
 
     def _is_seen(self, task: Task) -> bool:
         """Whether a person wrote what the task does (blocks of the plan), or reviews it."""
@@ -166,22 +202,41 @@ class Preparation:
         )
 
     def _brief_for(
-        self, implementer: Implementer | Finding | None, task: Task, attempt: int
+        self,
+        implementer: Implementer | Finding | None,
+        task: Task,
+        attempt: int,
+        step: Step | None = None,
     ) -> Brief:
         """The brief, without its text where nobody will read that: blocks say all themselves."""
         if isinstance(implementer, Finding) or getattr(implementer, "name", "check") in _UNREAD:
-            patterns = self._matched(task)
-            return Brief(task, attempt, (), patterns, previous="", text="")
-        return self.brief(task, attempt)
+            return self._unread(task, attempt)
+        return self.brief(task, attempt, step)
+
+    def _unread(self, task: Task, attempt: int) -> Brief:
+        """A brief of which only the journal hears: what the task is, and what was searched."""
+        patterns, kind = self._matched(task), str(kind_of(task))
+        searched = self._searched(task)
+        return Brief(task, attempt, (), patterns, "", "", kind=kind, searched=searched)
+
+    def _searched(self, task: Task) -> tuple[str, ...]:
+        """By what the patterns were searched for a task."""
+        return self._search(task).told(self.patterns)
+
+    def _search(self, task: Task) -> Search:
+        if task.id not in self._searches:
+            self._searches[task.id] = Search.of(self.patterns, task, self._stack)
+        return self._searches[task.id]
 
     def _matched(self, task: Task) -> tuple[MatchedPattern, ...]:
         """The patterns that fit a task: looked up for every task, and remembered."""
-        patterns = matched_patterns(self.root, self.patterns, task, self._stack)
+        search = self._search(task)
+        patterns = matched_patterns(self.root, self.patterns, task, search=search)
         self.applied[task.id] = tuple(pattern.id for pattern in patterns)
         return patterns
 
-    def brief(self, task: Task, attempt: int) -> Brief:
-        """What whoever implements the task is told."""
+    def brief(self, task: Task, attempt: int, step: Step | None = None) -> Brief:
+        """What whoever implements the task is told; by default of what a run would do next."""
         known = self.ledger.state.task(task.id)
         patterns = self._matched(task)
         return compose_brief(
@@ -195,8 +250,33 @@ class Preparation:
             gates=self.settings.gates_for(task.type),
             coverage=self.settings.coverage,
             tokens=self.settings.context_tokens,
+            plan_text=plan_told(self.ledger.state, task, step),
+            around=self._surroundings(task, patterns, step),
+            failed=len(known.tries),
+            since=open_since(known.tries),
+            searched=self._searched(task),
             known_secrets=tuple(self.settings.secrets_for(task, self.environ).values()),
             dependencies={id_: self.titles.get(id_, "") for id_ in task.depends_on},
+        )
+
+    def forget(self, task: Task) -> None:
+        """The next attempt begins anew: nobody shows it what the last one proposed."""
+        self._drafts.pop(task.id, None)
+
+    def _surroundings(
+        self, task: Task, patterns: tuple[MatchedPattern, ...], step: Step | None
+    ) -> Surroundings:
+        """Tests, files, skills and decisions, from the commit that the attempt starts on."""
+        planned = plan_of(self.ledger.state, task)
+        approved = planned.plan if planned is not None and planned.approved else None
+        return surroundings_at(
+            self.root,
+            self.base(),
+            task,
+            self.settings,
+            patterns=patterns,
+            plan=step.plan if step is not None else approved,
+            cache=Places.of(self.environ).repository_cache(self.root),
         )
 
     def remember(self, outcome: Outcome, before: Callable[[str], bytes | None]) -> None:
@@ -204,13 +284,19 @@ class Preparation:
         parts = [part for change in outcome.changes for part in diff_of(change, before)]
         self._drafts[outcome.task] = "".join(parts)
 
-    def _rules(self, task: Task, attempt: int) -> WriteRules:
+    def _rules(
+        self, task: Task, attempt: int, planned: tuple[str, ...] | None = None
+    ) -> WriteRules:
         return WriteRules(
             run=self.ledger.run,
             task=task.id,
             attempt=attempt,
             outputs=task.outputs,
+            planned=planned,
             plan=self.plan_path,
+            permission=self.settings.permission,
+            permission_floor=self.settings.permission_floor,
+            reviewed=self.review_mode(task) is ReviewMode.PROMPT,
             allowed=self.allowed,
             compile_commands=tuple(CompileCommand(*one) for one in self.settings.compile),
         )

@@ -13,9 +13,11 @@ from runner.journal.events import (
 )
 from runner.model import Proof, Reason, Spec, Status, Verdict
 from runner.repo.trailers import parse_proof
-from runner.run import drafts
 from runner.run.fields import fields_since
-from runner.run.lander import complete_landing
+from runner.run.landing import (
+    drafts,
+)
+from runner.run.landing.lander import complete_landing
 from runner.run.reconcile import Facts, Landed, Planned, behind, own_readings
 from runner.run.review import refusals, rejection
 from runner.run.undone import is_undone, undone
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from runner.model import Change, Task
     from runner.repo.landed import LandedCommit
     from runner.repo.read import Repository
-    from runner.run.lander import Lander
+    from runner.run.landing.lander import Lander
     from runner.run.ledger import Ledger
 
 
@@ -178,6 +180,7 @@ def _proofs(commit: LandedCommit) -> Iterator[Proof]:
                 seconds=said.seconds,
                 output=said.output,
                 counts=said.counts,
+                base=said.base,
             )
 
 

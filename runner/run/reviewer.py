@@ -6,6 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from runner.gates.base import command_limits
+from runner.implementers.base import Said
 from runner.model import Finding, Network
 from runner.process.command import Command, run
 from runner.run.review import CHECK
@@ -20,24 +21,42 @@ if TYPE_CHECKING:
 def reviewed_by_command(
     assignment: Assignment, site: Site, outcome: Outcome
 ) -> tuple[Finding, ...]:
+    """What has to be said against a change where review is `auto`; see `review_of`."""
+    return review_of(assignment, site, outcome).findings
+
+
+def review_of(assignment: Assignment, site: Site, outcome: Outcome) -> Said:
     """Let `review_command` read the diff on standard input; exit 0 approves, else it says why.
 
-    It is the person's own setting, never the repository's, and may use the network.
+    It is the person's own setting, never the repository's, and may use the network. Where there
+    is none, but a model for reviews, a session of the task's agent reads it.
     """
+    from runner.run.agent_review import reviewed_by_agent
+
     line = site.settings.review_command
-    if not line:
-        hint = "set review_command in your own settings, or review = prompt"
-        return (Finding(check=CHECK, message="review is auto, and no command reviews", hint=hint),)
     diff = "".join(
         part
         for change in outcome.changes
         for part in diff_of(change, lambda path: site.before(assignment.base, path))
     )
+    if line:
+        return Said(findings=refused_by_command(assignment, site, line, diff))
+    if (said := reviewed_by_agent(assignment, site, diff)) is not None:
+        return said
+    hint = "set review_command in your own settings, or review = prompt"
+    none = Finding(check=CHECK, message="review is auto, and no command reviews", hint=hint)
+    return Said(findings=(none,))
+
+
+def refused_by_command(
+    assignment: Assignment, site: Site, line: str, text: str, check: str = CHECK
+) -> tuple[Finding, ...]:
+    """What a reviewing command has against a text that it reads on standard input."""
     command = Command(
         line=line,
         place=site.place,
         environment=site.environment(assignment),
-        stdin=diff.encode("utf-8", "surrogateescape"),
+        stdin=text.encode("utf-8", "surrogateescape"),
         network=Network.YES,
         limits=command_limits(assignment.task, site.settings),
         known_secrets=tuple(value for _, value in assignment.secrets),
@@ -46,7 +65,7 @@ def reviewed_by_command(
     if ran.passed:
         return ()
     reason = ran.tail.strip() or f"it ended with exit code {ran.exit}"
-    return (Finding(check=CHECK, message="the reviewing command says no", detail=reason),)
+    return (Finding(check=check, message="the reviewing command says no", detail=reason),)
 
 
 def diff_of(change: Change, before: Callable[[str], bytes | None]) -> Iterator[str]:

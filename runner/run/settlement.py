@@ -12,30 +12,39 @@ from runner.journal.events import (
     TaskApproved,
     TaskFailed,
 )
-from runner.model import Ending, Finding, Reason, ReviewMode
-from runner.run import regression, review
-from runner.run.carrying import conflicts
-from runner.run.cutting_off import stale_again
-from runner.run.lander import Conflict, Elsewhere, Filtered, InTheWay, Landed, Moved
+from runner.model import Ending, Reason, ReviewMode
+from runner.run import (
+    review,
+)
+from runner.run.broken import (
+    regression,
+)
+from runner.run.broken.cutting_off import stale_again
+from runner.run.broken.standing import StandingProofs
+from runner.run.landing.carrying import conflicts
+from runner.run.landing.lander import Conflict, Elsewhere, Filtered, InTheWay, Landed, Moved
+from runner.run.landing.saved_meanwhile import put_back
+from runner.run.landing.turn import LandingTurn
+from runner.run.limits.retries import Retries, what_failed
 from runner.run.review import Answer
-from runner.run.saved_meanwhile import put_back
-from runner.run.turn import LandingTurn
 from runner.writes.log import Fate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from runner.config.settings import Settings
-    from runner.implementers.base import Implementer
-    from runner.model import Change, Outcome, Task
+    from runner.model import Change, Finding, Outcome, Task
     from runner.run.books import Books
-    from runner.run.lander import Lander, Result
+    from runner.run.landing.lander import Lander, Result
     from runner.run.ledger import Ledger
+    from runner.run.limits.deadlines import Deadline
     from runner.run.preparation import Preparation
     from runner.run.review import Review, Ruling
     from runner.run.site import Assignment
 
 
+ADOPTED = "adopted"
+"""What the Review trailer says of a branch that a person finished and handed in."""
 CANCELLED = "cancelled by a person"
 WAITS_FOR_REVIEW = "waits for your review: runner review"
 
@@ -55,10 +64,28 @@ class Settlement:
     """What a person changed of a task in the plan since the run began, in words."""
     cancelled: set[str] = field(default_factory=set)
     """Tasks whose attempt a person had ended by `cancel`."""
+    overdue: dict[str, Deadline] = field(default_factory=dict)
+    """Tasks whose attempt was ended since its time was up."""
+    say: Callable[[str], None] = lambda _text: None
+    """Tells a person what is good to know while it goes on."""
     halted: bool = False
     """Whether nothing new may start: the branch is not where the run began."""
     turn: LandingTurn = field(default_factory=LandingTurn)
+    standing: StandingProofs = field(default_factory=StandingProofs)
+    retries: Retries = field(init=False)
     _again: deque[tuple[Assignment, Outcome]] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        """What follows attempts that did not pass is decided elsewhere, with the same books."""
+        self.retries = Retries(
+            ledger=self.ledger,
+            preparation=self.preparation,
+            settings=self.settings,
+            books=self.books,
+            codes=self.codes,
+            blob=self.lander.repository.blob,
+            say=self.say,
+        )
 
     def next_again(self) -> Assignment | None:
         """Work whose proof has to run again on a moved branch."""
@@ -76,7 +103,7 @@ class Settlement:
 
     def settle(self, task: Task, outcome: Outcome) -> bool:
         """Bring one outcome to its end; True when the same work goes on."""
-        goes_on = self._settled(task, outcome)
+        goes_on = self._settled(task, self.standing.joined(outcome))
         if not goes_on:
             self.turn.over(task.id)
             self.books.drop_left(task.id)
@@ -91,8 +118,14 @@ class Settlement:
                 yield one.task
 
     def _settled(self, task: Task, outcome: Outcome) -> bool:
+        late = self.overdue.pop(task.id, None)
+        if late is not None:
+            self.cancelled.discard(task.id)
         if outcome.ending is not Ending.INTERRUPTED and (how := self.edited(task)):
             self._put_back(task, outcome, how)
+            return False
+        plans = self.preparation.plans
+        if plans is not None and plans.heard(task, outcome, self.books):
             return False
         match outcome.ending:
             case Ending.PASSED:
@@ -101,6 +134,8 @@ class Settlement:
                 self._failed(task, outcome)
             case Ending.WAITS:
                 self.books.hold(task, outcome, "review", WAITS_FOR_REVIEW)
+            case Ending.INTERRUPTED if late is not None:
+                self.retries.ended(task, outcome, late)
             case Ending.INTERRUPTED if task.id in self.cancelled:
                 self.cancelled.discard(task.id)
                 self.books.finished(task, outcome)
@@ -130,9 +165,7 @@ class Settlement:
                 return False
             case Answer.REJECTED if ruling.standing:
                 failed = replace(outcome, ending=Ending.FAILED, findings=ruling.findings)
-                implementer = self._implementer(task)
-                same = implementer is None or implementer.repeatable
-                self._try_again(task, failed, same=same)
+                self.retries.again(task, failed, same=self.retries.gives_the_same(task))
                 return False
             case Answer.REJECTED:
                 self._rejected(task, outcome, ruling.findings)
@@ -141,7 +174,8 @@ class Settlement:
                 return self._take_edit(task, outcome, ruling.changes)
         self.books.decisions(task, outcome)
         self.books.approved(task, outcome, ruling.how)
-        return self._land(task, outcome, ruling.how)
+        adopted = task.id in self.preparation.adopted
+        return self._land(task, outcome, ADOPTED if adopted else ruling.how)
 
     def ruling(self, task: Task, outcome: Outcome) -> Ruling:
         """Whether these writes may land, by whom the task's review asks."""
@@ -159,10 +193,6 @@ class Settlement:
         self._again.append((carried, outcome))
         return True
 
-    def _implementer(self, task: Task) -> Implementer | None:
-        chosen = self.preparation.implementer(task)
-        return None if isinstance(chosen, Finding) else chosen
-
     def _land(self, task: Task, outcome: Outcome, how: str) -> bool:
         if self.turn.parks(task, outcome, how):
             return True
@@ -174,6 +204,7 @@ class Settlement:
             case Landed(commit, tree, late):
                 self.books.close_writes(outcome, Fate.LANDED, commit)
                 note = f"kept your own {', '.join(late)}" if late else ""
+                self.preparation.landed(task)
                 self.books.done(task, outcome, commit=commit, tree=tree, note=note)
                 if task.id in self.preparation.released:
                     self.books.let_go(task.id)
@@ -214,22 +245,22 @@ class Settlement:
     def _prove_again(self, task: Task, outcome: Outcome, base: str) -> bool:
         """The branch moved and nobody touched these files: the same bytes are proven there."""
         carried = self.preparation.carried(task, outcome.changes, base, outcome.attempt)
-        self._again.append((carried, outcome))
+        self._again.append((self.standing.spared(carried, outcome), outcome))
         self.turn.overtaken(task.id)
         return True
 
     def _conflict(self, task: Task, outcome: Outcome, base: str, paths: tuple[str, ...]) -> None:
         findings = conflicts(paths, base)
         self.books.close_writes(outcome, Fate.DROPPED)
-        self._try_again(task, replace(outcome, ending=Ending.FAILED, findings=findings), same=False)
+        failed = replace(outcome, ending=Ending.FAILED, findings=findings)
+        self.retries.again(task, failed, same=False)
 
     def _rejected(self, task: Task, outcome: Outcome, findings: tuple[Finding, ...]) -> None:
         """A person's no is the next attempt's brief; it does not count as a failed attempt."""
         failed = replace(outcome, ending=Ending.FAILED, findings=findings)
-        self.preparation.remember(outcome, partial(self._before, outcome.base))
+        self.retries.remember(outcome)
         self.ledger.note(TaskFailed(findings=findings), task=task.id, attempt=outcome.attempt)
-        implementer = self._implementer(task)
-        if implementer is None or implementer.repeatable:
+        if self.retries.gives_the_same(task):
             self.books.block(task, failed, Reason.REVIEW, findings[0].message)
             return
         self.ledger.note(TaskApproved(by="review", note="try again"), task=task.id)
@@ -240,7 +271,7 @@ class Settlement:
         known = self.ledger.state.task(task.id)
         if known.cut_off:
             self.books.finished(task, outcome)
-            stale_again(self.ledger, known, _what_failed(outcome, 1))
+            stale_again(self.ledger, known, what_failed(outcome, 1))
             return
         refusals = [finding for finding in outcome.findings if finding.refuses]
         by_review = bool(refusals) and all(one.check == review.CHECK for one in refusals)
@@ -248,8 +279,7 @@ class Settlement:
             self.books.finished(task, outcome)
             self._rejected(task, outcome, tuple(refusals))
             return
-        implementer = self._implementer(task)
-        same = implementer is None or implementer.repeatable
+        same = self.retries.gives_the_same(task)
         halts = self.settings.regression == "halt" or self.is_last_try(task)
         said = review.refusals(self.ledger.state, task.id, outcome.changes)
         if said:  # a person's no to these very bytes holds: it is not asked again
@@ -259,40 +289,8 @@ class Settlement:
             regression.hold_back(task, outcome, self.books)
             self.codes.add(ExitCode.REGRESSION)
             return
-        self._try_again(task, outcome, same=same or outcome.ending is Ending.BLOCKED)
+        self.retries.again(task, outcome, same=same or outcome.ending is Ending.BLOCKED)
 
     def is_last_try(self, task: Task) -> bool:
         """Whether no further attempt would follow this one."""
-        implementer = self._implementer(task)
-        same = implementer is None or implementer.repeatable
-        tries = self.ledger.state.task(task.id).attempts_in_row + 1
-        most = task.budget.attempts or self.settings.attempts
-        return same or tries >= most
-
-    def _try_again(self, task: Task, outcome: Outcome, *, same: bool) -> None:
-        """Leave the task PENDING for the next attempt, or block it where none can help."""
-        self.books.finished(task, outcome)
-        self.preparation.remember(outcome, partial(self._before, outcome.base))
-        tries = self.ledger.state.task(task.id).attempts_in_row
-        if outcome.ending is Ending.BLOCKED:
-            self.books.block(
-                task, outcome, outcome.reason or Reason.CHECKS, _what_failed(outcome, 1)
-            )
-        elif same or tries >= (task.budget.attempts or self.settings.attempts):
-            self.books.block(task, outcome, Reason.CHECKS, _what_failed(outcome, tries))
-        elif self._minutes_are_used_up(task):
-            note = f"{_what_failed(outcome, tries)}; out of time"
-            self.books.block(task, outcome, Reason.CHECKS, note)
-            self.codes.add(ExitCode.STOPPED)
-
-    def _minutes_are_used_up(self, task: Task) -> bool:
-        minutes = task.budget.minutes or self.settings.minutes
-        return self.ledger.state.task(task.id).seconds_in_row >= minutes * 60
-
-
-def _what_failed(outcome: Outcome, tries: int) -> str:
-    """`TC-003 failed 5 times`, for the status note."""
-    checks = list(dict.fromkeys(f.check for f in outcome.findings if f.refuses))
-    shown = ", ".join(checks[:3]) + (" …" if len(checks) > 3 else "")  # noqa: PLR2004 - three fit in a line
-    times = {1: "", 2: " twice"}.get(tries, f" {tries} times")
-    return f"{shown or 'its proof'} failed{times}"
+        return self.retries.is_last(task)

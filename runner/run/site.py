@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.implementers.base import Allowance, Mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.context.brief import Brief
     from runner.implementers.base import Implementer
-    from runner.model import Change, ReviewMode, Task
+    from runner.model import Change, ReviewMode, Task, TaskPlan
     from runner.process.command import Place
     from runner.process.sandbox import Sandbox
     from runner.repo.scratch import Scratch
@@ -37,10 +38,14 @@ class Assignment:
     implementer: Implementer | None
     """None where only the proof runs again, on `carried`."""
     review: ReviewMode
+    left: Allowance = field(default_factory=Allowance)
+    """What it may still use of the budgets of attempt, task and run."""
     carried: tuple[Change, ...] = ()
     """Changes that were made before: proven on a new base, or a person's edit to go on from."""
     unproven: frozenset[str] = frozenset()
     """Tasks whose tests are not run against this change: they are built anew after it."""
+    stands: bool = False
+    """Whether its own tests need not run again: what they ran is the same on this base."""
     beneath: frozenset[str] = frozenset()
     """Tasks not DONE yet that this change stands on: their tests are run against it."""
     reviewed: bool = True
@@ -49,6 +54,26 @@ class Assignment:
     """Whether its test contracts must fail before anything is implemented."""
     secrets: tuple[tuple[str, str], ...] = ()
     """Names and values that this task's commands get."""
+    mode: Mode = Mode.EXECUTE
+    """What the implementer is asked for; in plan mode `review` is that of the plan."""
+    plan: TaskPlan | None = None
+    """The approved plan; in plan mode one that is there, and only has to be reviewed."""
+    phase: int = 0
+    """Which phase of the plan is to be built now, from 1; 0 for all of it at once."""
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether another phase of the plan follows: nothing lands before the last one."""
+        return self.plan is not None and 0 < self.phase < len(self.plan.phases)
+
+    @property
+    def kind(self) -> str:
+        """What the journal calls such an attempt."""
+        if self.mode is Mode.PLAN:
+            return "plan"
+        if self.is_partial:
+            return "phase"
+        return "build" if self.implementer else "prove"
 
     @property
     def is_check(self) -> bool:
@@ -81,6 +106,8 @@ class Site:
     """Folder in the user's cache for what is known of earlier trees."""
     sast: SastPool | None = None
     number: int = 0
+    of_commits: bool = True
+    """Whether a base is a commit; a worker of a cluster knows trees alone."""
 
     @property
     def cancelled(self) -> Event:
@@ -93,7 +120,7 @@ class Site:
 
     def reset(self, base: str) -> None:
         """Make the scratch tree the base; without a sandbox, shared folders are linked into it."""
-        self.scratch.reset(base or None, is_commit=True)
+        self.scratch.reset(base or None, is_commit=self.of_commits)
         if self.sandbox.contains:
             return
         for share in self.place.shares:

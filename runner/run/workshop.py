@@ -58,7 +58,7 @@ class Workshop:
     def site(self, number: int, crew: Crew) -> Site:
         """A slot that no other process holds, with processes of an earlier run ended."""
         slot = self._pool.take()
-        _end_former_owner(slot.folder / "owner")
+        end_former_owner(slot.folder / "owner")
         scratch = Scratch.open(slot.folder, self.repository.lender(), shares=self._shares)
         box = slot.folder / "box"
         effects.make_folder(box / "tmp")
@@ -97,7 +97,7 @@ def _give_back(scratch: Scratch, slot: Slot) -> None:
     slot.release()
 
 
-def _end_former_owner(note: Path) -> None:
+def end_former_owner(note: Path) -> None:
     """End what a killed run still has running in this slot, and write down that it is ours now."""
     try:
         former = note.read_text("utf-8").strip()

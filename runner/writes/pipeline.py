@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from runner.model import Action, Finding
 from runner.writes.compiles import compile_file
 from runner.writes.markers import marker_findings
 from runner.writes.paths import check_path, is_control, scope_finding
@@ -14,7 +15,8 @@ from runner.writes.sast import SastScan
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runner.model import Change, Finding
+    from runner.config.permissions import Permission
+    from runner.model import Change
     from runner.secrets.allowlist import AllowList
     from runner.writes.bench import Bench
     from runner.writes.compiles import Interpreter
@@ -32,8 +34,16 @@ class WriteRules:
     task: str
     attempt: int
     outputs: tuple[str, ...]
+    planned: tuple[str, ...] | None = None
+    """The files of the task's approved plan, to which its writes are held; none: no plan."""
     plan: str = "TASK-GRAPH.md"
     """The plan's own path, which no task may write."""
+    permission: tuple[Permission, ...] = ()
+    """The person's rules of what may be written, of which the last that matches wins."""
+    permission_floor: tuple[Permission, ...] = ()
+    """Those of the repository, which only tighten."""
+    reviewed: bool = False
+    """Whether a person will look at the writes: then a rule that wants them asked is content."""
     allowed: AllowList | None = None
     """False positives of the secret scan that a person let through."""
     compile_commands: tuple[CompileCommand, ...] = ()
@@ -73,7 +83,7 @@ def pass_writes(changes: Sequence[Change], rules: WriteRules, bench: Bench) -> P
 def admit_writes(changes: Sequence[Change], rules: WriteRules, bench: Bench) -> Passed:
     """Steps one and two: what may be shown to a person at all is staged."""
     steps: tuple[Step, ...] = (
-        lambda change: _path_findings(change, rules, bench),
+        lambda change: tuple(map(_shown, _path_findings(change, rules, bench))),
         lambda change: _secret_findings(change, rules),
     )
     findings, clean = _through(changes, steps)
@@ -115,6 +125,14 @@ def compile_writes(admitted: Passed, rules: WriteRules, bench: Bench) -> Passed:
 # --- details --------------------------------------------------------------------------
 
 
+def _shown(finding: Finding) -> Finding:
+    """A finding about a path, as it may be kept: the name itself can hold a key."""
+    from runner.secrets.redact import redact
+
+    path, message, hint = map(redact, (finding.path, finding.message, finding.hint))
+    return replace(finding, path=path, message=message, hint=hint)
+
+
 def _through(
     changes: Sequence[Change], steps: Sequence[Step]
 ) -> tuple[tuple[Finding, ...], tuple[Change, ...]]:
@@ -145,7 +163,36 @@ def _path_findings(change: Change, rules: WriteRules, bench: Bench) -> tuple[Fin
         before=bench.before(change.path) if settings else None,
         after=change.content if settings else None,
     )
-    return tuple(finding for finding in (named, scoped) if finding is not None)
+    beyond = None if scoped else _beyond_the_plan(change.path, rules)
+    ruled = _ruled(change, rules)
+    return tuple(finding for finding in (named, scoped, beyond, ruled) if finding is not None)
+
+
+def _ruled(change: Change, rules: WriteRules) -> Finding | None:
+    """Refuse what the permission rules of the settings do not let be written."""
+    if not (rules.permission or rules.permission_floor):
+        return None
+    from runner.config.permissions import write_finding
+
+    return write_finding(
+        change.path,
+        rules.permission,
+        rules.permission_floor,
+        is_new=change.action is Action.CREATE,
+        reviewed=rules.reviewed,
+    )
+
+
+def _beyond_the_plan(path: str, rules: WriteRules) -> Finding | None:
+    """Refuse what the task may write and its approved plan does not name."""
+    if rules.planned is None or path in rules.planned:
+        return None
+    return Finding(
+        check="plan",
+        message=f"{path!a} is not in the approved plan of {rules.task}",
+        path=path,
+        hint=f"leave it as it was; or plan again: runner plan {rules.task} --again",
+    )
 
 
 def _secret_findings(change: Change, rules: WriteRules) -> tuple[Finding, ...]:

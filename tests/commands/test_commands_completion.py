@@ -51,8 +51,8 @@ def test_bash_completes_an_id_where_a_command_could_stand(completing):
 
 def test_bash_completes_flags_of_the_command_and_of_run_without_one(completing):
     assert completing(str(RUNNER), "status", "--wa") == ["--watch"]
-    assert completing(str(RUNNER), "--plan") == ["--plan-out"]
-    assert completing(str(RUNNER), "status", "--plan") == []
+    assert completing(str(RUNNER), "--plan-o") == ["--plan-out"]
+    assert completing(str(RUNNER), "status", "--plan-o") == []
 
 
 def test_bash_completes_the_values_of_a_flag(completing, ground):
@@ -76,7 +76,7 @@ def test_fish_completes_commands_ids_and_values(ground, monkeypatch):
     assert ask("runner statu") == ["status"]
     assert ask("runner why TASK-00") == ["TASK-001", "TASK-002", "TASK-003"]
     assert ask("runner graph --format ") == ["ascii", "dot", "mermaid", "svg"]
-    assert ask("runner --plan") == ["--plan-out"]
+    assert ask("runner --plan-o") == ["--plan-out"]
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
@@ -92,7 +92,7 @@ def test_zsh_completes_commands_ids_and_values(ground, monkeypatch):
             ("runner statu", "runner status"),
             ("runner why TAS", "TASK-001"),
             ("runner graph --format sv", "--format svg"),
-            ("runner run --plan", "--plan-out"),
+            ("runner run --plan-o", "--plan-out"),
         ):
             before = len(zsh.said)
             zsh.send(f"{typed}\t")

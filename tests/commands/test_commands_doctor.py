@@ -172,3 +172,13 @@ def test_a_compiler_that_the_project_needs_and_nobody_has_is_said_beforehand(gro
     said = ground.runner("doctor")
     assert said.code == 3
     assert "fooc-nobody-has" in said.out
+
+
+def test_an_agent_program_that_is_not_there_is_missing_with_the_way_to_get_it(ground, monkeypatch):
+    a_ground(ground, "A")
+    ground.write("TASK-GRAPH.md", "# P\n\n## TASK-001: One\n\n- Implementer: agent\n")
+    assert found(ground.runner("doctor", "--json"), "agent") == [
+        ("missing", "TASK-001 is for an agent program, and none is set")
+    ]
+    monkeypatch.setenv("RUNNER_AGENT_COMMAND", "my-agent --plain")
+    assert found(ground.runner("doctor", "--json"), "agent") == [("ok", "my-agent --plain")]

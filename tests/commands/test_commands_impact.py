@@ -8,10 +8,10 @@ import pytest
 from commands_build import a_ground, began, blocked, done
 
 from runner.commands.catalogue import BY_NAME
-from runner.commands.knowing import reasons_now
-from runner.commands.view import View
+from runner.commands.change.knowing import reasons_now
+from runner.commands.look.view import View
 from runner.impact.proven import Proven
-from runner.run.past import past_of
+from runner.run.broken.past import past_of
 
 PLAN = """\
 # Shop
@@ -231,6 +231,32 @@ def test_the_tests_found_run_on_what_is_not_committed(running):
     assert said.code == 0
     assert [one["failed"] for one in said.json["ran"]] == [False, False]
     assert running.git("status", "--short") == "M shop/db.py"
+
+
+def test_as_many_run_at_once_as_there_are_jobs_each_in_a_tree_of_its_own(
+    running, tmp_path, monkeypatch
+):
+    waits = (
+        "import os, pathlib, time\nimport shop.{0}\n"
+        f"here = pathlib.Path({str(tmp_path / 'meeting')!r})\n"
+        "(here / '{0}').write_text(os.getcwd())\n"
+        "end = time.monotonic() + 20\n"
+        "while len(list(here.iterdir())) < 2 and time.monotonic() < end:\n    time.sleep(0.01)\n"
+        "assert len(list(here.iterdir())) == 2\n"
+    )
+    (tmp_path / "meeting").mkdir()
+    for name in ("db", "api"):
+        running.write(
+            f"tests/test_{name}.py", "import sys\nsys.path.insert(0, '.')\n" + waits.format(name)
+        )
+    running.commit("tests that meet")
+    running.write("shop/db.py", "def save(row):\n    return row or None\n")
+    for name, value in (("SANDBOX", "none"), ("JOBS", "2")):
+        monkeypatch.setenv(f"RUNNER_{name}", value)
+    said = running.runner("impact", "--run", "--trust", "--json")
+    assert said.code == 0, said.err
+    assert [one["task"] for one in said.json["ran"]] == ["TASK-001", "TASK-002"]
+    assert len({path.read_text() for path in (tmp_path / "meeting").iterdir()}) == 2
 
 
 def test_nothing_runs_before_a_person_trusts_the_commands(running):

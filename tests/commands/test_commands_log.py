@@ -27,10 +27,12 @@ from runner.journal.events import (
     TaskLanding,
     TaskReopened,
     TaskStaled,
-    ToolCalled,
     WriteRejected,
     WriteReviewed,
     WriteStaged,
+)
+from runner.journal.sessions import (
+    ToolCalled,
 )
 from runner.model import Action, Decision, Ending, Status
 from runner.project import JOURNAL

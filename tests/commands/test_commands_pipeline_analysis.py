@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from runner.commands.analysis import analysis_signs
+from runner.commands.files.analysis import analysis_signs
 
 SAID = {
     "results": [

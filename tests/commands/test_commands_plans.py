@@ -15,7 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runner.cli import main
-from runner.commands import building
+from runner.commands.running import (
+    building,
+)
 from runner.journal.events import AttemptStarted
 from runner.journal.reading import read_journal
 from runner.model import Ending, Finding, Outcome
@@ -36,6 +38,10 @@ class Lockstep(Crew):
         self.batches = {}
         self._ends = []
         Lockstep.last = self
+
+    @classmethod
+    def of(cls, _cluster, jobs, make_site, *, inline):
+        return cls(jobs, make_site, inline=inline)
 
     def start(self, assignment, slot):
         task = assignment.task.id
@@ -154,7 +160,7 @@ def beyond(failing, needs):
 def test_with_one_job_a_run_starts_tasks_in_the_order_of_the_dry_run(empty, plan):
     text, needs, failing = plan
     with pytest.MonkeyPatch.context() as monkeypatch, Example(empty, text, monkeypatch) as example:
-        monkeypatch.setattr(building, "Crew", Lockstep)
+        monkeypatch.setattr(building, "crew_of", Lockstep.of)
         monkeypatch.setattr(Lockstep, "failing", failing)
         said = json.loads(example.runner("run", "-n", "-j1", "--json"))
         assert example.starts() == []
@@ -168,7 +174,7 @@ def test_with_one_job_a_run_starts_tasks_in_the_order_of_the_dry_run(empty, plan
 def test_with_several_jobs_a_run_starts_the_batches_of_the_dry_run(empty, plan, jobs):
     text, _, _ = plan
     with pytest.MonkeyPatch.context() as monkeypatch, Example(empty, text, monkeypatch) as example:
-        monkeypatch.setattr(building, "Crew", Lockstep)
+        monkeypatch.setattr(building, "crew_of", Lockstep.of)
         monkeypatch.setattr(Lockstep, "failing", frozenset())
         said = json.loads(example.runner("run", "-n", f"-j{jobs}", "--json"))
         Lockstep.last = None
@@ -189,7 +195,7 @@ def test_a_planted_difference_is_found(empty):
         f"## TASK-00{n}: t\n\n- Test contracts:\n  - TC-001 (unit): `true`\n" for n in (1, 2)
     )
     with pytest.MonkeyPatch.context() as monkeypatch, Example(empty, text, monkeypatch) as example:
-        monkeypatch.setattr(building, "Crew", Reversed)
+        monkeypatch.setattr(building, "crew_of", Reversed.of)
         said = json.loads(example.runner("run", "-n", "-j2", "--json"))
         example.runner("run", "-q", "-j2")
         assert list(Lockstep.last.batches.values()) != said["batches"]

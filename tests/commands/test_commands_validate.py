@@ -169,3 +169,30 @@ def test_a_format_that_is_none_is_refused(ground):
         "(choose from 'mermaid', 'dot', 'ascii', 'svg')\n"
         "hint: runner graph --help\n"
     )
+
+
+def test_a_skill_that_no_brief_can_list_is_a_warning_with_its_line(ground):
+    a_ground(ground, "A")
+    ground.write("skills/web/SKILL.md", "---\nname: web\n---\n")
+    ground.commit()
+    said = ground.runner("validate")
+    assert said.code == 0
+    assert "skills/web/SKILL.md:2:1: warning: this skill is left out" in said.out
+
+
+def test_an_implementer_that_does_not_exist_is_a_mistake_with_its_place(ground):
+    ground.git("init", "-q")
+    ground.write("TASK-GRAPH.md", "# P\n\n## TASK-001: One\n\n- Implementer: claud\n")
+    said = ground.runner("validate")
+    assert said.code == 2
+    assert (
+        said.out
+        == """\
+TASK-GRAPH.md:5:16: error: there is no implementer "claud"
+  - Implementer: claud
+                 ^^^^^
+hint: did you mean "claude"?
+
+TASK-GRAPH.md: 1 task, 1 mistake, 0 warnings
+"""
+    )

@@ -171,6 +171,18 @@ def test_grouped_lines_of_a_task_stay_together_with_what_it_printed(ground):
     assert [line for line in first if "|" in line][:3] == [f"TASK-001 | {i}" for i in (1, 2, 3)]
 
 
+def test_grouped_lines_hold_what_the_implementer_printed_before_what_its_proof_did(ground):
+    a_ground(ground, "A")
+    command = "- Command: sh -c 'echo building; echo it > a.txt'\n"
+    text = a_plan("A").partition("```")[0].replace("- Test contracts", f"{command}- Test contracts")
+    ground.write("TASK-GRAPH.md", text.replace("`true`", "`echo proving`"))
+    ground.commit("builds")
+    said = run(ground, "--output", "grouped", "--review", "off")
+    assert said.returncode == 0, said.stderr
+    printed = [line for line in said.stderr.splitlines() if " | " in line]
+    assert printed == ["TASK-001 | building", "TASK-001 | proving"]
+
+
 def test_every_line_of_a_failure_names_its_task(ground):
     a_ground(ground, "A")
     ground.write("TASK-GRAPH.md", a_plan("A").replace("`true`", "`echo why; echo how; exit 3`"))

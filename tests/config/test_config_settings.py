@@ -106,7 +106,7 @@ def test_all_mistakes_of_all_places_come_together_with_line_and_hint(house):
         '  hint: did you mean "attempts"?',
         "runner.toml:2: checkpoint_every must be at most 5, not 9",
         "runner.toml:3: gates.lint.command is missing",
-        "runner.toml:4: gates.lint.comand is unknown, not 'ruff'",
+        "runner.toml:4: gates.lint.comand is unknown",
         '  hint: did you mean "command"?',
         "environment RUNNER_COVERAGE: coverage must be at most 100, not '180'",
     ]
@@ -165,8 +165,8 @@ def test_what_only_a_person_may_set_is_ignored_in_a_repository_and_said(house):
     assert loaded.settings == plain
     assert len(loaded.notes) == 6
     assert loaded.notes[0] == (
-        "runner.toml:2: network is ignored: only your own settings, "
-        "environment or --network may set it"
+        "runner.toml:2: network is ignored: only your own settings "
+        "(~/.config/runner/runner.toml) or environment may set it"
     )
 
 
@@ -312,7 +312,7 @@ def test_a_table_of_sast_and_compilers_by_glob_are_settings(tmp_path):
     loaded = load_settings(tmp_path, {"HOME": str(tmp_path)}, {})
     assert loaded.settings.sast_block_at == "low"
     assert loaded.settings.compile == (("*.foo", "fooc {file}"),)
-    assert loaded.sources["sast_block_at"] == "runner.toml:1"
+    assert loaded.sources["sast_block_at"] == "runner.toml:2"
 
 
 def test_static_analysis_never_blocks_unless_somebody_asks(tmp_path):

@@ -1,4 +1,4 @@
-from runner.context.patterns import matched_patterns
+from runner.context.patterns import Search, matched_patterns
 from runner.model import Spec, Task
 from runner.plan.patterns import PatternIndex
 
@@ -12,7 +12,7 @@ INDEX = b"""\
 
 
 def a_task(**fields):
-    return Task(id="TASK-001", title="x", line=1, spec=Spec("", ""), **fields)
+    return Task(**{"id": "TASK-001", "title": "x", "line": 1, "spec": Spec("", ""), **fields})
 
 
 def library(root):
@@ -51,3 +51,36 @@ def test_a_pattern_outside_the_repository_or_behind_a_link_has_no_text(tmp_path)
 def test_a_pattern_that_is_named_and_not_in_the_index_is_said_to_be_missing(tmp_path):
     (found,) = matched_patterns(tmp_path, library(tmp_path), a_task(patterns=("pattern 9",)))
     assert (found.id, found.note) == ("PATTERN-009", "PATTERN_INDEX.md has no such pattern")
+
+
+def test_a_domain_of_the_same_kind_fits_and_payment_is_told_by_the_text():
+    index = PatternIndex.read(
+        b"| Pattern | Title | Domain | Stack | Keywords | File |\n|---|---|---|---|---|---|\n"
+        b"| PATTERN-001 | Rows | database | | | |\n| PATTERN-002 | Money | payment | | | |\n"
+        b"| PATTERN-003 | Locks | other | | locking | |\n"
+    )
+
+    def found(**fields):
+        search = Search.of(index, a_task(**fields))
+        return [match.pattern.id for match in search.matches(index, 3)]
+
+    assert found(type="migration") == ["PATTERN-001"]
+    assert found(title="Refunds") == ["PATTERN-002"]
+    assert found(title="Optimistic locking for bookings") == ["PATTERN-003"]
+    assert found(title="Something odd") == []
+
+
+def test_the_journal_can_say_by_what_it_was_searched(tmp_path):
+    index = library(tmp_path)
+    task = a_task(type="auth", keywords=("jwt",), patterns=("PATTERN-002",))
+    told = Search.of(index, task, ("sqlalchemy", "rich")).told(index)
+    assert told[0] == f"{len(index.patterns)} patterns"
+    assert {"domain auth", "keyword jwt", "named PATTERN-002"} <= set(told)
+    assert "stack rich" not in told
+
+
+def test_where_there_is_no_pattern_only_who_must_have_searched_says_so():
+    none = PatternIndex.read(b"")
+    assert Search.of(none, a_task(type="ui")).told(none) == ()
+    for fields in ({"type": "auth"}, {"type": "migration"}, {"title": "Stripe checkout"}):
+        assert Search.of(none, a_task(**fields)).told(none)[0] == "0 patterns"

@@ -29,6 +29,13 @@ def test_a_new_test_of_unittest_that_can_never_fail_is_refused():
     assert grave("", text + "        self.assertBooked(f())\n") == []
 
 
+def test_two_tuples_may_differ_though_each_of_them_is_true():
+    text = "class TestA(unittest.TestCase):\n    def test_a(self):\n        ran = f()\n"
+    assert grave("", text + "        self.assertEqual((ran.code, ran.said), (0, ''))\n") == []
+    assert grave("", text + "        self.assertEqual((1, ''), (1, ''))\n")
+    assert grave("", text + "        self.assertTrue((ran.code, 'why'))\n")
+
+
 LENT = """
 class ShopTests:
     def made(self, n):

@@ -1,6 +1,7 @@
 """One task undone: a new commit, and nothing of anybody else's is touched."""
 
 import pytest
+from cutoff_build import ANOTHER, PROVEN, RULES, modes, tasks
 from history_build import ONE, cloned, commit_of, tree
 from workplace import a_task
 
@@ -68,13 +69,41 @@ def test_who_depends_on_what_was_undone_is_told_why(workplace):
     )
     workplace.run()
     said = workplace.runner("undo", "TASK-001", "--json").document
-    assert said["stale"] == [
-        {"id": "TASK-002", "note": "TASK-001 was undone; this depends on TASK-001"}
-    ]
+    note = "TASK-001 was undone; this depends on TASK-001"
+    assert said["stale"] == [{"id": "TASK-002", "note": note, "via": "TASK-001"}]
     assert workplace.statuses["TASK-002"] == "STALE"
     (event,) = workplace.happened("task.staled")
     (moving,) = workplace.happened("history.moving")
     assert event["cause"] == moving["id"]
+
+
+@pytest.fixture
+def chain(workplace):
+    """Three tasks one behind the other, of which the first was undone."""
+    workplace.write({"made/rules.py": RULES})
+    workplace.plan(*tasks())
+    assert workplace.run("--no-sandbox").code == 0
+    assert workplace.runner("undo", "TASK-001").code == 0
+    assert list(workplace.statuses.values()) == ["PENDING", "STALE", "STALE"]
+    return workplace
+
+
+def test_who_rests_on_it_is_only_proven_again_once_it_offers_what_it_did(chain):
+    told = chain.runner("why", "TASK-003").out
+    assert "once TASK-002 is DONE and offers what it did, this is only proven again" in told
+    since = len(chain.events)
+    ended = chain.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    assert set(chain.statuses.values()) == {"DONE"}
+    assert modes(chain, since) == PROVEN
+
+
+def test_who_rests_on_it_waits_for_a_person_where_it_offers_something_else(chain):
+    chain.commit({"made/rules.py": ANOTHER})
+    ended = chain.run("--no-sandbox")
+    assert ended.code == 3, ended.said
+    assert list(chain.statuses.values()) == ["DONE", "STALE", "STALE"]
+    assert "TASK-001 was built anew and rules.py offers" in chain.status_line("TASK-002")
 
 
 def test_unsaved_work_in_the_way_is_listed_and_kept(shop):

@@ -28,6 +28,8 @@ def test_the_name_in_the_plan_wins():
 def test_a_task_that_writes_nothing_and_names_nobody_is_a_check(shop):
     check = choose(a_task(), Settings())
     assert (check.name, check.repeatable) == ("check", True)
+    for settings in (Settings(implementer="claude"), Settings(agent_command="my-agent")):
+        assert choose(a_task(), settings).name == "check"
     said = check.implement(shop.brief(), shop.bench)
     assert (said.findings, shop.files()) == ((), {})
 
@@ -42,10 +44,13 @@ def test_an_unknown_name_gets_did_you_mean():
     finding = choose(a_task(implementer="blcoks"), Settings())
     assert finding.message == 'there is no implementer "blcoks"'
     assert finding.hint == 'did you mean "blocks"?'
-    assert choose(a_task(implementer="zzz"), Settings()).hint == "one of blocks, command, check"
+    listed = "one of blocks, command, check, model, claude, codex, gemini, opencode, aider, agent"
+    assert choose(a_task(implementer="zzz"), Settings()).hint == listed
 
 
-def test_each_is_registered_under_its_own_name():
+def test_each_is_registered_under_its_own_name(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
     task = a_task(blocks=(FILE,), command="x")
-    made = {name: kind.for_task(task, Settings()).name for name, kind in IMPLEMENTERS.items()}
+    settings = Settings(agent_command="x", model_execute="anthropic:x")
+    made = {name: kind.for_task(task, settings).name for name, kind in IMPLEMENTERS.items()}
     assert made == {name: name for name in IMPLEMENTERS}

@@ -14,8 +14,6 @@ from runner.journal.events import (
     GateCompleted,
     GateStarted,
     ModeSwitched,
-    PlanProposed,
-    PlanReviewed,
     PlanUpdated,
     Record,
     RunFinished,
@@ -31,11 +29,15 @@ from runner.journal.events import (
     TaskLanding,
     TaskReopened,
     TaskStaled,
-    ToolCalled,
-    ToolReturned,
     WriteRejected,
     WriteReviewed,
     WriteStaged,
+)
+from runner.journal.sessions import (
+    PlanProposed,
+    PlanReviewed,
+    ToolCalled,
+    ToolReturned,
 )
 from runner.journal.whole import (
     HistoryMoved,

@@ -310,3 +310,13 @@ def test_each_change_counts_for_its_own_digest(old, new, changed):
 def test_the_title_counts_for_what_is_built():
     assert task(BASE).spec.what != task(BASE, "## TASK-001: b").spec.what
     assert task(BASE).spec == task(BASE, "### TASK-001 —   *a*").spec
+
+
+@pytest.mark.parametrize(
+    ("word", "reach"),
+    [("no", Network.NO), ("loopback", Network.LOOPBACK), ("Registries", Network.REGISTRIES)],
+)
+def test_the_network_is_asked_for_by_name_by_a_task_and_by_a_gate(word, reach):
+    options = f" ({word}, 60 s)" if reach is not Network.NO else ""
+    said = task(f"- Network: {word}\n- Gates:\n  - audit{options}: `pip check`\n")
+    assert (said.network, said.gates[0].network) == (reach, reach)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -134,6 +135,40 @@ def test_the_kernels_version_2_takes_the_command_and_ends_it(bench, monkeypatch)
     assert bench.run("exit 3").exit == 3
     assert bench.run("sleep 30", limits=Limits(hard=0.3)).ended is Ended.HARD
     assert [folder for folder in made if folder.exists()] == []
+
+
+_TOGETHER = """
+import subprocess, sys
+line = "x = bytearray(40 << 20); x[::4096] = b'1' * len(x[::4096]); import time; time.sleep(0.6)"
+each = [subprocess.Popen([sys.executable, "-c", line]) for _ in range(3)]
+print(sorted({one.wait() for one in each}))
+"""
+
+
+def our_memory_of_version_1() -> str:
+    """The group of version 1 that this process is in, where a group below it can be made."""
+    lines = (line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines())
+    own = next((path for _, names, path in lines if "memory" in names.split(",")), None)
+    mounts = (line.split() for line in Path("/proc/self/mounts").read_text().splitlines())
+    at = next((m[1] for m in mounts if m[2] == "cgroup" and "memory" in m[3].split(",")), None)
+    folder = f"{at}{own}".rstrip("/")
+    if own is None or at is None or not os.access(f"{folder}/tasks", os.W_OK):
+        pytest.skip("no group of memory of version 1 can be made here")
+    return folder
+
+
+def test_the_kernels_memory_of_version_1_is_counted_over_all_processes(bench, monkeypatch):
+    """Each of them alone has what it needs; together they have not."""
+    base = our_memory_of_version_1()
+    monkeypatch.setattr(course, "group_for", lambda limits: group_for(limits, Grounds(memory=base)))
+    limits = Limits(hard=30, together=100 * 2**20)
+    ran = bench.run((sys.executable, "-c", _TOGETHER), limits=limits)
+    assert ran.tail.splitlines() == [
+        "[-9, 0]",
+        "runner: the command used more than its 100 MiB of memory and was ended",
+    ]
+    assert bench.says("echo fine", limits=limits) == "fine\n"
+    assert list(Path(base).glob(f"runner-{os.getpid()}-*")) == []
 
 
 def test_groups_that_a_killed_runner_left_are_taken_away(tmp_path):

@@ -218,6 +218,10 @@ def test_a_shallow_clone_lends_what_it_has(tmp_path):
 
     assert git(scratch.tree_folder, "log", "--format=%s") == "second"
 
+    git(tmp_path / "copy", "fetch", "-q", "--unshallow")
+    whole = a_scratch(tmp_path / "copy", tmp_path / "slot")
+    assert git(whole.tree_folder, "log", "--format=%s").split() == ["second", "begin"]
+
 
 def test_sha256_repositories_work(tmp_path):
     real = tmp_path / "real"

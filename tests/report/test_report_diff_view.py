@@ -1,6 +1,7 @@
 import re
 import string
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -137,6 +138,12 @@ def test_colours_change_nothing_but_colours():
     before, after = b"def f():\n    return 1\n", b"def f():\n    return [2]  # [bold]x[/bold]\n"
     without = SGR.sub("", coloured(before, after)).split("\n", 1)[1]
     assert without == plain(before, after)
+
+
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
+def test_a_file_that_is_nothing_but_a_mark_is_shown(mark):
+    assert "+x" in plain(mark, b"x\n")
+    assert plain(None, mark)
 
 
 TEXT = st.text(

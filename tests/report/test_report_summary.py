@@ -30,6 +30,7 @@ def test_what_waits_for_a_person_is_said_with_the_next_command():
         "  work kept on draft/TASK-003-x\n"
         "  next: `runner show TASK-003`; set its Status to PENDING in TASK-GRAPH.md, "
         "then run again\n"
+        "  or finish it on that branch, then `runner adopt TASK-003`\n"
         "BLOCKED TASK-004 (secret): secret STRIPE_KEY is not set\n"
         "  next: `runner doctor` says what is missing; set its Status to PENDING in "
         "TASK-GRAPH.md, then run again\n"

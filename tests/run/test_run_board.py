@@ -5,8 +5,8 @@ import pytest
 from runner import effects
 from runner.errors import RunnerError
 from runner.model import Status
-from runner.run.board import TRIES, Board
-from runner.run.documents import PlanDocument
+from runner.run.landing.board import TRIES, Board
+from runner.run.landing.documents import PlanDocument
 
 PLAN = b"""# Shop
 

@@ -5,8 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_build import a_task
 
+from runner.config.settings import Settings
 from runner.model import Resource
-from runner.run.claims import Claims, capacities, may_meet, meeting, owned_paths, too_much
+from runner.run.claims import (
+    Agents,
+    Claims,
+    capacities,
+    may_meet,
+    meeting,
+    owned_paths,
+    too_much,
+)
 from runner.writes.paths import in_scope
 
 PARTS = ["a", "b", "src", "*", "**", "*.py", "x*", "[xy].py", "?.py", "x.py", "lib"]
@@ -153,3 +162,26 @@ def test_two_tasks_may_hold_one_row_of_the_map_only_one_after_the_other():
     assert not claims.free_for(a_task("C", outputs=("x/*.py",)))
     claims.release(two)
     assert claims.free_for(a_task("C", outputs=("x/*.py",)))
+
+
+def test_no_more_agents_work_at_once_than_there_are_places_and_others_run_beside_them():
+    agents = Agents(2, lambda task: task.id.startswith("AGENT"))
+    claims = Claims(agents=agents)
+    one, two, three = (a_task(f"AGENT-{n}", outputs=(f"{n}.py",)) for n in (1, 2, 3))
+    claims.hold(one)
+    claims.hold(two)
+    assert not claims.free_for(three)
+    other = a_task("TASK-1", outputs=("other.py",))
+    assert claims.free_for(other)
+    claims.hold(other)
+    claims.release(other)
+    assert not claims.free_for(three), "who held no place gives none back"
+    claims.release(one)
+    assert claims.free_for(three)
+
+
+def test_who_is_an_agent_is_known_from_who_implements_a_task():
+    agents = Agents.of(Settings(agents=2))
+    assert agents.most == 2
+    assert not agents.works_on(a_task("T-1", outputs=("a",), command="true"))
+    assert not agents.works_on(a_task("T-2", outputs=("a",))), "nobody can implement it"

@@ -18,12 +18,12 @@ from runner.journal.state import RunState
 from runner.journal.task_state import TaskState
 from runner.model import Contract, Reason, Status
 from runner.repo.read import Repository
-from runner.run.cutting_off import anew_since, waits_through
+from runner.run.broken.cutting_off import anew_since, waits_through
+from runner.run.broken.offering import Offerings
+from runner.run.landing.saved_meanwhile import PlanMeanwhile
 from runner.run.ledger import Ledger
-from runner.run.offering import Offerings
 from runner.run.reach import behind_whom
 from runner.run.rehearsal import rehearse
-from runner.run.saved_meanwhile import PlanMeanwhile
 
 
 def state(*tasks):

@@ -6,6 +6,7 @@ from run_build import SPEC, a_graph, a_ledger, a_task
 from runner.journal.events import AttemptFinished, AttemptStarted, TaskDone
 from runner.model import Ending, Status
 from runner.plan.graph import TaskGraph
+from runner.run.claims import Claims
 from runner.run.forecast import expected_seconds, forecast, reached
 
 
@@ -51,7 +52,7 @@ def test_the_longest_path_of_a_dry_run_is_that_of_what_is_open():
         "ABCDE",
         TaskGraph.of(tasks),
         seconds={"A": 90.0},
-        capacity={},
+        claims=Claims(),
         jobs=2,
     )
     assert seen.critical_path == ("D", "E")

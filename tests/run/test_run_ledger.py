@@ -100,14 +100,14 @@ class Careful(Clockwork):
         assert self.seen[-1] == "fsync"
         super().start(assignment, slot)
 
-    def wait(self):
+    def wait(self, seconds=None):
         assert self.seen[-1] == "fsync"
-        return super().wait()
+        return super().wait(seconds)
 
 
 def an_engine(ledger, crew, board, text):
     tasks = a_graph(text)
-    brief = SimpleNamespace(patterns=())
+    brief = SimpleNamespace(patterns=(), kind="", searched=())
     return Engine(
         tasks={task.id: task for task in tasks},
         selected=frozenset(task.id for task in tasks),
@@ -119,8 +119,9 @@ def an_engine(ledger, crew, board, text):
         preparation=SimpleNamespace(
             regressive={},
             missing=lambda _: None,
+            plans=None,
             assignment=lambda task: SimpleNamespace(
-                task=task, attempt=1, base="", brief=brief, implementer=None
+                task=task, attempt=1, base="", brief=brief, implementer=None, kind="prove"
             ),
         ),
         settlement=Durable(ledger),

@@ -21,6 +21,7 @@ from runner.run.crew import Finished
 from runner.run.engine import Engine
 from runner.run.forecast import UNKNOWN_SECONDS, forecast
 from runner.run.frontier import Frontier
+from runner.run.limits.backoff import Backoff
 
 CAPACITY = {"gpu": 1.0}
 
@@ -50,7 +51,8 @@ class Clockwork:
         ends = self._now + (self._seconds.get(id_) or UNKNOWN_SECONDS)
         heapq.heappush(self._ending, (ends, len(self.started), id_, slot))
 
-    def wait(self):
+    def wait(self, seconds=None):
+        assert seconds is None  # nobody is tried again later, and nothing has to end
         self._now, _, id_, slot = heapq.heappop(self._ending)
         self._free.append(slot)
         return Finished(id_, lambda: SimpleNamespace(task=id_, attempt=1, base="", changes=()))
@@ -60,9 +62,11 @@ class AlwaysPasses:
     """A settlement that lands whatever comes."""
 
     codes, halted = frozenset(), False
+    preparation = SimpleNamespace(purse=None)
 
     def __init__(self, ledger):
         self._ledger = ledger
+        self.retries = SimpleNamespace(backoff=Backoff())
 
     def next_again(self):
         return None
@@ -86,7 +90,7 @@ def started_by_the_engine(tasks, statuses, selected, seconds, jobs):
         if status in STANDING:
             ledger.note(STANDING[status], task=id_)
     crew = Clockwork(jobs, seconds)
-    brief = SimpleNamespace(patterns=())
+    brief = SimpleNamespace(patterns=(), kind="", searched=())
     Engine(
         tasks={task.id: task for task in tasks},
         selected=frozenset(selected),
@@ -97,9 +101,10 @@ def started_by_the_engine(tasks, statuses, selected, seconds, jobs):
         claims=Claims(dict(CAPACITY)),
         preparation=SimpleNamespace(
             regressive={},
+            plans=None,
             missing=lambda task: (Reason.ROOT, "needs root") if task.requires else None,
             assignment=lambda task: SimpleNamespace(
-                task=task, attempt=1, base="", brief=brief, implementer=None
+                task=task, attempt=1, base="", brief=brief, implementer=None, kind="prove"
             ),
         ),
         settlement=AlwaysPasses(ledger),
@@ -154,7 +159,7 @@ def test_the_dry_run_names_the_tasks_in_the_order_in_which_the_run_starts_them(p
         selected,
         TaskGraph.of(tasks),
         seconds=seconds,
-        capacity=CAPACITY,
+        claims=Claims(CAPACITY),
         jobs=jobs,
     )
     started, after = started_by_the_engine(tasks, statuses, selected, seconds, jobs)

@@ -4,8 +4,8 @@ import pytest
 
 from runner.model import Action
 from runner.repo.read import Repository
-from runner.run.own_work import own_work
-from runner.run.same_tree import tree_key
+from runner.run.landing.own_work import own_work
+from runner.run.proof.same_tree import tree_key
 
 
 @pytest.fixture

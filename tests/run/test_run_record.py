@@ -8,9 +8,9 @@ import pytest
 from runner import effects
 from runner.model import Status
 from runner.repo.read import Repository
-from runner.run.board import Board
-from runner.run.documents import OwnershipDocument, PlanDocument
-from runner.run.record import SUBJECT, record
+from runner.run.landing.board import Board
+from runner.run.landing.documents import OwnershipDocument, PlanDocument
+from runner.run.landing.record import SUBJECT, record
 
 PLAN = "# Shop\n\n## TASK-001: One\n\n- Status: PENDING\n"
 MAP = "| File | Tasks |\n|---|---|\n| `mine.txt` | TASK-009 |\n"

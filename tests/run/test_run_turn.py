@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from runner.run.turn import LandingTurn
+from runner.run.landing.turn import LandingTurn
 
 
 def task(id_):

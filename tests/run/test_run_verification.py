@@ -15,7 +15,7 @@ from runner.model import (
     TestContract,
     Verdict,
 )
-from runner.run.verification import Subject, as_known, plan_for
+from runner.run.proof.verification import Subject, as_known, plan_for
 
 SPEC = Spec("w", "p")
 LINT = Settings(gates=(GateSpec("lint", "lint it"),))

@@ -147,3 +147,23 @@ def test_at_a_terminal_it_may_stay_stale(built):
     assert at_terminal(built, "l")[1] == 3
     assert modes(built, since) == []
     assert set(built.statuses.values()) == {"STALE"}
+
+
+def test_a_dry_run_says_what_may_be_released(built):
+    changed(built, COMMENTED)
+    said = built.run("--dry-run").out.splitlines()
+    may = "may be released by early cut-off: "
+    assert [line for line in said if line.startswith(may)] == [
+        f"{may}TASK-002 API — if TASK-001 offers what it did before",
+        f"{may}TASK-003 Page — if TASK-002 offers what it did before",
+    ]
+    seen = built.run("--dry-run", "--json").document
+    assert seen["mayBeReleased"] == {"TASK-002": "TASK-001", "TASK-003": "TASK-002"}
+
+
+def test_a_dry_run_promises_nothing_that_waits_for_a_person(built):
+    built.edit_plan("TASK-002: API", "TASK-002: The API")  # is asked about itself
+    built.runner("change", "TASK-001", "clarify the rule", "--yes")
+    assert built.run("--dry-run", "--json").document["mayBeReleased"] == {}
+    assert built.runner("approve", "TASK-001").code == 0
+    assert built.run("--dry-run", "--json").document["mayBeReleased"] == {}

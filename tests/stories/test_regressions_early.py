@@ -124,7 +124,7 @@ def test_what_cannot_be_asked_is_said_and_everything_counts(workplace, monkeypat
         raise RecursionError("too deep")
 
     begun(workplace, a_task("TASK-003", "Beside", blocks={"beside.txt": "x"}))
-    monkeypatch.setattr(answer, "affected", broken)
+    monkeypatch.setattr(answer, "judge", broken)
     ended = workplace.run("--no-sandbox")
     assert ended.code == 0, ended.said
     assert "RecursionError: too deep" in ended.said
@@ -146,7 +146,8 @@ def test_tests_that_landed_meanwhile_say_something_about_a_change_without_proof(
         {
             "wait.py": "import pathlib, time\n"
             f"head = pathlib.Path({str(head)!r})\n"
-            "first, end = head.read_text(), time.monotonic() + 60\n"
+            "first = pathlib.Path('.git/refs/heads/main').read_text()  # what it began on\n"
+            "end = time.monotonic() + 60\n"
             "while head.read_text() == first and time.monotonic() < end:\n"
             "    time.sleep(0.02)\n"
             "time.sleep(0.3)\n"
@@ -158,3 +159,24 @@ def test_tests_that_landed_meanwhile_say_something_about_a_change_without_proof(
     assert ended.code == 4, ended.said
     assert workplace.read(RULE) == "apart\n"
     assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "STALE", "TASK-003": "BLOCKED"}
+
+
+def test_what_could_not_be_decided_of_a_change_that_landed_is_said(workplace):
+    begun(workplace, a_task("TASK-003", "Script", blocks={"tool.sh": "echo hello\n"}))
+    ended = workplace.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    (line,) = (line for line in ended.err.splitlines() if "not decided" in line)
+    assert line.startswith("TASK-003 ⚠ impact: tool.sh: not decided whom this may break: nobody")
+    assert line.endswith("--conservative counts that as affected")
+    (finding,) = workplace.happened("attempt.finished", "TASK-003")[0]["findings"]
+    assert (finding["check"], finding["path"]) == ("impact", "tool.sh")
+
+
+def test_with_conservative_it_counts_and_nothing_is_left_to_say(workplace):
+    begun(workplace, a_task("TASK-003", "Script", blocks={"tool.sh": "echo hello\n"}))
+    ended = workplace.run("--no-sandbox", "--conservative")
+    assert ended.code == 0, ended.said
+    assert "not decided" not in ended.said
+    assert [one["gate"] for one in workplace.happened("gate.started", "TASK-003")] == [
+        "regression:TASK-002/TC-002"
+    ]

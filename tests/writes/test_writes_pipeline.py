@@ -7,6 +7,7 @@ import os
 import pytest
 from writes_builders import a_bench, a_change, everything_in, put, runs_in, some_rules
 
+from runner.config.permissions import Permission, Permit
 from runner.model import Severity
 from runner.writes.bench import Bench
 from runner.writes.pipeline import admit_writes, compile_writes, pass_writes
@@ -74,6 +75,17 @@ def test_a_key_in_a_file_name_or_a_binary_file_is_seen(tmp_path):
     assert passed.changes == ()
 
 
+def test_a_refused_path_is_told_without_the_key_in_its_name(tmp_path):
+    changes = [
+        a_change(f"other/{a_key()}.txt", b""),
+        a_change(f"src/{a_key()}", b"", mode=0o120000),
+    ]
+    passed = pass_writes(changes, some_rules("src/"), a_bench(tmp_path))
+    assert [finding.check for finding in passed.findings] == ["scope", "paths"]
+    assert a_key() not in repr(passed.findings)
+    assert "other/[REDACTED:github]" in passed.findings[0].message
+
+
 def test_marks_are_reported_but_do_not_refuse(tmp_path):
     old = b"def test_one():\n    assert run()\n"
     changes = [
@@ -90,6 +102,24 @@ def test_marks_are_reported_but_do_not_refuse(tmp_path):
         ("tests/test_a.py", Severity.WARNING),
     ]
     assert len(passed.changes) == 2
+
+
+def test_permission_rules_hold_whoever_writes(tmp_path):
+    def refused(*, reviewed=False):
+        rules = some_rules(
+            "src/",
+            permission=(Permission("*_file", "src/core/**", Permit.DENY),),
+            permission_floor=(Permission("write_file", "*.sql", Permit.ASK),),
+            reviewed=reviewed,
+        )
+        old = b"x = 1\n"
+        paths = {"src/core/a.py": old, "src/b.py": old, "src/old.sql": b"x", "src/new.sql": None}
+        changes = [a_change(path, b"y = 2\n", before=before) for path, before in paths.items()]
+        base = {path: before for path, before in paths.items() if before is not None}
+        return pass_writes(changes, rules, a_bench(tmp_path, base=base)).refused
+
+    assert refused() == {"src/core/a.py", "src/new.sql"}
+    assert refused(reviewed=True) == {"src/core/a.py"}
 
 
 def test_control_files_are_named_for_the_review(tmp_path):

@@ -10,6 +10,8 @@ from runner.gates.base import Check, Proved, command_limits
 from runner.model import Contract, Finding, Network, Proof, Verdict, digest_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from runner.config.settings import Settings
     from runner.gates.base import Bench
     from runner.gates.contracts.refusal import Refused
@@ -24,15 +26,17 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
 
 
 def _numbered(task: Task, settings: Settings) -> list[tuple[Check, Contract]]:
-    """Each check with its entry: `contract:openapi`, `contract:schema`, `contract:schema-2`."""
+    return [(_check(name, entry, task, settings), entry) for name, entry in named(task)]
+
+
+def named(task: Task) -> Iterator[tuple[str, Contract]]:
+    """Each entry with its check: `contract:openapi`, `contract:schema`, `contract:schema-2`."""
     met: Counter[str] = Counter()
-    found = []
     for contract in task.contracts:
         met[contract.kind] += 1
         plain = met[contract.kind] == 1 and contract.kind != "command"
         name = contract.kind if plain else f"{contract.kind}-{met[contract.kind]}"
-        found.append((_check(f"contract:{name}", contract, task, settings), contract))
-    return found
+        yield f"contract:{name}", contract
 
 
 def _check(id_: str, contract: Contract, task: Task, settings: Settings) -> Check:

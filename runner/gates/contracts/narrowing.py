@@ -159,6 +159,9 @@ def _fields(
         text = "required field was added" if needed else "optional field was added"
         at = f"{where}.{name}".lstrip(".")
         yield Difference(at, text, needed and look.way is Direction.INPUT)
+    nowhere = new.required - old.required - old.properties.keys() - new.properties.keys()
+    for name in sorted(nowhere):  # asked for without being described
+        yield _narrower(f"{where}.{name}".lstrip("."), "became required", look.way)
     if (old.extra is False) != (new.extra is False):
         narrower = new.extra is False
         text = f"other fields are {'refused' if narrower else 'allowed'} now"

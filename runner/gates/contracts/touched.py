@@ -2,44 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.contracts.compatibility import Difference, compare_documents
 from runner.gates.contracts.document import bundled
 from runner.gates.contracts.entries import documents, modules
+from runner.gates.contracts.family import named
 from runner.gates.contracts.refusal import Refused
+from runner.impact.places import Named
 from runner.model import Finding, Severity
-from runner.plan.globs import matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from runner.gates.base import Bench
-    from runner.model import Change, Contract, Task
+    from runner.model import Contract, Task
 
 _SHOWN = 10
 
 
-def touched_contracts(
-    changes: Iterable[Change], tasks: Iterable[Task]
-) -> tuple[tuple[Task, Contract], ...]:
-    """The contracts of these tasks that a change touches, in the order of the tasks.
+class Touching(NamedTuple):
+    """A contract that a file is held against, or is the document of."""
 
-    A change touches a contract when it changes its document, its instances, or the module whose
+    task: str
+    name: str
+    """`contract:schema`."""
+    is_document: bool
+
+
+class Held:
+    """Which contracts of some tasks a file touches: gathered once, asked of every change.
+
+    A file touches a contract when it is its document, one of its instances, or the module whose
     application or type is held against it.
     """
-    paths = [change.path for change in changes]
-    return tuple(
-        (task, contract)
-        for task in tasks
-        for contract in task.contracts
-        if any(matches(glob, path) for glob in _files(contract) for path in paths)
-    )
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        entries = [(task.id, *entry) for task in tasks for entry in named(task)]
+        self._touching = [
+            Touching(task, name, is_document)
+            for task, name, _ in entries
+            for is_document in (True, False)
+        ]
+        rows = (
+            (str(2 * number + part), path)
+            for number, (_, _, contract) in enumerate(entries)
+            for part, paths in enumerate((documents(contract)[:1], _held(contract)))
+            for path in paths
+        )
+        self._named = Named(rows)
+
+    def of(self, path: str) -> tuple[Touching, ...]:
+        """The contracts that a file touches, in the order of their tasks."""
+        return tuple(self._touching[number] for number in sorted(map(int, self._named.of(path))))
 
 
-def _files(contract: Contract) -> list[str]:
-    """Paths and globs of the files whose change may break a contract."""
-    found = list(documents(contract))
+def _held(contract: Contract) -> list[str]:
+    """Paths and globs of the files that are held against the document of a contract."""
+    found = list(documents(contract)[1:])
     for module in modules(contract):
         stem = module.replace(".", "/")
         found += [f"{top}{stem}{end}" for top in ("", "src/") for end in (".py", "/__init__.py")]

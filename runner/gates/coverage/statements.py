@@ -38,8 +38,9 @@ def statements(content: bytes) -> Statements | None:
     Left out is only what never runs anywhere: docstrings, blocks for type checkers and bodies
     that are `...`. A comment such as `pragma: no cover` hides nothing.
     """
-    from coverage.exceptions import CoverageException
-    from coverage.parser import PythonParser
+    with one_at_a_time():  # a second thread would find them half imported
+        from coverage.exceptions import CoverageException
+        from coverage.parser import PythonParser
 
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)

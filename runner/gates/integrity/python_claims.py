@@ -246,9 +246,11 @@ def _of_method(call: ast.Call, name: str, guards: Guards) -> Claim:
     swapped = name in ("assertIn", "assertNotIn") and len(call.args) > 1
     subject = ast.unparse(call.args[1]) if swapped else subject
     strength = _METHODS.get(name, claims.EQUALS)
-    if name in _METHODS and call.args and all(_constant(one) for one in call.args):
+    truth = name in ("assertTrue", "assertFalse")
+    fixed = _constant if truth else _speechless  # a tuple is true, and may differ from another
+    if name in _METHODS and call.args and all(fixed(one) for one in call.args):
         strength = claims.CONSTANT
-    if name in ("assertTrue", "assertFalse") and call.args:
+    if truth and call.args:
         subject = _measure(call.args[0])[0] or subject
     slack = _method_slack(call) if name.endswith(("AlmostEqual", "allclose")) else 0.0
     return Claim(ast.unparse(call), subject, strength, call.lineno, slack, guards)
@@ -274,5 +276,10 @@ def _constant(test: ast.expr) -> bool:
             return any(isinstance(v, ast.Constant) and bool(v.value) for v in test.values)
         case ast.Compare(left=ast.Name(id=one), ops=[ast.Eq() | ast.Is()], comparators=[right]):
             return isinstance(right, ast.Name) and right.id == one
+    return _speechless(test)
+
+
+def _speechless(test: ast.expr) -> bool:
+    """Whether nothing in an expression is named or called: it is the same each time."""
     speaking = (ast.Name, ast.Attribute, ast.Call, ast.Await, ast.NamedExpr)
     return not any(isinstance(node, speaking) for node in ast.walk(test))

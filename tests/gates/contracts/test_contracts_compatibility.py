@@ -119,6 +119,11 @@ POST, SHOW = "POST /things", "GET /things/{id}"
         ),
         # what goes in breaks where less is allowed
         ((*IN, "required"), ["name", "size"], (f"{POST} body.size", "became required", True)),
+        (
+            (*IN, "required"),
+            ["name", "nowhere"],
+            (f"{POST} body.nowhere", "became required", True),
+        ),
         ((*IN, "required"), [], (f"{POST} body.name", "became optional", False)),
         ((*IN, "properties", "new"), TEXT, (f"{POST} body.new", "optional field was added", False)),
         ((*IN, "properties", "size"), None, (f"{POST} body.size", "field was removed", True)),

@@ -6,7 +6,7 @@ from gates_bench import a_task
 
 from runner.config.settings import Settings
 from runner.gates.contracts import checks, extra
-from runner.gates.contracts.touched import touched_contracts
+from runner.gates.contracts.touched import Held
 from runner.model import Action, Change, Contract, Network, Severity, Verdict
 
 
@@ -21,19 +21,20 @@ OWN = Contract("command", "make contracts")
 WRONG = Contract("openapi", "nothing that can be read")
 
 
-def touched(*paths):
-    task = a_task(contracts=(API, MODEL, DATA, OWN, WRONG))
-    found = touched_contracts(tuple(map(a_change, paths)), (task,))
-    return [contract for _, contract in found]
+def touched(path):
+    held = Held([a_task(contracts=(API, MODEL, DATA, OWN, WRONG))])
+    return [(one.name, one.is_document) for one in held.of(path)]
 
 
 def test_a_contract_is_touched_with_its_document_its_module_and_its_instances():
-    assert touched("contracts/api.yaml") == [API]
-    assert touched("booking/api.py") == [API]
-    assert touched("src/booking/api/__init__.py") == [API]
-    assert touched("contracts/booking.json") == [MODEL, DATA]
-    assert touched("booking/models.py", "data/a/b.json") == [MODEL, DATA]
-    assert touched("booking/other.py", "README.md") == []
+    assert touched("contracts/api.yaml") == [("contract:openapi", True)]
+    assert touched("booking/api.py") == [("contract:openapi", False)]
+    assert touched("src/booking/api/__init__.py") == [("contract:openapi", False)]
+    both = [("contract:schema", True), ("contract:schema-2", True)]
+    assert touched("contracts/booking.json") == both
+    assert touched("booking/models.py") == [("contract:schema", False)]
+    assert touched("data/a/b.json") == [("contract:schema-2", False)]
+    assert touched("booking/other.py") == touched("README.md") == []
 
 
 def test_each_contract_is_a_check_with_a_name_of_its_own():

@@ -184,7 +184,9 @@ class House:
             os._exit(code)
 
     def _alone(self, output):
-        from runner.commands import building
+        from runner.commands.running import (
+            building,
+        )
 
         os.environ.clear()
         os.environ.update(self.environment)

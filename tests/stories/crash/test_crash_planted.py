@@ -9,7 +9,13 @@ from runner import effects
 from runner.journal.events import TaskLanded, TaskLanding
 from runner.journal.log import Journal
 from runner.repo.read import Repository
-from runner.run import aftermath, lander, recovery
+from runner.run import (
+    aftermath,
+    recovery,
+)
+from runner.run.landing import (
+    lander,
+)
 from runner.run.ledger import Ledger
 
 

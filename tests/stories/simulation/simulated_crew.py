@@ -7,7 +7,18 @@ from itertools import count
 from simulated_world import proposal
 
 from runner.journal.events import GateCompleted
-from runner.model import Ending, Finding, Level, Outcome, Proof, Reason, Verdict, digest_of
+from runner.model import (
+    Ending,
+    Failure,
+    Finding,
+    Level,
+    Outcome,
+    Proof,
+    Reason,
+    Usage,
+    Verdict,
+    digest_of,
+)
 from runner.run.claims import meeting
 from runner.run.crew import Asking, Finished, Happened, Interrupted, Tracing
 
@@ -23,7 +34,10 @@ FATES = {
     "asks": 3,
     "traces": 3,
     "cancelled": 3,
+    "overload": 4,
+    "unreadable": 3,
 }
+FAILURES = {"overload": Failure.TRANSIENT, "unreadable": Failure.SEMANTIC}
 
 
 class SimulatedCrew:
@@ -38,6 +52,7 @@ class SimulatedCrew:
         self.tracer = lambda _assignment, _outcome: ()
         self.started = []
         self.ended = set()
+        self._not_before = {}
         self._free = list(range(SLOTS))
         self._busy = {}
         self._events = []
@@ -94,13 +109,23 @@ class SimulatedCrew:
     def has_news(self):
         return bool(self._events) and self._events[0][0] <= self.world.now
 
-    def wait(self):
+    def wait(self, seconds=None):
+        until = None if seconds is None else self.world.now + seconds
         while True:
+            if until is not None and (not self._events or self._events[0][0] > until):
+                self.world.now = until
+                return None
             at, _, what, about = heapq.heappop(self._events)
             self.world.now = max(self.world.now, at)
             message = self._message(what, about)
             if message is not None:
                 return message
+
+    def end(self, task):
+        """One attempt is over at once; whatever else would have come of it comes too late."""
+        _, assignment = self._busy[task]
+        self.ended.add(task)
+        self._at(0, "end", (assignment, self._lost(self._outcome(assignment, "pass", 0.0))))
 
     def cancel(self):
         """What runs comes back at once, interrupted; nothing else comes any more."""
@@ -140,6 +165,8 @@ class SimulatedCrew:
         id_ = assignment.task.id
         if self._busy.get(id_, (0, None))[1] is assignment:
             self._free.append(self._busy.pop(id_)[0])
+            if outcome.failure is Failure.TRANSIENT:
+                self._not_before[id_] = self.world.now + max(0.8, outcome.retry_after)
         return Finished(id_, lambda: outcome)
 
     def _lost(self, outcome):
@@ -148,8 +175,9 @@ class SimulatedCrew:
     def _outcome(self, assignment, fate, seconds):
         task, world = assignment.task, self.world
         changes = assignment.carried or proposal(task, world, assignment.base)
-        failed = fate in ("fail", "blocked")
-        ending = {"fail": Ending.FAILED, "blocked": Ending.BLOCKED}.get(fate, Ending.PASSED)
+        failed = fate in ("fail", "blocked", *FAILURES)
+        ending = Ending.FAILED if failed else Ending.PASSED
+        ending = Ending.BLOCKED if fate == "blocked" else ending
         verdict = {"flaky": Verdict.FLAKY, "fail": Verdict.FAIL}.get(fate, Verdict.PASS)
         return Outcome(
             task=task.id,
@@ -159,14 +187,18 @@ class SimulatedCrew:
             tree=digest_of(f"{task.id} {assignment.attempt}".encode())[-40:],
             changes=changes,
             findings=(Finding("TC-001", "it failed"),) if failed else (),
-            proofs=(a_proof(verdict),),
+            proofs=() if assignment.stands else (a_proof(verdict),),
             reason=Reason.TOOL if fate == "blocked" else None,
             seconds=round(seconds, 3),
+            failure=FAILURES.get(fate),
+            retry_after=world.rng.choice((0, 0, 7)) if fate == "overload" else 0.0,
+            usage=Usage(900, 100, 0.01, 3) if fate in FAILURES else Usage(),
         )
 
     def _must_be_allowed(self, assignment):
         """What must hold whenever a task starts."""
         task, state = assignment.task, self.ledger.state
+        assert self.world.now >= self._not_before.get(task.id, 0), f"{task.id} came back too soon"
         assert task.id not in self._busy, f"{task.id} runs already"
         undone = [id_ for id_ in task.depends_on if str(state.task(id_).status) != "DONE"]
         assert not undone, f"{task.id} started before {undone}"

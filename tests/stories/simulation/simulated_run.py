@@ -19,21 +19,30 @@ from runner.model import Resource, Status, digest_of
 from runner.plan.document import read_plan as really_read_plan
 from runner.plan.graph import TaskGraph
 from runner.plan.patterns import PatternIndex
-from runner.run import carrying, drafts, recovery
-from runner.run.board import Board
+from runner.run import (
+    recovery,
+)
 from runner.run.books import Books
+from runner.run.broken.standing import StandingProofs
 from runner.run.claims import Claims, capacities, owned_paths
 from runner.run.engine import NOTED, Engine, begin, finish
+from runner.run.landing import (
+    carrying,
+    drafts,
+)
+from runner.run.landing.board import Board
+from runner.run.landing.saved_meanwhile import PlanMeanwhile
 from runner.run.ledger import Ledger
 from runner.run.preparation import Preparation
 from runner.run.reconcile import Facts
 from runner.run.review import Review
-from runner.run.saved_meanwhile import PlanMeanwhile
 from runner.run.settlement import Settlement
 
 read_plan = lru_cache(maxsize=64)(really_read_plan)
 """Parsing the same bytes twice would prove nothing, and is half of the time."""
 RESOURCES = (Resource("gpu", "1"),)
+LONGEST = 0.25
+"""Minutes of one attempt: what is lost for longer is ended."""
 
 
 def a_random_plan(rng):
@@ -93,7 +102,8 @@ class Simulation:
                 self.state = ledger.state
 
     def _run(self, ledger, named):
-        world, settings = self.world, Settings(jobs=SLOTS, resources=RESOURCES)
+        world = self.world
+        settings = Settings(jobs=SLOTS, resources=RESOURCES, attempt_minutes=LONGEST)
         text = world.plan.read_bytes()
         plan = read_plan(text, PLAN)
         tasks = {task.id: task for task in plan.tasks}
@@ -183,6 +193,9 @@ class Simulation:
             review=Review(ledger, None, insisted=False),
             books=books,
             edited=edited,
+            standing=StandingProofs(
+                lambda *_: "" if self.world.rng.random() < 0.5 else "it was touched"
+            ),
         )
 
     # --- people between two runs ---

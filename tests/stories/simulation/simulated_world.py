@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from runner.journal.events import TaskLanded, TaskLanding
 from runner.model import Action, Change, digest_of
-from runner.run.lander import Conflict, Elsewhere, InTheWay, Landed, Moved
+from runner.run.landing.lander import Conflict, Elsewhere, InTheWay, Landed, Moved
 from runner.writes import landing
 
 PLAN = "TASK-GRAPH.md"
@@ -178,7 +178,7 @@ class PaperLander:
 
 
 class PaperDrafts:
-    """Where `runner.run.drafts` keeps work, in memory."""
+    """Where `runner.run.landing.drafts` keeps work, in memory."""
 
     def __init__(self, world):
         self._world = world

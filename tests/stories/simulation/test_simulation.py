@@ -69,6 +69,7 @@ def look_at(simulation, ran):
     no_task_is_lost(simulation, ran)
     nothing_landed_twice(simulation, records)
     what_is_done_is_on_the_branch(simulation)
+    what_is_done_was_proven(simulation)
     the_plan_says_what_the_journal_says(simulation)
     approved_writes_came_to_an_end(simulation)
 
@@ -114,6 +115,13 @@ def what_is_done_is_on_the_branch(simulation):
             assert simulation.world.reaches(known.commit), f"{id_} is DONE without its commit"
 
 
+def what_is_done_was_proven(simulation):
+    """Whether its tests ran again on a branch that moved, or stood: they ran once."""
+    for id_, known in simulation.state.tasks.items():
+        if known.status is Status.DONE and known.commit and known.verified:
+            assert [proof.id for proof in known.proofs] == ["TC-001"], (id_, known.proofs)
+
+
 def the_plan_says_what_the_journal_says(simulation):
     if not simulation.world.ref.endswith("main"):
         return
@@ -157,7 +165,10 @@ def test_the_faults_that_are_meant_do_happen(tmp_path, monkeypatch):
         b"while a run built it",
         b"cancelled by a person",
         b'"prove"',
+        b"nothing it ran has changed",
         b'"exit":130',
+        b'"failure":"transient"',
+        b"one attempt may take 0.25 minutes",
     ):
         assert said in journals, said
 

@@ -1,0 +1,148 @@
+"""`runner approve` and `runner reject`: what a person's word makes of what waits."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from runner.commands.answer import (
+    breaking,
+    planned,
+)
+from runner.errors import ExitCode, RunnerError
+from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
+from runner.run.review import WHOLE, proposal_digest
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from runner.commands.answer.review import Waiting
+    from runner.journal.events import Event
+    from runner.journal.log import Journal
+    from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
+    from runner.project import Project
+    from runner.repo.read import Repository
+
+
+def approve(
+    project: Project, state: RunState, chosen: tuple[Waiting, ...], *, reuse: bool, every: bool
+) -> ExitCode:
+    """Let what was chosen go on. Raises RunnerError for what cannot be approved so."""
+    if every:  # a held change lands by the approval of what it breaks
+        chosen = tuple(one for one in chosen if one.kind != "regression")
+    for one in chosen:
+        if one.kind == "regression":
+            raise breaking.explained(state, one.task)
+    if reuse:
+        _require_reusable(chosen)
+    with _journal(project) as journal:
+        for one in chosen:
+            for event in _approvals(state, one, reuse=reuse):
+                _note(journal, state.task(one.task), event)
+            print(f"{display(one.task)} approved")
+    culprits = dict.fromkeys(one.culprit for one in chosen if one.culprit)
+    after = project.state()
+    for culprit in culprits:
+        print(breaking.what_follows(after, culprit))
+    if not chosen:
+        print("nothing waits for you")
+    elif any(not one.culprit for one in chosen):
+        print("next: runner")
+    return ExitCode.OK
+
+
+def _require_reusable(chosen: tuple[Waiting, ...]) -> None:
+    others = [one.task for one in chosen if one.kind != "stale"]
+    if others:
+        raise RunnerError(
+            f"{', '.join(others)} is not STALE: there is nothing to reuse",
+            hint="without --reuse it is approved as it waits",
+        )
+    broken = [one.task for one in chosen if one.culprit]
+    if broken:
+        raise RunnerError(
+            f"what {', '.join(broken)} built fails on the held change: there is nothing to reuse",
+            hint="without --reuse it is built anew on that change",
+        )
+
+
+def _approvals(state: RunState, one: Waiting, *, reuse: bool) -> list[Event]:
+    known = state.task(one.task)
+    if one.kind == planned.KIND:
+        return [planned.approval(state, one.task)]
+    if one.changes:
+        return [
+            WriteReviewed(change.path, change.before, change.after, "applied", "person")
+            for change in one.changes
+        ]
+    how = ": only proven again" if reuse else ""
+    on = f" on the change of {one.culprit}" if one.culprit else ""
+    note = f"{known.status} was approved{on}{how}"
+    return [TaskApproved(by="person", note=note, reuse=reuse)]
+
+
+def reject(
+    project: Project,
+    repository: Repository,
+    state: RunState,
+    chosen: tuple[Waiting, ...],
+    reason: str,
+) -> ExitCode:
+    """Refuse what was chosen. Raises RunnerError without a reason, or with nothing to refuse."""
+    reason = reason or _asked("why? ")
+    if not reason:
+        raise RunnerError(
+            "a rejection needs a reason", hint="--reason TEXT: the next attempt reads it"
+        )
+    for one in chosen:
+        if one.kind == "blocked":
+            raise RunnerError(
+                f"{one.task} has no writes to reject",
+                hint=f"runner why {one.task}; runner approve {one.task} has it tried again",
+            )
+    with _journal(project) as journal:
+        for one in chosen:
+            print(_rejected(project, repository, journal, state, one, reason))
+    print("next: runner")
+    return ExitCode.OK
+
+
+def _rejected(
+    project: Project,
+    repository: Repository,
+    journal: Journal,
+    state: RunState,
+    one: Waiting,
+    reason: str,
+) -> str:
+    known = state.task(one.task)
+    if one.kind == planned.KIND:
+        _note(journal, known, planned.send_back(state, one.task, reason))
+        return f"the plan of {display(one.task)} goes back: it is planned again"
+    if one.kind == "regression":
+        return breaking.reject_change(project, repository, journal, one.task, one.changes, reason)
+    if one.kind == "stale":
+        from runner.commands.answer.stale import stands
+
+        _note(journal, known, stands(project, known, reason))
+        return f"{display(one.task)} stands as it was built: DONE"
+    event = WriteRejected(WHOLE, None, proposal_digest(one.changes), reason, "person")
+    _note(journal, known, event)
+    return f"{display(one.task)} rejected"
+
+
+def _journal(project: Project) -> Journal:
+    from runner.journal.log import Journal
+
+    return Journal.open(project.journal_path)
+
+
+def _note(journal: Journal, known: TaskState, event: Event) -> None:
+    journal.append(event, task=known.id, attempt=known.last_attempt, durable=True)
+
+
+def _asked(question: str) -> str:
+    if not sys.stdin.isatty():
+        return ""
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip()

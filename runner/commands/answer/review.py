@@ -1,0 +1,293 @@
+"""`runner review`, `approve`, `reject`, `edit`: a person's word on what waits, given any time."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.journal.plan_fold import waits as plan_waits
+from runner.model import Status
+from runner.report.console import wants_colour
+from runner.report.documents import document
+from runner.run.broken.regression import HELD
+from runner.run.selection import find_id
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping
+
+    from runner.journal.state import RunState
+    from runner.model import Change
+    from runner.project import Project
+    from runner.repo.read import Repository
+
+_EPILOGS = {
+    "review": """\
+examples:
+  runner review             what waits for you, numbered
+  runner review TASK-003    what that task wants to change, as a diff
+""",
+    "approve": """\
+examples:
+  runner approve TASK-003   its writes land, or it runs again, with the next `runner`
+  runner approve 1          the first of `runner review`
+  runner approve TASK-005 --reuse
+                            what it built before is only proven again
+  runner approve TASK-004   of one that a held change breaks: it is built anew on that change
+  runner approve --all      everything
+""",
+    "reject": """\
+example:
+  runner reject TASK-003 --reason "keep the old name of the function"
+                            of a STALE task: what was built stands, it is DONE again
+  runner reject TASK-009 --reason "bookings may touch"
+                            of a held change: what it breaks is DONE again, it is tried again
+""",
+    "edit": """\
+example:
+  runner edit TASK-003      its proposed files in your editor; the next `runner` proves them
+""",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One thing that waits for a person."""
+
+    task: str
+    title: str
+    kind: str
+    """`writes`, `plan`, `regression`, `stale` or `blocked`."""
+    note: str
+    changes: tuple[Change, ...] = ()
+    culprit: str = ""
+    """The task whose held change breaks it."""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What the four commands take."""
+    parser.epilog = _EPILOGS[name]
+    parser.set_defaults(command=name)
+    parser.add_argument("what", nargs="*", metavar="ID", help="task, or number in `runner review`")
+    if name == "approve":
+        parser.add_argument("--all", action="store_true", help="everything that waits")
+        parser.add_argument(
+            "--reuse",
+            action="store_true",
+            help="of a STALE task: prove what is there again, nobody implements",
+        )
+    if name == "reject":
+        parser.add_argument("--reason", default="", help="what the next attempt is to do better")
+    if name == "review":
+        parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """List or show what waits, or answer it."""
+    from runner.project import Project
+    from runner.repo.read import Repository
+
+    project = Project.open(Path.cwd(), environ)
+    with Repository.open(project.root) as repository:
+        state = project.state()
+        waiting = _waiting(project, repository, state)
+        if given.command == "review":
+            return _review(given, project, repository, state, waiting)
+        every = getattr(given, "all", False)
+        chosen = waiting if every else _chosen(given, project, waiting)
+        return _answer(given, project, repository, state, chosen, waiting)
+
+
+def _answer(
+    given: argparse.Namespace,
+    project: Project,
+    repository: Repository,
+    state: RunState,
+    chosen: tuple[Waiting, ...],
+    waiting: tuple[Waiting, ...],
+) -> ExitCode:
+    from runner.commands.answer import (
+        answering,
+    )
+
+    match given.command:
+        case "approve":
+            return answering.approve(project, state, chosen, reuse=given.reuse, every=given.all)
+        case "reject":
+            refused = _culprits_first(chosen, waiting)
+            return answering.reject(project, repository, state, refused, given.reason)
+        case _:
+            from runner.commands.answer.editing import edit_held
+            from runner.commands.answer.planned import KIND, edit
+
+            for one in chosen:
+                if one.kind == KIND:
+                    edit(project, state, one.task)
+            others = tuple(one for one in chosen if one.kind != KIND)
+            return edit_held(project, repository, state, others)
+
+
+def _culprits_first(
+    chosen: tuple[Waiting, ...], waiting: tuple[Waiting, ...]
+) -> tuple[Waiting, ...]:
+    """For a task that a held change breaks that change: a no to the one is a no to the other."""
+    held = {one.task: one for one in waiting if one.kind == "regression"}
+    meant = (held.get(one.culprit, one) for one in chosen)
+    return tuple(dict.fromkeys(meant))
+
+
+def _waiting(project: Project, repository: Repository, state: RunState) -> tuple[Waiting, ...]:
+    """Everything that waits for a person, in the plan's order."""
+    from runner.run.landing.drafts import held_changes
+
+    found = []
+    for task in project.outline().tasks:
+        known = state.task(task.id)
+        if known.held is not None and known.status is not Status.DONE:
+            changes = held_changes(repository, known.held) or ()
+            kind = "regression" if known.held.kind == HELD else "writes"
+            found.append(Waiting(task.id, task.title, kind, known.note, changes))
+        elif plan_waits(known):
+            found.append(Waiting(task.id, task.title, "plan", known.note))
+        elif known.status is Status.STALE:
+            found.append(Waiting(task.id, task.title, "stale", known.note, culprit=known.culprit))
+        elif known.status is Status.BLOCKED:
+            found.append(Waiting(task.id, task.title, "blocked", known.note))
+    return tuple(found)
+
+
+def _chosen(
+    given: argparse.Namespace, project: Project, waiting: tuple[Waiting, ...]
+) -> tuple[Waiting, ...]:
+    """What a person named, by number or id. Raises RunnerError for what does not wait."""
+    if not given.what:
+        raise RunnerError("which one?", hint="runner review numbers what waits")
+    ids = [task.id for task in project.outline().tasks]
+    chosen = []
+    for typed in given.what:
+        if typed.isdigit() and 1 <= int(typed) <= len(waiting):
+            chosen.append(waiting[int(typed) - 1])
+            continue
+        id_ = find_id(typed, ids)
+        found = [one for one in waiting if one.task == id_]
+        if not found:
+            raise RunnerError(f"{id_} does not wait for you", hint=f"runner why {id_}")
+        chosen += found
+    return tuple(chosen)
+
+
+# --- showing --------------------------------------------------------------------------
+
+
+def _review(
+    given: argparse.Namespace,
+    project: Project,
+    repository: Repository,
+    state: RunState,
+    waiting: tuple[Waiting, ...],
+) -> ExitCode:
+    shown = _chosen(given, project, waiting) if given.what else waiting
+    if given.json:
+        print(document("review", waiting=[_as_data(project, state, one) for one in shown]))
+        return ExitCode.OK
+    if not shown:
+        print("nothing waits for you")
+    for number, one in enumerate(waiting, start=1):
+        if one in shown:
+            print(f"{number}. {display(one.task)} {display(one.title)} — {display(one.note)}")
+            for line in _below(state, one, whole=bool(given.what)):
+                print(f"     {line}".rstrip())
+            if given.what:
+                _show_diffs(project, repository, one)
+                if one.kind == "stale":
+                    from runner.commands.answer.stale import show_stale
+
+                    show_stale(project, repository, one.task)
+    if shown and not given.what:
+        print(f"\n{_how_to_answer(shown)}")
+    return ExitCode.OK
+
+
+def _below(state: RunState, one: Waiting, *, whole: bool) -> Iterator[str]:
+    """What is listed below one item."""
+    yield from (f"{change.action} {display(change.path)}" for change in one.changes)
+    if one.kind == "plan":
+        from runner.commands.answer import (
+            planned,
+        )
+
+        yield from planned.told(state, one.task, whole=whole)
+    elif one.kind == "regression":
+        from runner.commands.answer import (
+            breaking,
+        )
+
+        yield from breaking.told(state, one.task, whole=whole)
+    elif one.culprit:
+        approved = state.task(one.task).approved
+        how = "is approved: it is" if approved else "with runner approve it is"
+        yield f"{how} built anew on the held change of {display(one.culprit)}"
+
+
+def _broken(state: RunState, one: Waiting) -> dict[str, object]:
+    return {"culprit": one.culprit, "approved": state.task(one.task).approved}
+
+
+def _how_to_answer(shown: tuple[Waiting, ...]) -> str:
+    """What can be typed about what was listed."""
+    if any(one.kind == "regression" for one in shown):
+        return "runner review ID shows it whole; number or ID can be approved or rejected"
+    if any(one.changes or one.kind == "plan" for one in shown):
+        return "runner review ID shows it; runner approve ID, or runner reject ID --reason …"
+    if any(one.kind == "stale" for one in shown):
+        return (
+            "runner review ID shows what was built; runner approve ID [--reuse], "
+            "or runner reject ID --reason … to leave it as it is"
+        )
+    return "runner why ID says more; runner approve ID has it tried again"
+
+
+def _as_data(project: Project, state: RunState, one: Waiting) -> dict[str, object]:
+    from runner.commands.answer import (
+        breaking,
+        planned,
+    )
+    from runner.commands.answer.stale import stale_data
+
+    changes = [
+        {
+            "path": change.path,
+            "action": str(change.action),
+            "before": change.before,
+            "after": change.after,
+        }
+        for change in one.changes
+    ]
+    return {
+        "id": one.task,
+        "title": one.title,
+        "kind": one.kind,
+        "note": one.note,
+        "changes": changes,
+        **(stale_data(project, one.task) if one.kind == "stale" else {}),
+        **(planned.as_data(state, one.task) if one.kind == "plan" else {}),
+        **(_broken(state, one) if one.culprit else {}),
+        **(breaking.as_data(state, one.task) if one.kind == "regression" else {}),
+    }
+
+
+def _show_diffs(project: Project, repository: Repository, one: Waiting) -> None:
+    from runner.report.diff_view import diff_text
+
+    held = project.state().task(one.task).held
+    base = held.base if held else ""
+    colour = wants_colour(sys.stdout, project.environ)
+    width = shutil.get_terminal_size().columns
+    for change in one.changes:
+        before = repository.blob(base, change.path) if base else None
+        print(diff_text(before, change, colour=colour, width=width))

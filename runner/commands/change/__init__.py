@@ -1,0 +1,1 @@
+"""Changes: what one may affect, who owns what, and taking work back."""

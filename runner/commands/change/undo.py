@@ -1,0 +1,110 @@
+"""`runner undo ID`: one task taken back by a new commit, as long as nobody built on its lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.commands.wording import counted, short
+from runner.errors import ExitCode
+from runner.report.documents import document
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.history.back import Back
+    from runner.project import Project
+
+_EXAMPLES = """\
+examples:
+  runner undo TASK-009                      a commit that reverts it; the task is PENDING
+  runner undo TASK-009 --reason "too slow"  and why, for the plan and the commit
+  runner undo TASK-009 -n                   what would change, and do nothing
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner undo` takes."""
+    del name
+    parser.epilog = _EXAMPLES
+    parser.add_argument("id", metavar="ID", help="the task: TASK-009, or 9")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why, in a few words")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be done")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Undo it. Raises RunnerError: exit 6, with the list, where somebody built on it."""
+    from runner.commands.change.amending import amending
+    from runner.history.back import require_free, take_back
+    from runner.project import Project
+    from runner.secrets.redact import redact
+
+    project = Project.open(Path.cwd(), environ)
+    id_ = _id(project, given.id)
+    reason = " ".join(redact(given.reason).split())
+    if given.dry_run:
+        _say(_looked_at(project, id_, reason), "", as_json=given.json)
+        return ExitCode.OK
+    from runner.history.undo import undoing
+
+    with amending(project) as amendment:
+        session = amendment.session
+        back = undoing(session.repository, amendment.plan.tasks, amendment.state, id_, reason)
+        require_free(session.repository, back)
+        amendment.begin(f"undo {id_}")
+        commit = take_back(session.lander, back)
+        amendment.told.add(id_)
+        amendment.finish()
+    _say(back, commit, as_json=given.json)
+    return ExitCode.OK
+
+
+def _id(project: Project, typed: str) -> str:
+    """The task that is meant; one that the plan has lost may still be undone."""
+    from runner.run.selection import find_id
+
+    ids = dict.fromkeys(task.id for task in project.outline().tasks)
+    return typed if typed in project.state().tasks else find_id(typed, ids)
+
+
+def _looked_at(project: Project, id_: str, reason: str) -> Back:
+    from runner.commands.look.view import View
+    from runner.history.back import require_free
+    from runner.history.undo import undoing
+    from runner.repo.read import Repository
+
+    view = View.of(project)
+    with Repository.open(project.root) as repository:
+        tasks = project.plan(project.plan_bytes).tasks
+        back = undoing(repository, tasks, view.state, id_, reason)
+        require_free(repository, back)
+        return back
+
+
+def _say(back: Back, commit: str, *, as_json: bool) -> None:
+    files = [(change.action, change.path) for change in back.changes]
+    if as_json:
+        print(
+            document(
+                "undo",
+                task=back.tasks[0],
+                commit=commit or None,
+                done=bool(commit),
+                files=[{"path": path, "action": str(action)} for action, path in files],
+                stale=[{"id": one.task, "note": one.reason, "via": one.via} for one in back.stale],
+            ),
+            end="",
+        )
+        return
+    for action, path in files:
+        print(f"{action} {display(path)}")
+    for one in back.stale:
+        print(f"STALE {display(one.task)} — {display(one.reason)}")
+    name = display(back.tasks[0])
+    if commit:
+        print(f"{name} undone as {short(commit)} ({counted(len(files), 'file')}); it is PENDING")
+    else:
+        print(f"{name} would be undone ({counted(len(files), 'file')}); nothing was done")

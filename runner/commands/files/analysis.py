@@ -1,0 +1,79 @@
+"""Analysers of other languages by hand: on one file, and what `doctor` says of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from runner.commands.files.workplace import Workplace
+from runner.errors import RunnerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from runner.commands.look.sign import Sign
+    from runner.project import Project
+    from runner.writes.laboratory import Laboratory
+    from runner.writes.sast import SastReport
+
+
+def by_tools(workplace: Workplace, path: str, content: bytes) -> SastReport:
+    """What installed analysers say of a copy of one file of the project."""
+    from runner.model import Action, Change, digest_of
+    from runner.writes.sast import SastReport
+    from runner.writes.scanners import called_for
+
+    inside = not Path(path).is_absolute() and (workplace.root / path).is_file()
+    if not inside or not called_for((path,)):
+        return SastReport()
+    change = Change(path, Action.CREATE, 0o100644, None, digest_of(content), content)
+    with TemporaryDirectory(prefix="runner-sast-") as folder:
+        specimen = _laboratory(workplace, Path(folder)).specimen((change,))
+        return specimen.examine() if specimen else SastReport()
+
+
+def analysis_signs(project: Project, outputs: Iterable[str]) -> Iterator[Sign]:
+    """For `doctor`: the analysers that the repository's files, and planned ones, call for."""
+    from runner.commands.look.sign import Sign, State
+    from runner.repo.read import Repository
+    from runner.writes.scanners import called_for
+
+    laboratory = _laboratory(Workplace.of(project.root, project.environ), project.cache)
+    with Repository.open(project.root) as repository:
+        commit = repository.head().commit
+        paths = repository.list_tree(commit) if commit else ()
+    for tool in called_for((*paths, *outputs)):
+        lacks = laboratory.lacks(tool)
+        if lacks:
+            text = f"{lacks}, so {tool.tool} looks at nothing"
+            yield Sign(f"analyser {tool.tool}", State.NOTE, text)
+        else:
+            yield Sign(f"analyser {tool.tool}", State.OK, str(laboratory.program(tool)))
+
+
+def _laboratory(workplace: Workplace, folder: Path) -> Laboratory:
+    """Around the project as it lies there, in the sandbox that its person has chosen."""
+    from runner.process.command import Place
+    from runner.process.environment import command_environment
+    from runner.process.sandbox import choose_sandbox
+    from runner.run.workshop import shared_folders
+    from runner.writes.beneath import read_beneath
+    from runner.writes.laboratory import Laboratory
+
+    root = workplace.root
+    return Laboratory(
+        folder=folder,
+        tree=root,
+        base=lambda path: read_beneath(root, path),
+        place=Place(tree=root, shown=root, box=folder, shares=shared_folders(root)),
+        sandbox=choose_sandbox(_sandbox(workplace)),
+        environment=command_environment(workplace.environ),
+    )
+
+
+def _sandbox(workplace: Workplace) -> str:
+    try:
+        return workplace.project().settings.sandbox if workplace.in_git else "auto"
+    except RunnerError:  # broken settings are not this command's to report
+        return "auto"

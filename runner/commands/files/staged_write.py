@@ -1,0 +1,285 @@
+"""`runner staged-write`: a write by hand, shown as a diff, then applied, edited or rejected."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.commands.files.single_files import Unreadable, read_named
+from runner.commands.files.staged_listing import as_data, listed
+from runner.commands.files.staged_standing import BY_HAND
+from runner.commands.files.workplace import Workplace, shown_path
+from runner.errors import ExitCode, RunnerError
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Mapping
+
+    from runner.commands.files.proposals import Proposals, Proposed
+    from runner.model import Change, Finding
+    from runner.writes.staging import Staged
+
+_EPILOG = """\
+exit: 0 applied, 1 refused or rejected, 3 it waits for you, 6 the file changed meanwhile
+
+examples:
+  runner staged-write stage --task TASK-003 --file src/app.py --content proposed.txt
+  runner staged-write list
+  runner staged-write show 1a2b3c4d
+  runner staged-write apply 1a2b3c4d
+  runner staged-write edit 1a2b3c4d
+  runner staged-write reject 1a2b3c4d --reason "keep the old name of the function"
+"""
+_QUESTION = "[a]pply, [e]dit, [r]eject, [s]how again, or [w]ait? "
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner staged-write` takes."""
+    del name
+    parser.epilog = _EPILOG
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    stage = commands.add_parser("stage", help="propose a file's new content", allow_abbrev=False)
+    stage.add_argument("--task", required=True, metavar="ID", help="the task it is for")
+    stage.add_argument("--file", required=True, metavar="PATH", help="the file to write")
+    stage.add_argument("--content", required=True, metavar="FILE", help="its new bytes; - is input")
+    listing = commands.add_parser("list", help="what waits", allow_abbrev=False)
+    listing.add_argument("--task", default="", metavar="ID", help="only what is of this task")
+    listing.add_argument("--all", action="store_true", help="what is decided or landed, too")
+    show = commands.add_parser("show", help="one proposal as a diff", allow_abbrev=False)
+    apply = commands.add_parser("apply", help="write exactly these bytes", allow_abbrev=False)
+    edit = commands.add_parser("edit", help="change the proposal in $EDITOR", allow_abbrev=False)
+    reject = commands.add_parser("reject", help="refuse it, with a reason", allow_abbrev=False)
+    reject.add_argument("--reason", default="", metavar="TEXT", help="read by the next attempt")
+    for one in (show, apply, edit, reject):
+        one.add_argument("id", metavar="ID", help="eight letters and digits, as `list` says")
+    for one in (listing, show):
+        one.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Do what was asked for. Raises RunnerError for what cannot be staged, found or written."""
+    from runner.commands.files.proposals import Proposals
+
+    desk = _Desk(Proposals(Workplace.of(Path.cwd(), environ)), environ)
+    match given.command:
+        case "stage":
+            return desk.stage(given.task, given.file, given.content)
+        case "list":
+            return desk.list(given.task, everything=given.all, as_json=given.json)
+        case "show":
+            return desk.show(_found(desk, given.id), as_json=given.json)
+        case "apply":
+            return desk.apply(_found(desk, given.id))
+        case "edit":
+            return desk.edit(_found(desk, given.id))
+        case _:
+            return desk.reject(_found(desk, given.id), given.reason)
+
+
+def _found(desk: _Desk, typed: str) -> Staged:
+    staging = desk.proposals.staging
+    if not any(staged.id == typed for staged in staging.list()):
+        from runner.text.hints import did_you_mean
+
+        near = did_you_mean(typed, (staged.id for staged in staging.list()))
+        raise RunnerError(
+            f'nothing is staged as "{shown_path(typed)}"',
+            hint=near or "runner staged-write list",
+        )
+    return staging.find(typed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """Where a person looks at proposals and answers them."""
+
+    proposals: Proposals
+    environ: Mapping[str, str]
+
+    # --- the commands -----------------------------------------------------------------
+
+    def stage(self, task: str, file: str, content: str) -> ExitCode:
+        """Propose, and on a terminal ask at once."""
+        workplace = self.proposals.workplace
+        id_, known = workplace.task(task)
+        path = workplace.path_of(file)
+        proposed = self.proposals.propose(id_, known, path, _read(content))
+        return self._answered(proposed)
+
+    def list(self, task: str, *, everything: bool, as_json: bool) -> ExitCode:
+        """What waits for a person, and how; with `everything`, what no longer does, too."""
+        wanted = self.proposals.workplace.task(task)[0] if task else ""
+        standings = self.proposals.standings()
+        known = [(one, standings.of(one)) for one in standings.staged if wanted in {"", one.task}]
+        return listed(known, everything=everything, as_json=as_json)
+
+    def show(self, staged: Staged, *, as_json: bool) -> ExitCode:
+        """One proposal, with what there is to say of it."""
+        from runner.report.documents import document
+
+        change = self.proposals.staging.read(staged)
+        if as_json:
+            diff = self._diff(change, colour=False)
+            sys.stdout.write(document("staged-write", staged=as_data(staged), diff=diff))
+            return ExitCode.OK
+        self._show(staged, change)
+        _say(self.proposals.remarks(change))
+        return ExitCode.OK
+
+    def apply(self, staged: Staged) -> ExitCode:
+        """Write the staged bytes; of a run's proposal, let them land with the next run."""
+        if staged.attempt != BY_HAND:
+            return self._approve(staged)
+        change = self.proposals.apply(staged)
+        print(f"applied: {shown_path(change.path)}", file=sys.stderr)
+        report = self.proposals.scan(staged, change)
+        if report.findings:
+            hint = f"runner sast show --task {staged.task}"
+            print(f"SAST: {report.summary}; see {display(hint)}", file=sys.stderr)
+        return ExitCode.OK
+
+    def _approve(self, staged: Staged) -> ExitCode:
+        """A task's writes were proven together, so they land together: not one by one, here."""
+        self._must_wait(staged)
+        self.proposals.approve(staged)
+        standings = self.proposals.standings()
+        open_ones = [one for one in standings.siblings(staged) if standings.of(one).is_open]
+        left = ", ".join(shown_path(one.path) for one in open_ones)
+        then = f"when {left} is approved, too" if left else "with the next run: runner"
+        task = display(staged.task)
+        print(f"approved: {shown_path(staged.path)}; {task} lands {then}", file=sys.stderr)
+        return ExitCode.OK
+
+    def _must_wait(self, staged: Staged) -> None:
+        standing = self.proposals.standings().of(staged)
+        if not standing.is_open:
+            raise RunnerError(
+                f"there is nothing to answer: {standing.said}",
+                where=shown_path(staged.path),
+                hint="runner staged-write list says what waits",
+            )
+
+    def edit(self, staged: Staged) -> ExitCode:
+        """Let the person change the proposal; what comes back is a proposal like any other."""
+        from runner.commands.running.asking import edited
+
+        if staged.attempt != BY_HAND:
+            raise RunnerError(
+                "this belongs to a proposal of a run",
+                where=shown_path(staged.path),
+                hint=f"runner edit {staged.task} opens it; it is proven again then",
+            )
+        change = self.proposals.staging.read(staged)
+        if change.content is None:
+            raise RunnerError("a deletion has nothing to edit", where=shown_path(change.path))
+        content = edited(change.path, change.content, self.environ)
+        if content is None or content == change.content:
+            print("the proposal is as it was", file=sys.stderr)
+            return self._asked(staged)
+        return self._answered(self.proposals.revise(staged, content))
+
+    def reject(self, staged: Staged, reason: str) -> ExitCode:
+        """Refuse the proposal; on a terminal the reason is asked for."""
+        if staged.attempt != BY_HAND:
+            self._must_wait(staged)
+        if not reason.strip() and _at_terminal():
+            reason = _ask("why? ") or ""
+        others = len(self.proposals.standings().siblings(staged)) - 1
+        self.proposals.reject(staged, reason)
+        whole = staged.attempt != BY_HAND and others
+        rest = f", and with it the whole proposal of {display(staged.task)}" if whole else ""
+        print(f"rejected: {shown_path(staged.path)}{rest}", file=sys.stderr)
+        return ExitCode.FAILED
+
+    # --- asking -----------------------------------------------------------------------
+
+    def _answered(self, proposed: Proposed) -> ExitCode:
+        """What a proposal comes to: refused at once, or shown and decided."""
+        if proposed.staged is None:
+            _say(proposed.findings)
+            print("refused: nothing was staged", file=sys.stderr)
+            return ExitCode.FAILED
+        if _at_terminal():
+            self._show(proposed.staged, self.proposals.staging.read(proposed.staged))
+        _say(proposed.findings)
+        return self._asked(proposed.staged)
+
+    def _asked(self, staged: Staged) -> ExitCode:
+        """The person's answer; without a person at a terminal it waits."""
+        while _at_terminal():
+            match (_ask(_QUESTION) or "wait").lower()[:1]:
+                case "a":
+                    return self.apply(staged)
+                case "e":
+                    return self.edit(staged)
+                case "r":
+                    reason = _ask("why? ")
+                    if reason:
+                        return self.reject(staged, reason)
+                case "s":
+                    self._show(staged, self.proposals.staging.read(staged))
+                case "w":
+                    break
+        id_ = staged.id
+        print(f"staged as {id_}; see it with: runner staged-write show {id_}")
+        return ExitCode.PERSON
+
+    def _show(self, staged: Staged, change: Change) -> None:
+        from runner.commands.paging import show
+        from runner.report.console import wants_colour
+
+        head = f"{display(staged.task)} wants to {change.action} {shown_path(change.path)}"
+        if self._moved(change):
+            head += (
+                "\nnote: the file changed since this was staged, so it cannot be applied as it is"
+            )
+        text = self._diff(change, colour=wants_colour(sys.stdout, self.environ))
+        show(f"{head}\n{text}", self.environ)
+
+    def _diff(self, change: Change, *, colour: bool) -> str:
+        from runner.report.diff_view import diff_text
+
+        before = self.proposals.current(change.path)
+        width = shutil.get_terminal_size().columns
+        return diff_text(before, change, colour=colour, width=width)
+
+    def _moved(self, change: Change) -> bool:
+        from runner.writes.landing import in_the_way
+
+        return bool(in_the_way(self.proposals.workplace.root, (change,)))
+
+
+def _at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _ask(question: str) -> str | None:
+    """What the person typed; None when there is nobody any more."""
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip() or None
+
+
+def _read(name: str) -> bytes:
+    content = read_named(name)
+    if isinstance(content, Unreadable):
+        raise RunnerError(content.message, where=content.path, hint=content.hint)
+    return content
+
+
+def _say(findings: Iterable[Finding]) -> None:
+    """Findings on standard error, without a value in them."""
+    from runner.secrets.redact import redact
+
+    for found in findings:
+        where = shown_path(found.path)
+        place = f"{where}:{found.line}:{found.column}" if found.line else where
+        print(
+            f"{place}: {found.severity}: {display(redact(found.message))}".removeprefix(": "),
+            file=sys.stderr,
+        )
+        if found.hint:
+            print(f"    hint: {display(redact(found.hint))}", file=sys.stderr)

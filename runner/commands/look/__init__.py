@@ -1,0 +1,1 @@
+"""Looking: how tasks stand and why, what happened, what this machine and the settings offer."""

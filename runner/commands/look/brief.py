@@ -1,0 +1,84 @@
+"""`runner brief ID`: exactly what an implementer of the task would be told by the next attempt."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from runner.commands.one_task import add_arguments, one_task
+from runner.errors import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.context.brief import Brief
+
+_EXAMPLES = """\
+examples:
+  runner brief TASK-003                 the brief; what its parts cost on standard error
+  runner brief 3 --parts                only what its parts cost, in tokens
+  runner brief 3 --json
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner brief` takes."""
+    del name
+    add_arguments(parser, _EXAMPLES)
+    parser.add_argument("--parts", action="store_true", help="only the tokens of each part")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Print the brief, made by the very code that makes a run's."""
+    from runner.commands.running.preparing import preparation_of
+
+    asked = one_task(given, environ)
+    project, view, id_ = asked.project, asked.view, asked.id
+    plan, task = asked.plan, asked.task
+    attempt = view.states[id_].last_attempt + 1
+    brief = preparation_of(project, plan, view.state).brief(task, attempt)
+    if given.json:
+        print(_document(id_, brief), end="")
+        return ExitCode.OK
+    if given.parts:
+        print(_counted(brief), end="")
+    else:
+        sys.stdout.write(brief.text.rstrip("\n") + "\n")
+        sys.stdout.flush()
+        print(_counted(brief), end="", file=sys.stderr)
+    _warn(brief)
+    return ExitCode.OK
+
+
+def _document(id_: str, brief: Brief) -> str:
+    from runner.report.documents import document
+
+    return document(
+        "brief",
+        task=id_,
+        attempt=brief.attempt,
+        task_type=brief.kind,
+        patterns=[pattern.id for pattern in brief.patterns],
+        searched=brief.searched,
+        skills=list(brief.skills),
+        tokens=brief.tokens,
+        parts=[part._asdict() for part in brief.parts],
+        warnings=list(brief.warnings),
+        text=brief.text,
+    )
+
+
+def _counted(brief: Brief) -> str:
+    """What each part costs, and the whole."""
+    from runner.report.table import table
+
+    rows = [(part.name, str(part.tokens)) for part in brief.parts]
+    return table(("PART", "TOKENS"), [*rows, ("all", str(brief.tokens))])
+
+
+def _warn(brief: Brief) -> None:
+    from runner.text.display import display
+
+    for one in brief.warnings:
+        print(f"warning: {display(one.path)}:{one.line}: {display(one.message)}", file=sys.stderr)

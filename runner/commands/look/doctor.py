@@ -1,0 +1,55 @@
+"""`runner doctor`: what this machine and this repository offer, and what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from runner.commands.look.sign import Sign
+
+_EXAMPLES = """\
+examples:
+  runner doctor            exit 0, or 3 where something that is needed is missing
+  runner doctor --json
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner doctor` takes."""
+    del name
+    parser.epilog = _EXAMPLES
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Look at everything; exit 3 where something that is needed is missing."""
+    from runner.commands.look.examination import examine
+    from runner.commands.look.sign import State
+
+    signs = tuple(examine(Path.cwd(), environ, given.task_graph))
+    missing = any(sign.state is State.MISSING for sign in signs)
+    print(_document(signs, missing=missing) if given.json else _text(signs), end="")
+    return ExitCode.PERSON if missing else ExitCode.OK
+
+
+def _document(signs: Sequence[Sign], *, missing: bool) -> str:
+    from runner.report.documents import document
+
+    return document("doctor", healthy=not missing, signs=signs)
+
+
+def _text(signs: Sequence[Sign]) -> str:
+    from runner.report.table import table
+    from runner.text.display import display
+
+    rows = [(sign.state, sign.name, sign.text) for sign in signs]
+    hints = [f"{display(sign.name)}: {display(sign.hint)}" for sign in signs if sign.hint]
+    advice = "".join(f"hint: {hint}\n" for hint in hints)
+    return table(("STATE", "WHAT", "FOUND"), rows) + (f"\n{advice}" if advice else "")

@@ -1,0 +1,92 @@
+"""`runner graph`: tasks, dependencies and statuses as Mermaid, DOT, plain text or a picture."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.commands.look.view import View
+
+_EXAMPLES = """\
+examples:
+  runner graph > graph.mmd         for mermaid.live, or a ```mermaid block
+  runner graph --format ascii      in the terminal
+  runner graph --format svg > graph.svg
+  runner graph --json              nodes and edges for a program
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner graph` takes."""
+    del name
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "--format",
+        choices=("mermaid", "dot", "ascii", "svg"),
+        default="mermaid",
+        help="mermaid text (the default), Graphviz dot, plain text, or a picture",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Print the graph."""
+    from runner.commands.look.view import View
+    from runner.project import Project
+
+    project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
+    view = View.of(project)
+    if given.json:
+        print(_document(view), end="")
+        return ExitCode.OK
+    print(_drawn(view, given.format, environ), end="")
+    return ExitCode.OK
+
+
+def _drawn(view: View, form: str, environ: Mapping[str, str]) -> str:
+    """The graph in a form; colours only where it goes to a terminal."""
+    statuses = {id_: known.status for id_, known in view.states.items()}
+    match form:
+        case "dot":
+            from runner.report.dot import dot
+
+            return dot(view.tasks, statuses)
+        case "ascii":
+            from runner.report.ascii_graph import ascii_graph
+            from runner.report.console import painter, wants_colour
+
+            return ascii_graph(view.tasks, statuses, painter(wants_colour(sys.stdout, environ)))
+        case "svg":
+            from runner.report.svg import svg
+
+            return svg(view.tasks, statuses, title=view.title)
+        case _:
+            from runner.report.mermaid import mermaid
+
+            return mermaid(view.tasks, statuses)
+
+
+def _document(view: View) -> str:
+    from runner.report.documents import document
+
+    return document(
+        "graph",
+        nodes=[
+            {"id": task.id, "title": task.title, "status": view.status(task.id)}
+            for task in view.tasks
+        ],
+        edges=[
+            {"from": needed, "to": task.id}
+            for task in view.tasks
+            for needed in task.depends_on
+            if needed in view.states
+        ],
+    )

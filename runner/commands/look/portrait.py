@@ -1,0 +1,199 @@
+"""One task as text for a person: the plan's words, then the journal's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.commands.wording import counted, finding_lines, moment, short
+from runner.journal.evidence import Standing, evidence_of, standing
+from runner.model import Network, Status
+from runner.report.event_lines import attempted
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from runner.commands.look.past import Past
+    from runner.commands.look.view import View
+    from runner.journal.evidence import Evidence
+    from runner.journal.task_state import TaskState
+    from runner.model import Budget, Proof, Task
+
+_NAMED = 16
+"""Columns of a field's name."""
+_STANDING = {
+    Standing.CURRENT: "stands for the task as it is written now",
+    Standing.PROOF_CHANGED: "how the task is proven was changed since",
+    Standing.WORK_CHANGED: "the task was changed since",
+    Standing.NONE: "",
+}
+
+
+def portrait(task: Task, view: View, past: Past) -> Iterator[str]:
+    """Every line of `runner show`."""
+    known = view.states[task.id]
+    yield f"{display(task.id)}: {display(task.title)}"
+    yield from _standing(task, view, past)
+    yield from _headed("plan", _planned(task))
+    yield from _headed("attempts", _attempts(past))
+    yield from _headed("findings of the last failed attempt", _findings(known))
+    evidence = evidence_of(known)
+    if evidence is not None:
+        yield from _headed("evidence", _evidence(task, known, evidence))
+    yield from _headed("work that has not landed", _kept(known))
+    yield from _headed("decisions", _decisions(past))
+
+
+def _headed(heading: str, lines: Iterable[str]) -> Iterator[str]:
+    """Lines under their heading; no heading where there is nothing under it."""
+    lines = list(lines)
+    if lines:
+        yield ""
+        yield f"{heading}:"
+        yield from (f"  {line}" for line in lines)
+
+
+def _field(name: str, value: str) -> Iterator[str]:
+    if value:
+        yield f"{name:<{_NAMED}}{value}"
+
+
+def _fields(name: str, values: Iterable[str]) -> Iterator[str]:
+    """One value a line, the name before the first."""
+    for value in values:
+        yield from _field(name, value)
+        name = ""
+
+
+# --- how it stands --------------------------------------------------------------------
+
+
+def _standing(task: Task, view: View, past: Past) -> Iterator[str]:
+    known = view.states[task.id]
+    outlined = next(one for one in view.tasks if one.id == task.id)
+    said = str(known.status)
+    if known.reason:
+        said += f" ({known.reason})"
+    elif known.status is Status.DONE and not known.verified:
+        said += " (unverified)"
+    note = display(view.note(outlined))
+    yield f"{said} — {note}" if note else said
+    if known.cause in past.times:
+        yield f"since {moment(past.times[known.cause])}"
+    waits = view.waits_for(outlined)
+    if waits:
+        yield f"waits for {', '.join(map(display, waits))}"
+    elif view.is_ready(outlined):
+        yield "ready: `runner` starts it"
+    if task.id in view.read_now:
+        yield "(read from the plan and from git just now; the next run writes it into the journal)"
+
+
+# --- what the plan asks ---------------------------------------------------------------
+
+
+def _planned(task: Task) -> Iterator[str]:
+    yield from _field("Line", str(task.line))
+    yield from _field("Type", display(task.type))
+    yield from _field("Depends on", ", ".join(map(display, task.depends_on)))
+    yield from _fields("Output files", map(display, task.outputs))
+    yield from _fields("Inputs", map(display, task.inputs))
+    yield from _fields("Acceptance", map(display, task.acceptance))
+    tests = (f"{one.id} ({one.level}): {one.command}" for one in task.test_contracts)
+    yield from _fields("Test contracts", map(display, tests))
+    yield from _fields("Contracts", (display(f"{one.kind}: {one.value}") for one in task.contracts))
+    yield from _fields("Gates", (display(f"{one.name}: {one.command}") for one in task.gates))
+    yield from _field("Coverage", "" if task.coverage is None else f"{task.coverage:g}%")
+    yield from _field("Implementer", display(task.implementer))
+    yield from _field("Command", display(task.command))
+    yield from _rest(task)
+    blocks = (f"{one.kind} {one.path}".rstrip() for one in task.blocks)
+    yield from _fields("Blocks", map(display, blocks))
+    yield from _fields("Changes", map(display, task.changes))
+    yield from _field("Digest, what", task.spec.what)
+    yield from _field("Digest, proof", task.spec.proof)
+
+
+def _rest(task: Task) -> Iterator[str]:
+    if task.red_first is not None:
+        yield from _field("Red first", "yes" if task.red_first else "no")
+    yield from _field("Uses", ", ".join(display(f"{one.name} {one.amount}") for one in task.uses))
+    yield from _field("Network", "" if task.network is Network.NO else str(task.network))
+    yield from _field("Timeout", "" if task.timeout is None else f"{task.timeout:g} s")
+    yield from _field("Keywords", ", ".join(map(display, task.keywords)))
+    yield from _field("Stack", ", ".join(map(display, task.stack)))
+    yield from _field("Patterns", ", ".join(map(display, task.patterns)))
+    needs = (display(f"{one.kind} {one.name}".rstrip()) for one in task.requires)
+    yield from _field("Requires", ", ".join(needs))
+    yield from _field("Budget", _budget(task.budget))
+    yield from _field("Review", str(task.review or ""))
+
+
+def _budget(budget: Budget) -> str:
+    said = (
+        "" if budget.attempts is None else counted(budget.attempts, "attempt"),
+        "" if budget.minutes is None else f"{budget.minutes:g} minutes",
+        "" if budget.tokens is None else f"{budget.tokens} tokens",
+        "" if budget.dollars is None else f"${budget.dollars:g}",
+    )
+    return ", ".join(filter(None, said))
+
+
+# --- what happened --------------------------------------------------------------------
+
+
+def _attempts(past: Past) -> Iterator[str]:
+    for one in past.attempts:
+        how = attempted(one.mode, one.implementer)
+        said = f"{one.number}  {moment(one.began)}  {display(how)}  {one.ending or 'open'}"
+        if one.ending:
+            said += f" in {one.seconds:.2f} s"
+        if one.refusals:
+            said += f", {counted(one.refusals, 'finding')}"
+        yield said + (f", kept on {display(one.draft)}" if one.draft else "")
+
+
+def _findings(known: TaskState) -> Iterator[str]:
+    for finding in known.findings:
+        yield from finding_lines(finding)
+
+
+def _evidence(task: Task, known: TaskState, evidence: Evidence) -> Iterator[str]:
+    verified = "proven by the runner" if evidence.verified else "unverified: somebody's word"
+    yield f"{verified}; {_STANDING[standing(known, task.spec)]}"
+    yield from _field("Done at", moment(evidence.done_at) if evidence.done_at else "")
+    yield from _field("Commit", display(evidence.commit) or "none: it changed nothing")
+    yield from _field("Tree", display(evidence.tree))
+    yield from _field("Digest, what", evidence.spec.what)
+    yield from _field("Digest, proof", evidence.spec.proof)
+    for proof in evidence.proofs:
+        yield from _proof(proof)
+    cover = evidence.coverage
+    if cover is not None:
+        said = f"{cover.percent:.1f}% of {cover.lines} lines (threshold {cover.threshold:g}%)"
+        yield from _field("Coverage", said)
+    yield from _field("Patterns", ", ".join(map(display, evidence.patterns)))
+
+
+def _proof(proof: Proof) -> Iterator[str]:
+    counts = ", ".join(f"{number} {display(name)}" for name, number in proof.counts)
+    said = f"{proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
+    yield f"{display(proof.id)}: {said}" + (f", {counts}" if counts else "")
+    if proof.command:
+        yield f"  $ {display(proof.command)}"
+    yield f"  output {proof.output}"
+    if proof.log:
+        yield f"  log {display(proof.log)}"
+
+
+def _kept(known: TaskState) -> Iterator[str]:
+    if known.draft:
+        yield f"{display(known.draft)} (git diff HEAD...{display(known.draft)})"
+    if known.held is not None:
+        held = known.held
+        yield f"{held.kind}: {display(held.ref)}, proven on {short(held.base) or 'nothing'}"
+
+
+def _decisions(past: Past) -> Iterator[str]:
+    for one in past.decisions:
+        yield f"DECISION-{one.number:03d}: {display(one.decision.title)}"

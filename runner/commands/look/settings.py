@@ -1,0 +1,90 @@
+"""`runner settings`: every setting, the value that holds here, and where it came from."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.config.settings import Loaded
+
+_EXAMPLES = """\
+examples:
+  runner settings
+  RUNNER_JOBS=2 runner settings --json
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner settings` takes."""
+    del name
+    parser.epilog = _EXAMPLES
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Print the settings. Raises RunnerError with every mistake in them."""
+    from runner.commands.running.declared import take_up_default_gates
+    from runner.project import Project
+
+    project = Project.open(Path.cwd(), environ, plan_needed=False)
+    take_up_default_gates(project)
+    loaded = project.loaded
+    for note in loaded.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(_document(loaded) if given.json else _text(loaded), end="")
+    return ExitCode.OK
+
+
+def _document(loaded: Loaded) -> str:
+    from runner.config.settings import NAMES
+    from runner.report.documents import document
+
+    return document(
+        "settings",
+        settings={
+            name: {"value": getattr(loaded.settings, name), "source": loaded.sources[name]}
+            for name in NAMES
+        },
+        notes=loaded.notes,
+    )
+
+
+def _text(loaded: Loaded) -> str:
+    from runner.config.settings import NAMES, SETTABLE
+    from runner.report.table import table
+
+    rows = [
+        (name, _worded(getattr(loaded.settings, name)), loaded.sources[name])
+        for name in NAMES
+        if name in SETTABLE or getattr(loaded.settings, name)
+    ]
+    return table(("SETTING", "VALUE", "SOURCE"), rows)
+
+
+def _worded(value: object) -> str:
+    """A value as a person would write it; `—` where there is none."""
+    from runner.model import GateSpec, Resource
+
+    match value:
+        case None | "" | ():
+            return "—"
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return f"{value:g}"
+        case GateSpec():
+            return f"{value.name}: {value.command}"
+        case Resource():
+            return f"{value.name} {value.amount}"
+        case (str(kind), tuple(gates)):
+            return f"{kind} ({_worded(gates)})"
+        case tuple():
+            return ", ".join(map(_worded, value))
+    return str(value)

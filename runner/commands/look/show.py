@@ -1,0 +1,90 @@
+"""`runner show ID`: one task whole: what the plan asks, what happened, what its status rests on."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from runner.commands.look.portrait import portrait
+from runner.commands.one_task import add_arguments, one_task
+from runner.errors import ExitCode
+from runner.report.documents import document
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.commands.look.past import Past
+    from runner.commands.look.view import View
+    from runner.model import Task
+
+_EXAMPLES = """\
+examples:
+  runner show TASK-003
+  runner show 3 --json
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner show` takes."""
+    del name
+    add_arguments(parser, _EXAMPLES)
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Show the task. Raises RunnerError for an id that no task has."""
+    from runner.commands.look.past import past_of
+    from runner.secrets.redact import redact
+
+    asked = one_task(given, environ)
+    project, view, id_ = asked.project, asked.view, asked.id
+    task = asked.task
+    past = past_of(project.journal_path, id_)
+    if given.json:
+        print(redact(_document(task, view, past)), end="")
+    else:
+        sys.stdout.write(redact("\n".join(portrait(task, view, past))) + "\n")
+    return ExitCode.OK
+
+
+def _document(task: Task, view: View, past: Past) -> str:
+    known = view.states[task.id]
+    outlined = next(one for one in view.tasks if one.id == task.id)
+    return document(
+        "task",
+        task=task,
+        status=known.status,
+        note=view.note(outlined),
+        reason=known.reason,
+        ready=view.is_ready(outlined),
+        waitsFor=view.waits_for(outlined),
+        attempts=past.attempts,
+        attemptsInRow=known.attempts_in_row,
+        findings=list(known.findings),
+        evidence=_evidence(view, task),
+        draft=known.draft,
+        held=known.held,
+        decisions=past.decisions,
+    )
+
+
+def _evidence(view: View, task: Task) -> dict[str, object] | None:
+    """What DONE rests on, and whether it is about the task as it is written now."""
+    from runner.journal.evidence import evidence_of, standing
+
+    known = view.states[task.id]
+    evidence = evidence_of(known)
+    if evidence is None:
+        return None
+    return {
+        "standing": standing(known, task.spec),
+        "verified": evidence.verified,
+        "commit": evidence.commit,
+        "tree": evidence.tree,
+        "spec": evidence.spec,
+        "doneAt": evidence.done_at,
+        "proofs": evidence.proofs,
+        "coverage": evidence.coverage,
+        "patterns": evidence.patterns,
+        "record": evidence.record,
+    }

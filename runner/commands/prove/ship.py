@@ -1,0 +1,272 @@
+"""`runner ship`: everything proven together, SHIP declared in CHECKPOINT.md, the commit tagged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.commands.prove.verify import is_verified, opened, tell, trusted_plan, whole_lines
+from runner.commands.prove.verifying import subjects_of, verify_all
+from runner.commands.running.reopening import SHIP, shipped_as
+from runner.commands.wording import counted, listed
+from runner.errors import ExitCode, RunnerError
+from runner.report.documents import document
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from runner.commands.prove.ship_request import Request
+    from runner.commands.running.session import Session
+    from runner.journal.whole import TreeVerified
+    from runner.model import Task
+    from runner.project import Project, Reading
+    from runner.run.proof.verification import Subject
+
+_EXAMPLES = """\
+examples:
+  runner ship               verify --all, then the tag runner-ship-2026-11-21
+  runner ship --tag v1.0.0
+  runner ship --pr          then pushes the branch and opens one pull request, with gh
+  runner run --reopen       afterwards, to go on with the plan
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner ship` takes."""
+    del name
+    parser.epilog = _EXAMPLES
+    add = parser.add_argument
+    add("--tag", metavar="NAME", default="", help="the tag (default: runner-ship-<date>)")
+    add("--pr", action="store_true", help="push the branch and open a pull request, with gh")
+    add("--trust", action="store_true", help="run this plan's commands without asking")
+    add(
+        "--sandbox",
+        choices=("auto", "bubblewrap", "landlock", "none"),
+        help="what encloses commands",
+    )
+    add("-j", "--jobs", type=int, metavar="N", help="commands at once (default: cores)")
+    add("--json", action="store_true", help="one JSON document")
+    add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Ship, or say what stands in the way."""
+    from runner.commands.running.session import Session
+    from runner.commands.running.suitability import require_suitable
+
+    flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
+    project = opened(environ, {name: value for name, value in flags.items() if value is not None})
+    reading = trusted_plan(project, trusted=given.trust)
+    request = _request(given, project)
+    if request is not None and (tag := shipped_as(project, project.state())):
+        return _requested(project, reading, request, tag, as_json=given.json)
+    _refuse_twice(project)
+    with Session(project, reading.plan.tasks) as session:
+        _refuse_uncommitted(session)
+        for line in require_suitable(session.repository, session.own_documents, allow_dirty=False):
+            tell(f"note: {line}")
+        _begin(session, reading)
+        subjects = _all_done(session, reading.plan.tasks)
+        verified = _verified(session, subjects, as_json=given.json)
+        if verified is None:
+            _finish(session, subjects, ExitCode.FAILED)
+            return ExitCode.FAILED
+        tag, commit = _declared(session, reading, verified, given.tag)
+        _finish(session, subjects, ExitCode.OK)
+    if request is None or not given.json:
+        _say(tag, commit, verified, as_json=given.json)
+    if request is not None:
+        return _requested(project, reading, request, tag, as_json=given.json)
+    return ExitCode.OK
+
+
+def _request(given: argparse.Namespace, project: Project) -> Request | None:
+    """The pull request that is asked for. Raises RunnerError where none can be opened."""
+    from runner.commands.prove.ship_request import require_request
+    from runner.repo.read import Repository
+
+    if not given.pr:
+        return None
+    with Repository.open(project.root) as repository:
+        return require_request(project, repository, project.environ)
+
+
+def _requested(
+    project: Project, reading: Reading, request: Request, tag: str, *, as_json: bool
+) -> ExitCode:
+    """Push what was shipped and open its pull request; it may be shipped before."""
+    from runner.commands.prove.ship_request import body_of
+
+    tasks, title = reading.plan.tasks, reading.plan.title or project.root.name
+    verified = _last_verification(project) if project.state().seq else None
+    address = request.open(title, body_of(tag, tasks, project.state(), verified), tag)
+    if as_json:
+        commit = project.head().commit
+        print(document("ship", shipped=True, tag=tag, commit=commit, pull_request=address), end="")
+    else:
+        print(f"pull request: {address}")
+    return ExitCode.OK
+
+
+def _refuse_twice(project: Project) -> None:
+    """Raise RunnerError where nothing happened since the last ship."""
+    tag = shipped_as(project, project.state())
+    if tag:
+        raise RunnerError(
+            f"this plan was shipped already, as {display(tag)}",
+            hint="to go on with it: runner run --reopen",
+        )
+
+
+def _refuse_uncommitted(session: Session) -> None:
+    """Raise RunnerError where the branch does not have what the tag would be put on."""
+    if session.branch.beneath is not None:
+        waits = bool(session.shadow.paths)
+        raise RunnerError(
+            "what landed is not committed" if waits else "a ship makes a commit of its own",
+            hint="runner commit-by-task"
+            if waits
+            else 'set commit = "task" for it: RUNNER_COMMIT=task runner ship',
+            code=ExitCode.PERSON,
+        )
+
+
+def _begin(session: Session, reading: Reading) -> None:
+    """A ship is written down like a run: file, journal and git are read together first."""
+    from runner.model import digest_of
+    from runner.run import recovery
+    from runner.run.engine import begin
+
+    branch = session.branch
+    plan = digest_of(reading.data)
+    begin(session.ledger, head=branch.commit or "", branch=branch.shown, plan=plan, settings={})
+    tasks = reading.plan.tasks
+    facts = recovery.gather_facts(session.repository, session.ledger.state, tasks)
+    recovery.reconcile(tasks, session.ledger, facts)
+
+
+def _finish(session: Session, subjects: Sequence[Subject], code: ExitCode) -> None:
+    from runner.run.engine import finish
+
+    finish(
+        session.ledger,
+        exit_code=code,
+        head=session.repository.head().commit or "",
+        began=session.began,
+        ids=[one.task.id for one in subjects],
+    )
+
+
+def _all_done(session: Session, tasks: Sequence[Task]) -> tuple[Subject, ...]:
+    """Every task, since all are DONE. Raises RunnerError (exit 3) otherwise."""
+    state = session.ledger.state
+    subjects = subjects_of(tasks, {task.id: state.task(task.id) for task in tasks})
+    done = {one.task.id for one in subjects}
+    missing = [task.id for task in tasks if task.id not in done]
+    if missing or not tasks:
+        _finish(session, subjects, ExitCode.PERSON)
+        lacking = f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} not DONE"
+        raise RunnerError(
+            f"nothing was shipped: {lacking if tasks else 'the plan has no tasks'}",
+            hint="runner status",
+            code=ExitCode.PERSON,
+        )
+    if session.repository.head().commit is None:
+        _finish(session, subjects, ExitCode.PERSON)
+        raise RunnerError("nothing was shipped: there is no commit yet", code=ExitCode.PERSON)
+    return subjects
+
+
+def _verified(
+    session: Session, subjects: Sequence[Subject], *, as_json: bool
+) -> TreeVerified | None:
+    """The proof of this very tree, run now where none is known; None where it falls short."""
+    project, known = session.project, session.ledger.state.verified_tree
+    if is_verified(project, session.repository, subjects, known):
+        tell("this very tree was verified before")
+        return _last_verification(project)
+    verified, event = verify_all(
+        project, session.repository, subjects, session.own_documents, say=tell
+    )
+    session.ledger.note(event, durable=True)
+    if verified.passed:
+        return event
+    if as_json:
+        shortfalls = verified.shortfalls
+        print(document("ship", shipped=False, tag=None, shortfalls=shortfalls), end="")
+    else:
+        print("\n".join(whole_lines(verified)))
+        print("nothing was shipped: the whole tree falls short")
+    return None
+
+
+def _last_verification(project: Project) -> TreeVerified:
+    from runner.journal.reading import read_journal
+    from runner.journal.whole import TreeVerified
+
+    records = read_journal(project.journal_path, wanted=frozenset({"tree.verified"}))
+    found = [one.event for one in records if isinstance(one.event, TreeVerified)]
+    return next(one for one in reversed(found) if one.passed)
+
+
+def _declared(
+    session: Session, reading: Reading, verified: TreeVerified, wanted: str
+) -> tuple[str, str]:
+    """Say SHIP in CHECKPOINT.md, commit that, tag the commit, tell the journal; in this order.
+
+    What a crash leaves out, the next ship makes up for: until the journal knows, nothing is
+    shipped.
+    """
+    from runner.journal.whole import ShipDeclared
+    from runner.repo.tags import free_tag, make_tag, require_free
+    from runner.report import checkpoint
+    from runner.report.ship import ship_text, tag_message
+    from runner.report.story import append_text
+
+    date = effects.timestamp()[:10]
+    if wanted:
+        require_free(session.repository, wanted)
+    tag = wanted or free_tag(session.repository, f"runner-ship-{date}")
+    file = session.project.root / session.checkpoint.path
+    session.checkpoint.close(session.ledger)
+    append_text(file, ship_text(tag, date, verified), head=checkpoint.HEAD)
+    commit = _recorded(session, reading, tag)
+    make_tag(session.repository, tag, commit, tag_message(reading.plan.title, verified))
+    event = ShipDeclared(tag=tag, commit=commit, tasks=verified.tasks)
+    session.ledger.note(event, durable=True)
+    return tag, commit
+
+
+def _recorded(session: Session, reading: Reading, tag: str) -> str:
+    """The commit that holds the declaration. Raises RunnerError where the branch has moved."""
+    from runner.run.landing.board import Board
+    from runner.run.landing.documents import PlanDocument
+    from runner.run.landing.record import record
+
+    project, state = session.project, session.ledger.state
+    board = Board(project.root / project.plan_path, project.settings.id_prefixes)
+    known = {task.id: (state.task(task.id).status, "") for task in reading.plan.tasks}
+    plan = PlanDocument(project.plan_path, lambda: known, board.edited)
+    documents = (plan, session.ownership, session.checkpoint, session.decisions, session.ignore)
+    trailers = [("Checked", line) for line in session.checked]
+    commit = record(
+        session.repository, project.root, session.branch, documents, [*trailers, (SHIP, tag)]
+    )
+    if commit is None:
+        raise RunnerError(
+            "nothing was shipped: the branch was moved meanwhile",
+            hint="runner ship",
+            code=ExitCode.CONFLICT,
+        )
+    return commit
+
+
+def _say(tag: str, commit: str, verified: TreeVerified, *, as_json: bool) -> None:
+    if as_json:
+        said = document("ship", shipped=True, tag=tag, commit=commit, verified=verified)
+        print(said, end="")
+        return
+    print(f"SHIP: {counted(verified.tasks, 'task')} as {display(tag)} on {commit[:12]}")
+    print(f"publish it: git push --follow-tags; what is in it: git show {display(tag)}")

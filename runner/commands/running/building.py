@@ -1,0 +1,394 @@
+"""From a session and a sound plan to a run: the parts of the engine, put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.commands.answer.task_plans import task_plans
+from runner.commands.running.forecasting import Outlook
+from runner.errors import ExitCode, worst
+from runner.model import digest_of
+from runner.process.sandbox import choose_sandbox
+from runner.run import (
+    recovery,
+)
+from runner.run.books import Books
+from runner.run.broken import (
+    regression,
+)
+from runner.run.broken.cutting_off import CuttingOff
+from runner.run.broken.standing import StandingProofs
+from runner.run.broken.tracing import Tracer
+from runner.run.cancelling import Cancellations
+from runner.run.claims import Agents, Claims, capacities, owned_paths
+from runner.run.engine import NOTED, Engine, begin
+from runner.run.executors.choice import INLINE, crew_of, opened_cluster
+from runner.run.interruption import Interruption
+from runner.run.landing.board import Board
+from runner.run.landing.carrying import carry_held
+from runner.run.landing.documents import MAP, PlanDocument
+from runner.run.landing.saved_meanwhile import PlanMeanwhile
+from runner.run.limits.deadlines import of_run
+from runner.run.limits.purse import Purse, reopen_raised
+from runner.run.preparation import Preparation
+from runner.run.review import Review
+from runner.run.selection import find_id, selected
+from runner.run.settlement import Settlement
+from runner.run.workshop import Workshop
+from runner.secrets.allowlist import FILE_NAME as ALLOW_LIST
+from runner.secrets.allowlist import read_allow_list
+from runner.writes.beneath import read_beneath
+from runner.writes.log import WriteLog
+from runner.writes.sast import SastPool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runner.commands.running.session import Session
+    from runner.config.settings import Settings
+    from runner.history.recorded import Records
+    from runner.journal.task_state import Held
+    from runner.model import Change, Status, Task
+    from runner.process.sandbox import Sandbox
+    from runner.project import Reading
+    from runner.run.adopting import Adopted
+    from runner.run.crew import Crew
+    from runner.run.executors.choice import Opened
+    from runner.run.review import Asker
+    from runner.run.selection import Selection
+    from runner.secrets.allowlist import AllowList
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a person wants this run."""
+
+    fail_fast: bool = False
+    inline: bool = False
+    """One job, in the coordinator's own thread: slower, and easy to reason about."""
+    review_insisted: bool = False
+    """Whether the person's own settings turned review off: then control files land unseen, too."""
+    plan_only: bool = False
+    """Whether tasks are planned, and nothing is executed."""
+    reuse: bool = False
+    """Whether recorded bytes land again where they fit, with no implementer called."""
+    adopted: Mapping[str, Adopted] = field(default_factory=dict)
+    """Branches that a person finished, by the task that is to land them."""
+
+
+def build(
+    session: Session,
+    reading: Reading,
+    selection: Selection,
+    options: Options,
+    *,
+    asker: Asker | None = None,
+    show: Callable[[str, str], None] = lambda _task, _line: None,
+    say: Callable[[str], None] = lambda _text: None,
+    tell: Callable[[str], None] = lambda _text: None,
+) -> ExitCode:
+    """Build what is selected; the exit code is also in the journal.
+
+    `say` may be called from a signal's handler; `tell` shows what is known of the whole tree.
+    Raises KeyboardInterrupt after the books are kept, and RunnerError for an unknown id.
+    """
+    interruption = Interruption(say)
+    return _Building(session, reading, selection, options, asker, show, tell, interruption).run()
+
+
+@dataclass
+class _Building:
+    """One call of `build`: each part is made once, when it is first needed."""
+
+    session: Session
+    reading: Reading
+    selection: Selection
+    options: Options
+    asker: Asker | None
+    show: Callable[[str, str], None]
+    tell: Callable[[str], None]
+    interruption: Interruption = field(default_factory=Interruption)
+    _held_before: dict[str, Held] = field(default_factory=dict)
+    """What was held of tasks before this run read anything."""
+    _outlook: Outlook = field(init=False)
+
+    def run(self) -> ExitCode:
+        """Reconcile, run the engine, close the books.
+
+        A run that breaks off leaves them open: the next one puts right what a killed one leaves.
+        """
+        ids = tuple(task.id for task in self.reading.plan.tasks)
+        chosen = selected(self.selection, self.reading.graph, ids)
+        broken_off = self.session.ledger.state.run_open
+        _ = self._cluster  # where nobody answers, nothing has begun yet
+        self._begin()
+        with self.interruption.listening():
+            try:
+                engine = self._engine(chosen, self._reconcile())
+                began = effects.monotonic()
+                codes = engine.run()
+                seconds = effects.monotonic() - began
+                if said := self._outlook.reached(self.session.ledger.state, seconds):
+                    self.tell(said)
+                if not self.options.plan_only:
+                    codes = codes or self._verified(engine, owed=broken_off)
+                code = worst(set(codes))
+            except KeyboardInterrupt:
+                self._close_books(ids, ExitCode.INTERRUPTED)
+                raise
+            self._close_books(ids, code)
+        return code
+
+    def _verified(self, engine: Engine, *, owed: bool) -> frozenset[ExitCode]:
+        """What everything says together, once all of it is DONE."""
+        from runner.commands.prove.verifying import verify_at_end
+
+        engine.crew.close()  # its scratch trees are used again
+        return verify_at_end(
+            self.session,
+            self.reading.plan.tasks,
+            self.board,
+            say=self.tell,
+            wakes=self.interruption.wakes,
+            owed=owed,
+        )
+
+    def _close_books(self, ids: tuple[str, ...], code: ExitCode) -> None:
+        plan_path = self.session.project.plan_path
+        document = PlanDocument(plan_path, self._statuses, self.board.edited)
+        self.session.close_books(document, ids, code)
+
+    def _begin(self) -> None:
+        settings = self.session.project.settings
+        branch = self.session.branch
+        begin(
+            self.session.ledger,
+            head=branch.commit or "",
+            branch=branch.shown,
+            plan=digest_of(self.reading.data),
+            settings={name: str(getattr(settings, name)) for name in ("jobs", "review", "sandbox")},
+        )
+
+    def _reconcile(self) -> frozenset[str]:
+        """Read file, journal and git together; gives the tasks that are only proven again."""
+        session, tasks = self.session, self.reading.plan.tasks
+        states = session.ledger.state.tasks.values()
+        self._held_before = {one.id: one.held for one in states if one.held}
+        facts = recovery.gather_facts(session.repository, session.ledger.state, tasks)
+        prove_first = recovery.reconcile(tasks, session.ledger, facts)
+        if self.asker is not None:
+            from runner.commands.running.edited import ask_about_edits
+
+            ask_about_edits(tasks, session.ledger, self.interruption.asking(self.asker).choose)
+        return prove_first
+
+    def _engine(self, chosen: frozenset[str], prove_first: frozenset[str]) -> Engine:
+        session, plan = self.session, self.reading.plan
+        root, settings = session.project.root, session.project.settings
+        preparation = self._preparation(prove_first)
+        asker = self.interruption.asking(self.asker) if self.asker else None
+        only, here = self.options.plan_only, session.repository
+        preparation.plans = task_plans(preparation, here, asker, only=only)
+        known_ids = [task.id for task in plan.tasks]
+        named = frozenset(
+            find_id(typed, known_ids) for typed in (*self.selection.ids, *self.selection.only)
+        )
+        recovery.reopen(plan.tasks, session.ledger, named=named, missing=preparation.missing)
+        reopen_raised(plan.tasks, session.ledger, settings)
+        preparation.plans.release(plan.tasks)
+        tasks = {task.id: task for task in plan.tasks}
+        cutting_off = CuttingOff(tasks, session.ledger, session.repository, session.own_documents)
+        cutting_off.begin()
+        for task in plan.tasks:
+            known = session.ledger.state.task(task.id)
+            if task.status is not known.status:
+                note = known.note if known.status in NOTED else ""
+                self.board.say(task.id, known.status, note)
+        self._outlook = Outlook.of(session.project, self.reading, chosen, session.ledger.state)
+        crew, settlement = self._crew(), self._settlement(preparation)
+        settlement.cancelled = crew.ended
+        return Engine(
+            tasks=tasks,
+            selected=chosen,
+            weight=self.reading.graph.longest_remaining(self._outlook.expected),
+            ledger=session.ledger,
+            board=self.board,
+            crew=crew,
+            claims=Claims(
+                capacities(settings.resources),
+                owned_paths(root, settings.id_prefixes),
+                Agents.of(settings),
+            ),
+            preparation=preparation,
+            settlement=settlement,
+            scans=session.scans,
+            head=lambda: session.head().commit or "",
+            at_home=lambda: session.head().ref == session.branch.ref,
+            cutting_off=cutting_off,
+            edited=self._edited,
+            fail_fast=self.options.fail_fast,
+            run_until=of_run(settings, session.began),
+            upkeep=(session.ownership.keep_up, session.scans.collect),
+        )
+
+    def _preparation(self, prove_first: frozenset[str]) -> Preparation:
+        session, plan = self.session, self.reading.plan
+        held = dict(recovery.resumable(session.repository, session.ledger.state, plan.tasks))
+        kept, began_on = dict(held), session.head().commit or ""
+        carry_held(held, session.repository, session.ledger)
+
+        def carry(id_: str) -> tuple[Change, ...] | None:
+            one = {id_: kept[id_]}
+            carry_held(one, session.repository, session.ledger)
+            return one.get(id_)
+
+        regressive = regression.set_apart(held, session.ledger, session.let_go)
+        recovery.release_held(
+            held, session.ledger, session.project.root, terminal=self.asker is not None
+        )
+        return Preparation(
+            root=session.project.root,
+            settings=session.project.settings,
+            ledger=session.ledger,
+            patterns=session.patterns,
+            plan_title=plan.title,
+            plan_path=session.project.plan_path,
+            environ=session.project.environ,
+            base=lambda: session.head().commit or "",
+            allowed=allowed_here(session.project.root),
+            titles={task.id: task.title for task in plan.tasks},
+            prove_first=prove_first,
+            terminal=self.asker is not None,
+            held=held,
+            held_on=began_on,
+            carry=carry,
+            regressive=regressive,
+            adopted=dict(self.options.adopted),
+            purse=Purse.at(session.ledger, session.project.settings, plan.tasks, self.tell),
+            recorded=self._records.changes if self.options.reuse else None,
+            former=self._records.diff,
+        )
+
+    @cached_property
+    def _records(self) -> Records:
+        """What landed before, as its commits have it."""
+        from runner.history.recorded import Records
+
+        return Records(self.session.repository, self.session.own_documents)
+
+    def _settlement(self, preparation: Preparation) -> Settlement:
+        session = self.session
+        asker = self.interruption.asking(self.asker) if self.asker else None
+        return Settlement(
+            ledger=session.ledger,
+            lander=session.lander,
+            preparation=preparation,
+            settings=session.project.settings,
+            books=Books(
+                ledger=session.ledger,
+                repository=session.repository,
+                staging=session.staging,
+                write_log=WriteLog(session.project.root),
+                next_decision=session.decisions.next_number,
+                applied=preparation.applied,
+                held_before=self._held_before,
+                decided=session.decided,
+                observe=self._tracer.observed,
+            ),
+            review=Review(session.ledger, asker, insisted=self.options.review_insisted),
+            edited=self._edited,
+            say=self.tell,
+            standing=StandingProofs(self._tracer.why_not_standing),
+        )
+
+    def _crew(self) -> Crew:
+        session, settings = self.session, self.session.project.settings
+        sast = SastPool()
+        session.on_close(sast.close)
+        workshop = Workshop(
+            root=session.project.root,
+            repository=session.repository,
+            cache=session.project.cache,
+            settings=settings,
+            sandbox=sandbox_of(settings),
+            environ=session.project.environ,
+            say=self.show,
+            sast=sast,
+        )
+        inline = self.options.inline or settings.executor == INLINE
+        crew = crew_of(self._cluster, settings.jobs, workshop.site, inline=inline)
+        crew.tracer = self._tracer.trace
+        session.lander.outdated = self._tracer.outdated
+        self.interruption.wakes(crew.interrupt)
+        session.on_close(crew.close)
+        cancellations = Cancellations(session.project.cache, crew.end)
+        session.on_close(cancellations.close)
+        cancellations.listen()
+        return crew
+
+    @cached_property
+    def _cluster(self) -> Opened | None:
+        """The cluster that the person's settings name, if they do."""
+        session, project = self.session, self.session.project
+        opened = opened_cluster(project.loaded, session.repository, project.environ, self.tell)
+        if opened is not None:
+            session.on_close(opened.executor.shutdown)
+        return opened
+
+    @cached_property
+    def _tracer(self) -> Tracer:
+        """What knows which tests a change may break."""
+        session = self.session
+        return Tracer(
+            repository=session.repository,
+            cache=session.project.cache,
+            tasks={task.id: task for task in self.reading.plan.tasks},
+            ledger=session.ledger,
+            settings=session.project.settings,
+            owners=lambda: read_beneath(session.project.root, MAP),
+            say=self.tell,
+            environ=session.project.environ,
+        )
+
+    @cached_property
+    def _meanwhile(self) -> PlanMeanwhile:
+        """What a person saves into the plan while this goes on."""
+        project = self.session.project
+        return PlanMeanwhile(project.root / project.plan_path, self.board.is_ours, project.plan)
+
+    def _edited(self, task: Task) -> str:
+        """What a person changed of a task meanwhile; the plan of another branch says nothing."""
+        how = self._meanwhile.edited(task)
+        return how if how and self._at_home() else ""
+
+    def _at_home(self) -> bool:
+        return self.session.repository.head().ref == self.session.branch.ref
+
+    @cached_property
+    def board(self) -> Board:
+        """What writes statuses into the plan; it knows where they stand in the text just read."""
+        plan = self.reading.plan
+        spans = {task.id: span for task, span in zip(plan.tasks, plan.spans, strict=True)}
+        project = self.session.project
+        path = project.root / project.plan_path
+        return Board(path, project.settings.id_prefixes, {self.reading.data: spans})
+
+    def _statuses(self) -> dict[str, tuple[Status, str]]:
+        known = (self.session.ledger.state.task(task.id) for task in self.reading.plan.tasks)
+        return {one.id: (one.status, one.note if one.status in NOTED else "") for one in known}
+
+
+def sandbox_of(settings: Settings) -> Sandbox:
+    """What encloses commands, by the person's settings. Raises RunnerError where it cannot."""
+    read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
+    return choose_sandbox(settings.sandbox, read)
+
+
+def allowed_here(root: Path) -> AllowList | None:
+    """The false positives of the secret scan that a person let pass in this repository."""
+    file = root / ALLOW_LIST
+    return read_allow_list(file.read_bytes(), effects.now().date()) if file.is_file() else None

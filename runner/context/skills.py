@@ -1,0 +1,193 @@
+"""Skills: folders with a SKILL.md that says what it is for; bodies are read on demand.
+
+The Agent Skills format: a Markdown file that begins with YAML between two lines of `---`, with
+`name` (small letters, digits and dashes) and `description`. A repository's own come first; those
+that ship with the runner stand in for the names it does not have.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.model import Finding, Severity
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.config.settings import Settings
+    from runner.context.tree import Tree
+    from runner.plan.task_types import Kind
+
+FILE = "SKILL.md"
+CHECK = "skills"
+BUILT_IN = Path(__file__).parent / "builtin_skills"
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
+_LONGEST_NAME, _LONGEST_DESCRIPTION = 64, 1024
+_FRONT = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A skill by what its front matter says."""
+
+    name: str
+    description: str
+    path: str
+    """Where its body is read: relative to the project, or the whole path of a built-in one."""
+    is_built_in: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Skills:
+    """What was found, and what is wrong with the rest."""
+
+    found: tuple[Skill, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+
+
+_FITS: dict[str, frozenset[str]] = {
+    "tdd-loop": frozenset({"bugfix", "auth", "data", "ui", "new-resource", "test-gen"}),
+    "mock-authoring": frozenset({"bugfix", "auth", "ui", "new-resource", "test-gen"}),
+    "tool-authoring": frozenset({"infra"}),
+}
+"""Built-in skills that are for some types of tasks; the others are for all."""
+
+
+def skills_of(tree: Tree, settings: Settings, kind: Kind, *, is_planned: bool = False) -> Skills:
+    """The skills of a commit by name, and for names it does not have the built-in ones that fit.
+
+    A repository's own all come; a task of which nobody knows the type gets every built-in one. Who
+    carries out a plan (`is_planned`) needs not be told how to make one.
+    """
+    found: dict[str, Skill] = {}
+    warnings: list[Finding] = []
+    for path in _files(tree, settings) if settings.skills_auto_discover else ():
+        text, why = tree.text(path)
+        one = _read(path, text) if not why else _warning(path, 1, why)
+        if isinstance(one, Skill) and one.name in found:
+            one = _warning(path, 1, f"the skill {one.name} is in {found[one.name].path} already")
+        if isinstance(one, Skill):
+            found[one.name] = one
+        else:
+            warnings.append(one)
+    if settings.skills_fallback_to_builtin:
+        fitting = (skill for skill in built_in() if _fits(skill, kind, is_planned=is_planned))
+        found = {**{skill.name: skill for skill in fitting}, **found}
+    ordered = sorted(found.values(), key=lambda skill: (skill.is_built_in, skill.name))
+    return Skills(tuple(ordered), tuple(warnings))
+
+
+def _fits(skill: Skill, kind: Kind, *, is_planned: bool) -> bool:
+    if skill.name == "plan-mode":
+        return not is_planned
+    return kind.type is None or kind.type.name in _FITS.get(skill.name, {kind.type.name})
+
+
+def body_of(skill: Skill, tree: Tree) -> str:
+    """What a skill says, below its front matter; redacted where it is the repository's."""
+    if skill.is_built_in:
+        return built_in_text(skill.path) or ""
+    return _body(tree.text(skill.path)[0])
+
+
+def _body(text: str) -> str:
+    return _FRONT.sub("", text.replace("\r\n", "\n"), count=1).strip() + "\n"
+
+
+def built_in_text(path: str) -> str | None:
+    """The body of a built-in skill by the path that a brief gives; None for any other path."""
+    skill = next((one for one in built_in() if one.path == path), None)
+    return None if skill is None else _body(Path(skill.path).read_text("utf-8"))
+
+
+@cache
+def built_in() -> tuple[Skill, ...]:
+    """The skills that ship with the runner."""
+    files = sorted(BUILT_IN.glob(f"*/{FILE}"))
+    read = (_read(str(file), file.read_text("utf-8")) for file in files)
+    return tuple(
+        Skill(one.name, one.description, one.path, is_built_in=True)
+        for one in read
+        if isinstance(one, Skill)
+    )
+
+
+def _files(tree: Tree, settings: Settings) -> Iterator[str]:
+    folders = [folder.removeprefix("./").rstrip("/") + "/" for folder in settings.skills_folders]
+    for path in sorted(tree.files):
+        if path.endswith(f"/{FILE}") and path.startswith(tuple(folders)):
+            yield path
+
+
+# --- front matter ---------------------------------------------------------------------
+
+
+def _read(path: str, text: str) -> Skill | Finding:
+    """A skill, or a warning at the line that is wrong."""
+    text = text.replace("\r\n", "\n")
+    front = _FRONT.match(text)
+    if front is None:
+        begins = text.startswith("---")
+        said = "its front matter does not end" if begins else "it has no front matter"
+        return _warning(path, 1, said)
+    said_fields = _fields(front[1])
+    if isinstance(said_fields, tuple):
+        line, message = said_fields
+        return _warning(path, line, message)
+    return _checked(path, front[1], said_fields)
+
+
+def _checked(path: str, front: str, fields: dict[str, object]) -> Skill | Finding:
+    name, description = fields.get("name"), fields.get("description")
+    for key, value in (("name", name), ("description", description)):
+        if not isinstance(value, str) or not value.strip():
+            what = "is missing" if key not in fields else "must be text"
+            return _warning(path, _line_of(front, key), f"its {key} {what}")
+    named, described = str(name).strip(), " ".join(str(description).split())
+    if len(named) > _LONGEST_NAME or not _NAME.match(named):
+        message = f'its name "{display(named[:80])}" is not small letters, digits and dashes'
+        return _warning(path, _line_of(front, "name"), message)
+    if path.split("/")[-2] != named:
+        message = f'its name "{named}" is not that of its folder'
+        return _warning(path, _line_of(front, "name"), message)
+    if len(described) > _LONGEST_DESCRIPTION:
+        message = f"its description is longer than {_LONGEST_DESCRIPTION} characters"
+        return _warning(path, _line_of(front, "description"), message)
+    return Skill(named, described, path)
+
+
+def _fields(front: str) -> dict[str, object] | tuple[int, str]:
+    """The fields of a front matter; or the line that is no YAML, and why. Border to PyYAML."""
+    import yaml
+
+    try:
+        read = yaml.safe_load(front)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "it cannot be read"
+        return (mark.line + 2 if mark else 2), f"its front matter is no YAML: {problem}"
+    if not isinstance(read, dict):
+        return 2, "its front matter is no table of fields"
+    return {str(key): value for key, value in read.items()}
+
+
+def _line_of(front: str, key: str) -> int:
+    """The line of a field in the file; the first of the front matter where it is missing."""
+    lines = front.split("\n")
+    return next((at for at, line in enumerate(lines, 2) if line.startswith(f"{key}:")), 2)
+
+
+def _warning(path: str, line: int, message: str) -> Finding:
+    return Finding(
+        check=CHECK,
+        message=f"this skill is left out: {message}",
+        path=path,
+        line=line,
+        severity=Severity.WARNING,
+        hint="it begins with `---`, `name: its-folder`, `description: when to use it`, `---`",
+    )

@@ -1,0 +1,205 @@
+"""A task's own plan as the markdown that people read and edit, and read back from it.
+
+# Plan for TASK-003: Booking api
+
+Type: api
+
+## Steps
+1. Read the model
+2. Write the route
+
+## Files
+- `src/booking/api.py`
+
+## Context
+- `src/booking/models.py`
+
+## Gates
+- TC-003
+
+## Phases
+### 1. The route
+- Files: `src/booking/api.py`
+1. Write the route
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runner.model import Phase, TaskPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(.*\S)\s*")
+_TYPE = re.compile(r"\s*(?:[-*+]\s+)?\**(?:Task )?Type:?\**:?\s+(\S.*?)\s*", re.IGNORECASE)
+_FILES = re.compile(r"\**Files:?\**:?\s+(\S.*)", re.IGNORECASE)
+_NUMBER = re.compile(r"(?:phase\s+)?\d+\s*[.:)\-\u2014\u2013]?\s*", re.IGNORECASE)
+_SPAN = re.compile(r"(`+) ?(.+?) ?\1(?!`)")
+_SECTIONS = {
+    "steps": ("steps", "plan", "numbered"),
+    "files": ("files", "output files", "changes"),
+    "context": ("context", "reads", "inputs"),
+    "gates": ("gates", "checks", "tests"),
+    "phases": ("phases",),
+}
+
+
+def plan_text(plan: TaskPlan, task: str, title: str = "") -> str:
+    """The plan as markdown; `read_plan` reads the same plan from it."""
+    name = f"{task}: {one_line(title)}" if title else task
+    parts = [f"# Plan for {name}\n"]
+    parts += [f"Type: {one_line(plan.type)}\n"] if plan.type else []
+    parts += ["## Steps\n" + _numbered(plan.steps)]
+    for heading, paths in (("Files", plan.files), ("Context", plan.context)):
+        parts += [f"## {heading}\n" + _listed(map(code_span, paths))] if paths else []
+    parts += ["## Gates\n" + _listed(map(one_line, plan.gates))] if plan.gates else []
+    if plan.phases:
+        phases = (_phase_text(number, one) for number, one in enumerate(plan.phases, start=1))
+        parts.append("## Phases\n" + "\n".join(phases))
+    return "\n".join(parts)
+
+
+def read_plan(text: str) -> TaskPlan:
+    """The plan that a text tells in the shape above; what it does not tell is empty."""
+    sections: dict[str, list[str]] = {name: [] for name in _SECTIONS}
+    phases: list[tuple[str, list[str]]] = []
+    into, kind, level = "", "", 0
+    for line in text.splitlines():
+        heading = _HEADING.fullmatch(line)
+        if heading is not None and into == "phases" and len(heading[1]) > level:
+            phases.append((_NUMBER.sub("", heading[2], count=1).strip(), []))
+        elif heading is not None:
+            into, level = _section(heading[2]), len(heading[1])
+        elif not kind and into != "phases" and (said := _TYPE.fullmatch(line)):
+            kind = said[1].strip("`")
+        elif into == "phases" and phases:
+            phases[-1][1].append(line)
+        elif into:
+            sections[into].append(line)
+    return TaskPlan(
+        steps=tuple(_items(sections["steps"])),
+        files=tuple(path_in(item) for item in _items(sections["files"])),
+        context=tuple(path_in(item) for item in _items(sections["context"])),
+        type=kind,
+        gates=tuple(_word_in(item) for item in _items(sections["gates"])),
+        phases=tuple(_phase(title, lines) for title, lines in phases),
+    )
+
+
+def redacted(plan: TaskPlan, clean: Callable[[str], str]) -> TaskPlan:
+    """The plan with every text of it passed through `clean`, on one line each."""
+
+    def each(texts: Iterable[str]) -> tuple[str, ...]:
+        return tuple(found for text in texts if (found := one_line(clean(text))))
+
+    return TaskPlan(
+        steps=each(plan.steps),
+        files=tuple(dict.fromkeys(_relative(path) for path in each(plan.files))),
+        context=tuple(dict.fromkeys(_relative(path) for path in each(plan.context))),
+        type=one_line(clean(plan.type)),
+        gates=each(plan.gates),
+        phases=tuple(
+            Phase(
+                one_line(clean(one.title)),
+                each(one.steps),
+                tuple(_relative(path) for path in each(one.files)),
+            )
+            for one in plan.phases
+        ),
+    )
+
+
+def files_of(plan: TaskPlan) -> tuple[str, ...]:
+    """Every file that a plan names to write, those of its phases too, each once."""
+    of_phases = (path for phase in plan.phases for path in phase.files)
+    return tuple(dict.fromkeys((*plan.files, *of_phases)))
+
+
+def one_line(text: str) -> str:
+    """A text with all its blanks as single ones."""
+    return " ".join(text.split())
+
+
+def code_span(text: str) -> str:
+    """A CommonMark code span (section 6.1), also around backticks."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if longest else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+# --- details --------------------------------------------------------------------------
+
+
+def _relative(path: str) -> str:
+    return path.removeprefix("./")
+
+
+def _numbered(texts: Iterable[str]) -> str:
+    return "".join(f"{number}. {one_line(one)}\n" for number, one in enumerate(texts, start=1))
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return "".join(f"- {one}\n" for one in texts)
+
+
+def _phase_text(number: int, phase: Phase) -> str:
+    files = f"- Files: {', '.join(map(code_span, phase.files))}\n" if phase.files else ""
+    return f"### {number}. {one_line(phase.title)}\n{files}{_numbered(phase.steps)}"
+
+
+def _section(heading: str) -> str:
+    words = heading.strip("*: ").lower()
+    named = (
+        name
+        for name, known in _SECTIONS.items()
+        if any(words == word or words.startswith(f"{word} ") for word in known)
+    )
+    return next(named, "")
+
+
+def _items(lines: Iterable[str]) -> Iterator[str]:
+    """The items of a list, each with the lines that go on with it."""
+    open_ = ""
+    for line in lines:
+        item = _ITEM.fullmatch(line)
+        if item is not None:
+            if open_:
+                yield open_
+            open_ = item[1]
+        elif open_ and line.strip() and line[:1].isspace():
+            open_ = f"{open_} {line.strip()}"
+        elif open_:
+            yield open_
+            open_ = ""
+    if open_:
+        yield open_
+
+
+def path_in(item: str) -> str:
+    """The path of an item: its first code span, else its first word."""
+    span = _SPAN.search(item)
+    if span is not None:
+        return _relative(span[2])
+    return _relative(item.split(maxsplit=1)[0].rstrip(",;:"))
+
+
+def _word_in(item: str) -> str:
+    span = _SPAN.fullmatch(item)
+    return span[2] if span is not None else item
+
+
+def _phase(title: str, lines: list[str]) -> Phase:
+    items = list(_items(lines))
+    named = [said[1] for item in items if (said := _FILES.fullmatch(item))]
+    files = tuple(path for one in named for path in _paths(one))
+    return Phase(title, tuple(item for item in items if not _FILES.fullmatch(item)), files)
+
+
+def _paths(text: str) -> Iterator[str]:
+    spans = [_relative(found[2]) for found in _SPAN.finditer(text)]
+    yield from spans or (_relative(word) for word in re.split(r"[,\s]+", text) if word)

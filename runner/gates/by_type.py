@@ -1,0 +1,107 @@
+"""What a task's type asks of its proof: a refactoring leaves the tests, a migration reads old data.
+
+A family of the registry; it runs no command. A bugfix's failing test first is `red_first`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runner.gates.base import Check, Proved
+from runner.gates.integrity.verdict import excused
+from runner.gates.test_paths import is_test_path
+from runner.model import Action, Finding, Severity
+from runner.plan.task_types import Extra, kind_of, moves_data
+from runner.process.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.config.settings import Settings
+    from runner.gates.base import Bench
+    from runner.model import Task
+    from runner.plan.task_types import Kind
+
+CHECK = "task-type"
+_OLD = re.compile(
+    r"(?:\b|_)(?:old|older|existing|legacy|previous|before|upgrad\w*|backwards?|migrat\w*|compat\w*"
+    r"|downgrad\w*|v\d+)(?:\b|_)",
+    re.IGNORECASE,
+)
+"""What a test that reads old data says of itself."""
+_TEST_NAME = re.compile(r"\b(?:def|func|fn|test|it|describe)\b[\s(\"'`]*([^\n]{0,200})")
+_LARGEST = 2_000_000
+
+
+def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001 - a family's shape
+    """One look at what the task changed, where its type asks for more than others."""
+    kind = kind_of(task)
+    if kind.wants(Extra.TESTS_STAY) or moves_data(task, kind):
+        return (Check(id=CHECK, kind="integrity", command="", limits=Limits()),)
+    return ()
+
+
+def prove(check: Check, bench: Bench) -> Proved:  # noqa: ARG001 - a family's shape
+    """What the proposal does that its type does not do, and what it lacks."""
+    kind = kind_of(bench.task)
+    found = [*_moved_tests(bench, kind)] if kind.wants(Extra.TESTS_STAY) else []
+    if moves_data(bench.task, kind) and bench.changes and not _reads_old_data(bench):
+        found.append(_lacks_old_data(bench.task))
+    return Proved(None, tuple(found))
+
+
+# --- refactor -------------------------------------------------------------------------
+
+
+def _moved_tests(bench: Bench, kind: Kind) -> Iterator[Finding]:
+    """Each test file that was there and is not as it was: then nothing shows that code still is.
+
+    One that the task lists exactly only warns where a person wrote the change or will see it.
+    """
+    for change in bench.changes:
+        if change.action is Action.CREATE or not is_test_path(change.path):
+            continue
+        lenient = bench.reviewed and excused(change.path, bench.task)
+        verb = "deletes" if change.action is Action.DELETE else "changes"
+        yield Finding(
+            check=CHECK,
+            message=f"a refactor task {verb} {change.path}, a test that was there",
+            path=change.path,
+            severity=Severity.WARNING if lenient else Severity.ERROR,
+            hint=(
+                f"leave it as it is; where the behaviour is to change, the task is no refactoring: "
+                f"give it another Type (it is one by its {kind.by}: {kind.word})"
+            ),
+        )
+
+
+# --- migration ------------------------------------------------------------------------
+
+
+def _reads_old_data(bench: Bench) -> bool:
+    """Whether a test contract, or a test that the task brings, says that it is about old data."""
+    said = [f"{one.id} {one.command}" for one in bench.task.test_contracts]
+    if any(map(_OLD.search, said)):
+        return True
+    for change in bench.changes:
+        content = change.content or b""
+        if is_test_path(change.path) and len(content) <= _LARGEST:
+            if _OLD.search(change.path):
+                return True
+            names = _TEST_NAME.findall(content.decode("utf-8", "replace"))
+            if any(map(_OLD.search, names)):
+                return True
+    return False
+
+
+def _lacks_old_data(task: Task) -> Finding:
+    return Finding(
+        check=CHECK,
+        message=f"no test of {task.id} says that old data still reads after its migration",
+        severity=Severity.WARNING,
+        hint=(
+            "bring a test that reads what was stored before, and name it so: "
+            "TC-NNN (integration): `python -m pytest -q tests/test_old_rows_still_read.py`"
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Agent programs: how each is started, heard and held; a preset is data, the rest is shared."""

@@ -1,0 +1,173 @@
+"""An agent program as an implementer: one fresh session a call, enclosed, heard, and not believed.
+
+It works in the scratch tree; what it changed is asked of the tree by others. Only its own words
+are read here: the last message, a plan, decisions, what it used, and why it failed.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner.implementers.agents.preset import Dialect, Hooks, Preset
+from runner.implementers.agents.presets import PRESETS
+from runner.implementers.base import CHECK, Mode, Said
+from runner.model import Failure, Finding, Network
+
+if TYPE_CHECKING:
+    from runner.config.settings import Settings
+    from runner.context.brief import Brief
+    from runner.implementers.agents.session import Session
+    from runner.implementers.base import Workbench
+    from runner.model import Task
+
+OTHER = "agent"
+"""The name of the program that `agent_command` runs."""
+REVIEW = "agent-review"
+"""The name under which a reviewing session speaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models of the three kinds of sessions; empty for the program's own default."""
+
+    plan: str = ""
+    execute: str = ""
+    review: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentProgram:
+    """A program that changes the tree by itself, told by a preset or by a person's shell line."""
+
+    preset: Preset
+    line: str = ""
+    """The shell line of `agent_command`; empty for a preset."""
+    models: Models = Models()
+    more_variables: tuple[str, ...] = ()
+    more_files: tuple[str, ...] = ()
+    may_run_open: bool = False
+    """Whether the person said `sandbox = none`: nobody else may say so."""
+    network: Network = Network.YES
+    """The most that the person allows: a model answers from far away."""
+    repeatable: bool = False
+    is_agent: bool = True
+
+    @property
+    def name(self) -> str:
+        """The word of the plan's Implementer field."""
+        return self.preset.name
+
+    def implement(self, brief: Brief, bench: Workbench) -> Said:
+        """One session: it plans where it is asked to, else it writes."""
+        from runner.implementers.agents import asking
+
+        if refused := self._refusal(bench):
+            return Said(findings=(refused,), failure=Failure.DETERMINISTIC)
+        if bench.mode is Mode.PLAN:
+            session = self._session(brief, bench, Mode.PLAN, asking.to_plan(brief))
+            return self._planned(session)
+        return self._session(brief, bench, Mode.EXECUTE, asking.to_execute(brief, bench.plan)).said
+
+    def review(self, brief: Brief, bench: Workbench, diff: str) -> Said:
+        """A session that reads a diff; findings where it says no, with what it used."""
+        from runner.implementers.agents import asking
+
+        if refused := self._refusal(bench):
+            return Said(findings=(refused,), failure=Failure.DETERMINISTIC)
+        session = self._session(brief, bench, "review", asking.to_review(brief, diff))
+        if session.said.findings:
+            return session.said
+        ruling = asking.verdict_in(session.text)
+        if ruling is None:
+            hint = "it must end with APPROVE, or with REJECT: and the reason"
+            against = Finding(REVIEW, f"{self.name} gave no verdict", hint=hint)
+        elif ruling == asking.APPROVED:
+            return session.said
+        else:
+            against = Finding(REVIEW, f"{self.name} rejects it: {ruling}")
+        return replace(session.said, findings=(against,))
+
+    def _session(self, brief: Brief, bench: Workbench, mode: str, prompt: str) -> Session:
+        from runner.implementers.agents.session import held
+
+        return held(self, brief, bench, mode, prompt)
+
+    def _planned(self, session: Session) -> Said:
+        """The plan of a session; a message that holds none is a failure of its work."""
+        from runner.implementers.planned import plan_in
+
+        if session.said.findings:
+            return session.said
+        plan = plan_in(session.text)
+        if plan is None:
+            hint = "end with the plan in a fenced block: ```json plan"
+            none = Finding(CHECK, f"{self.name} told no plan that can be read", hint=hint)
+            return replace(session.said, findings=(none,), failure=Failure.SEMANTIC)
+        steps = len(plan.steps)
+        summary = f"a plan of {steps} step{'s' * (steps != 1)}"
+        return replace(session.said, plan=plan, summary=summary)
+
+    def _refusal(self, bench: Workbench) -> Finding | None:
+        """Why it may not run here: with the person's login, and whatever a clone tells it."""
+        if self.network is not Network.YES:
+            hint = 'set network = "yes" in your own settings'
+            return Finding(CHECK, f"{self.name} needs the network", hint=hint)
+        if bench.sandbox.encloses or self.may_run_open:
+            return None
+        why = f" ({bench.sandbox.reason})" if bench.sandbox.reason else ""
+        return Finding(
+            CHECK,
+            f"{self.name} runs in a sandbox only, and there is none here{why}",
+            hint="apt-get install bubblewrap; or, to let it do all that you may do yourself, pass "
+            "--no-sandbox or set sandbox = none in your own settings",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKind:
+    """The registry's line of one program."""
+
+    name: str
+
+    def for_task(self, task: Task, settings: Settings) -> AgentProgram | Finding:
+        """The program as the person's settings want it."""
+        preset = PRESETS.get(self.name)
+        line = "" if preset else (settings.agent_command or "")
+        if preset is None and not line:
+            return Finding(
+                CHECK,
+                f"{task.id} is for an agent program, and none is set",
+                hint='set agent_command = "…" in your own settings, or name one of '
+                + ", ".join(PRESETS),
+            )
+        return AgentProgram(
+            preset=preset or _of_a_person(line),
+            line=line,
+            models=Models(settings.model_plan, settings.model_execute, settings.model_review),
+            more_variables=settings.agent_env,
+            more_files=settings.agent_files,
+            may_run_open=settings.sandbox == "none",
+            network=settings.network_for(Network.YES),
+        )
+
+
+def _of_a_person(line: str) -> Preset:
+    """Any program: it may talk as `claude` does, or just talk."""
+    return Preset(
+        name=OTHER,
+        program="/bin/sh",
+        checked="",
+        install="",
+        dialect=Dialect.CLAUDE,
+        plan=("-c", line),
+        execute=("-c", line),
+        model=(),
+        hooks=Hooks.NONE,
+    )
+
+
+def environment() -> dict[str, str]:
+    """The person's own variables, of which a session gets what its preset names."""
+    return dict(os.environ)

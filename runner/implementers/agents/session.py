@@ -1,0 +1,256 @@
+"""One session of an agent program: its household, its course, and what it said."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.implementers.agents import hooking
+from runner.implementers.agents.endings import Setting, ending, told_of
+from runner.implementers.agents.following import Bounds, Following, redacted
+from runner.implementers.agents.footing import out_of_sight, path_with, program_outside
+from runner.implementers.agents.household import household
+from runner.implementers.agents.leaks import scrubbed
+from runner.implementers.agents.preset import BRIEF, DOLLARS, FILE, HOME, MODEL, Handing
+from runner.implementers.agents.transcript import Transcript
+from runner.implementers.base import CHECK, Mode, Said
+from runner.implementers.work import decisions_in, read_regular, summary_of, work
+from runner.model import Failure, Finding
+from runner.process.toolchain import homes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from runner.context.brief import Brief
+    from runner.implementers.agents.household import Household
+    from runner.implementers.agents.program import AgentProgram
+    from runner.implementers.base import Workbench
+    from runner.process.command import Limits, Ran
+
+_ENV = "/usr/bin/env"
+_MINUTE = 60.0
+_LONGEST_SUMMARY = 200
+_STILL = "still running"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What came of a session."""
+
+    said: Said
+    text: str
+    """Its last message, redacted."""
+
+
+def held(program: AgentProgram, brief: Brief, bench: Workbench, mode: str, prompt: str) -> Session:
+    """Let the program work once, to its end or to a limit."""
+    from runner.implementers.agents.program import environment
+
+    found = program_outside(program.preset.program, bench)
+    if found is None:
+        said = Said(findings=(_missing(program),), failure=Failure.DETERMINISTIC)
+        return Session(said, "")
+    try:
+        bench.place.project  # noqa: B018 - it says so where a link stands there
+    except RunnerError as error:
+        return Session(Said(findings=(Finding(CHECK, error.message, hint=error.hint),)), "")
+    environ = environment()
+    preset = replace(program.preset, variables=(*program.preset.variables, *program.more_variables))
+    with household(preset, bench.place.box, environ, program.more_files) as its_home:
+        desk = _Desk(program, brief, bench, mode, prompt, its_home, found)
+        with out_of_sight(preset.aside, preset.litter, bench):
+            return desk.work()
+
+
+def _missing(program: AgentProgram) -> Finding:
+    preset = program.preset
+    return Finding(
+        CHECK,
+        f"{preset.program} is not on PATH",
+        hint=f"{preset.install} (tried with {preset.checked}), and log in",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """All that one session is made of."""
+
+    program: AgentProgram
+    brief: Brief
+    bench: Workbench
+    mode: str
+    prompt: str
+    household: Household
+    found: Path
+
+    def work(self) -> Session:
+        from runner.secrets.redact import redact
+
+        bench, since = self.bench, time.time_ns()
+        known = (*bench.known_secrets, *self.household.secrets)
+        log = bench.log or self.household.folder / "output.log"
+        effects.unlink(log)  # one of before is not this session's
+        transcript = Transcript(bench.record, redacted(bench.tell, known))
+        bounds = Bounds(bench.left, bench.cancelled)
+        dialect = self.program.preset.dialect
+        with Following(log, dialect, transcript, bounds, known) as following:
+            ran = work(
+                self._argv(),
+                replace(
+                    bench,
+                    log=log,
+                    known_secrets=known,
+                    network=self.program.network,
+                    cancelled=following.ended,
+                    tell=lambda line: bench.tell(line) if line.startswith(_STILL) else None,
+                    limits=self._limits(),
+                ),
+                self._variables(),
+                stdin=self._stdin(),
+                reads_only=self.mode != Mode.EXECUTE,
+            )
+        # deltas may come to a key that no line of the log held
+        transcript.text = redact(transcript.text, known)
+        transcript.error = redact(transcript.error, known)
+        leaked = scrubbed(bench.place.tree, self.household.secrets, since)
+        said = self._said(ran, transcript, following.why)
+        text = transcript.text or ran.tail
+        return Session(replace(said, findings=(*said.findings, *leaked)), text)
+
+    # --- what goes in ---
+
+    def _argv(self) -> tuple[str, ...]:
+        """HOME is set behind the sandbox's back: that hides the person's own by its name."""
+        preset = self.program.preset
+        mode = preset.execute if self.mode == Mode.EXECUTE else preset.plan
+        freely = preset.execute_open if self.mode == Mode.EXECUTE else preset.plan_open
+        mode = (*mode, *(preset.enclosed if self.bench.sandbox.encloses else freely))
+        model = self._model()
+        chosen = preset.model if model else ()
+        words = (*mode, *hooking.arguments(preset.hooks, self._seen(self._hook)), *chosen)
+        brief = self.household.put("brief.md", self.prompt.encode("utf-8", "replace"))
+        stands = {MODEL: model, BRIEF: self._seen(brief), HOME: self._seen(self.household.home)}
+        stands[DOLLARS] = f"{self.bench.left.dollars or 0:.4f}"
+        home = f"HOME={self._seen(self.household.home)}"
+        bounded = preset.dollars if self.bench.left.dollars is not None else ()
+        words = (*words, *bounded, *self._shown(), *preset.last)
+        return (_ENV, home, str(self.found), *(_filled(word, stands) for word in words))
+
+    def _shown(self) -> Iterator[str]:
+        """Arguments that name the files at hand, for a program that does not look by itself."""
+        task, plan = self.brief.task, self.bench.plan
+        writes = hooking.plan_files(plan) or task.outputs
+        reads = plan.context if plan else task.inputs
+        folder = self.bench.place.project
+        for words, paths in zip(self.program.preset.shown, (writes, reads), strict=True):
+            for path in dict.fromkeys(paths):
+                if words and not path.startswith(("/", "-")) and (folder / path).is_file():
+                    yield from (word.replace(FILE, path) for word in words)
+
+    def _model(self) -> str:
+        models = self.program.models
+        named = {"plan": models.plan, "execute": models.execute, "review": models.review}
+        return named[self.mode]
+
+    def _stdin(self) -> bytes:
+        is_file = self.program.preset.handing is Handing.FILE
+        return b"" if is_file else self.prompt.encode("utf-8", "replace")
+
+    def _variables(self) -> dict[str, str]:
+        """All that it gets beside the allow-list: its login's, and where its papers lie."""
+        put, seen = self.household.put, self._seen
+        bench, brief = self.bench, self.brief
+        hooks = self.program.preset.hooks
+        hooking.install(hooks, self.household, self._rules(), self._hook, seen(self._hook))
+        plan = json.dumps(asdict(bench.plan)) if bench.plan else ""
+        told = {
+            "RUNNER_TASK": brief.task.id,
+            "RUNNER_ATTEMPT": str(brief.attempt),
+            "RUNNER_MODE": str(self.mode),
+            "RUNNER_MODEL": self._model(),
+            "RUNNER_BRIEF": seen(self.household.folder / "brief.md"),
+            "RUNNER_DECISIONS": seen(self._decisions),
+            "RUNNER_HOOK": seen(self._hook),
+        }
+        if plan:
+            told["RUNNER_PLAN"] = seen(put("plan.json", plan.encode()))
+        if brief.previous:
+            draft = brief.previous.encode("utf-8", "surrogateescape")
+            told["RUNNER_DRAFT"] = seen(put("draft.patch", draft))
+        preset = self.program.preset
+        return {
+            **homes(bench.environment),
+            "PATH": self._path(),
+            **dict(preset.environment),
+            **self.household.variables,
+            **told,
+        }
+
+    def _path(self) -> str:
+        """PATH, with the folders of the program, and of what a person's own line begins with."""
+        path = path_with(self.bench.environment.get("PATH", ""), self.found)
+        first = next(iter(self.program.line.split()), "")
+        own = program_outside(first, self.bench) if first.startswith("/") else None
+        return path_with(path, own) if own is not None else path
+
+    def _rules(self) -> hooking.Rules:
+        task, plan = self.brief.task, self.bench.plan
+        place = self.bench.place
+        return hooking.Rules(
+            task=task.id,
+            outputs=task.outputs,
+            plan=hooking.plan_files(plan),
+            project=self._seen(place.project),
+            writes=self.mode == Mode.EXECUTE,
+        )
+
+    def _limits(self) -> Limits:
+        """The bench's, and no longer than the attempt may still take."""
+        limits, minutes = self.bench.limits, self.bench.left.minutes
+        if minutes is None:
+            return limits
+        longest = max(1.0, minutes * _MINUTE)
+        return replace(limits, hard=min(limits.hard or longest, longest))
+
+    def _seen(self, path: Path) -> str:
+        return str(self.bench.sandbox.sees(self.bench.place, path))
+
+    @property
+    def _hook(self) -> Path:
+        return self.household.folder / hooking.FILE
+
+    @property
+    def _decisions(self) -> Path:
+        return self.household.folder / "decisions.md"
+
+    # --- what comes out ---
+
+    def _said(self, ran: Ran, transcript: Transcript, limit: str) -> Said:
+        from runner.secrets.redact import redact
+
+        known = (*self.bench.known_secrets, *self.household.secrets)
+        written = (read_regular(self._decisions) or b"").decode("utf-8", "replace")
+        text = transcript.text or ran.tail
+        said = Said(
+            summary=_summary(transcript.text) or summary_of(ran),
+            decisions=decisions_in(redact(written, known), text),
+            usage=transcript.usage,
+        )
+        setting = Setting(self.program.name, self.bench, self._limits(), self.program.preset.signs)
+        return told_of(said, ending(ran, transcript, limit, setting))
+
+
+def _summary(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:_LONGEST_SUMMARY] if lines else ""
+
+
+def _filled(word: str, stands: Mapping[str, str]) -> str:
+    for name, value in stands.items():
+        word = word.replace(name, value)
+    return word

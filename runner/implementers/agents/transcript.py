@@ -1,0 +1,111 @@
+"""What a session of an agent program has said so far, whatever its dialect."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner.implementers.repeats import Call, Calls
+from runner.journal.sessions import (
+    ToolCalled,
+    ToolReturned,
+)
+from runner.model import Usage, digest_of
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runner.journal.events import Event
+    from runner.model import Digest, Finding
+
+_LONGEST_LINE = 200
+_LONGEST_TEXT = 1 << 20
+_ABOUT = ("file_path", "filePath", "path", "absolute_path", "notebook_path", "command", "pattern")
+"""Arguments that tell a person what a call is about; never one that holds content."""
+_WAITING = ("wait", "sleep", "bashoutput", "taskoutput", "task_output", "write_stdin", "read_back")
+"""Tools that ask whether a long command has ended: asking again is no circle."""
+
+
+@dataclass
+class Transcript:
+    """Grows line by line; an open notebook, thus not frozen."""
+
+    record: Callable[[Event], None]
+    tell: Callable[[str], None]
+    text: str = ""
+    """Its last message."""
+    error: str = ""
+    """What it said of its own failure."""
+    hopeless: bool = False
+    """Whether it goes on though it cannot succeed."""
+    ended: bool = False
+    """Whether it came to the end of its answer."""
+    usage: Usage = field(default_factory=Usage)
+    calls: Calls = field(default_factory=Calls)
+    circle: Finding | None = None
+    """Told when its calls went in a circle."""
+    _open: dict[str, Call] = field(default_factory=dict)
+    _parts: dict[str, Usage] = field(default_factory=dict)
+
+    def called(self, key: str, name: str, arguments: object) -> None:
+        """A tool was called; its arguments are kept as a digest alone."""
+        if key in self._open:
+            return
+        call = Call(display(name)[:_LONGEST_LINE], _digest(arguments), _about(arguments))
+        self._open[key] = call
+        self.usage += Usage(tool_calls=1)
+        self.record(ToolCalled(call.name, call.arguments))
+        self.tell(str(call))
+        if not any(word in name.lower() for word in _WAITING):
+            self.calls = self.calls.after(call)
+            self.circle = self.circle or self.calls.finding
+
+    def returned(self, key: str) -> None:
+        """A tool came back."""
+        if (call := self._open.get(key)) is not None:
+            self.record(ToolReturned(call.name, call.arguments))
+
+    def says(self, text: str, *, goes_on: bool = False) -> None:
+        """It said something; the last message is what counts in the end."""
+        self.text = (self.text + text if goes_on else text)[-_LONGEST_TEXT:]
+        if line := next((line for line in reversed(text.splitlines()) if line.strip()), ""):
+            self.tell(display(line.strip())[:_LONGEST_LINE])
+
+    def used(self, key: str, usage: Usage) -> None:
+        """Tokens and cost of a part of the session; the same key again replaces what it said."""
+        before = self._parts.get(key, Usage())
+        self._parts[key] = usage
+        self.usage = _less(self.usage, before) + usage
+
+    def used_in_all(self, usage: Usage) -> None:
+        """Tokens and cost of the whole session, which count instead of its parts."""
+        self._parts = {}
+        self.usage = Usage(
+            usage.input_tokens, usage.output_tokens, usage.dollars, self.usage.tool_calls
+        )
+
+    def failed(self, text: str) -> None:
+        """It said why it cannot go on."""
+        self.error = text[:_LONGEST_TEXT]
+
+
+def _less(usage: Usage, part: Usage) -> Usage:
+    return Usage(
+        usage.input_tokens - part.input_tokens,
+        usage.output_tokens - part.output_tokens,
+        usage.dollars - part.dollars,
+        usage.tool_calls - part.tool_calls,
+    )
+
+
+def _digest(arguments: object) -> Digest:
+    said = json.dumps(arguments, sort_keys=True, ensure_ascii=False, default=str)
+    return digest_of(said.encode("utf-8", "replace"))
+
+
+def _about(arguments: object) -> str:
+    told: Mapping[str, object] = arguments if isinstance(arguments, dict) else {}
+    found = next((told[name] for name in _ABOUT if isinstance(told.get(name), str)), "")
+    return str(found).partition("\n")[0]

@@ -1,0 +1,1 @@
+"""A language model as implementer: one loop of tools serves the first attempt and every repair."""

@@ -1,0 +1,156 @@
+"""The `model` implementer: a language model works in the scratch tree by tools of ours."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.implementers.base import CHECK, Mode, Said
+from runner.implementers.llm.providers import Named, key_of, lacking, named_model
+from runner.implementers.work import decisions_in
+from runner.model import Failure, Finding, Severity
+
+if TYPE_CHECKING:
+    from runner.config.settings import Settings
+    from runner.context.brief import Brief
+    from runner.implementers.base import Workbench
+    from runner.implementers.llm.arguments import PlanAnswer
+    from runner.implementers.llm.conversation import Client, Conversation
+    from runner.implementers.llm.desk import Desk
+    from runner.implementers.llm.tools import Tool
+    from runner.model import Task
+
+NAME = "model"
+_LONGEST_SUMMARY = 200
+_DECISION = re.compile(r"^\W*DECISION\b", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLoop:
+    """Asks a model, and does what its calls of tools may do."""
+
+    execute: Named
+    plan: Named
+    settings: Settings
+    client: Client | None = None
+    """What asks the model; None for its provider's own."""
+    name: str = NAME
+    is_agent: bool = True
+    repeatable: bool = False
+
+    @classmethod
+    def for_task(cls, task: Task, settings: Settings) -> ModelLoop | Finding:  # noqa: ARG003  fits any task
+        """With the models of the settings, if all is there that is needed to ask them."""
+        if not settings.model_execute:
+            hint = '[model] execute = "anthropic:…" (or openai:…, google:…) in the settings'
+            return Finding(CHECK, "no model is named that implements tasks", hint=hint)
+        execute = named_model(settings.model_execute)
+        plan = named_model(settings.model_plan or settings.model_execute)
+        for named in (execute, plan):
+            if isinstance(named, Finding):
+                return named
+            if missing := lacking(named, settings):
+                return missing
+        assert isinstance(execute, Named)  # the loop above returned any finding
+        assert isinstance(plan, Named)
+        return cls(execute, plan, settings)
+
+    def implement(self, brief: Brief, bench: Workbench) -> Said:
+        """Let the model work until it has said its last word, or must not go on."""
+        from runner.implementers.llm.conversation import Conversation
+        from runner.implementers.llm.desk import Desk
+        from runner.implementers.llm.mcp import tools_of_servers
+        from runner.implementers.llm.session import Session
+        from runner.implementers.llm.tools import own_tools
+
+        named = self.plan if bench.mode is Mode.PLAN else self.execute
+        key = key_of(named, self.settings)
+        known = (*bench.known_secrets, *((key,) if key else ()))
+        desk = Desk(bench, brief.task, self.settings, known)
+        bench.tell(f"asking {named}")
+        with tools_of_servers(desk) as (others, warnings):
+            every: tuple[Tool, ...] = (*own_tools(desk, bench.mode), *others)
+            session = Session(desk, {tool.name: tool for tool in every})
+            talk = Conversation(session, bench.mode, self.client or _client(named, self.settings))
+            try:
+                said = _said(talk, brief, desk)
+            finally:
+                _keep(session.transcript, bench)
+        return replace(said, findings=(*said.findings, *warnings, *_unpriced(talk, bench, named)))
+
+
+def _client(named: Named, settings: Settings) -> Client:
+    from runner.implementers.llm.providers import client_of
+
+    return lambda http: client_of(named, settings, http)
+
+
+def _said(talk: Conversation, brief: Brief, desk: Desk) -> Said:
+    """How the conversation went, as a value."""
+    from pydantic_ai.exceptions import AgentRunError, UserError
+
+    from runner.implementers.llm.failures import failed
+    from runner.implementers.llm.session import SessionEnded
+
+    try:
+        answer = talk.held(brief.text)
+    except (SessionEnded, AgentRunError, UserError) as error:
+        how = failed(error)
+        if how is None:
+            raise
+        finding = _redacted(how.finding, desk)
+        return Said(
+            decisions=tuple(desk.decisions),
+            findings=(finding,),
+            usage=talk.usage,
+            failure=how.failure,
+            retry_after=how.retry_after,
+        )
+    return _answered(answer, talk, brief, desk)
+
+
+def _answered(answer: str | PlanAnswer, talk: Conversation, brief: Brief, desk: Desk) -> Said:
+    if not isinstance(answer, str):
+        return Said("planned", tuple(desk.decisions), usage=talk.usage, plan=answer.noun())
+    text = desk.safe(answer)
+    decisions = tuple(dict.fromkeys((*desk.decisions, *decisions_in(text))))
+    idle = brief.task.writes_anything and not talk.session.count
+    return Said(
+        _summary(text),
+        decisions,
+        (Finding(CHECK, "the model answered without using its tools", detail=text),)
+        if idle
+        else (),
+        usage=talk.usage,
+        failure=Failure.SEMANTIC if idle else None,
+    )
+
+
+def _unpriced(talk: Conversation, bench: Workbench, named: Named) -> tuple[Finding, ...]:
+    """A budget in dollars holds nothing where nobody knows what the model costs."""
+    if bench.left.dollars is None or talk.used.cost is not None or not talk.used.requests:
+        return ()
+    said = f"what {named} costs is not known: its dollars are not counted"
+    hint = "set a budget in tokens, too"
+    return (Finding(CHECK, said, severity=Severity.WARNING, hint=hint),)
+
+
+def _summary(text: str) -> str:
+    """The last line that is said before any decision is told."""
+    lines = _DECISION.split(text, maxsplit=1)[0].splitlines()
+    said = [line.strip() for line in lines if line.strip()]
+    return said[-1][:_LONGEST_SUMMARY] if said else ""
+
+
+def _redacted(finding: Finding, desk: Desk) -> Finding:
+    return replace(finding, message=desk.safe(finding.message), detail=desk.safe(finding.detail))
+
+
+def _keep(transcript: list[str], bench: Workbench) -> None:
+    """Keep what was said and called, where the output of a command would be kept."""
+    if bench.log is None or not transcript:
+        return
+    effects.make_folder(bench.log.parent)
+    effects.write_file(bench.log, "".join(f"{line}\n" for line in transcript).encode())

@@ -1,0 +1,125 @@
+"""One session of a model: every call of a tool goes through here, and is counted, held and told."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner.config.permissions import Permit, permitted
+from runner.implementers.base import CHECK
+from runner.implementers.llm.tools import BadArgumentsError
+from runner.implementers.repeats import Call, Calls
+from runner.journal.sessions import (
+    ToolCalled,
+    ToolReturned,
+)
+from runner.model import Digest, Finding, digest_of
+from runner.secrets.redact import redact
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from runner.implementers.llm.desk import Desk
+    from runner.implementers.llm.tools import Given, Tool
+
+BUDGET = "budget"
+"""The name under which a limit that was reached is told."""
+_LONGEST_LINE = 200
+
+
+class SessionEnded(Exception):  # noqa: N818 - the word for what happened
+    """The session must not go on; the finding says why."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+@dataclass
+class Session:
+    """Holds what happened so far; one for each attempt."""
+
+    desk: Desk
+    tools: dict[str, Tool]
+    calls: Calls = field(default_factory=Calls)
+    count: int = 0
+    answered: dict[str, tuple[Digest, str]] = field(default_factory=dict)
+    """Every call by its id, with its answer where it changed something."""
+    ids_tell: bool = True
+    """Whether an id stands for one call; some servers begin again with each answer."""
+    transcript: list[str] = field(default_factory=list)
+    """What was said and called, line by line, for the log."""
+
+    def call(self, name: str, call_id: str, given: Given) -> str:
+        """Answer one call. Raises SessionEnded where nothing more may be done."""
+        tool = self.tools[name]
+        text = json.dumps(dict(given), sort_keys=True, default=str)
+        arguments = digest_of(text.encode())
+        if (known := self._known(tool, call_id, arguments)) is not None:
+            return known
+        about = self.desk.safe(tool.subject(given))
+        self._hold(Call(name, arguments, about))
+        recorded = digest_of(redact(text, self.desk.known_secrets).encode())  # of no secret
+        self.desk.bench.record(ToolCalled(name, recorded))
+        line = display(f"{name} {about}".strip())[:_LONGEST_LINE]
+        self.desk.bench.tell(line)
+        try:
+            answer = self.desk.safe(self._answer(tool, given))
+            self.transcript.append(f"> {line}: {display(answer)[:_LONGEST_LINE]}")
+        finally:
+            self.desk.bench.record(ToolReturned(name, recorded))
+        self.answered[call_id] = (arguments, answer if tool.once else "")
+        return answer
+
+    def _known(self, tool: Tool, call_id: str, arguments: Digest) -> str | None:
+        """The answer to a request that came before: it is done once. None for a new one."""
+        before, answer = self.answered.get(call_id, (arguments, ""))
+        self.ids_tell = self.ids_tell and before == arguments
+        return answer if tool.once and self.ids_tell and answer else None
+
+    def _hold(self, call: Call) -> None:
+        """Count the call, and end what goes in a circle or beyond the budget."""
+        self.check_cancelled()
+        most = self.desk.bench.left.tool_calls
+        if most is not None and self.count >= most:
+            raise SessionEnded(spent(f"{most} tool calls"))
+        self.count += 1
+        self.calls = self.calls.after(call)
+        if finding := self.calls.finding:
+            raise SessionEnded(finding)
+
+    def check_cancelled(self) -> None:
+        """Raises SessionEnded where the run is to end."""
+        if self.desk.bench.cancelled.is_set():
+            raise SessionEnded(Finding(CHECK, "the model's session was cancelled"))
+
+    def _answer(self, tool: Tool, given: Given) -> str:
+        if refused := self._not_permitted(tool, given):
+            return refused
+        try:
+            return tool.call(given)
+        except BadArgumentsError as error:
+            return f"these arguments do not fit {tool.name}: {error}"
+
+    def _not_permitted(self, tool: Tool, given: Given) -> str:
+        """Why the rules of the settings do not let this call be; empty where they do."""
+        settings = self.desk.settings
+        subject = tool.subject(given)
+        said = permitted(tool.name, subject, settings.permission, settings.permission_floor)
+        if said is Permit.ALLOW:
+            return ""
+        if said is Permit.DENY:
+            return f"denied: the permission rules of the settings do not let {tool.name} {subject}"
+        return (
+            f"denied: a person must be asked before {tool.name} {subject}, and nobody can be "
+            "asked in the middle of an attempt; go another way, or say in the end what is missing"
+        )
+
+
+def spent(what: str) -> Finding:
+    """The finding for a limit that was reached."""
+    return Finding(
+        BUDGET,
+        f"the budget is used up: {what}",
+        hint="give the task a larger Budget, or make it smaller",
+    )

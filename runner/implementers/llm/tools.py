@@ -1,0 +1,176 @@
+"""Every tool of the loop in one visible list: its name, its schema, and what it does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
+
+from pydantic import ValidationError
+
+from runner.config.permissions import FILE_TOOLS
+from runner.errors import ExitCode, RunnerError
+from runner.implementers.base import Mode
+from runner.implementers.llm import arguments as schemas
+from runner.implementers.llm import checking, reading, writing
+from runner.implementers.llm.desk import named
+
+if TYPE_CHECKING:
+    from runner.implementers.llm.desk import Desk
+
+_A = TypeVar("_A", bound=schemas.Arguments)
+
+Given: TypeAlias = Mapping[str, object]
+"""What a model calls a tool with: JSON, not yet looked at."""
+
+
+class BadArgumentsError(ValueError):
+    """A call that the tool's schema does not let through; the message is for the model."""
+
+
+class Tool(Protocol):
+    """What a session can call."""
+
+    @property
+    def name(self) -> str:
+        """As the model calls it."""
+
+    @property
+    def purpose(self) -> str:
+        """What the model is told of it."""
+
+    @property
+    def schema(self) -> dict[str, object]:
+        """JSON Schema of its arguments."""
+
+    @property
+    def once(self) -> bool:
+        """Whether the same call, told twice, is answered once: it changes something."""
+
+    def subject(self, given: Given) -> str:
+        """What a call is about: the subject of the permission rules."""
+
+    def call(self, given: Given) -> str:
+        """Do it. Raises BadArgumentsError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Own(Generic[_A]):
+    """A tool of ours, at one session's desk."""
+
+    desk: Desk
+    name: str
+    purpose: str
+    arguments: type[_A]
+    work: Callable[[Desk, _A], str]
+    about: str
+    """The argument that is its subject."""
+    once: bool = False
+
+    @property
+    def schema(self) -> dict[str, object]:
+        """JSON Schema of its arguments."""
+        return self.arguments.model_json_schema()
+
+    def subject(self, given: Given) -> str:
+        """The path, or the name, that it is called with."""
+        said = given.get(self.about, "")
+        said = said if isinstance(said, str) else ""
+        return (named(said) or ".") if self.name in FILE_TOOLS else said
+
+    def call(self, given: Given) -> str:
+        """Hold the arguments to the schema, then do it."""
+        try:
+            asked = self.arguments.model_validate_json(json.dumps(given))
+        except ValidationError as error:
+            raise BadArgumentsError(_mistakes(error)) from error
+        try:
+            return self.work(self.desk, asked)
+        except (
+            RunnerError
+        ) as error:  # a link in the way; a full disk is nobody's fault, and goes up
+            if error.code is not ExitCode.CONFLICT:
+                raise
+            return f"refused: {error.message}"
+
+
+def own_tools(desk: Desk, mode: Mode) -> tuple[Tool, ...]:
+    """The tools of a mode: in plan mode there is none that writes."""
+    return _readers(desk) if mode is Mode.PLAN else (*_readers(desk), *_writers(desk))
+
+
+def _readers(desk: Desk) -> tuple[Tool, ...]:
+    return (
+        Own(
+            desk,
+            "list_files",
+            "Lists files with their sizes.",
+            schemas.ListFiles,
+            reading.list_files,
+            "folder",
+        ),
+        Own(
+            desk,
+            "read_file",
+            "Reads a file, or some of its lines.",
+            schemas.ReadFile,
+            reading.read_file,
+            "path",
+        ),
+        Own(
+            desk,
+            "search",
+            "Finds lines by a regular expression.",
+            schemas.Search,
+            reading.search,
+            "folder",
+        ),
+    )
+
+
+def _writers(desk: Desk) -> tuple[Tool, ...]:
+    return (
+        Own(
+            desk,
+            "write_file",
+            "Writes a file whole. A write that is refused changes nothing and says why.",
+            schemas.WriteFile,
+            writing.write_file,
+            "path",
+            once=True,
+        ),
+        Own(
+            desk,
+            "modify_file",
+            "Replaces a text that stands exactly once in a file, or applies a unified diff to it.",
+            schemas.ModifyFile,
+            writing.modify_file,
+            "path",
+            once=True,
+        ),
+        Own(
+            desk,
+            "run_gate",
+            "Runs one check of the task, by its name, on the files as they are.",
+            schemas.RunGate,
+            checking.run_gate,
+            "name",
+        ),
+        Own(
+            desk,
+            "record_decision",
+            "Records a choice that is not obvious, with its trade-off.",
+            schemas.RecordDecision,
+            checking.record_decision,
+            "title",
+            once=True,
+        ),
+    )
+
+
+def _mistakes(error: ValidationError) -> str:
+    """What is wrong with the arguments, without repeating what was given."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    told = (f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in found)
+    return "; ".join(told)

@@ -1,0 +1,111 @@
+"""What the events of a task's own plan make of the task: sessions, reviews, kept phases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.journal.task_state import Kept, Planned
+from runner.model import Finding, Reason, Status, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from runner.journal import sessions
+    from runner.journal.events import Record
+    from runner.journal.task_state import Open, TaskState
+    from runner.model import Digest
+
+CHECK = "plan"
+"""The name under which findings about a plan speak."""
+PLAN = "plan"
+"""The mode of an attempt that is to come to a plan."""
+PHASE = "phase"
+"""The mode of an attempt that builds one phase of a plan, and not the last."""
+
+
+def proposed(task: TaskState, record: Record, event: sessions.PlanProposed) -> TaskState:
+    """A plan lies on the table; what was kept of another one is of no use any more."""
+    del record
+    what = event.what or (task.tried.what if task.tried else "")
+    plan = Planned(event.plan, event.path, event.digest, what)
+    used = event.usage or Usage()
+    others = tuple(one for one in task.findings if one.check != CHECK)  # it answers these
+    task = task._replace(usage=task.usage + used, spent=task.spent + used)
+    return task._replace(planned=plan, kept=None, findings=others)
+
+
+def reviewed(task: TaskState, record: Record, event: sessions.PlanReviewed) -> TaskState:
+    """Somebody's word about exactly these bytes; about another plan it says nothing."""
+    there = task.planned
+    if there is None or there.digest != event.digest:
+        return task
+    others = tuple(one for one in task.findings if one.check != CHECK)
+    if event.approved:
+        plan = there._replace(approved=True, review=event.review)
+        told = task._replace(planned=plan, plans_refused=0, findings=others)
+    else:
+        told = task._replace(
+            planned=None,
+            kept=None,
+            plans_refused=task.plans_refused + 1,
+            findings=(iteration(event.reason), *others),
+        )
+    if task.status is Status.BLOCKED and task.reason is Reason.REVIEW:
+        told = told._replace(
+            status=Status.PENDING, note="", reason=None, cause=record.id, origin=record.origin
+        )
+    return told
+
+
+def iteration(reason: str) -> Finding:
+    """What the next session in plan mode is told of a plan that was sent back."""
+    return Finding(
+        check=CHECK,
+        message=f"the plan needs iteration: {reason or 'no reason given'}",
+        hint="plan again as the reason says",
+    )
+
+
+def session_passed(task: TaskState, was: Open, seconds: float) -> TaskState:
+    """A session in plan mode came to a plan: the task stands where it stood before."""
+    aside = task.aside + seconds
+    return task._replace(status=was.was, note=was.note, reason=was.reason, aside=aside)
+
+
+def session_refused(
+    task: TaskState, was: Open, seconds: float, findings: Iterable[Finding]
+) -> TaskState:
+    """A plan does not fit: no failed attempt, but one of the few plans that a task may have."""
+    back = session_passed(task, was, seconds)
+    return back._replace(plans_refused=back.plans_refused + 1, findings=tuple(findings))
+
+
+def phase_kept(task: TaskState, was: Open, seconds: float, kept_as: tuple[str, str]) -> TaskState:
+    """A phase is built and kept, as ref and tree: the next one goes on from there."""
+    back = session_passed(task, was, task.seconds_in_row - task.aside + seconds)
+    if task.planned is None:
+        return back
+    before = task.kept.phases if task.kept else 0
+    ref, tree = kept_as
+    kept = Kept(before + 1, ref, was.base, tree, task.planned.digest)
+    return back._replace(kept=kept, tries=(), findings=())
+
+
+def waits(task: TaskState) -> bool:
+    """Whether a task stands still until a person has decided about its plan."""
+    if task.planned is None or task.planned.approved:
+        return False
+    return task.status is Status.BLOCKED and task.reason is Reason.REVIEW
+
+
+def is_about_the_plan(findings: Iterable[Finding]) -> bool:
+    """Whether a plan itself was refused, by the checks on it or by who reviewed it."""
+    refusals = [finding for finding in findings if finding.refuses]
+    return bool(refusals) and all(one.check == CHECK for one in refusals)
+
+
+def still_planned(task: TaskState, what: Digest) -> TaskState:
+    """The task without a plan that was made for other words."""
+    if task.planned is None or task.planned.what == what:
+        return task
+    return task._replace(planned=None, kept=None)

@@ -1,0 +1,43 @@
+"""Events of an implementer's session: its plan, and the tools that it calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from runner.model import Digest, TaskPlan, Usage
+
+
+class PlanProposed(NamedTuple):
+    """A plan for a task; `digest` is that of the kept file, `what` that of what is to be built."""
+
+    plan: TaskPlan
+    path: str
+    digest: Digest
+    usage: Usage | None = None
+    """Of a session that was no attempt; what an attempt used is said where that ends."""
+    what: Digest = ""
+
+
+class PlanReviewed(NamedTuple):
+    """A plan was approved or sent back; `review` is `applied`, `auto` or `off`."""
+
+    digest: Digest
+    approved: bool
+    review: str = ""
+    reason: str = ""
+    by: str = ""
+
+
+class ToolCalled(NamedTuple):
+    """An implementer called a tool."""
+
+    name: str
+    arguments: Digest
+
+
+class ToolReturned(NamedTuple):
+    """A tool came back."""
+
+    name: str
+    arguments: Digest

@@ -1,0 +1,137 @@
+"""A task of the plan, as its section says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from runner.model.words import BlockKind, Digest, Level, Network, ReviewMode, Status
+
+
+@dataclass(frozen=True, slots=True)
+class TestContract:
+    """A command that must pass, with the level it tests at."""
+
+    __test__ = False
+
+    id: str
+    level: Level
+    command: str
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """An `openapi:`, `schema:` or `command:` entry, its value as written."""
+
+    kind: str
+    value: str
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GateSpec:
+    """A named command that must pass before a task lands."""
+
+    name: str
+    command: str
+    network: Network = Network.NO
+    seconds: float = 0.0
+    """Hard timeout; 0 takes the default for its name."""
+    line: int = 0
+    origin: str = ""
+    """The manifest that declares it, where nobody configured a gate (`pyproject.toml`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block of a task's section; `text` has LF line ends."""
+
+    kind: BlockKind
+    path: str
+    text: str
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits of one task; `None` takes the project's."""
+
+    attempts: int | None = None
+    minutes: float | None = None
+    tokens: int | None = None
+    dollars: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What a task needs of its surroundings: kind is `root`, `secret` or `tool`."""
+
+    kind: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A scarce thing a task holds while it runs (`gpu 1`, `port 5432`, `memory 4GB`)."""
+
+    name: str
+    amount: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """The two digests of a task: what is to be built, and how it is proven."""
+
+    what: Digest
+    proof: Digest
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task of the plan, as its section says it."""
+
+    id: str
+    title: str
+    line: int
+    """Line of the heading, from 1."""
+    spec: Spec
+    status: Status = Status.PENDING
+    note: str = ""
+    type: str = ""
+    depends_on: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    """Paths and globs the task may write; `("any",)` for all but control files."""
+    inputs: tuple[str, ...] = ()
+    acceptance: tuple[str, ...] = ()
+    test_contracts: tuple[TestContract, ...] = ()
+    contracts: tuple[Contract, ...] = ()
+    gates: tuple[GateSpec, ...] = ()
+    coverage: float | None = None
+    """Percent; `None` takes the project's."""
+    implementer: str = ""
+    command: str = ""
+    red_first: bool | None = None
+    uses: tuple[Resource, ...] = ()
+    network: Network = Network.NO
+    timeout: float | None = None
+    """Seconds a command of this task may run."""
+    keywords: tuple[str, ...] = ()
+    stack: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    requires: tuple[Requirement, ...] = ()
+    budget: Budget = field(default_factory=Budget)
+    review: ReviewMode | None = None
+    prose: str = ""
+    blocks: tuple[Block, ...] = ()
+    changes: tuple[str, ...] = ()
+    """Texts of the `> CHANGE-NNN` quotes in the section."""
+
+    @property
+    def writes_anything(self) -> bool:
+        """Whether the task may change files at all; otherwise it is a check."""
+        return bool(self.outputs)
+
+    @property
+    def writes_everything(self) -> bool:
+        """Whether Output files says `any`: such a task runs alone."""
+        return self.outputs == ("any",)

@@ -1,0 +1,90 @@
+"""Digests, and the closed lists of words: statuses, reasons, levels, severities."""
+
+from __future__ import annotations
+
+import hashlib
+from enum import StrEnum
+from typing import TypeAlias
+
+Digest: TypeAlias = str
+"""`sha256:` and 64 hex digits."""
+
+
+def digest_of(content: bytes) -> Digest:
+    """The digest under which bytes are named everywhere."""
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+class Status(StrEnum):
+    """What TASK-GRAPH.md says of a task."""
+
+    PENDING = "PENDING"
+    IN_PROGRESS = "IN-PROGRESS"
+    DONE = "DONE"
+    BLOCKED = "BLOCKED"
+    STALE = "STALE"
+
+
+class Reason(StrEnum):
+    """Why a task is BLOCKED."""
+
+    CHECKS = "checks"
+    STUCK = "stuck"
+    SECRET = "secret"
+    TOOL = "tool"
+    ROOT = "root"
+    POLICY = "policy"
+    REVIEW = "review"
+    REGRESSION = "regression"
+    BUDGET = "budget"
+
+
+class Level(StrEnum):
+    """How much of the system a test contract exercises."""
+
+    UNIT = "unit"
+    INTEGRATION = "integration"
+    E2E = "e2e"
+
+
+class Network(StrEnum):
+    """What a command may reach."""
+
+    NO = "no"
+    LOOPBACK = "loopback"
+    REGISTRIES = "registries"
+    """Hosts that packages come from, by name, through a proxy of ours."""
+    YES = "yes"
+
+
+class ReviewMode(StrEnum):
+    """Who approves a task's writes; later members are looser."""
+
+    PROMPT = "prompt"
+    AUTO = "auto"
+    OFF = "off"
+
+
+class BlockKind(StrEnum):
+    """What a fenced block of a task's section asks for."""
+
+    FILE = "file"
+    PATCH = "patch"
+    DELETE = "delete"
+    RUN = "run"
+
+
+class Action(StrEnum):
+    """What a change does to a file."""
+
+    CREATE = "create"
+    MODIFY = "modify"
+    DELETE = "delete"
+
+
+class Severity(StrEnum):
+    """How bad a finding is; `ERROR` refuses, the others inform."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"

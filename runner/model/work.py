@@ -1,0 +1,168 @@
+"""What comes of work on a task: changes, findings, proofs, and the outcome of an attempt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from runner.model.session import Failure, TaskPlan, Usage
+from runner.model.words import Action, Digest, Level, Reason, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a task did to one file, as the tree says; `content` is None for a deletion."""
+
+    path: str
+    action: Action
+    mode: int
+    """Octal file mode as git records it: 0o100644 or 0o100755 (0 for a deletion)."""
+    before: Digest | None
+    after: Digest | None
+    content: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something a check has to say, written so that an implementer can act on it."""
+
+    check: str
+    """Which check speaks: `secret-scan`, `scope`, `compile`, `TC-002`, `gate:lint` …"""
+    message: str
+    path: str = ""
+    line: int = 0
+    column: int = 0
+    severity: Severity = Severity.ERROR
+    hint: str = ""
+    detail: str = ""
+    """Longer text, such as the tail of a command's output; already redacted."""
+
+    @property
+    def refuses(self) -> bool:
+        """Whether this finding keeps the work from landing."""
+        return self.severity is Severity.ERROR
+
+
+class Verdict(StrEnum):
+    """How one proof ended."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    FLAKY = "flaky"
+    KNOWN = "known"
+    """It fails, and did so before the change too."""
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """One command of a task's proof, as the runner saw it end."""
+
+    id: str
+    """`TC-002`, `gate:lint`, `contract:schema` …"""
+    kind: str
+    """`test`, `gate`, `contract`, `coverage`, or `regression`: a test of another task."""
+    command: str
+    verdict: Verdict
+    exit: int
+    seconds: float
+    output: Digest
+    level: Level | None = None
+    counts: tuple[tuple[str, int], ...] = ()
+    """What the tool itself counted, such as `(("passed", 3), ("failed", 0))`."""
+    log: str = ""
+    """Path of the kept output, relative to the repository."""
+    note: str = ""
+    """What a person should know of a verdict that is no plain pass or fail."""
+    base: str = ""
+    """The commit it was proven on, where that is not what it landed on: nothing that it ran has
+    changed between the two."""
+
+    @property
+    def is_of_another_task(self) -> bool:
+        """Whether it says that the change broke nothing, rather than that the task is done."""
+        return self.kind == "regression"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Lines of one file that one test of a task's test contracts ran."""
+
+    contract: str
+    """`TC-002`."""
+    test: str
+    """The test's own name where the tool tells it, else empty: then it is the whole contract."""
+    path: str
+    digest: Digest
+    """The bytes of the file that ran."""
+    lines: str
+    """Line numbers as ranges, `1-5,9`; empty where only the file is known."""
+
+
+class Coverage(NamedTuple):
+    """How much of a task's own code its test contracts ran."""
+
+    percent: float
+    lines: int
+    """Executable lines of the task: files it created whole, of others the lines it changed."""
+    threshold: float
+    whole: float | None = None
+    """Percent of all lines of the files the task touched, for comparison."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A non-obvious choice, as it goes into DECISIONS.md."""
+
+    title: str
+    context: str = ""
+    decision: str = ""
+    tradeoff: str = ""
+    pattern: str = ""
+
+
+class Ending(StrEnum):
+    """How an attempt ended, before anything has landed."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    WAITS = "waits"
+    """It cannot go on before a person has reviewed its writes."""
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What comes back over the worker's border from one attempt."""
+
+    task: str
+    attempt: int
+    ending: Ending
+    base: str
+    """Commit the scratch tree was made from; empty before the first commit."""
+    tree: str
+    """Git tree of the proposal; the base's own tree when nothing changed."""
+    changes: tuple[Change, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    coverage: Coverage | None = None
+    tools: tuple[tuple[str, str], ...] = ()
+    """Programs that proved it, with their versions."""
+    observed: tuple[Observed, ...] = ()
+    """What the task's tests ran, file by file: later changes are traced back by it."""
+    tainted: frozenset[str] = frozenset()
+    """Paths that path rules, scope or the secret scan refused: they are kept nowhere."""
+    reason: Reason | None = None
+    seconds: float = 0.0
+    summary: str = ""
+    """What the implementer said of itself; shown, never believed."""
+    usage: Usage = Usage()  # noqa: RUF009 - frozen
+    failure: Failure | None = None
+    """The kind of failure, where something else than a check ended the attempt."""
+    retry_after: float = 0.0
+    """Seconds that a provider asked to wait before the next attempt; 0 where it asked nothing."""
+    plan: TaskPlan | None = None
+    """What an attempt in plan mode came to."""

@@ -1,0 +1,60 @@
+"""The text of a pull request: what was built, and what each task's DONE rests on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.model import Verdict
+from runner.repo.trailers import coverage_line
+from runner.report.cost import cost, together
+from runner.report.ship import proof_lines
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from runner.journal.task_state import TaskState
+    from runner.journal.whole import TreeVerified
+    from runner.model import Task
+
+_GOOD = (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN)
+_WIDEST = 60
+"""Columns of a title in the table."""
+
+
+def request_text(
+    tag: str,
+    tasks: Sequence[Task],
+    states: Mapping[str, TaskState],
+    verified: TreeVerified | None,
+) -> str:
+    """The body as Markdown; `runner evidence` and the commits' trailers say the rest."""
+    return "\n".join(_lines(tag, tasks, states, verified)) + "\n"
+
+
+def _lines(
+    tag: str,
+    tasks: Sequence[Task],
+    states: Mapping[str, TaskState],
+    verified: TreeVerified | None,
+) -> Iterator[str]:
+    yield f"Shipped as `{display(tag)}`: every task is DONE, each by a proof of its own."
+    if verified is not None:
+        yield from ("", *(f"- {display(line)}" for line in proof_lines(verified)))
+    yield from ("", "| Task | What | Commit | Proofs | Coverage |", "|---|---|---|---|---|")
+    for task in tasks:
+        yield _row(task, states[task.id])
+    used = cost(together(known.usage for known in states.values()))
+    if used:
+        yield from ("", f"Agents and models used {used}.")
+    yield from ("", "Each commit carries its evidence as trailers: `Spec`, `Proof`, `Coverage`, …")
+
+
+def _row(task: Task, known: TaskState) -> str:
+    good = sum(one.verdict in _GOOD for one in known.proofs)
+    proofs = f"{good} of {len(known.proofs)} pass" if known.proofs else "—"
+    title = display(task.title)[:_WIDEST].replace("|", "\\|")
+    commit = known.commit[:12] or "—"
+    cover = coverage_line(known.coverage) or "—"
+    said = proofs if known.verified else "somebody's word"
+    return f"| {display(task.id)} | {title} | {commit} | {said} | {cover} |"

@@ -1,0 +1,154 @@
+"""`artifacts/build/reports/TASK-003.md`: what a person needs who finishes a task that did not pass.
+
+Written when an attempt leaves a task BLOCKED; each time whole, from what the journal says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.journal.events import AttemptFinished, TaskBlocked
+from runner.model import Ending, Reason, Status, Verdict
+from runner.report.cost import cost
+from runner.report.story import BUILD
+from runner.report.summary import duration
+from runner.run.limits.loops import loops
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from runner.journal.events import Record
+    from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
+    from runner.model import Finding, Proof, Task
+
+FOLDER = f"{BUILD}/reports"
+_TOLD = (Reason.CHECKS, Reason.STUCK, Reason.BUDGET, Reason.TOOL, Reason.POLICY)
+"""Reasons of which an attempt tells more than the note does."""
+_SIGN = {Verdict.PASS: "passes", Verdict.FLAKY: "passes, not always", Verdict.FAIL: "**fails**"}
+_DETAIL_LINES = 40
+
+
+def report_path(task: str) -> str:
+    """Where the report of a task lies, relative to the project."""
+    return f"{FOLDER}/{task}.md"
+
+
+@dataclass(slots=True)
+class ReportsDocument:
+    """Hears the journal; writes a report where an attempt has left its task BLOCKED."""
+
+    root: Path
+    written: dict[str, str] = field(default_factory=dict)
+    """The text of each report of this run, by its task."""
+    _titles: dict[str, str] = field(default_factory=dict)
+    _tried: dict[str, AttemptFinished] = field(default_factory=dict)
+
+    def know(self, tasks: Iterable[Task], state: RunState) -> None:
+        """The plan's tasks, for their titles; a report that a crash kept back is made up for."""
+        self._titles = {task.id: task.title for task in tasks}
+        for id_ in self._titles:
+            known = state.task(id_)
+            told = known.status is Status.BLOCKED and known.reason in _TOLD and known.tries
+            if told and not (self.root / report_path(id_)).exists():
+                self._write(known)
+
+    def hear(self, record: Record, state: RunState) -> None:
+        """Keep what the last attempt came to; write it down where it was the last one."""
+        event = record.event
+        if isinstance(event, AttemptFinished) and event.ending is not Ending.INTERRUPTED:
+            self._tried[record.task] = event
+        elif isinstance(event, TaskBlocked) and event.reason in _TOLD and record.attempt:
+            self.written[record.task] = self._write(state.task(record.task))
+
+    def _write(self, known: TaskState) -> str:
+        tried = self._tried.get(known.id)
+        from runner.secrets.redact import redact
+
+        text = redact(task_report(known, self._titles.get(known.id, ""), tried))
+        file = self.root / report_path(known.id)
+        effects.make_folder(file.parent)
+        effects.write_file(file, text.encode("utf-8", "replace"))
+        return text
+
+
+def task_report(known: TaskState, title: str, tried: AttemptFinished | None) -> str:
+    """The report as Markdown."""
+    return "\n".join(_lines(known, title, tried)) + "\n"
+
+
+def _lines(known: TaskState, title: str, tried: AttemptFinished | None) -> Iterator[str]:
+    name = display(known.id)
+    yield f"# {name}: {display(title)}"
+    yield ""
+    yield f"BLOCKED ({known.reason}): {display(known.note)}"
+    yield ""
+    yield from _facts(known)
+    yield from _section("Checks", (_proof(one) for one in tried.proofs) if tried else ())
+    refusals = [one for one in known.findings if one.refuses]
+    yield from _section("Open", _findings(refusals))
+    said = tried.summary if tried else ""
+    yield from _section("What its implementer said last", _quoted(said))
+    yield from _section("Attempts", _attempts(known))
+    yield from _section("To go on", _ways(known, name))
+
+
+def _facts(known: TaskState) -> Iterator[str]:
+    if known.draft:
+        yield f"- Work kept on `{display(known.draft)}`"
+    yield f"- Attempts: {known.attempts_in_row}, {duration(known.seconds_in_row)}"
+    if used := cost(known.usage):
+        yield f"- Used: {used}"
+
+
+def _section(heading: str, lines: Iterable[str]) -> Iterator[str]:
+    found = list(lines)
+    if found:
+        yield from ("", f"## {heading}", "", *found)
+
+
+def _proof(proof: Proof) -> str:
+    counts = ", ".join(f"{display(name)} {number}" for name, number in proof.counts)
+    said = _SIGN.get(proof.verdict, str(proof.verdict))
+    command = f": `{display(proof.command)}`" if proof.command else ""
+    return f"- {display(proof.id)} {said}{f' ({counts})' if counts else ''}{command}"
+
+
+def _place(one: Finding) -> str:
+    """The file, with its line where there is one: 0 is the file as a whole."""
+    return f"{display(one.path)}:{one.line}" if one.line else display(one.path)
+
+
+def _findings(findings: Iterable[Finding]) -> Iterator[str]:
+    for one in findings:
+        place = f"{_place(one)}: " if one.path else ""
+        yield f"- {display(one.check)}: {place}{display(one.message)}"
+        if one.hint:
+            yield f"  hint: {display(one.hint)}"
+        if one.detail:
+            tail = one.detail.splitlines()[-_DETAIL_LINES:]
+            yield from ("", *(f"      {display(line)}" for line in tail), "")
+
+
+def _quoted(text: str) -> Iterator[str]:
+    yield from (f"> {display(line)}" for line in text.splitlines())
+
+
+def _attempts(known: TaskState) -> Iterator[str]:
+    for one in known.tries:
+        kind = f" ({one.failure})" if one.failure else ""
+        failed = ", ".join(display(check) for check in one.checks) or "nothing was refused"
+        yield f"- attempt {one.attempt}{kind}: {failed}; {duration(one.seconds)}"
+    yield from (f"- loop: {display(said)}" for said in loops(known.tries))
+
+
+def _ways(known: TaskState, name: str) -> Iterator[str]:
+    if known.draft:
+        yield f"- finish `{display(known.draft)}` yourself, commit, then `runner adopt {name}`"
+    yield f"- have it tried anew: `runner approve {name}`, then `runner`"
+    if known.reason is Reason.BUDGET:
+        yield "- raise its limit (Budget in the plan, or the settings), then `runner`"

@@ -1,0 +1,1 @@
+"""Changes that break other tasks: traced, held back, released, landed together."""

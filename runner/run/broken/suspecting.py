@@ -1,0 +1,121 @@
+"""From what a change may affect to the proofs to run, what fails soonest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from runner.gates.regression import Traced, failures_before
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from runner.config.settings import Settings
+    from runner.gates.contracts.touched import Held, Touching
+    from runner.impact.answer import Affected, Changed, Width
+    from runner.impact.knowledge import Knowledge
+    from runner.impact.reach import Reached
+    from runner.model import Task
+    from runner.run.ledger import Ledger
+
+
+@dataclass
+class Suspecting:
+    """Makes proofs to run of reasons; the coordinator's."""
+
+    tasks: Mapping[str, Task]
+    ledger: Ledger
+    settings: Settings
+    environ: Mapping[str, str]
+    cache: Path
+    shown: str
+    """The repository's own path."""
+
+    def tests(self, affected: Iterable[Affected]) -> Iterator[Traced]:
+        """The test contracts that may change result."""
+        for one in affected:
+            why = one.reasons[0]
+            for name in one.contracts:
+                yield self._traced(self.tasks[one.task], name, why.path, why.line, why.text)
+
+    def contracts(
+        self, changes: Iterable[Changed], knowledge: Knowledge, width: Width
+    ) -> Iterator[Traced]:
+        """The contracts of which a change touches the document, an instance or the code.
+
+        It runs for an additive change of its document, too: who keeps to the contract passes, and
+        what the comparison of documents does not see is seen.
+        """
+        if not self._has_contracts:
+            return
+        met: set[tuple[str, str]] = set()
+        for change in changes:
+            for at in _reaching(knowledge, change, width):
+                for one in self._held.of(at.path):
+                    if one[:2] in met or not _matters(one, at):
+                        continue
+                    met.add(one[:2])
+                    way = f", and {at.told()}" if at.by else ""
+                    why = f"{one.task} keeps to a contract about {at.path}{way}"
+                    task = self.tasks[one.task]
+                    yield self._traced(task, one.name, change.path, change.first_line, why)
+
+    def everything(self, tasks: Iterable[Task], path: str) -> Iterator[Traced]:
+        """Every proof of some tasks, where nothing can be decided."""
+        from runner.gates.contracts.family import named
+
+        why = "it could not be decided what this breaks"
+        for task in tasks:
+            names = [one.id for one in task.test_contracts]
+            names += [name for name, entry in named(task) if entry.kind != "command"]
+            for name in names:
+                yield self._traced(task, name, path, 0, why)
+
+    def in_order(self, traced: Iterable[Traced]) -> tuple[Traced, ...]:
+        """What fails soonest comes first: by what failed in other changes, and by past times."""
+        from runner.impact.knowledge import Past, Proven
+        from runner.impact.order import soonest_first
+
+        by_name = {Proven(one.task.id, one.name): one for one in traced}
+        seconds = {at: one.seconds for at, one in by_name.items() if one.seconds is not None}
+        failures = {at: failures_before(self.cache, self.shown, *at) for at in by_name}
+        return tuple(by_name[at] for at in soonest_first(by_name, Past(seconds, failures)))
+
+    def _traced(self, task: Task, name: str, path: str, line: int, why: str) -> Traced:
+        proofs = self.ledger.state.task(task.id).proofs
+        return Traced(
+            task=task,
+            name=name,
+            path=path,
+            line=line,
+            why=why,
+            seconds=next((one.seconds for one in proofs if one.id == name), None),
+            secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
+        )
+
+    @cached_property
+    def _has_contracts(self) -> bool:
+        return any(task.contracts for task in self.tasks.values())
+
+    @cached_property
+    def _held(self) -> Held:
+        from runner.gates.contracts.touched import Held
+
+        return Held(self.tasks.values())
+
+
+def _matters(one: Touching, at: Reached) -> bool:
+    """Code and instances are reached by imports; a document by others that it refers to."""
+    return at.by is None or at.named == one.is_document
+
+
+def _reaching(knowledge: Knowledge, change: Changed, width: Width) -> Iterator[Reached]:
+    """The changed file, and what imports it, as far as is asked."""
+    from runner.impact.answer import Dependents
+    from runner.impact.blocks import is_quiet
+    from runner.impact.reach import reaching
+
+    deepest = 1 if width.dependents is Dependents.DIRECT else None
+    return reaching(knowledge.references, change.path, deepest, quiet=is_quiet(change))

@@ -1,0 +1,156 @@
+"""The executor that a person's settings name, opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.run.executors.addresses import scheduler_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import Executor
+
+    from runner.config.settings import Loaded, Settings
+    from runner.repo.read import Repository
+    from runner.run.crew import Crew
+    from runner.run.executors.addresses import Address
+    from runner.run.executors.patience import Patience
+    from runner.run.site import Site
+
+INLINE = "inline"
+_KNOCK = 3.0
+"""Seconds that a scheduler may take to open its door."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A cluster to work on, and how many tasks at once."""
+
+    executor: Executor
+    slots: int
+
+
+def is_cluster(settings: Settings) -> bool:
+    """Whether attempts run on a cluster."""
+    return settings.executor.partition(":")[0] == "dask"
+
+
+def require_private(scheduler: Address, settings: Settings) -> None:
+    """Raise RunnerError where code would go over a network that others may listen on."""
+    if scheduler.is_private or settings.insecure_cluster:
+        return
+    raise RunnerError(
+        f"{scheduler} is a network address without TLS: whoever can listen there reads your code, "
+        "and whoever can speak there runs commands on the workers",
+        where="executor",
+        hint="start the cluster with TLS (docs/cluster), or accept it by --insecure-cluster",
+        code=ExitCode.PERSON,
+    )
+
+
+def crew_of(
+    cluster: Opened | None, jobs: int, make_site: Callable[[int, Crew], Site], *, inline: bool
+) -> Crew:
+    """The slots of a run, and where what is started in them runs."""
+    from runner.run.crew import Crew
+
+    if cluster is None:
+        return Crew(jobs, make_site, inline=inline)
+    return Crew(cluster.slots, make_site, executor=cluster.executor)
+
+
+def opened_cluster(
+    loaded: Loaded,
+    repository: Repository,
+    environ: Mapping[str, str],
+    say: Callable[[str], None],
+    patience: Patience | None = None,
+) -> Opened | None:
+    """The cluster that the settings name, started where they say no address; None for none.
+
+    Where nobody chose how many `jobs`, as many as it has threads. Raises RunnerError.
+    """
+    settings = loaded.settings
+    if not is_cluster(settings):
+        return None
+    _require_library()
+    scheduler = scheduler_of(settings.executor)
+    if scheduler is not None:
+        require_private(scheduler, settings)
+    from runner.config.paths import repository_key
+    from runner.run.executors.cluster import Certificates, Cluster
+    from runner.run.executors.errand import Dispatch
+    from runner.run.executors.local_cluster import LocalCluster
+    from runner.run.executors.remote import ClusterExecutor
+    from runner.run.executors.supply import Supply
+    from runner.run.executors.tickets import Tickets
+
+    local = LocalCluster(settings.jobs, environ) if scheduler is None else None
+    try:
+        tickets = Tickets(say)
+        cluster = Cluster(
+            scheduler or local_address(local),
+            Certificates(settings.dask_tls_ca, settings.dask_tls_cert, settings.dask_tls_key),
+            tickets.hear,
+            open_network=settings.insecure_cluster,
+            patience=patience,
+        )
+    except BaseException:
+        if local is not None:
+            local.close()
+        raise
+
+    def close() -> None:
+        cluster.close()
+        if local is not None:
+            local.close()
+
+    key = repository_key(repository.root)
+    name = repository.folders.top.name
+    chosen = scheduler is None or loaded.sources.get("jobs") != "default"
+    slots = settings.jobs if chosen else max(cluster.threads, 1)
+    dispatch = Dispatch(cluster, Supply(repository), tickets, key, name, say)
+    return Opened(ClusterExecutor(slots, dispatch, close), slots)
+
+
+def examined(settings: Settings) -> str:
+    """What a run would work on, in words; nothing is started. Raises RunnerError."""
+    import socket
+
+    if not is_cluster(settings):
+        return settings.executor
+    _require_library()
+    scheduler = scheduler_of(settings.executor)
+    if scheduler is None:
+        return f"dask, {settings.jobs} workers on this machine"
+    require_private(scheduler, settings)
+    try:
+        socket.create_connection((scheduler.host.strip("[]"), scheduler.port), _KNOCK).close()
+    except OSError as error:
+        raise RunnerError(
+            f"nobody listens at {scheduler}: {error.strerror or error}",
+            hint="start it: dask scheduler",
+            code=ExitCode.PERSON,
+        ) from error
+    return f"dask, a scheduler listens at {scheduler}"
+
+
+def _require_library() -> None:
+    """Raise RunnerError where Dask is missing: a child that cannot import it only says it ended."""
+    from importlib.util import find_spec
+
+    if find_spec("distributed") is None:
+        hint = "pip install 'task-graph-runner[dask]'"
+        raise RunnerError("dask is not installed", hint=hint, code=ExitCode.PERSON)
+
+
+def local_address(local: object) -> Address:
+    """Where a cluster that was just started listens."""
+    from runner.run.executors.addresses import read_address
+
+    found = read_address(str(getattr(local, "address", "")))
+    if found is None:
+        raise RunnerError("the local cluster says no address")
+    return found

@@ -1,0 +1,305 @@
+"""A Dask cluster as a client sees it: who is there, one job to one worker, bytes both ways.
+
+Jobs are given to workers by name, never retried by Dask, and never taken for equal. Whether a
+worker is alive is told by its heartbeats, as the scheduler counts them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from runner import effects
+from runner.errors import ExitCode, RunnerError
+from runner.run.executors.addresses import read_address
+from runner.run.executors.border import run_job
+from runner.run.executors.patience import Patience
+from runner.run.executors.strict import FAMILIES, distributed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from runner.run.executors.addresses import Address
+
+    Hear = Callable[[str, str, str], None]
+    """Told (ticket, kind, text) of what a worker says while it works; quickly, from a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """TLS files of this side; empty where Dask's own configuration names them."""
+
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+
+
+@dataclass(slots=True)
+class Seen:
+    """A worker as it was last seen."""
+
+    threads: int
+    beat: float
+    """What the scheduler says of its last heartbeat, by the scheduler's clock."""
+    moved: float
+    """When that last changed, by ours."""
+    private: bool
+
+
+@dataclass(slots=True)
+class Running:
+    """A job on its way; `wait` until it is over, then `data`."""
+
+    future: Any  # distributed.Future
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it is over, after so long at most."""
+        return self.over.wait(seconds)
+
+    def give_up(self) -> None:
+        """Nobody waits for it any more: the scheduler takes it back, and the worker ends it."""
+        with contextlib.suppress(Exception):  # a scheduler that is gone takes nothing back
+            self.future.cancel()
+
+    def data(self, seconds: float) -> object:
+        """What the worker answered, whatever that is; None where nothing can be had."""
+        try:
+            if self.future.status == "finished":
+                return self.future.result(timeout=seconds)
+        except Exception:  # noqa: BLE001 - a foreign border: what was sent may raise anything
+            return None
+        return None
+
+
+class Cluster:
+    """A connection to a scheduler; an open resource until `close`. Raises RunnerError."""
+
+    def __init__(
+        self,
+        scheduler: Address,
+        certificates: Certificates,
+        hear: Hear,
+        *,
+        open_network: bool = False,
+        patience: Patience | None = None,
+    ) -> None:
+        self.scheduler = scheduler
+        self.patience = patience or Patience()
+        self.topic = f"runner-{effects.new_id()}"
+        self._open_network = open_network
+        self._hear = hear
+        self._changed = threading.Condition()
+        self._seen: dict[str, Seen] = {}
+        self._busy: Counter[str] = Counter()
+        self._answered = effects.monotonic()
+        self._closing = threading.Event()
+        self._client = self._connected(certificates)
+        self._look()
+        self._watch = threading.Thread(target=self._keep_looking, name="cluster", daemon=True)
+        self._watch.start()
+
+    def close(self) -> None:
+        """Leave; jobs that still run are taken back."""
+        self._closing.set()
+        self._watch.join()
+        with contextlib.suppress(Exception):  # a scheduler that is gone needs no farewell
+            self._client.close(timeout=2)
+
+    # --- who is there -----------------------------------------------------------------
+
+    @property
+    def threads(self) -> int:
+        """How many jobs fit at once now."""
+        with self._changed:
+            return sum(seen.threads for seen in self._seen.values())
+
+    def is_alive(self, worker: str) -> bool:
+        """Whether a worker is there and beats."""
+        with self._changed:
+            return self._lives(worker)
+
+    def is_private(self, worker: str) -> bool:
+        """Whether nobody can listen on the whole way to a worker."""
+        with self._changed:
+            seen = self._seen.get(worker)
+            return self.scheduler.is_private and seen is not None and seen.private
+
+    @property
+    def keeps_secrets(self) -> bool:
+        """Whether nobody can listen on the way to any worker that is there."""
+        with self._changed:
+            return self.scheduler.is_private and all(one.private for one in self._seen.values())
+
+    def require_there(self) -> None:
+        """Raise RunnerError when the scheduler has not answered for long."""
+        if effects.monotonic() - self._answered > self.patience.scheduler:
+            raise RunnerError(
+                f"the cluster's scheduler at {self.scheduler} does not answer any more",
+                hint="start it again, or run with --executor threads; what was done is kept",
+                code=ExitCode.PERSON,
+            )
+
+    def take(
+        self, avoid: Collection[str], prefers: Callable[[str], bool], ended: threading.Event
+    ) -> str:
+        """A worker with a free thread, kept for one job; empty when `ended` was set meanwhile.
+
+        Where all that are there are to be avoided, one of them. Raises RunnerError when there is
+        none for long.
+        """
+        waited = effects.monotonic()
+        while not ended.is_set():
+            self.require_there()
+            with self._changed:
+                found = self._best(avoid, prefers)
+                if found:
+                    self._busy[found] += 1
+                    return found
+                if any(self._lives(worker) for worker in self._seen):
+                    waited = effects.monotonic()
+                self._changed.wait(0.1)
+            if effects.monotonic() - waited > self.patience.workers:
+                raise RunnerError(
+                    f"the cluster at {self.scheduler} has no workers",
+                    hint=f"start one: dask worker {self.scheduler} --nthreads 1",
+                    code=ExitCode.PERSON,
+                )
+        return ""
+
+    def give_back(self, worker: str) -> None:
+        """Its job is over."""
+        with self._changed:
+            self._busy[worker] -= 1
+            self._changed.notify_all()
+
+    def others_than(self, avoid: Collection[str]) -> bool:
+        """Whether a worker is there that is not to be avoided."""
+        with self._changed:
+            return any(self._lives(one) for one in self._seen if one not in avoid)
+
+    def _best(self, avoid: Collection[str], prefers: Callable[[str], bool]) -> str:
+        living = [worker for worker in self._seen if self._lives(worker)]
+        usable = [worker for worker in living if worker not in avoid] or living
+        free = [worker for worker in usable if self._busy[worker] < self._seen[worker].threads]
+        return min(free, key=lambda one: (self._busy[one], not prefers(one), one), default="")
+
+    def _lives(self, worker: str) -> bool:
+        seen = self._seen.get(worker)
+        if seen is None or not (seen.private or self._open_network):
+            return False
+        return effects.monotonic() - seen.moved < self.patience.heartbeat
+
+    # --- jobs -------------------------------------------------------------------------
+
+    def begin(self, worker: str, ticket: str, data: bytes) -> Running:
+        """Hand a job to one worker. Raises RunnerError where the scheduler cannot be reached."""
+        try:
+            future = self._client.submit(
+                run_job,
+                data,
+                key=f"runner-{ticket}",
+                workers=[worker],
+                allow_other_workers=False,
+                pure=False,
+                retries=0,
+            )
+        except Exception as error:
+            raise RunnerError(
+                f"the cluster at {self.scheduler} takes no jobs: {error}", code=ExitCode.PERSON
+            ) from error
+        running = Running(future)
+        future.add_done_callback(lambda _future: running.over.set())
+        return running
+
+    # --- details ----------------------------------------------------------------------
+
+    def _connected(self, certificates: Certificates) -> Any:
+        library = distributed()
+        security = _security(library, certificates)
+        if self.scheduler.is_encrypted and not security.get_connection_args("client").get(
+            "ssl_context"
+        ):
+            raise RunnerError(
+                f"{self.scheduler} speaks TLS, and no certificates are set",
+                where="executor",
+                hint="set dask_tls_ca, dask_tls_cert and dask_tls_key in your own settings",
+                code=ExitCode.PERSON,
+            )
+        try:
+            client = library.Client(
+                str(self.scheduler),
+                security=security,
+                serializers=FAMILIES,
+                deserializers=FAMILIES,
+                timeout=self.patience.connect,
+                set_as_default=False,
+                name="runner",
+            )
+        except Exception as error:
+            raise RunnerError(
+                f"no cluster answers at {self.scheduler}: {error}",
+                where="executor",
+                hint="start one: dask scheduler, or run with --executor dask",
+                code=ExitCode.PERSON,
+            ) from error
+        for topic in ("print", "warn"):  # nobody's words reach the terminal unseen
+            client._event_handlers.pop(topic, None)  # noqa: SLF001 - there is no other way
+        client.subscribe_topic(self.topic, self._heard)
+        return client
+
+    def _heard(self, event: Any) -> None:
+        """Hand on what a worker said, if it is three strings."""
+        try:
+            ticket, kind, text = json.loads(event[1])
+        except (TypeError, ValueError, LookupError, RecursionError):
+            return
+        if all(type(one) is str for one in (ticket, kind, text)):
+            self._hear(ticket, kind, text)
+
+    def _keep_looking(self) -> None:
+        while not self._closing.wait(self.patience.look):
+            self._look()
+
+    def _look(self) -> None:
+        """Ask the scheduler who is there; one that does not answer is asked again."""
+        try:
+            told = self._client.sync(
+                self._client.scheduler.identity, n_workers=-1, callback_timeout=5
+            )
+            found = {
+                address: (int(one["nthreads"]), float(one["last_seen"]))
+                for address, one in told["workers"].items()
+                if one.get("status") in {"running", "paused"}
+            }
+        except Exception:  # noqa: BLE001 - a foreign border: no answer, or an odd one
+            return
+        self._answered = effects.monotonic()
+        with self._changed:
+            self._seen = {
+                address: self._noted(address, threads, beat)
+                for address, (threads, beat) in found.items()
+            }
+            self._changed.notify_all()
+
+    def _noted(self, address: str, threads: int, beat: float) -> Seen:
+        before = self._seen.get(address)
+        now = effects.monotonic()
+        moved = before.moved if before is not None and before.beat == beat else now
+        where = read_address(address)
+        return Seen(threads, beat, moved, private=where is not None and where.is_private)
+
+
+def _security(library: Any, certificates: Certificates) -> Any:
+    """What the settings say of TLS, else what Dask's own configuration says."""
+    given = {
+        "tls_ca_file": certificates.ca,
+        "tls_client_cert": certificates.cert,
+        "tls_client_key": certificates.key,
+    }
+    named = {name: path for name, path in given.items() if path}
+    return library.Security(**named)

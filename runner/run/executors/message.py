@@ -1,0 +1,218 @@
+"""What crosses the border to a worker, and what comes back: bytes of a fixed, versioned shape.
+
+Never a pickled object: a result that is one could run code in the coordinator.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
+
+from runner.run.executors.frame import framed, unframed
+from runner.run.executors.shape import MisshapenError, Reader, told
+
+if TYPE_CHECKING:
+    from runner.config.settings import Settings
+    from runner.gates.regression import Suspects
+    from runner.model import Finding, Observed, Outcome, Proof
+    from runner.run.site import Assignment
+
+N = TypeVar("N")
+
+OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+"""The name of a git object."""
+PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
+"""A name that is one part of a path, wherever it is used as one."""
+
+
+# --- to the worker --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The repository, as far as a worker has to know it; its history stays at home."""
+
+    key: str
+    """Names the repository's folder in the worker's cache."""
+    name: str
+    """The folder's own name, for paths that people read."""
+    object_format: str
+    prefix: str
+    """The project's folder in its repository: empty, or `sub/`."""
+    branch: str
+    """The ref that HEAD names; empty when detached."""
+    ignored: bytes
+    """The person's own ignore rules."""
+    who: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """Objects that a worker lacks, as git packs them (gitformat-pack(5))."""
+
+    data: bytes
+    makes: str
+    """The tree that is whole with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a pack that is too large for one message."""
+
+    pack: str
+    """Names the pack among those that arrive."""
+    number: int
+    count: int
+    data: bytes
+    makes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hired:
+    """An implementer by its name: the worker has it from its own registry."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One attempt at one task; its base is named by the tree, its implementer by its name."""
+
+    assignment: Assignment
+    suspects: Suspects | None = None
+    """Tests of other tasks, run on what is carried in place of the attempt."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that go along and must never be shown."""
+        traced = self.suspects.traced if self.suspects else ()
+        pairs = (self.assignment.secrets, *(one.secrets for one in traced))
+        return tuple(value for some in pairs for _, value in some)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker is asked: to build, to prove, or to keep a piece of a pack."""
+
+    ticket: str
+    """Names this one job: the answer bears it, and only one answer to it counts."""
+    topic: str
+    """Where its output is streamed to."""
+    ground: Ground
+    tree: str
+    """The base, by the name of its git tree."""
+    settings: Settings
+    work: Work | None = None
+    pack: Pack | None = None
+    part: Part | None = None
+
+    def with_ticket(self, ticket: str) -> Job:
+        """The same under a name of its own."""
+        return replace(self, ticket=ticket)
+
+
+# --- back -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Lacks:
+    """The worker has not the base; `has` are trees it has whole."""
+
+    has: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """The worker could not even try: its disk, its tools, its version."""
+
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """What tests of other tasks said."""
+
+    proofs: tuple[Proof, ...]
+    findings: tuple[Finding, ...]
+    observed: tuple[Observed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The kept output of a command, under its file's name."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a worker says to one job; one of the first five is given, or the piece was kept."""
+
+    ticket: str
+    worker: str
+    outcome: Outcome | None = None
+    others: Others | None = None
+    lacks: Lacks | None = None
+    trouble: Trouble | None = None
+    kept: bool = False
+    events: tuple[str, ...] = ()
+    """What the journal is to hear of the attempt: its lines (see `journal.codec`), in order."""
+    logs: tuple[Log, ...] = ()
+
+
+# --- as bytes -------------------------------------------------------------------------
+
+
+def as_bytes(noun: Job | Answer) -> bytes:
+    """A message to send."""
+    blobs: list[bytes] = []
+    body = told(noun, blobs)
+    return framed(body, blobs)
+
+
+def read_job(data: object) -> Job:
+    """A job. Raises MisshapenError."""
+    return _read(Job, data)
+
+
+def read_answer(data: object) -> Answer:
+    """An answer, its shape held to the last field. Raises MisshapenError."""
+    return _read(Answer, data)
+
+
+def _read(kind: type[N], data: object) -> N:
+    body, blobs = unframed(data)
+    try:
+        return reader().read(kind, body, blobs)
+    except RecursionError as error:
+        raise MisshapenError("it is nested too deeply") from error
+
+
+@cache
+def reader() -> Reader:
+    """What reads messages; the nouns it knows are imported when the first one comes."""
+    from runner import model
+    from runner.config import mcp, permissions, settings
+    from runner.context import brief, patterns, skills
+    from runner.gates import regression
+    from runner.implementers import base
+    from runner.run import site
+    from runner.secrets import allowlist
+    from runner.writes import compiles, pipeline, projects
+
+    rooms = (
+        *(model, mcp, permissions, settings, brief, patterns, skills, regression, base, site),
+        *(allowlist, compiles, pipeline, projects),
+    )
+    nouns = {
+        noun.__name__: noun
+        for room in rooms
+        for noun in vars(room).values()
+        if isinstance(noun, type) and f"{noun.__module__}.".startswith(f"{room.__name__}.")
+    }
+    aliases = {"Digest": str, "Implementer": Hired}
+    return Reader(nouns | aliases)

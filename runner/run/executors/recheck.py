@@ -1,0 +1,216 @@
+"""What a worker sent, seen with the coordinator's own eyes before anything is made of it.
+
+The shape was held when it was read. Here its words are held against what was asked, its paths and
+contents go through path rules, scope and secret scan again, tree and digests are made anew from
+the bytes, and what would land is compiled once more.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runner.context.task_plan import redacted
+from runner.errors import RunnerError
+from runner.model import Action, Change, Ending, Finding, ReviewMode, Verdict, digest_of
+from runner.run.executors.message import OBJECT, PLAIN
+from runner.run.executors.shape import MisshapenError
+from runner.run.judgement import write_bench
+from runner.run.reviewer import reviewed_by_command
+from runner.run.workshop import LOGS
+from runner.secrets.redact import redact
+from runner.writes.pipeline import admit_writes, compile_writes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from runner.model import Decision, Outcome, Proof
+    from runner.repo.prefix import Prefix
+    from runner.run.site import Assignment, Site
+
+CHECK = "cluster"
+"""The check under which the executor itself speaks."""
+_FILE_TYPES = frozenset({0, 0o100644, 0o100755, 0o120000, 0o160000})
+_LOG = re.compile(rf"{LOGS}/[A-Za-z0-9_-]+/\d+/{PLAIN.pattern}")
+"""Where this side keeps what commands print: no other file is read as a log."""
+_MOST_USED = 10**15
+"""Of tokens, dollars, calls, or seconds to wait."""
+_LONGEST_WORD, _LONGEST_DETAIL, _MOST_FINDINGS = 4_000, 64_000, 1_000
+_LANDING = frozenset({"build", "prove"})
+"""Kinds of attempts that are proven whole; a plan, or a phase of one, is not."""
+_ENDINGS = frozenset({Ending.PASSED, Ending.FAILED, Ending.BLOCKED})
+
+
+def require_asked_for(outcome: Outcome, assignment: Assignment, base: str, prefix: Prefix) -> None:
+    """Hold an outcome against what was asked. Raises MisshapenError."""
+    asked = (assignment.task.id, assignment.attempt, base)
+    if (outcome.task, outcome.attempt, outcome.base) != asked:
+        raise MisshapenError("it is about something else")
+    if outcome.ending not in _ENDINGS:
+        raise MisshapenError(f"an attempt cannot end {outcome.ending} there")
+    if outcome.tree and not OBJECT.fullmatch(outcome.tree):
+        raise MisshapenError("its tree has no name")
+    if any(change.mode not in _FILE_TYPES for change in outcome.changes):
+        raise MisshapenError("a file of no known type")
+    paths = [change.path for change in outcome.changes]
+    if not all(_is_inside(prefix.whole(path)) for path in paths):
+        raise MisshapenError("a path that leads out of the repository")
+    if len(set(paths)) < len(paths):
+        raise MisshapenError("one path twice")
+    if outcome.seconds < 0:
+        raise MisshapenError("it took less than no time")
+    used = outcome.usage
+    told = (used.input_tokens, used.output_tokens, used.dollars, used.tool_calls)
+    if not all(0 <= one < _MOST_USED for one in (*told, outcome.retry_after)):
+        raise MisshapenError("it used what nobody can use")  # a budget would grow by less than 0
+
+
+def _is_inside(path: str) -> bool:
+    """Whether git could name it in a tree; what a task may write is another question."""
+    parts = path.split("/")
+    return "\0" not in path and "\n" not in path and not {"", ".", ".."} & set(parts)
+
+
+def checked_again(assignment: Assignment, site: Site, outcome: Outcome, tree: str) -> Outcome:
+    """The outcome as the coordinator itself finds it; the scratch tree then holds the proposal.
+
+    `outcome.base` is the commit by now, and `tree` that commit's.
+    """
+    outcome = _redacted(outcome, tuple(value for _, value in assignment.secrets))
+    outcome = replace(
+        outcome, changes=tuple(_made_anew(one, site, assignment.base) for one in outcome.changes)
+    )
+    passed, lands = outcome.ending is Ending.PASSED, assignment.kind in _LANDING
+    if passed and lands and (missing := _unproven(assignment, outcome)):
+        return _refused(outcome, f"the worker says it passed, without {', '.join(missing)}")
+    if not outcome.changes:
+        return replace(outcome, tree=tree, tainted=frozenset()) if passed else outcome
+    bench = write_bench(assignment, site, outcome)
+    admitted = admit_writes(outcome.changes, assignment.rules, bench)
+    found = tuple(one for one in admitted.findings if one not in outcome.findings)
+    outcome = replace(
+        outcome,
+        tainted=outcome.tainted | admitted.tainted,
+        findings=(*outcome.findings, *found),
+    )
+    if outcome.tainted or not admitted.clean:
+        return replace(outcome, ending=Ending.FAILED) if passed else outcome
+    outcome = _laid_out(assignment, site, outcome)
+    if outcome.ending is not Ending.PASSED:
+        return outcome
+    compiled = compile_writes(admitted, assignment.rules, bench)
+    site.crew.scanning(assignment.task.id, assignment.attempt, compiled.sast)
+    more = tuple(one for one in compiled.findings if one not in outcome.findings)
+    blocking = (
+        compiled.sast.result().blocking(site.settings.sast_block_at)
+        if compiled.clean and site.settings.sast_block_at != "never"
+        else ()
+    )
+    return _with_findings(outcome, (*more, *blocking))
+
+
+def reviewed_again(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
+    """The outcome with the word of the person's reviewing command, which runs at home."""
+    asked = assignment.review is ReviewMode.AUTO and outcome.changes
+    if not asked or outcome.ending is not Ending.PASSED:
+        return outcome
+    return _with_findings(outcome, reviewed_by_command(assignment, site, outcome))
+
+
+def _with_findings(outcome: Outcome, findings: tuple[Finding, ...]) -> Outcome:
+    refused = any(finding.refuses for finding in findings)
+    return replace(
+        outcome,
+        ending=Ending.FAILED if refused else outcome.ending,
+        findings=(*outcome.findings, *findings),
+    )
+
+
+def _made_anew(change: Change, site: Site, base: str) -> Change:
+    """What the change is by its bytes and by the base, whatever the worker calls it."""
+    before = site.before(base, change.path)
+    known = None if before is None else digest_of(before)
+    if change.content is None:
+        return Change(change.path, Action.DELETE, 0, known, None)
+    action = Action.CREATE if before is None else Action.MODIFY
+    mode = change.mode or 0o100644
+    return Change(change.path, action, mode, known, digest_of(change.content), change.content)
+
+
+def _unproven(assignment: Assignment, outcome: Outcome) -> list[str]:
+    """Test contracts of the task of which no proof came."""
+    good = {proof.id for proof in outcome.proofs if proof.verdict is not Verdict.FAIL}
+    return [one.id for one in assignment.task.test_contracts if one.id not in good]
+
+
+def _laid_out(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
+    """Put the bytes into this side's scratch tree, and ask it what they are."""
+    site.reset(assignment.base)
+    try:
+        site.scratch.apply(outcome.changes)
+        seen = site.scratch.snapshot()
+    except RunnerError as error:
+        return _refused(outcome, error.message)
+    said, outcome = outcome.tree, replace(outcome, tree=seen.tree, changes=seen.changes)
+    if said != seen.tree and outcome.ending is Ending.PASSED:
+        return _refused(outcome, "what the worker proved is not what its files make here")
+    return outcome
+
+
+def _refused(outcome: Outcome, message: str) -> Outcome:
+    hint = (
+        "the worker's version or its disk is to blame; look at it, and take it out of the cluster"
+    )
+    return _with_findings(outcome, (Finding(check=CHECK, message=message, hint=hint),))
+
+
+# --- words ----------------------------------------------------------------------------
+
+
+def _redacted(outcome: Outcome, known: Collection[str]) -> Outcome:
+    """Whatever is shown or kept of it, without secrets."""
+    return replace(
+        outcome,
+        summary=redact(outcome.summary, known),
+        findings=redacted_findings(outcome.findings, known),
+        proofs=redacted_proofs(outcome.proofs, known),
+        decisions=tuple(_decision(one, known) for one in outcome.decisions),
+        plan=outcome.plan and redacted(outcome.plan, lambda text: redact(text, known)),
+    )
+
+
+def redacted_findings(findings: tuple[Finding, ...], known: Collection[str]) -> tuple[Finding, ...]:
+    """Findings without secrets."""
+    return tuple(
+        replace(
+            one,
+            message=redact(one.message[:_LONGEST_WORD], known),
+            hint=redact(one.hint[:_LONGEST_WORD], known),
+            detail=redact(one.detail[-_LONGEST_DETAIL:], known),
+        )
+        for one in findings[:_MOST_FINDINGS]
+    )
+
+
+def redacted_proofs(proofs: tuple[Proof, ...], known: Collection[str]) -> tuple[Proof, ...]:
+    """Proofs without secrets."""
+    return tuple(
+        replace(
+            one,
+            command=redact(one.command, known),
+            note=redact(one.note, known),
+            log=one.log if _LOG.fullmatch(one.log) else "",
+        )
+        for one in proofs
+    )
+
+
+def _decision(decision: Decision, known: Collection[str]) -> Decision:
+    return replace(
+        decision,
+        title=redact(decision.title, known),
+        context=redact(decision.context, known),
+        decision=redact(decision.decision, known),
+        tradeoff=redact(decision.tradeoff, known),
+    )

@@ -1,0 +1,203 @@
+"""An attempt on a worker of a cluster, as its slot's thread at home sees it.
+
+A worker that is lost is no attempt that failed: the same attempt runs elsewhere. What comes back
+is checked again here, and what only the coordinator knows is asked here: which tests of other
+tasks the change may break (they run there, as a second job), and whether a person objects.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
+
+from runner import effects
+from runner.implementers.base import Mode
+from runner.model import Ending, Finding, Outcome, Reason, ReviewMode, Severity
+from runner.run.attempt import attempt
+from runner.run.executors.errand import Cancelled, Errand
+from runner.run.executors.message import Answer, Hired, Others, Work
+from runner.run.executors.outpost import others
+from runner.run.executors.recheck import (
+    CHECK,
+    checked_again,
+    redacted_findings,
+    redacted_proofs,
+    reviewed_again,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.gates.regression import Suspects
+    from runner.implementers.base import Implementer
+    from runner.run.executors.errand import Dispatch, Lost
+    from runner.run.site import Assignment, Site
+
+
+class ClusterExecutor(ThreadPoolExecutor):
+    """Runs attempts on a cluster: a thread a slot, which waits for its worker."""
+
+    def __init__(self, slots: int, dispatch: Dispatch, close: Callable[[], None]) -> None:
+        super().__init__(max_workers=slots, thread_name_prefix="slot")
+        self._remote = Remote(dispatch)
+        self._close = close
+
+    def submit(  # type: ignore[override]  # the standard one is generic in ways not used here
+        self, fn: Callable[[Assignment, Site], Outcome], assignment: Assignment, site: Site
+    ) -> Future[Outcome]:
+        """Have a worker do what `fn` would do here."""
+        del fn  # it is `attempt`: what a worker does, too
+        return super().submit(self._remote.attempt, assignment, site)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - as the standard one
+        """Wait for the slots, then leave the cluster."""
+        super().shutdown(wait=wait, cancel_futures=cancel_futures)
+        self._close()
+
+
+@dataclass(slots=True)
+class Remote:
+    """Works on assignments by way of a cluster; called by the threads of all slots."""
+
+    dispatch: Dispatch
+    _told: set[str] = field(default_factory=set)
+
+    def attempt(self, assignment: Assignment, site: Site) -> Outcome:
+        """The outcome of an attempt, wherever it ran: in place of `runner.run.attempt`."""
+        if why := self._stays(assignment, site):
+            self._say_once(f"note: {assignment.task.id} runs here, not on the cluster: {why}")
+            return attempt(assignment, site)
+        began = effects.monotonic()
+        try:
+            outcome = self._sent_away(assignment, site)
+        except Cancelled:
+            outcome = replace(_no_outcome(assignment), ending=Ending.INTERRUPTED)
+        if site.cancelled.is_set():
+            outcome = replace(outcome, ending=Ending.INTERRUPTED)
+        return replace(outcome, seconds=round(effects.monotonic() - began, 3))
+
+    def _stays(self, assignment: Assignment, site: Site) -> str:
+        """Why an attempt cannot be sent away; empty where it can."""
+        if site.settings.review_at == "write" and assignment.review is ReviewMode.PROMPT:
+            return "a person reviews its writes while it runs"
+        if assignment.mode is Mode.PLAN and assignment.review is not ReviewMode.OFF:
+            return "its plan is reviewed while it runs"
+        if assignment.secrets and not self.dispatch.cluster.keeps_secrets:
+            return "its secrets go only over TLS or loopback"
+        return ""
+
+    def _say_once(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self.dispatch.say(text)
+
+    def _sent_away(self, assignment: Assignment, site: Site) -> Outcome:
+        errand = self._errand(assignment, site, None)
+        answer = errand.run()
+        if not isinstance(answer, Answer) or answer.outcome is None:
+            return _given_up(_no_outcome(assignment), answer)
+        notes = tuple(map(_note_of, errand.lost))
+        findings = (*answer.outcome.findings, *notes)
+        outcome = replace(answer.outcome, base=assignment.base, findings=findings)
+        tree = self.dispatch.supply.tree_of(assignment.base)
+        outcome = checked_again(assignment, site, outcome, tree)
+        if outcome.ending is Ending.PASSED and outcome.changes:
+            outcome = self._beside_others(assignment, site, outcome)
+        return reviewed_again(assignment, site, outcome)
+
+    def _errand(self, assignment: Assignment, site: Site, suspects: Suspects | None) -> Errand:
+        tree = self.dispatch.supply.tree_of(assignment.base)
+        work = Work(_told_away(assignment, tree), suspects)
+        return Errand(self.dispatch, assignment, site, work, tree)
+
+    def _beside_others(self, assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
+        """The outcome with what tests of other tasks say of the change."""
+        suspects = site.crew.trace(assignment, outcome)
+        if not suspects.traced or site.cancelled.is_set():
+            return outcome
+        carried = replace(assignment, implementer=None, carried=outcome.changes)
+        if any(one.secrets for one in suspects.traced) and not self.dispatch.cluster.keeps_secrets:
+            said: Others | None = others(carried, site, suspects)
+        else:
+            answer = self._errand(carried, site, suspects).run()
+            if not isinstance(answer, Answer):
+                return _given_up(outcome, answer)
+            said = answer.others
+        return outcome if said is None else _joined(outcome, said, suspects, assignment)
+
+
+def _joined(outcome: Outcome, said: Others, suspects: Suspects, assignment: Assignment) -> Outcome:
+    """The outcome with the word of tests of other tasks, as far as they have all spoken."""
+    known = tuple(
+        value
+        for pairs in (assignment.secrets, *(one.secrets for one in suspects.traced))
+        for _, value in pairs
+    )
+    findings = redacted_findings(said.findings, known)
+    proofs = redacted_proofs(said.proofs, known)
+    bad = any(finding.refuses for finding in findings)
+    heard = {proof.id for proof in proofs}
+    unheard = [one.check for one in suspects.traced if one.check not in heard]
+    if unheard and not bad:
+        message = f"the worker did not run {', '.join(unheard[:3])}"
+        findings, bad = (*findings, Finding(check=CHECK, message=message)), True
+    return replace(
+        outcome,
+        ending=Ending.FAILED if bad else outcome.ending,
+        proofs=(*outcome.proofs, *proofs),
+        findings=(*outcome.findings, *findings),
+        observed=(*outcome.observed, *said.observed),
+    )
+
+
+def _told_away(assignment: Assignment, tree: str) -> Assignment:
+    """What a worker is told: the base by its tree, the implementer by its name.
+
+    A person's review, and a command that reviews, stay at home.
+    """
+    implementer = assignment.implementer
+    hired = cast("Implementer", Hired(implementer.name)) if implementer else None
+    return replace(
+        assignment,
+        base=tree if assignment.base else "",
+        brief=replace(assignment.brief, patterns=()),
+        implementer=hired,
+        review=ReviewMode.OFF,
+    )
+
+
+def _no_outcome(assignment: Assignment) -> Outcome:
+    return Outcome(
+        task=assignment.task.id,
+        attempt=assignment.attempt,
+        ending=Ending.FAILED,
+        base=assignment.base,
+        tree="",
+    )
+
+
+def _note_of(lost: Lost) -> Finding:
+    """A try that was lost, kept with the attempt that then came through elsewhere."""
+    said = f"{lost.worker} {lost.why}"
+    return Finding(check=CHECK, message=said, severity=Severity.NOTE)
+
+
+def _given_up(outcome: Outcome, tried: Answer | tuple[Lost, ...]) -> Outcome:
+    """No worker could do it: the task waits for a person to look at the cluster."""
+    lost = tried if isinstance(tried, tuple) else ()
+    said = "\n".join(f"{one.worker} {one.why}" for one in lost)
+    hints = [one.hint for one in lost if one.hint]
+    count = f"{len(lost)} worker{'' if len(lost) == 1 else 's'}"
+    finding = Finding(
+        check=CHECK,
+        message=f"{count} could not finish it: {lost[-1].worker} {lost[-1].why}" if lost else said,
+        hint=hints[-1] if hints else "look at the workers' memory and logs, then run again",
+        detail=said,
+    )
+    return replace(
+        outcome,
+        ending=Ending.BLOCKED,
+        reason=Reason.TOOL,
+        findings=(*outcome.findings, finding),
+    )

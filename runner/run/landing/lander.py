@@ -1,0 +1,302 @@
+"""Landing: what passed becomes one commit on the branch the run began on, or nothing happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from runner.journal.events import TaskLanded, TaskLanding
+from runner.repo.commit import commit_tree
+from runner.repo.trailers import (
+    build_message,
+    coverage_line,
+    subject,
+    task_trailers,
+    tools_line,
+)
+from runner.run.broken.members import note_members
+from runner.run.landing.locks import bring_index, move_branch
+from runner.writes import landing
+from runner.writes.beneath import sweep_beneath
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from runner.journal.events import Record
+    from runner.model import Change, Outcome, Task
+    from runner.repo.commit import Commit
+    from runner.repo.head import Head
+    from runner.repo.read import Repository
+    from runner.run.ledger import Ledger
+    from runner.writes.staging import Staging
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """The commit is on the branch; `late` are paths where a person's file was kept."""
+
+    commit: str
+    tree: str
+    late: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A task's commit, and the one it stands on."""
+
+    commit: str
+    tree: str
+    parent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The branch is elsewhere than the work began: prove the same changes on `base`."""
+
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """The branch moved, and these files of the task with it."""
+
+    base: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InTheWay:
+    """A person's edits or untracked files stand where the task wants to write."""
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Another branch is checked out than the run began on: nothing lands."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """Paths under a git filter such as LFS: their bytes are not what git would store."""
+
+    paths: tuple[str, ...]
+
+
+Refusal: TypeAlias = Moved | Conflict | InTheWay | Filtered | Elsewhere
+Result: TypeAlias = Landed | Refusal
+
+
+@dataclass(slots=True)
+class Lander:
+    """Lands accepted outcomes, one at a time, in the order of the coordinator's turn."""
+
+    root: Path
+    repository: Repository
+    ledger: Ledger
+    staging: Staging
+    branch: Head
+    """What HEAD was when the run began; nothing lands on anything else."""
+    own_documents: frozenset[str] = field(default_factory=frozenset)
+    """The runner's documents: commits of these alone do not move what tasks build on."""
+    outdated: Callable[[Outcome], bool] = lambda _outcome: False
+    """Whether tests that no proof of an outcome ran may say something about it."""
+    catch_up: Callable[[], object] = lambda: None
+    """Carries landings that wait for a person's commit above what they have committed since."""
+
+    def land(self, task: Task, outcome: Outcome, review: str) -> Result:
+        """Compare, commit beside the branch, journal, swap the branch, write the files.
+
+        The order is what makes a crash harmless: before the swap nothing has happened, after it
+        the commit's trailers say what there is to finish.
+        """
+        self.catch_up()
+        head = self.repository.head()
+        refusal = self.refusal(head, outcome)
+        if refusal is not None:
+            return refusal
+        commit = self.commit(task, outcome, head.commit, review)
+        self.ledger.note(
+            TaskLanding(
+                tree=commit.tree,
+                parent=head.commit or "",
+                commit=commit.sha,
+                paths=tuple(change.path for change in outcome.changes),
+                review=review,
+            ),
+            task=task.id,
+            attempt=outcome.attempt,
+            durable=True,
+        )
+        if not move_branch(self.repository, head, commit.sha):
+            self.catch_up()
+            return self._refusal(self.repository.head(), outcome) or Moved(
+                self.repository.head().commit or ""
+            )
+        made = Made(commit.sha, commit.tree, head.commit)
+        return self.finish(task.id, outcome.attempt, made, outcome.changes)
+
+    def refusal(self, head: Head, outcome: Outcome) -> Refusal | None:
+        """Why nothing of an outcome may land on this head now."""
+        refusal = self._refusal(head, outcome)
+        if refusal is not None:
+            return refusal
+        filtered = self._filtered(outcome.changes)
+        if filtered:
+            return Filtered(filtered)
+        blocked = landing.in_the_way(self.root, outcome.changes, converts=self._converts)
+        return InTheWay(blocked) if blocked else None
+
+    def commit(self, task: Task, outcome: Outcome, parent: str | None, review: str) -> Commit:
+        """A task's commit on `parent`, with its evidence; it is on no branch yet."""
+        message = _message(task, outcome, review)
+        return commit_tree(self.repository, parent, outcome.changes, message)
+
+    @property
+    def _converts(self) -> bool:
+        """Whether the person's checkout holds CRLF where git stores LF (core.autocrlf)."""
+        return self.repository.configuration().is_true("core.autocrlf")
+
+    def _filtered(self, changes: Sequence[Change]) -> tuple[str, ...]:
+        """Paths that go through a filter such as Git LFS, which plumbing does not run."""
+        if not (self.root / ".gitattributes").is_file():
+            return ()
+        paths = [change.path for change in changes]
+        found = self.repository.attributes(paths, ("filter",))
+        return tuple(path for path, said in found.items() if said.get("filter"))
+
+    def _refusal(self, head: Head, outcome: Outcome) -> Moved | Conflict | Elsewhere | None:
+        """Why the outcome cannot land on this head as it is."""
+        if head.ref != self.branch.ref:
+            return Elsewhere(f"the run began on {self.branch.shown}; now it is {head.shown}")
+        base = outcome.base or None
+        if head.commit == base:
+            return None
+        if base is not None and not self.repository.is_ancestor(base, head.commit or ""):
+            return Elsewhere(f"{head.shown} was moved to commits that the run did not build on")
+        moved = {change.path for change in self.repository.diff_trees(base, head.commit)}
+        moved -= self.own_documents
+        if not moved:
+            return None
+        both = tuple(change.path for change in outcome.changes if change.path in moved)
+        if both:
+            return Conflict(head.commit or "", both)
+        # what no command proved is proven as well on any base: its own bytes are all there is
+        return Moved(head.commit or "") if outcome.proofs or self.outdated(outcome) else None
+
+    def finish(
+        self,
+        task: str,
+        attempt: int,
+        made: Made,
+        changes: Sequence[Change],
+        own: tuple[str, ...] | None = None,
+    ) -> Landed:
+        """Bring the real tree and index after a commit that is on the branch; may be repeated.
+
+        `own` are the task's paths where commits of others landed in the same step.
+        """
+        late = landing.place(self.root, changes, converts=self._converts)
+        for change in late:
+            self.staging.stage([change], run=self.ledger.run, task=task, attempt=attempt)
+        late_paths = tuple(change.path for change in late)
+        ours = [change.path for change in changes if change.path not in late_paths]
+        bring_index(self.repository, ours, made.parent, made.commit)
+        self.ledger.note(
+            TaskLanded(
+                commit=made.commit,
+                tree=made.tree,
+                paths=tuple(change.path for change in changes) if own is None else own,
+                late=late_paths,
+            ),
+            task=task,
+            attempt=attempt,
+            durable=True,
+        )
+        return Landed(made.commit, made.tree, late_paths)
+
+
+def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
+    """Finish what a crash left between journal and tree; None when nothing had landed.
+
+    The branch is asked, by the commit's trailers: found means landed. A commit that was made but
+    never reached the branch is put there if the branch is still where it was.
+    """
+    event = open_landing.event
+    if not isinstance(event, TaskLanding):
+        return None
+    repository = lander.repository
+    head = repository.head()
+    if not _is_branch(head, lander.ledger.state.branch):
+        return None  # it was to land on another branch than is checked out now
+    if head.commit is None and event.parent:
+        return None
+    for path in event.paths:
+        sweep_beneath(lander.root, path)
+    found = (
+        repository.find_landing(
+            head.commit, open_landing.task, open_landing.attempt, since=event.parent or None
+        )
+        if head.commit
+        else None
+    )
+    if found is None:
+        reached = (head.commit or "") == event.parent and bool(event.commit)
+        if not reached or repository.resolve(event.commit) is None:
+            return None
+        if not move_branch(repository, head, event.commit):
+            return None
+    commit = event.commit if found is None else found
+    changes = changes_between(repository, event.parent or None, commit)
+    made = Made(commit, event.tree, event.parent or None)
+    own = note_members(repository, lander.ledger, commit, event.parent)
+    return lander.finish(open_landing.task, open_landing.attempt, made, changes, own)
+
+
+def _is_branch(head: Head, shown: str) -> bool:
+    """Whether this is what a run began on; a detached head goes by its commit, which moves."""
+    return head.shown == shown or (head.detached and shown.startswith("detached head"))
+
+
+def changes_between(repository: Repository, base: str | None, commit: str) -> tuple[Change, ...]:
+    """The changes of a commit against its base, with their bytes."""
+    from runner.model import Action, Change, digest_of
+
+    changes = []
+    for entry in repository.diff_trees(base, commit):
+        before = repository.content(entry.old_sha) if entry.old_mode else None
+        after = repository.content(entry.new_sha) if entry.new_mode else None
+        action = (
+            Action.CREATE if before is None else Action.DELETE if after is None else Action.MODIFY
+        )
+        changes.append(
+            Change(
+                path=entry.path,
+                action=action,
+                mode=entry.new_mode,
+                before=None if before is None else digest_of(before),
+                after=None if after is None else digest_of(after),
+                content=after,
+            )
+        )
+    return tuple(changes)
+
+
+def _message(task: Task, outcome: Outcome, review: str) -> str:
+    """The commit message: what, and the evidence that every clone carries."""
+    return build_message(
+        subject(task.id, task.title, task.type),
+        "",
+        task_trailers(
+            task.id,
+            outcome.attempt,
+            task.spec,
+            outcome.proofs,
+            coverage=coverage_line(outcome.coverage),
+            review=review,
+            tools=tools_line(outcome.tools),
+        ),
+    )

@@ -1,0 +1,142 @@
+"""What attempts, tasks and runs may use, what they have used, and what is left: pure values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.implementers.base import Allowance
+from runner.model import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.config.settings import Settings
+    from runner.journal.task_state import TaskState
+    from runner.model import Task
+
+CHECK = "budget"
+"""The name under which a finding says that a limit ended an attempt."""
+WARNED_AT = 0.8
+"""Share of a limit at which a person is warned, once."""
+MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that may be used; None where nothing is set."""
+
+    minutes: float | None = None
+    tokens: int | None = None
+    dollars: float | None = None
+    tool_calls: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was used."""
+
+    seconds: float = 0.0
+    usage: Usage = field(default_factory=Usage)
+
+
+class Measure(NamedTuple):
+    """One limit, and how much of it was used, both in the unit of `name`."""
+
+    name: str
+    used: float
+    limit: float
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left."""
+        return self.used >= self.limit
+
+    @property
+    def is_near(self) -> bool:
+        """Whether a person is to be warned."""
+        return self.used >= WARNED_AT * self.limit
+
+    def __str__(self) -> str:
+        if self.name == "dollars":
+            return f"${self.used:.2f} of ${self.limit:.2f}"
+        if self.name == "minutes":
+            return f"{self.used:.1f} of {self.limit:g} minutes"
+        return f"{self.used:,.0f} of {self.limit:,.0f} {self.name}"
+
+
+def measures(limits: Limits, spent: Spent) -> Iterator[Measure]:
+    """Each limit that is set, with what was used of it."""
+    rows = (
+        ("minutes", spent.seconds / MINUTE, limits.minutes),
+        ("tokens", spent.usage.tokens, limits.tokens),
+        ("dollars", spent.usage.dollars, limits.dollars),
+        ("tool calls", spent.usage.tool_calls, limits.tool_calls),
+    )
+    yield from (Measure(name, used, limit) for name, used, limit in rows if limit is not None)
+
+
+def used_up(limits: Limits, spent: Spent) -> Measure | None:
+    """The first limit of which nothing is left."""
+    return next((one for one in measures(limits, spent) if one.is_over), None)
+
+
+def allowance(*both: tuple[Limits, Spent]) -> Allowance:
+    """What is left of all these limits together: the least of each."""
+    return Allowance(
+        tokens=_whole(_least(limits.tokens, spent.usage.tokens) for limits, spent in both),
+        dollars=_smallest(_least(limits.dollars, spent.usage.dollars) for limits, spent in both),
+        tool_calls=_whole(
+            _least(limits.tool_calls, spent.usage.tool_calls) for limits, spent in both
+        ),
+        minutes=_smallest(_least(limits.minutes, spent.seconds / MINUTE) for limits, spent in both),
+    )
+
+
+def _least(limit: float | None, used: float) -> float | None:
+    return None if limit is None else max(0.0, limit - used)
+
+
+def _smallest(left: Iterator[float | None]) -> float | None:
+    return min((one for one in left if one is not None), default=None)
+
+
+def _whole(left: Iterator[float | None]) -> int | None:
+    smallest = _smallest(left)
+    return None if smallest is None else int(smallest)
+
+
+# --- whose ----------------------------------------------------------------------------
+
+
+def of_task(task: Task, settings: Settings) -> Limits:
+    """The limits of a task, all attempts together: its own Budget, else the settings'."""
+    own = task.budget
+    return Limits(
+        minutes=settings.minutes if own.minutes is None else own.minutes,
+        tokens=settings.tokens if own.tokens is None else own.tokens,
+        dollars=settings.dollars if own.dollars is None else own.dollars,
+        tool_calls=settings.tool_calls,
+    )
+
+
+def of_attempt(settings: Settings) -> Limits:
+    """The limits of any one attempt."""
+    return Limits(
+        settings.attempt_minutes,
+        settings.attempt_tokens,
+        settings.attempt_dollars,
+        settings.attempt_tool_calls,
+    )
+
+
+def of_run(settings: Settings) -> Limits:
+    """The limits of a run, all its tasks together."""
+    return Limits(
+        settings.run_minutes, settings.run_tokens, settings.run_dollars, settings.run_tool_calls
+    )
+
+
+def spent_on(known: TaskState) -> Spent:
+    """What a task has used since it was DONE, or a person last let it go on."""
+    return Spent(known.seconds_in_row, known.spent)

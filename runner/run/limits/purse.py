@@ -1,0 +1,105 @@
+"""What a run uses, heard from the journal while it goes on: warnings, and what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from runner.journal.events import (
+    AttemptFinished,
+    TaskApproved,
+)
+from runner.journal.sessions import (
+    PlanProposed,
+)
+from runner.model import Reason, Status, Usage
+from runner.run.limits import (
+    budget,
+)
+from runner.run.limits.budget import WARNED_AT, Spent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Self
+
+    from runner.config.settings import Settings
+    from runner.implementers.base import Allowance
+    from runner.journal.events import Record
+    from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
+    from runner.model import Task
+    from runner.run.ledger import Ledger
+
+
+def _nobody(_text: str) -> None:
+    """Hear nothing."""
+
+
+def reopen_raised(tasks: Iterable[Task], ledger: Ledger, settings: Settings) -> None:
+    """Let tasks go on that a budget had stopped, where it was raised since."""
+    for task in tasks:
+        known = ledger.state.task(task.id)
+        if known.status is not Status.BLOCKED or known.reason is not Reason.BUDGET:
+            continue
+        limits = budget.of_task(task, settings)
+        if known.held is None and budget.used_up(limits, budget.spent_on(known)) is None:
+            event = TaskApproved(by="runner", note="its budget was raised")
+            ledger.note(event, task=task.id, durable=True)
+
+
+@dataclass(slots=True)
+class Purse:
+    """One for each run; its minutes are watched elsewhere, by the clock."""
+
+    settings: Settings
+    tasks: Mapping[str, Task]
+    say: Callable[[str], None] = _nobody
+    usage: Usage = field(default_factory=Usage)
+    """Of this run so far."""
+    _warned: set[tuple[str, str]] = field(default_factory=set)
+
+    @classmethod
+    def at(
+        cls, ledger: Ledger, settings: Settings, tasks: Iterable[Task], say: Callable[[str], None]
+    ) -> Self:
+        """A purse that hears what is noted from now on."""
+        purse = cls(settings, {task.id: task for task in tasks}, say)
+        ledger.listen(purse.hear)
+        return purse
+
+    def hear(self, record: Record, state: RunState) -> None:
+        """Take down what an attempt used, and warn where a limit comes near."""
+        event = record.event
+        if not isinstance(event, AttemptFinished | PlanProposed):
+            return
+        if event.usage is not None:
+            self.usage += event.usage
+        task = self.tasks.get(record.task)
+        if task is not None:
+            limits, spent = budget.of_task(task, self.settings), state.task(task.id).spent
+            self._warn(task.id, replace(limits, minutes=None), Spent(usage=spent))
+        limits = replace(budget.of_run(self.settings), minutes=None)
+        self._warn("the run", limits, Spent(usage=self.usage))
+
+    def _warn(self, who: str, limits: budget.Limits, spent: Spent) -> None:
+        for one in budget.measures(limits, spent):
+            if one.is_near and (who, one.name) not in self._warned:
+                self._warned.add((who, one.name))
+                self.say(f"{who} has used {WARNED_AT:.0%} of a limit and more: {one}")
+
+    @property
+    def used_up(self) -> budget.Measure | None:
+        """The limit of the run of which nothing is left."""
+        return budget.used_up(budget.of_run(self.settings), Spent(usage=self.usage))
+
+    def used_up_by(self, task: Task, known: TaskState) -> budget.Measure | None:
+        """The limit of a task of which nothing is left."""
+        return budget.used_up(budget.of_task(task, self.settings), budget.spent_on(known))
+
+    def left(self, task: Task, known: TaskState) -> Allowance:
+        """What the next attempt at a task may use; what runs beside it may use as much."""
+        return budget.allowance(
+            (budget.of_attempt(self.settings), Spent()),
+            (budget.of_task(task, self.settings), budget.spent_on(known)),
+            (budget.of_run(self.settings), Spent(usage=self.usage)),
+        )

@@ -1,0 +1,115 @@
+"""The phases of a task's plan: each is built, proven as far as it can be, and kept under a ref.
+
+What the phases before came to lies in the scratch tree when the next one begins; after the last
+one the whole is proven and lands as one commit. A run that is killed goes on with the next phase.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runner.model import Severity
+from runner.run.proof.proving import bench_of
+from runner.secrets.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.gates.base import Proved
+    from runner.gates.registry import Proven
+    from runner.journal.task_state import Kept
+    from runner.model import Change, Finding, Outcome, Task
+    from runner.repo.read import Repository
+    from runner.run.site import Assignment, Site
+
+
+_FOLDER = "phases"
+
+
+def proof_so_far(assignment: Assignment, site: Site, outcome: Outcome) -> Proven:
+    """Run the gates on a tree that is not finished: what fails is told, and refuses nothing yet."""
+    from runner.gates import commands
+    from runner.gates.registry import together
+    from runner.journal.events import GateCompleted, GateStarted
+
+    site.reset(assignment.base)
+    site.scratch.apply(outcome.changes)
+    bench = bench_of(assignment, site, outcome)
+    said: list[Proved] = []
+    for check in commands.checks(assignment.task, site.settings):
+        if site.cancelled.is_set():
+            break
+        started = GateStarted(gate=check.id, command=redact(check.command))
+        site.crew.report(assignment.task.id, assignment.attempt, started)
+        proved = commands.prove(check, bench)
+        if proved.proof:
+            site.crew.report(
+                assignment.task.id, assignment.attempt, GateCompleted(proof=proved.proof)
+            )
+        said.append(proved)
+    proven = together(said)
+    return replace(proven, findings=tuple(map(_so_far, proven.findings)))
+
+
+def _so_far(finding: Finding) -> Finding:
+    """A refusal as a word to who goes on: the whole is proven at the end."""
+    if not finding.refuses:
+        return finding
+    return replace(finding, severity=Severity.NOTE, message=f"so far: {finding.message}")
+
+
+# --- where they are kept --------------------------------------------------------------
+
+
+def keep(repository: Repository, task: Task, outcome: Outcome) -> str:
+    """Keep what the phases came to so far; gives the name of the ref."""
+    from runner.repo.commit import commit_tree
+    from runner.repo.refs import keep_ref
+
+    message = f"phase({task.id}): attempt {outcome.attempt}\n"
+    commit = commit_tree(repository, outcome.base or None, outcome.changes, message, sign=False)
+    name = _ref(task.id)
+    keep_ref(repository, name, commit.sha)
+    return name
+
+
+def carried(repository: Repository, kept: Kept, base: str) -> tuple[Change, ...] | None:
+    """What is kept, restated against `base`; None where it is gone, or others changed it."""
+    from runner.repo.git import Git
+    from runner.repo.merge import carry
+    from runner.repo.refs import kept_ref
+    from runner.run.landing.lander import changes_between
+
+    commit = kept_ref(repository, kept.ref)
+    if commit is None:
+        return None
+    changes = changes_between(repository, kept.base or None, commit)
+    if kept.base == base:
+        return changes
+    git = Git(repository.folders.git, {"GIT_DIR": str(repository.folders.git)})
+    merged = carry(git, repository.prefix, (kept.base or None, base or None), changes)
+    return None if merged.conflicts else merged.changes
+
+
+def let_go(repository: Repository, task: str) -> None:
+    """Forget what was kept: it has landed, or is of no use any more."""
+    from runner.repo.refs import drop_ref
+
+    drop_ref(repository, _ref(task))
+
+
+def sweep(repository: Repository, is_kept: Callable[[str], bool]) -> None:
+    """Forget what a killed run left behind: phases of tasks that have landed, or begin anew.
+
+    Asks no git where nothing is there; what somebody packed away meanwhile does no harm.
+    """
+    folder = repository.folders.common / "refs/runner" / _FOLDER
+    names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
+    for task in names:
+        if not is_kept(task) and not task.endswith(".lock"):
+            let_go(repository, task)
+
+
+def _ref(task: str) -> str:
+    return f"{_FOLDER}/{task}"

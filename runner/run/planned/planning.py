@@ -1,0 +1,158 @@
+"""A session in plan mode, in a worker: nothing is written, and a plan that fits comes of it.
+
+It is read-only by construction: every command of it runs in a sandbox that shows the tree
+read-only, and the tree is asked afterwards whether anything changed all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from runner.context.task_plan import files_of, plan_text, redacted
+from runner.journal.plan_fold import CHECK
+from runner.model import Ending, Finding, ReviewMode
+from runner.run.reviewer import refused_by_command
+from runner.secrets.redact import redact
+from runner.writes.paths import check_path, in_scope, is_forbidden, scope_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from runner.model import Outcome, Task, TaskPlan
+    from runner.process.command import Command, Place
+    from runner.process.sandbox import Prepared, Sandbox
+    from runner.run.site import Assignment, Site
+
+LONGEST_PLAN = 1 << 16
+"""Characters of a plan's text: it goes into the journal, and a person reads it."""
+_NO_PLAN = "end with the plan: numbered steps, and every file that it creates or modifies"
+_FILE_MODE = 0o100644
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnly:
+    """A sandbox whose commands see the scratch tree read-only, whatever they ask for."""
+
+    sandbox: Sandbox
+
+    @property
+    def name(self) -> str:
+        """The word of the settings."""
+        return self.sandbox.name
+
+    @property
+    def reason(self) -> str:
+        """Why there is no better one."""
+        return self.sandbox.reason
+
+    @property
+    def contains(self) -> bool:
+        """Whether the tree stands at the repository's own path."""
+        return self.sandbox.contains
+
+    @property
+    def encloses(self) -> bool:
+        """Whether what runs in it is kept apart; without that only the tree is asked."""
+        return self.sandbox.encloses
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What it does not hold on this machine."""
+        return self.sandbox.gaps
+
+    def enclose(self, command: Command) -> Prepared:
+        """Make the command ready to start, without the right to write in the tree."""
+        return self.sandbox.enclose(replace(command, reads_only=True))
+
+    def sees(self, place: Place, path: Path) -> Path:
+        """The path under which the command finds a path of ours."""
+        return self.sandbox.sees(place, path)
+
+
+def judged(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
+    """The outcome of a session: passed with a plan that fits, or what is wrong with it."""
+    task = assignment.task
+    wrote = tuple(_wrote(change.path) for change in outcome.changes)
+    if outcome.changes:
+        site.reset(assignment.base)
+    clean = partial(redact, known=tuple(value for _, value in assignment.secrets))
+    plan = redacted(outcome.plan, clean) if outcome.plan else None
+    findings = (*outcome.findings, *wrote)
+    if not _refused(findings):
+        findings = (*findings, *plan_findings(task, plan))
+    if plan and assignment.review is ReviewMode.AUTO and not _refused(findings):
+        findings = (*findings, *_reviewed(assignment, site, plan))
+    return replace(
+        outcome,
+        ending=Ending.FAILED if _refused(findings) else Ending.PASSED,
+        tree=site.scratch.base_tree(),
+        changes=(),
+        findings=findings,
+        plan=plan,
+    )
+
+
+def plan_findings(task: Task, plan: TaskPlan | None) -> tuple[Finding, ...]:
+    """What is wrong with a plan; where it is too wide, with the one line that would allow it."""
+    if plan is None:
+        return (Finding(CHECK, "no plan came of it", hint=_NO_PLAN),)
+    return tuple(_mistakes(task, plan))
+
+
+def _mistakes(task: Task, plan: TaskPlan) -> Iterator[Finding]:
+    files = files_of(plan)
+    if not plan.steps:
+        yield Finding(CHECK, "the plan has no steps", hint=_NO_PLAN)
+    if not files:
+        yield Finding(CHECK, "the plan names no file to create or modify", hint=_NO_PLAN)
+    if len(plan_text(plan, task.id)) > LONGEST_PLAN:
+        yield Finding(CHECK, "the plan is too long", hint=f"at most {LONGEST_PLAN} characters")
+    sound = []
+    for path in files:
+        said = check_path(path, _FILE_MODE)
+        if said is not None and said.refuses:
+            yield replace(said, check=CHECK)
+        elif is_forbidden(path):
+            yield Finding(CHECK, f"no task may write {path!a}", path=path, hint="leave it out")
+        else:
+            sound.append(path)
+    if outside := [path for path in sound if not in_scope(path, task.outputs)]:
+        yield _too_wide(task, outside)
+
+
+def _too_wide(task: Task, outside: list[str]) -> Finding:
+    named = ", ".join(f"{path!a}" for path in outside)
+    kept = () if task.outputs == ("any",) else task.outputs
+    line = scope_line(outside[-1], (*kept, *outside[:-1]))
+    return Finding(
+        CHECK,
+        f"the plan names files that are not in the Output files of {task.id}: {named}",
+        path=outside[0],
+        hint=f"plan without them; what would allow them is this line of the task: {line}",
+    )
+
+
+def _wrote(path: str) -> Finding:
+    return Finding(
+        CHECK,
+        f"{path!a} was written in plan mode, where nothing may be",
+        path=path,
+        hint="write nothing yet: say in the plan what is to be written",
+    )
+
+
+def _reviewed(assignment: Assignment, site: Site, plan: TaskPlan) -> tuple[Finding, ...]:
+    """Let `review_command` read the plan on standard input."""
+    line = site.settings.review_command
+    if not line:
+        hint = "set review_command in your own settings, or plan_review = prompt"
+        return (Finding(CHECK, "plan_review is auto, and no command reviews", hint=hint),)
+    text = plan_text(plan, assignment.task.id, assignment.task.title)
+    return refused_by_command(assignment, site, line, text, CHECK)
+
+
+def _refused(findings: tuple[Finding, ...]) -> bool:
+    return any(finding.refuses for finding in findings)

@@ -1,0 +1,296 @@
+"""Plan, then execute: what a task with a plan of its own does next; asked by the coordinator.
+
+A plan is an event and a file under `artifacts/build/plans/`; a person's word is about its digest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner.context.task_plan import plan_text, read_plan, redacted
+from runner.implementers.base import Mode
+from runner.journal.events import (
+    TaskApproved,
+    TaskBlocked,
+)
+from runner.journal.plan_fold import CHECK, PHASE, PLAN, is_about_the_plan, waits
+from runner.journal.sessions import (
+    PlanProposed,
+    PlanReviewed,
+)
+from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, digest_of
+from runner.run.planned import (
+    phases,
+)
+from runner.run.planned.plan_step import Step, phase_step, plan_of
+from runner.run.planned.planning import plan_findings
+from runner.run.review import Answer
+from runner.secrets.redact import redact
+from runner.writes.beneath import sweep_beneath, write_beneath
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from runner.config.settings import Settings
+    from runner.implementers.base import Implementer
+    from runner.journal.task_state import Planned
+    from runner.model import Outcome, Task, TaskPlan
+    from runner.repo.read import Repository
+    from runner.run.books import Books
+    from runner.run.ledger import Ledger
+    from runner.run.review import Asker
+
+FOLDER = "artifacts/build/plans"
+MOST = 3
+"""Plans that may be refused or sent back in a row, before a person is needed."""
+WAITS = "its plan waits for your review: runner review"
+_NO_REVIEWER = (
+    "plan_review is auto, and no command reviews: set review_command in your own settings, "
+    "or plan_review = prompt"
+)
+_MODE = 0o100644
+
+
+@dataclass
+class TaskPlans:
+    """Knows which tasks are planned first, has plans reviewed, and keeps them and their phases."""
+
+    root: Path
+    settings: Settings
+    ledger: Ledger
+    repository: Repository
+    implementer: Callable[[Task], Implementer | Finding]
+    asker: Asker | None = None
+    only: bool = False
+    """Whether tasks are planned and not executed."""
+
+    @property
+    def mode(self) -> ReviewMode:
+        """Who approves plans: a person at the terminal where nobody chose."""
+        default = ReviewMode.PROMPT if self.asker is not None else ReviewMode.OFF
+        return self.settings.plan_review_of(default)
+
+    def wanted(self, task: Task) -> bool:
+        """Whether a task is planned before anything of it is written.
+
+        What is built anew on a change that breaks it is not: a person has approved just that.
+        """
+        if self.ledger.state.task(task.id).culprit:
+            return False
+        implementer = self.implementer(task)
+        if isinstance(implementer, Finding) or not implementer.is_agent:
+            return False
+        return self.only or self.settings.plan_first or self._approved(task) is not None
+
+    def release(self, tasks: Iterable[Task]) -> None:
+        """Let tasks go on whose plan waited for a person, where one is here or none is wanted.
+
+        What a killed run left behind of others is let go of.
+        """
+        sweep_beneath(self.root, f"{FOLDER}/TASK-001.md")
+        phases.sweep(self.repository, lambda id_: self.ledger.state.task(id_).kept is not None)
+        if self.mode is ReviewMode.PROMPT and self.asker is None:
+            return
+        for task in tasks:
+            if waits(self.ledger.state.task(task.id)):
+                event = TaskApproved(by="runner", note="its plan may be reviewed now")
+                self.ledger.note(event, task=task.id)
+
+    # --- what is next -----------------------------------------------------------------
+
+    def may_begin(self, task: Task) -> bool:
+        """Whether an attempt may start; else the task waits for a person, or was only planned."""
+        if not self.wanted(task):
+            return True
+        if self._has_no_reviewer(task):
+            self._block(task, _NO_REVIEWER)
+            return False
+        while (planned := plan_of(self.ledger.state, task)) is not None and not planned.approved:
+            match self.mode:
+                case ReviewMode.OFF:
+                    self._note_review(task, planned, approved=True, review="off")
+                case ReviewMode.AUTO:
+                    return True  # a worker asks the reviewing command
+                case ReviewMode.PROMPT if not self._ask(task, planned):
+                    self._block(task, WAITS)
+                    return False
+        known = self.ledger.state.task(task.id)
+        if planned is None and known.plans_refused >= MOST:
+            self._give_up(task)
+            return False
+        return planned is None or not self.only
+
+    def _has_no_reviewer(self, task: Task) -> bool:
+        """Whether the plan would be paid for and then be read by nobody."""
+        reads = self.mode is not ReviewMode.AUTO or bool(self.settings.review_command)
+        return not reads and self._approved(task) is None
+
+    def step(self, task: Task, base: str) -> Step:
+        """What the next attempt does, on a base."""
+        if not self.wanted(task):
+            return Step()
+        planned = plan_of(self.ledger.state, task)
+        reviewed = ReviewMode.AUTO if self.mode is ReviewMode.AUTO else ReviewMode.OFF
+        if planned is None:
+            return Step(Mode.PLAN, review=reviewed)
+        if not planned.approved:
+            return Step(Mode.PLAN, plan=planned.plan, review=reviewed)
+        return self._execution(task, planned, base)
+
+    def _execution(self, task: Task, planned: Planned, base: str) -> Step:
+        """The phase that is next, on what the ones before it came to; or all of it at once."""
+        plan, kept = planned.plan, self.ledger.state.task(task.id).kept
+        if not plan.phases:
+            return Step(plan=plan)
+        if kept is None or kept.digest != planned.digest:
+            return phase_step(plan, 1)
+        changes = phases.carried(self.repository, kept, base)
+        if changes is None:  # others changed the same lines meanwhile: it is built from the start
+            self._propose(task, plan, planned.path, planned.digest)
+            self._note_review(task, planned, approved=True, review=planned.review)
+            return phase_step(plan, 1)
+        return phase_step(plan, kept.phases + 1, changes)
+
+    def _approved(self, task: Task) -> Planned | None:
+        planned = plan_of(self.ledger.state, task)
+        return planned if planned is not None and planned.approved else None
+
+    # --- what came of it --------------------------------------------------------------
+
+    def heard(self, task: Task, outcome: Outcome, books: Books) -> bool:
+        """Write down what came of a session or of a phase; False where it is work to settle."""
+        there = self.ledger.state.task(task.id).open_attempt
+        if there is not None and there.mode == PLAN:
+            outcome = _seen_again(task, outcome)
+        match (there.mode if there else "", outcome.ending):
+            case (kind, Ending.PASSED) if kind == PLAN and outcome.plan is not None:
+                self._proposed(task, outcome.plan)
+                books.finished(task, outcome)
+                return True
+            case (kind, Ending.FAILED) if kind == PLAN and is_about_the_plan(outcome.findings):
+                books.finished(task, outcome)
+                return True
+            case (kind, Ending.PASSED) if kind == PHASE:
+                ref = phases.keep(self.repository, task, outcome)
+                books.finished(task, outcome, ref=ref)
+                return True
+            case (_, Ending.FAILED):
+                self._send_back(task, outcome)
+        return False
+
+    def landed(self, task: Task) -> None:
+        """Let go of what was kept for a task that has landed."""
+        if self.ledger.state.task(task.id).kept is not None:
+            phases.let_go(self.repository, task.id)
+
+    def _proposed(self, task: Task, plan: TaskPlan) -> None:
+        planned = self.keep(task, plan)
+        if self.mode is ReviewMode.AUTO:  # the worker has asked the command
+            self._note_review(task, planned, approved=True, review="auto")
+
+    def keep(self, task: Task, plan: TaskPlan) -> Planned:
+        """Put a plan on the table: as a file, and in the journal."""
+        content = plan_text(plan, task.id, task.title).encode("utf-8", "replace")
+        path = keep_plan(self.root, task.id, content)
+        return self._propose(task, plan, path, digest_of(content))
+
+    def _propose(self, task: Task, plan: TaskPlan, path: str, digest: str) -> Planned:
+        event = PlanProposed(plan, path, digest, what=task.spec.what)
+        self.ledger.note(event, task=task.id, attempt=self._attempt(task), durable=True)
+        planned = self.ledger.state.task(task.id).planned
+        assert planned is not None
+        return planned
+
+    def _send_back(self, task: Task, outcome: Outcome) -> None:
+        """Work that went beyond its plan twice in a row needs another plan, not another try."""
+        known, planned = self.ledger.state.task(task.id), self._approved(task)
+        before = known.tries[-1].checks if known.tries else ()
+        if planned is None or before != (CHECK,) or not is_about_the_plan(outcome.findings):
+            return
+        paths = [one.path for one in outcome.findings if one.refuses]
+        reason = f"building it went beyond it twice: {', '.join(dict.fromkeys(paths))}"
+        self._note_review(task, planned, approved=False, reason=reason, by="runner")
+
+    # --- the review -------------------------------------------------------------------
+
+    def _ask(self, task: Task, planned: Planned) -> bool:
+        """Have a person at the terminal decide; False where they want to decide later."""
+        if self.asker is None:
+            return False
+        content = plan_text(planned.plan, task.id, task.title).encode("utf-8", "replace")
+        change = Change(planned.path, Action.CREATE, _MODE, None, planned.digest, content)
+        said = self.asker.ask(task, change, None, 1)
+        match said.answer:
+            case Answer.APPROVED:
+                self._note_review(task, planned, approved=True, review="applied", by="person")
+            case Answer.REJECTED:
+                reason = said.reason
+                self._note_review(task, planned, approved=False, reason=reason, by="person")
+            case Answer.EDITED:
+                self._take_edit(task, said.content or b"")
+            case Answer.WAITS:
+                return False
+        return True
+
+    def _take_edit(self, task: Task, content: bytes) -> None:
+        """A person's own text counts by its digest; one that cannot be a plan is shown again."""
+        plan = edited_plan(task, content)
+        if isinstance(plan, Finding):
+            if self.asker is not None:
+                self.asker.choose(f"{plan.message}\nhint: {plan.hint}", "enter goes on ")
+            return
+        planned = self.keep(task, plan)
+        self._note_review(task, planned, approved=True, review="edited", by="person")
+
+    def _note_review(
+        self,
+        task: Task,
+        planned: Planned,
+        *,
+        approved: bool,
+        review: str = "",
+        reason: str = "",
+        by: str = "",
+    ) -> None:
+        event = PlanReviewed(planned.digest, approved, review, reason, by)
+        self.ledger.note(event, task=task.id, attempt=self._attempt(task), durable=True)
+
+    def _attempt(self, task: Task) -> int:
+        return self.ledger.state.task(task.id).last_attempt
+
+    def _block(self, task: Task, note: str, findings: tuple[Finding, ...] = ()) -> None:
+        event = TaskBlocked(reason=Reason.REVIEW, note=note, findings=findings)
+        self.ledger.note(event, task=task.id, attempt=self._attempt(task), durable=True)
+
+    def _give_up(self, task: Task) -> None:
+        """No plan fits: a person has to say what may be written, or what is wanted."""
+        findings = tuple(self.ledger.state.task(task.id).findings)
+        last = next((one.message for one in findings if one.refuses), "no plan came of it")
+        self._block(task, f"{MOST} plans did not do; the last one: {last}", findings)
+
+
+def _seen_again(task: Task, outcome: Outcome) -> Outcome:
+    """A session's outcome with our own word on its plan: a worker elsewhere may have made it."""
+    findings = plan_findings(task, outcome.plan) if outcome.ending is Ending.PASSED else ()
+    if not any(one.refuses for one in findings):
+        return outcome
+    return replace(outcome, ending=Ending.FAILED, findings=(*outcome.findings, *findings))
+
+
+# --- what is known without a run ------------------------------------------------------
+
+
+def edited_plan(task: Task, content: bytes) -> TaskPlan | Finding:
+    """A plan as a person wrote it, without what looks like a secret; or what is wrong with it."""
+    plan = redacted(read_plan(content.decode("utf-8", "replace")), redact)
+    wrong = [one for one in plan_findings(task, plan) if one.refuses]
+    return wrong[0] if wrong else plan
+
+
+def keep_plan(root: Path, task: str, content: bytes) -> str:
+    """Write the file of a task's plan; gives its path, relative to the project."""
+    path = f"{FOLDER}/{task}.md"
+    write_beneath(root, path, content, _MODE)
+    return path

@@ -1,0 +1,1 @@
+"""The proof of a proposal, and of the whole tree."""

@@ -1,0 +1,196 @@
+"""Runs what a verification takes: scratch trees of one commit, filled with jobs side by side."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.gates import imported
+from runner.gates.base import Bench
+from runner.gates.coverage.stored import data_folder, emptied_folder
+from runner.run.crew import Crew
+from runner.run.landing.own_work import OwnWork, own_work
+from runner.run.proof.verification import Verified, as_known, inspected, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from runner.config.settings import Settings
+    from runner.gates.base import Check, Proved
+    from runner.model import Proof
+    from runner.process.command import Place
+    from runner.repo.read import Repository
+    from runner.run.proof.verification import Job, Plan, Subject
+    from runner.run.site import Site
+    from runner.run.workshop import Workshop
+
+    Said = tuple[Job, str, Check, Proved]
+
+_PATIENCE = 2.0
+"""Seconds before it is said how far a verification has come, and between two such lines."""
+
+
+@dataclass(slots=True)
+class Inspection:
+    """One verification of one commit; `crew.interrupt` ends it at any moment."""
+
+    repository: Repository
+    workshop: Workshop
+    settings: Settings
+    environ: Mapping[str, str]
+    head: str
+    say: Callable[[str], None]
+    crew: Crew = field(init=False)
+    _began: float = field(default_factory=effects.monotonic)
+
+    def __post_init__(self) -> None:
+        self.crew = Crew(1, self.workshop.site, inline=True)  # it only tells what is cancelled
+
+    def verify(self, plan: Plan) -> Verified:
+        """Run every job of the plan. KeyboardInterrupt ends what runs, and is raised again."""
+        said = [one for found in self._all(plan) for one in found]
+        tasks, ran = inspected(plan, said)
+        return Verified(
+            head=self.head,
+            tasks=tasks,
+            threshold=self.settings.project_coverage,
+            ran=ran,
+            seconds=round(effects.monotonic() - self._began, 3),
+        )
+
+    def _all(self, plan: Plan) -> Iterator[list[Said]]:
+        if not plan.jobs:
+            return
+        commits = [
+            one.known.commit
+            for job in plan.jobs
+            for one, steps in job.steps
+            if any(check.kind == "test" for _, check in steps)
+        ]
+        work = own_work(self.repository, commits, self.head)
+        count = min(self.settings.jobs, len(plan.jobs))
+        sites = [self.workshop.site(number, self.crew) for number in range(count)]
+        free: SimpleQueue[Site] = SimpleQueue()
+        for site in sites:
+            free.put(site)
+        executor = ThreadPoolExecutor(max_workers=count, thread_name_prefix="verify")
+        try:
+            futures = [executor.submit(self._run, job, free, work) for job in plan.jobs]
+            yield from self._gathered(futures)
+        except BaseException:
+            self.crew.cancel()
+            raise
+        finally:
+            executor.shutdown(wait=True, cancel_futures=True)
+            for site in sites:
+                site.close()
+
+    def _gathered(self, futures: list[Future[list[Said]]]) -> Iterator[list[Said]]:
+        """What the jobs said, in their order, once all have; how far it is, where that takes."""
+        spoken = self._began
+        open_ones = set(futures)
+        while open_ones:
+            done, open_ones = wait(open_ones, timeout=0.2, return_when=FIRST_COMPLETED)
+            del done
+            if self.crew.cancelled.is_set():
+                raise KeyboardInterrupt
+            now = effects.monotonic()
+            if open_ones and now - spoken > _PATIENCE:
+                spoken = now
+                count = len(futures) - len(open_ones)
+                self.say(f"verifying the whole tree: {count} of {len(futures)} jobs done")
+        for future in futures:
+            yield future.result()
+
+    # --- one job ----------------------------------------------------------------------
+
+    def _run(self, job: Job, free: SimpleQueue[Site], work: Mapping[str, OwnWork]) -> list[Said]:
+        site = free.get()
+        try:
+            return list(self._steps(job, site, work))
+        finally:
+            free.put(site)
+
+    def _steps(self, job: Job, site: Site, work: Mapping[str, OwnWork]) -> Iterator[Said]:
+        known: dict[object, tuple[Check, Proved]] = {}
+        for one, steps in job.steps:
+            bench = self._bench(one, site, shared=bool(job.owners))
+            own = work.get(one.known.commit, OwnWork())
+            said: list[Proof] = []
+            about_own = replace(bench, changes=own.changes, before=_around(own, bench.before))
+            for family, check in steps:
+                if self.crew.cancelled.is_set():
+                    return
+                mine = about_own if check.kind in ("test", "coverage") else bench
+                key = key_of(check) if check.kind == "test" and not one.task.requires else None
+                if key in known:
+                    again = _again(check, *known[key], site.place)
+                    said += [again.proof] if again.proof else []
+                    yield job, one.task.id, replace(check, command=""), again
+                    continue
+                self._reset(site)
+                proved: Proved = family.prove(check, replace(mine, proofs=tuple(said)))
+                if check.kind == "test":
+                    proved = replace(proved, findings=(*proved.findings, *imported.findings(mine)))
+                if not self.settings.strict:
+                    proved = as_known(proved, check, one.known)
+                said += [proved.proof] if proved.proof else []
+                if key is not None:
+                    known[key] = (check, proved)
+                yield job, one.task.id, check, proved
+
+    def _reset(self, site: Site) -> None:
+        """The commit as it is; nothing is done where the last command left it so."""
+        site.reset(self.head)
+        site.scratch.sign()
+
+    def _bench(self, one: Subject, site: Site, *, shared: bool) -> Bench:
+        task = one.task
+        secrets = self.settings.secrets_for(task, self.environ)
+        folder = f"verify/{'all' if shared else task.id}"
+        environment = {
+            **site.base_environment,
+            "RUNNER_TASK": task.id,
+            "RUNNER_ATTEMPT": str(one.known.last_attempt),
+            "RUNNER_SLOT": str(site.number),
+            "RUNNER_PORT_BASE": str(20000 + 100 * site.number),
+            **secrets,
+        }
+        return Bench(
+            task=task,
+            settings=self.settings,
+            place=site.place,
+            sandbox=site.sandbox,
+            environment=environment | imported.watching(site.place, site.sandbox),
+            logs=site.logs / folder,
+            logs_shown=f"{site.logs_shown}/{folder}",
+            tell=lambda _line: None,
+            cancelled=site.cancelled,
+            known_secrets=tuple(secrets.values()),
+            before=lambda path: site.before(self.head, path),
+            base=self.head,
+            kept=site.kept,
+        )
+
+
+def _around(own: OwnWork, before: Callable[[str], bytes | None]) -> Callable[[str], bytes | None]:
+    """What stands around a task's own lines; elsewhere the file as it is."""
+    return lambda path: own.others[path] if path in own.others else before(path)
+
+
+def _again(check: Check, first: Check, proved: Proved, place: Place) -> Proved:
+    """What the same command said a moment ago in this tree, as another task's check."""
+    measured = data_folder(place, first.id)
+    if measured.is_dir() and not measured.is_symlink():
+        target = emptied_folder(place, check.id)
+        effects.step("copy", target)
+        shutil.copytree(measured, target, symlinks=True, dirs_exist_ok=True)
+    proof = proved.proof and replace(proved.proof, id=check.id, level=check.level)
+    findings = tuple(
+        replace(one, check=check.id) if one.check == first.id else one for one in proved.findings
+    )
+    return replace(proved, proof=proof, findings=findings)

@@ -1,0 +1,67 @@
+"""Which tree was proven: told apart by all files but the runner's own documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.model import digest_of
+from runner.repo.git import GitError, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from runner.config.settings import Settings
+    from runner.journal.task_state import TaskState
+    from runner.model import Digest, Task
+    from runner.repo.read import Repository
+
+
+def tree_key(
+    repository: Repository,
+    head: str,
+    documents: frozenset[str],
+    tasks: Iterable[Task],
+    settings: Settings,
+) -> Digest:
+    """What was verified: every file but the runner's own documents, and all that proves them."""
+    tree = head or repository.empty_tree()
+    listed = repository.git.run("ls-tree", "-r", "-z", "--full-tree", tree)
+    ours = {repository.prefix.whole(path) for path in documents}
+    files = [line for line in text(listed).split("\0") if line.partition("\t")[2] not in ours]
+    proofs = [f"{task.id} {task.spec.proof}" for task in tasks]
+    gates = [repr((gate.name, gate.command)) for gate in settings.gates]
+    gates += [repr((kind, gate.command)) for kind, some in settings.gates_by_type for gate in some]
+    told = "\n".join((*files, *sorted(proofs), *gates))
+    return digest_of(told.encode("utf-8", "surrogateescape"))
+
+
+def proven_here(
+    repository: Repository, head: str, documents: frozenset[str], known: Sequence[TaskState]
+) -> Callable[[TaskState], bool]:
+    """Whether a task's proof ran on the tree of `head`, the runner's own documents left out.
+
+    One of which a part ran on another tree (`Proof.base`), however alike, did not.
+    Git is asked once a tree, and only where it can be: not about what was DONE before the last
+    landing, nor about the landings before it.
+    """
+    trees: dict[str, bool] = {repository.tree_of(head): True}
+    landed = max((one.done_at for one in known if one.commit), default="")
+
+    def is_here(one: TaskState) -> bool:
+        if any(proof.base for proof in one.proofs):
+            return False
+        if not one.tree or not one.verified or one.done_at < landed:
+            return one.tree in trees and one.verified and trees[one.tree]
+        if one.tree not in trees:
+            trees[one.tree] = _same(repository, one.tree, head, documents)
+        return trees[one.tree]
+
+    return is_here
+
+
+def _same(repository: Repository, tree: str, head: str, documents: frozenset[str]) -> bool:
+    try:
+        changed = repository.diff_trees(tree, head or None)
+    except GitError:  # a tree that this clone does not have
+        return False
+    return all(one.path in documents for one in changed)

@@ -1,0 +1,34 @@
+"""What work may cost: a repository can ask for less than the person allows, never for more."""
+
+import pytest
+
+from runner.config.settings import load_settings
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    def load(mine, theirs):
+        home, root = tmp_path / "home", tmp_path / "shop"
+        file = home / ".config/runner/runner.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        root.mkdir(exist_ok=True)
+        file.write_text(mine)
+        (root / "runner.toml").write_text(theirs)
+        return load_settings(root, {"HOME": str(home)}, {})
+
+    return load
+
+
+@pytest.mark.parametrize("name", ["run_dollars", "dollars", "attempt_tokens", "tool_calls"])
+def test_a_repository_cannot_raise_what_the_person_allows(loaded, name):
+    found = loaded(f"{name} = 5\n", f"{name} = 1000000\n")
+    assert getattr(found.settings, name) == 5
+    note = f"runner.toml:1: {name} = 1000000 is ignored: your own settings allow 5"
+    assert [said.replace(".0", "") for said in found.notes] == [note]
+
+
+def test_it_may_lower_it_and_set_what_the_person_leaves_open(loaded):
+    found = loaded("run_dollars = 5.0\n", "run_dollars = 2.0\ntokens = 900\nminutes = 90\n")
+    assert (found.settings.run_dollars, found.settings.tokens) == (2.0, 900)
+    assert found.settings.minutes == 90
+    assert found.notes == ()

@@ -1,0 +1,116 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from runner.config.mcp import McpServer
+from runner.config.permissions import Permission, Permit
+from runner.config.settings import Settings
+from runner.implementers.base import Mode
+from runner.process.command import Place
+from runner.process.sandbox import choose_sandbox
+from runner.run.planned.planning import ReadOnly
+
+SERVER = f"{sys.executable} {Path(__file__).with_name('mcp_server.py')}"
+
+
+def descriptors():
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def shout(text):
+    return ("mcp__tiny__shout", {"text": text})
+
+
+def show(text=""):
+    return ("mcp__tiny__show", {"text": text})
+
+
+@pytest.fixture
+def served(chat, monkeypatch):
+    monkeypatch.setenv("FOR_SERVER", "yes")
+    monkeypatch.setenv("NOT_FOR_SERVER", "no")
+
+    def with_server(command=SERVER, rules=(), **fields):
+        server = McpServer("tiny", command, env=("FOR_SERVER",), **fields)
+        chat.settings = Settings(mcp=(server,), permission=rules)
+
+    with_server()
+    chat.again = with_server
+    return chat
+
+
+def test_the_tools_of_a_server_are_the_models_under_names_of_their_own(served):
+    before = descriptors()
+    said = served.run([shout("hello"), show()], "Done.")
+    assert said.findings == ()
+    assert {"mcp__tiny__shout", "mcp__tiny__show"} <= set(served.script.tools)
+    assert len(served.script.tools) == 9  # a name that no provider takes is left out
+    assert served.answers == [
+        "HELLO\n(image, not shown)",
+        '{"FOR_SERVER": "yes", "NOT_FOR_SERVER": null}',
+    ]
+    assert [event.name for event in served.events] == ["mcp__tiny__shout"] * 2 + [
+        "mcp__tiny__show"
+    ] * 2
+    assert descriptors() <= before
+
+
+def test_what_a_server_fails_at_is_an_answer(served):
+    served.again(seconds=0.8)
+    said = served.run([show("fail"), show("stale")], [show("hang")], "Done.")
+    assert served.answers[0].startswith("failed: {")
+    assert served.answers[1].startswith('{"FOR_SERVER"')  # not an answer to something else
+    assert served.answers[2] == "failed: the MCP server tiny did not answer in time"
+    assert said.failure is None
+
+
+def test_a_server_that_dies_takes_nothing_along(served):
+    served.run([show("die")], [shout("still there?")], "Done.")
+    assert served.answers == ["failed: the MCP server tiny ended"] * 2
+
+
+def test_a_server_that_does_not_start_is_a_warning(served):
+    served.again("no-such-program-anywhere")
+    said = served.run([("list_files", {})], "Done.")
+    (warning,) = said.findings
+    assert not warning.refuses
+    assert warning.message == "the MCP server tiny ended: the model works without its tools"
+    assert warning.hint == "try it by hand: no-such-program-anywhere"
+
+
+def test_permission_rules_hold_for_them_by_wildcards(served):
+    rules = (
+        Permission("mcp__*", "**", Permit.DENY),
+        Permission("mcp__tiny__sh*", '*"ok"*', Permit.ALLOW),
+    )
+    served.again(rules=rules)
+    served.run([shout("ok"), shout("no")], "Done.")
+    assert served.answers[0].startswith("OK")
+    assert served.answers[1].startswith("denied: the permission rules of the settings")
+
+
+def test_a_server_runs_in_the_sandbox_and_read_only_while_planning(served, tmp_path):
+    sandbox = choose_sandbox("auto", (Path(__file__).parent,))
+    if not sandbox.contains:
+        pytest.skip(sandbox.reason)
+    place = Place(tree=served.shop.tree, shown=tmp_path / "shown", box=served.shop.box)
+    served.set(place=place, sandbox=sandbox)
+    served.run([show("write")], "Done.")
+    assert list(served.files) == ["made-by-server"]
+    (served.shop.tree / "made-by-server").unlink()
+    served.set(sandbox=ReadOnly(sandbox), mode=Mode.PLAN)
+    plan = {"steps": ["one"], "files": ["src/a.py"]}
+    said = served.run([show("write")], [("final_result", plan)])
+    assert said.plan is not None
+    assert served.files == {}
+
+
+def test_why_a_sandbox_could_not_be_made_is_told(served):
+    sandbox = choose_sandbox("auto")
+    if not sandbox.contains:
+        pytest.skip(sandbox.reason)
+    place = Place(tree=served.shop.tree, shown=Path("/proc/nowhere"), box=served.shop.box)
+    served.set(place=place, sandbox=sandbox)
+    said = served.run([("list_files", {})], "Done.")
+    assert "could not be put into the sandbox: bwrap: " in said.findings[0].message

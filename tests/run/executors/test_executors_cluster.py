@@ -1,0 +1,228 @@
+"""Whole runs on a cluster of separate processes: what is built there lands here."""
+
+import os
+import signal
+import threading
+
+import pytest
+from yard import running, until
+
+from runner.run.executors.message import read_job
+
+FENCE = "```"
+ONE = f"""\
+## TASK-001: One
+- Status: PENDING
+- Output files: one.py
+- Test contracts:
+  - TC-001 (unit): `python3 -c "import one; assert one.X"`
+
+{FENCE}python file=one.py
+X = 1
+{FENCE}
+"""
+TWO = """\
+## TASK-002: Two
+- Status: PENDING
+- Depends on: TASK-001
+- Output files: two.py
+- Command: `echo working; echo 'from one import X as Y' > two.py`
+- Test contracts:
+  - TC-002 (unit): `python3 -c "import two; assert two.Y"`
+"""
+
+
+def statuses(workplace):
+    lines = workplace.read("TASK-GRAPH.md").splitlines()
+    return [line.removeprefix("- Status: ") for line in lines if line.startswith("- Status: ")]
+
+
+def landed(workplace):
+    """Titles of the tasks' commits, the first one first."""
+    titles = workplace.git("log", "--reverse", "--format=%s").splitlines()
+    return [title for title in titles if "TASK-" in title]
+
+
+def on_cluster(workplace, yard, *words):
+    return workplace.run("--executor", yard.executor, "--review", "off", *words)
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """Every job that went out, with its size."""
+    from runner.run.executors.cluster import Cluster
+
+    jobs, begin = [], Cluster.begin
+
+    def noted(self, worker, ticket, data):
+        jobs.append((worker, read_job(data), len(data)))
+        return begin(self, worker, ticket, data)
+
+    monkeypatch.setattr(Cluster, "begin", noted)
+    return jobs
+
+
+def test_what_workers_build_lands_here_and_they_share_nothing_with_us(workplace, healthy, sent):
+    workplace.write({"big.bin": os.urandom(200_000)})
+    workplace.plan(ONE, TWO)
+    ended = on_cluster(workplace, healthy)
+    assert ended.code == 0, ended.said
+    assert landed(workplace) == ["feat(TASK-001): one", "feat(TASK-002): two"]
+    assert workplace.read("two.py") == "from one import X as Y\n"
+    assert workplace.has("artifacts/build/logs/TASK-002/1/implementer.log")
+    first, whole, second = sent
+    assert first[1].pack is None  # nobody knew what the worker has: it was asked
+    assert whole[2] > 200_000
+    assert second[1].pack is not None  # what TASK-001 landed, and no more
+    assert second[2] < 20_000
+
+
+def test_the_next_task_on_the_same_base_sends_none_of_it(workplace, healthy, sent):
+    workplace.write({"big.bin": os.urandom(200_000)})
+    checks = [f"## TASK-00{n}: Look\n- Status: PENDING\n- Command: `true`\n" for n in (1, 2, 3)]
+    workplace.plan(*checks)
+    assert on_cluster(workplace, healthy, "-j", "1").code == 0
+    assert [job.pack is None for _, job, _ in sent] == [True, False, True, True]
+    assert all(size < 20_000 for _, _, size in sent[2:])
+
+
+def test_a_change_that_breaks_another_task_is_found_by_a_second_job(workplace, healthy, sent):
+    breaks = TWO.replace("two.py\n- Command", "one.py\n- Command").replace(
+        "echo working; echo 'from one import X as Y' > two.py", "echo X = 0 > one.py"
+    )
+    breaks = breaks.replace("import two; assert two.Y", "import one")
+    workplace.plan(ONE)
+    assert on_cluster(workplace, healthy).code == 0
+    workplace.plan(ONE.replace("PENDING", "DONE"), breaks)
+    ended = on_cluster(workplace, healthy, "--regression", "halt")
+    assert ended.code == 4, ended.said
+    assert landed(workplace) == ["feat(TASK-001): one"]
+    assert any(job.work and job.work.suspects for _, job, _ in sent)
+
+
+def test_output_of_a_command_is_seen_while_it_runs_without_its_secrets(
+    workplace, healthy, tmp_path
+):
+    key = "sk-" + "ant-api03-" + "a1B2" * 24
+    goes_on = tmp_path / "goes-on"
+    command = f"echo half way {key}; while ! test -e {goes_on}; do sleep 0.1; done"
+    workplace.plan(f"## TASK-001: Talk\n- Status: PENDING\n- Command: `sh -c '{command}'`\n")
+    words = ("run", "--trust", "--executor", healthy.executor, "--no-sandbox")
+    process = workplace.start(*words, "--output", "interleaved")
+    heard = b""
+    while b"half way" not in heard:
+        chunk = os.read(process.stderr.fileno(), 4096)
+        assert chunk, heard
+        heard += chunk
+    goes_on.touch()
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert key not in heard.decode() + out + err
+
+
+def test_ctrl_c_reaches_what_runs_on_a_worker(workplace, healthy, tmp_path):
+    mark = tmp_path / "began"
+    command = f"setsid sleep 987654 & touch {mark}; wait"
+    workplace.plan(f"## TASK-001: Wait\n- Status: PENDING\n- Command: `{command}`\n")
+    process = workplace.start(
+        "run", "--trust", "--executor", healthy.executor, "--no-sandbox", "--review", "off"
+    )
+    until(mark.exists, what="the command")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    until(lambda: not running("sleep\x00987654"), what="the end of the command")
+
+
+def test_cancel_ends_one_task_on_its_worker(workplace, healthy, tmp_path):
+    mark = tmp_path / "began"
+    command = f"touch {mark}; exec sleep 876543"
+    workplace.plan(f"## TASK-001: Wait\n- Status: PENDING\n- Command: `{command}`\n")
+
+    def cancel():
+        until(mark.exists, what="the command")
+        workplace.start("cancel", "TASK-001").communicate(timeout=30)
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    ended = on_cluster(workplace, healthy, "--no-sandbox")
+    canceller.join()
+    assert statuses(workplace)[0].startswith("BLOCKED"), ended.said
+    until(lambda: not running("sleep\x00876543"), what="the end of the command")
+
+
+def test_a_second_coordinator_is_refused_by_the_lock(workplace, healthy, tmp_path):
+    mark, goes_on = tmp_path / "began", tmp_path / "goes-on"
+    command = f"touch {mark}; while ! test -e {goes_on}; do sleep 0.1; done"
+    workplace.plan(f"## TASK-001: Wait\n- Status: PENDING\n- Command: `{command}`\n")
+    words = ("run", "--trust", "--executor", healthy.executor, "--no-sandbox", "--review", "off")
+    first = workplace.start(*words)
+    until(mark.exists, what="the command")
+    second = on_cluster(workplace, healthy, "--no-sandbox")
+    assert second.code != 0
+    assert "another run" in second.said, second.said
+    goes_on.touch()
+    _, err = first.communicate(timeout=30)
+    assert first.returncode == 0, err
+    assert statuses(workplace) == ["DONE"]
+
+
+def test_dask_alone_starts_a_cluster_here_that_ends_with_the_run(workplace):
+    workplace.plan(ONE, TWO)
+    ended = workplace.run("--executor", "dask", "-j", "2", "--review", "off")
+    assert ended.code == 0, ended.said
+    assert landed(workplace) == ["feat(TASK-001): one", "feat(TASK-002): two"]
+    until(lambda: not running("executors.local_cluster import serve"), what="its end")
+
+
+def test_a_base_too_large_for_one_message_is_sent_in_pieces(workplace, healthy, sent, monkeypatch):
+    from runner.run.executors import errand, supply
+
+    monkeypatch.setattr(supply, "PIECE", 100_000)
+    monkeypatch.setattr(errand, "PIECE", 100_000)
+    workplace.write({"big.bin": os.urandom(350_000)})
+    workplace.plan(ONE)
+    assert on_cluster(workplace, healthy).code == 0
+    assert [job.part.number for _, job, _ in sent if job.part] == [0, 1, 2, 3]
+    assert landed(workplace) == ["feat(TASK-001): one"]
+
+
+def test_a_project_below_the_top_of_a_repository_is_built_there(tmp_path, alone, healthy):
+    from workplace import Workplace
+
+    top = Workplace.begin(tmp_path / "mono", alone)
+    top.commit({"other/file.txt": "theirs\n"})
+    (top.root / "shop").mkdir()
+    shop = Workplace(top.root / "shop", alone)
+    shop.plan(ONE, TWO)
+    ended = on_cluster(shop, healthy)
+    assert ended.code == 0, ended.said
+    assert shop.read("one.py") == "X = 1\n"
+
+
+def test_a_repository_alone_names_no_cluster(workplace):
+    workplace.write({"runner.toml": 'executor = "dask:tcp://192.0.2.1:8786"\n'})
+    workplace.plan(ONE)
+    ended = workplace.run("--review", "off")
+    assert ended.code == 0, ended.said
+    assert "runner.toml:1: executor is ignored" in ended.said
+
+
+def test_a_person_may_name_one_in_the_environment_but_not_without_tls(workplace, monkeypatch):
+    monkeypatch.setenv("RUNNER_EXECUTOR", "dask:tcp://192.0.2.1:8786")
+    workplace.plan(ONE)
+    ended = workplace.run("--review", "off")
+    assert ended.code == 3, ended.said
+    assert "is a network address without TLS" in ended.said
+    assert "--insecure-cluster" in ended.said
+    assert landed(workplace) == []
+
+
+def test_tls_without_certificates_is_told_before_anybody_is_called(workplace, monkeypatch):
+    workplace.plan(ONE)
+    monkeypatch.setenv("RUNNER_EXECUTOR", "dask:tls://127.0.0.1:9")
+    ended = workplace.run()
+    assert ended.code == 3
+    assert "speaks TLS, and no certificates are set" in ended.err
+    assert "dask_tls_ca" in ended.err
+    assert "Traceback" not in ended.err

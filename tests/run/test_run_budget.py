@@ -1,0 +1,138 @@
+"""What may be used, what was, and what is left; and when time is up."""
+
+from run_build import a_ledger, a_task
+
+from runner.config.settings import Settings
+from runner.implementers.base import Allowance
+from runner.journal.events import AttemptFinished, AttemptStarted, TaskApproved, TaskBlocked
+from runner.journal.task_state import TaskState, Try
+from runner.model import Budget, Ending, Failure, Finding, Reason, Status, Usage
+from runner.run.limits import (
+    budget,
+)
+from runner.run.limits.budget import Limits, Spent
+from runner.run.limits.deadlines import Deadline, Deadlines, Scope, of_attempt, of_run
+from runner.run.limits.purse import Purse, reopen_raised
+
+CALL = Usage(input_tokens=700, output_tokens=100, dollars=0.5, tool_calls=3)
+TASK = a_task(budget=Budget(tokens=1000))
+
+
+def test_a_task_may_say_its_own_limits():
+    settings = Settings(minutes=7, tokens=50, dollars=2.0, tool_calls=9)
+    limits = budget.of_task(a_task(budget=Budget(tokens=1000, minutes=1)), settings)
+    assert limits == Limits(minutes=1, tokens=1000, dollars=2.0, tool_calls=9)
+
+
+def test_a_limit_is_used_up_when_nothing_is_left_of_it():
+    assert budget.used_up(Limits(tokens=801), Spent(usage=CALL)) is None
+    assert str(budget.used_up(Limits(tokens=800), Spent(usage=CALL))) == "800 of 800 tokens"
+    assert str(budget.used_up(Limits(dollars=0.4), Spent(usage=CALL))) == "$0.50 of $0.40"
+    assert str(budget.used_up(Limits(minutes=2), Spent(150))) == "2.5 of 2 minutes"
+    assert budget.used_up(Limits(), Spent(9e9, CALL)) is None
+
+
+def test_what_is_left_is_the_least_of_attempt_task_and_run():
+    left = budget.allowance(
+        (Limits(tokens=600), Spent()),
+        (Limits(tokens=1000, dollars=3.0, minutes=4), Spent(60, CALL)),
+        (Limits(tokens=5000, tool_calls=2), Spent(usage=CALL)),
+    )
+    assert left == Allowance(tokens=200, dollars=2.5, tool_calls=0, minutes=3.0)
+    assert budget.allowance((Limits(), Spent(5, CALL))) == Allowance()
+
+
+# --- over attempts --------------------------------------------------------------------
+
+
+def an_attempt(ledger, number, **finished):
+    started = AttemptStarted(base="", implementer="agent", spec=TASK.spec)
+    ledger.note(started, task=TASK.id, attempt=number)
+    event = AttemptFinished(ending=Ending.FAILED, tree="t", seconds=30.0, **finished)
+    ledger.note(event, task=TASK.id, attempt=number)
+
+
+def test_the_journal_adds_up_what_attempts_used():
+    ledger = a_ledger()
+    an_attempt(ledger, 1, usage=CALL)
+    an_attempt(ledger, 2, failure=Failure.TRANSIENT, usage=CALL)
+    known = ledger.state.task(TASK.id)
+    assert known.usage == known.spent == CALL + CALL
+    assert budget.spent_on(known).seconds == 60.0
+    assert known.tries[-1] == Try(2, "t", (), 30.0, Failure.TRANSIENT)
+    ledger.note(TaskBlocked(Reason.BUDGET, "n"), task=TASK.id, attempt=2)
+    ledger.note(TaskApproved(by="runner"), task=TASK.id)
+    assert len(ledger.state.task(TASK.id).tries) == 2  # raised: what was tried still counts
+    ledger.note(TaskApproved(by="person"), task=TASK.id)
+    known = ledger.state.task(TASK.id)
+    assert (known.spent, known.usage, known.tries) == (Usage(), CALL + CALL, ())
+
+
+def test_what_was_wrong_with_the_work_outlives_a_broken_connection():
+    ledger = a_ledger()
+    an_attempt(ledger, 1, findings=(Finding("TC-001", "it failed"),))
+    broken = (Finding("implementer", "the connection broke"),)
+    an_attempt(ledger, 2, findings=broken, failure=Failure.TRANSIENT)
+    known = ledger.state.task(TASK.id)
+    assert [one.check for one in known.findings] == ["TC-001"]
+    assert known.tries[-1].checks == ("implementer",)
+
+
+def test_a_person_is_warned_once_of_each_limit():
+    said, ledger = [], a_ledger()
+    purse = Purse(Settings(run_dollars=1.1), {TASK.id: TASK}, said.append)
+    ledger.listen(purse.hear)
+    an_attempt(ledger, 1, usage=CALL)
+    assert said == ["TASK-001 has used 80% of a limit and more: 800 of 1,000 tokens"]
+    assert purse.used_up is None
+    assert purse.left(TASK, ledger.state.task(TASK.id)).tokens == 200
+    an_attempt(ledger, 2, usage=CALL)
+    an_attempt(ledger, 3, usage=CALL)
+    assert said[1:] == ["the run has used 80% of a limit and more: $1.00 of $1.10"]
+    assert str(purse.used_up) == "$1.50 of $1.10"
+
+
+def test_only_a_raised_budget_lets_a_task_go_on():
+    ledger = a_ledger()
+    an_attempt(ledger, 1, usage=CALL + CALL)
+    ledger.note(TaskBlocked(Reason.BUDGET, "n"), task=TASK.id, attempt=1)
+    reopen_raised([TASK], ledger, Settings())
+    assert ledger.state.task(TASK.id).status is Status.BLOCKED
+    reopen_raised([a_task(budget=Budget(tokens=2000))], ledger, Settings())
+    assert ledger.state.task(TASK.id).status is Status.PENDING
+
+
+# --- time -----------------------------------------------------------------------------
+
+
+def test_an_attempt_ends_with_its_own_minutes_or_its_tasks():
+    known = TaskState("TASK-001", tries=(Try(1, "", (), 90.0),))
+    settings = Settings(minutes=2, attempt_minutes=1)
+    assert of_attempt(TASK, known, settings, 10.0) == Deadline(40.0, Scope.TASK, 2)
+    settings = Settings(minutes=30, attempt_minutes=1)
+    assert of_attempt(TASK, known, settings, 10.0) == Deadline(70.0, Scope.ATTEMPT, 1)
+    assert of_run(settings, 10.0) is None
+    assert of_run(Settings(run_minutes=3), 10.0) == Deadline(190.0, Scope.RUN, 3)
+
+
+def test_deadlines_are_named_once_when_they_are_over():
+    deadlines = Deadlines()
+    deadlines.begin("A", Deadline(5, Scope.ATTEMPT, 1))
+    deadlines.begin("B", Deadline(3, Scope.ATTEMPT, 1))
+    deadlines.begin("C", None)
+    assert len(deadlines.take_near(0)) == 2
+    assert deadlines.first == 3
+    deadlines.over("B")
+    assert (deadlines.take(4.9), deadlines.first) == ((), 5)
+    assert [name for name, _ in deadlines.take(5)] == ["A"]
+    assert (deadlines.take(9), deadlines.first) == ((), None)
+
+
+def test_a_limit_of_time_comes_near_once_however_many_attempts_there_are():
+    deadlines = Deadlines()
+    deadlines.begin("A", Deadline(600, Scope.TASK, 10))
+    assert (deadlines.first, deadlines.take_near(479)) == (480, ())
+    assert [name for name, _ in deadlines.take_near(480)] == ["A"]
+    assert (deadlines.first, deadlines.take_near(500)) == (600, ())
+    deadlines.begin("A", Deadline(700, Scope.TASK, 10))
+    assert deadlines.take_near(650) == ()

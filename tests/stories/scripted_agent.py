@@ -1,0 +1,75 @@
+"""An agent that plays a script: one step an attempt, and what it was told is kept."""
+
+from dataclasses import dataclass, field
+
+from runner.implementers.base import Said
+from runner.implementers.registry import IMPLEMENTERS
+from runner.model import Failure, Finding, Usage
+
+ALONE = {
+    "IMPLEMENTER": "scripted",
+    "PLAN_FIRST": "false",
+    "REVIEW": "off",
+    "RED_FIRST": "never",
+    "BACKOFF": "0",
+    "SANDBOX": "none",
+}
+"""Settings by which a story is about the attempts, and about nothing else."""
+
+
+@dataclass
+class Script:
+    """Steps by task; the last one is played again where more attempts come."""
+
+    steps: dict
+    told: list = field(default_factory=list)
+    """(task, brief, bench) of every attempt."""
+
+    def play(self, brief, bench):
+        self.told.append((brief.task.id, brief, bench))
+        number = sum(id_ == brief.task.id for id_, _, _ in self.told) - 1
+        steps = self.steps[brief.task.id]
+        step = steps[min(number, len(steps) - 1)]
+        return step(bench) if callable(step) else step
+
+    def attempts(self, task="TASK-001"):
+        return [(brief, bench) for id_, brief, bench in self.told if id_ == task]
+
+    def installed(self, monkeypatch):
+        """The script as the implementer `scripted` of this test."""
+        script = self
+
+        class Scripted:
+            name, repeatable, is_agent = "scripted", False, True
+
+            @classmethod
+            def for_task(cls, _task, _settings):
+                return cls()
+
+            def implement(self, brief, bench):
+                return script.play(brief, bench)
+
+        monkeypatch.setitem(IMPLEMENTERS, "scripted", Scripted)
+        for name, value in ALONE.items():
+            monkeypatch.setenv(f"RUNNER_{name}", value)
+        return script
+
+
+def writes(files, **said):
+    """A step that writes these files."""
+
+    def step(bench):
+        for path, text in files.items():
+            (bench.place.tree / path).write_text(text)
+        return Said(**said)
+
+    return step
+
+
+def fails(failure, message, **said):
+    """A step that comes to nothing for a reason of its own."""
+    return Said(findings=(Finding("implementer", message),), failure=failure, **said)
+
+
+OVERLOADED = fails(Failure.TRANSIENT, "the provider is overloaded")
+A_CALL = Usage(input_tokens=500, output_tokens=100, dollars=0.25, tool_calls=4)

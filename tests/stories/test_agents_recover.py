@@ -1,0 +1,269 @@
+"""What becomes of an agent's attempts that do not pass: again, later, anew, or to a person."""
+
+import json
+import time
+
+import pytest
+from scripted_agent import A_CALL, OVERLOADED, Script, fails, writes
+from workplace import a_task
+
+from runner.model import Failure
+
+GOOD = writes({"a.txt": "good\n"})
+BAD = writes({"a.txt": "bad\n"}, summary="I would ask for the format first.")
+
+
+def one_task(workplace, *tests, **fields):
+    tests = tests or ("grep -q good a.txt",)
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"], tests=tests, **fields))
+
+
+def test_an_overload_is_waited_out_while_others_go_on(workplace, monkeypatch):
+    steps = {"TASK-001": [OVERLOADED, OVERLOADED, GOOD], "TASK-002": [writes({"b.txt": "b"})]}
+    script = Script(steps).installed(monkeypatch)
+    monkeypatch.setenv("RUNNER_BACKOFF", "0.2")
+    monkeypatch.setenv("RUNNER_JOBS", "1")
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.txt"], tests=["grep -q good a.txt"]),
+        a_task("TASK-002", outputs=["b.txt"], tests=["test -f b.txt"]),
+    )
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert [id_ for id_, _, _ in script.told] == ["TASK-001", "TASK-002", "TASK-001", "TASK-001"]
+    assert "TASK-001 is tried again in 0." in ended.err
+    assert "the provider is overloaded" in ended.err
+    assert workplace.landings == ["TASK-002", "TASK-001"]
+
+
+def test_what_a_provider_asks_to_wait_is_waited(workplace, monkeypatch):
+    asked = fails(Failure.TRANSIENT, "too many requests", retry_after=0.4)
+    Script({"TASK-001": [asked, GOOD]}).installed(monkeypatch)
+    one_task(workplace)
+    began = time.monotonic()
+    assert workplace.run().code == 0
+    assert time.monotonic() - began >= 0.4
+
+
+def test_five_overloads_are_enough(workplace, monkeypatch):
+    script = Script({"TASK-001": [OVERLOADED]}).installed(monkeypatch)
+    one_task(workplace)
+    ended = workplace.run()
+    assert ended.code == 3
+    assert len(script.told) == 5
+    assert "BLOCKED — the provider is overloaded (5 times)" in workplace.status_line("TASK-001")
+
+
+def test_what_cannot_be_otherwise_is_tried_once(workplace, monkeypatch):
+    refused = fails(Failure.DETERMINISTIC, "the key is not accepted")
+    script = Script({"TASK-001": [refused]}).installed(monkeypatch)
+    one_task(workplace)
+    ended = workplace.run()
+    assert (ended.code, len(script.told)) == (3, 1)
+    assert "BLOCKED — the key is not accepted" in workplace.status_line("TASK-001")
+
+
+def test_work_is_repaired_twice_and_then_kept_with_a_report(workplace, monkeypatch):
+    script = Script(
+        {
+            "TASK-001": [
+                writes({"a.txt": "bad\n"}),
+                writes({"a.txt": "good\n"}),
+                writes({"a.txt": "worse\n"}, summary="I would ask for the format.", usage=A_CALL),
+            ]
+        }
+    ).installed(monkeypatch)
+    one_task(workplace, "grep -q good a.txt", "grep -q fine a.txt", "test -f a.txt")
+    ended = workplace.run()
+    assert ended.code == 1, ended.said
+    first, second, third = script.attempts()
+    assert first[0].previous == ""
+    assert "TC-001 " in second[0].text
+    assert "TC-0011" in second[0].text
+    assert "+bad" in second[0].previous
+    assert "+good" in third[0].previous
+    branch = workplace.status_line("TASK-001").rpartition("work kept on ")[2]
+    assert branch == "draft/TASK-001-work"
+    assert workplace.git("show", f"{branch}:a.txt") == "worse"
+    report = workplace.read("artifacts/build/reports/TASK-001.md")
+    assert f"- Work kept on `{branch}`" in report
+    assert "- TC-0012 passes: `test -f a.txt`" in report
+    assert "- TC-001 **fails**: `grep -q good a.txt`" in report
+    assert "> I would ask for the format." in report
+    assert "- Used: 600 tokens, $0.25, 4 tool calls" in report
+    assert "runner adopt TASK-001" in report
+    assert workplace.dirt == []
+    (workplace.root / "artifacts/build/reports/TASK-001.md").unlink()  # as a crash would
+    assert workplace.run().code == 1
+    assert "I would ask" not in workplace.read("artifacts/build/reports/TASK-001.md")
+    assert len(script.told) == 3
+
+
+def test_a_broken_connection_between_does_not_hide_what_is_to_be_repaired(workplace, monkeypatch):
+    script = Script({"TASK-001": [BAD, OVERLOADED, GOOD]}).installed(monkeypatch)
+    one_task(workplace)
+    assert workplace.run().code == 0
+    assert "grep -q good a.txt" in script.attempts()[2][0].text
+    assert any(one.check == "TC-001" for one in script.attempts()[2][0].findings)
+
+
+def test_who_repeats_itself_begins_anew_and_is_then_stuck(workplace, monkeypatch):
+    script = Script({"TASK-001": [BAD]}).installed(monkeypatch)
+    one_task(workplace)
+    ended = workplace.run()
+    assert ended.code == 5, ended.said
+    first, second, third = (brief for brief, _ in script.attempts())
+    assert "+bad" in second.previous
+    assert third.previous == ""
+    assert "attempts 1 and 2 came to the same files" in third.text
+    assert "attempts 2 and 3 came to the same files" in workplace.status_line("TASK-001")
+    assert workplace.happened("task.blocked")[-1]["reason"] == "stuck"
+    assert "loop: attempts 1 and 2" in workplace.read("artifacts/build/reports/TASK-001.md")
+    assert first.previous == ""
+
+
+def test_a_command_is_called_again_at_once_as_before(workplace):
+    line = 'echo "$RUNNER_ATTEMPT" > a.txt; test "$RUNNER_ATTEMPT" -gt 3 && echo good > a.txt; true'
+    one_task(workplace, command=line)
+    began = time.monotonic()
+    assert workplace.run().code == 0
+    assert workplace.happened("task.done")[0]["attempt"] == 4
+    assert time.monotonic() - began < 5
+
+
+# --- budgets --------------------------------------------------------------------------
+
+
+def test_a_budget_stops_a_task_until_it_is_raised(workplace, monkeypatch):
+    costly = [writes({"a.txt": f"bad {n}\n"}, usage=A_CALL) for n in range(2)]
+    script = Script({"TASK-001": [*costly, GOOD]}).installed(monkeypatch)
+    one_task(workplace, fields=["Budget: 1000 tokens"])
+    ended = workplace.run()
+    assert ended.code == 5, ended.said
+    assert "used 1,200 of 1,000 tokens" in workplace.status_line("TASK-001")
+    assert [bench.left.tokens for _, bench in script.attempts()] == [1000, 400]
+    assert "used: 1,200 tokens, $0.50, 8 tool calls" in ended.out
+    assert (workplace.run().code, len(script.told)) == (5, 2)
+    workplace.edit_plan("1000 tokens", "5000 tokens")
+    ended = workplace.run("--allow-dirty")
+    assert ended.code == 0, ended.said
+    assert script.attempts()[2][1].left.tokens == 3800
+
+
+def test_a_person_may_let_a_task_have_its_budget_again(workplace, monkeypatch):
+    costly = writes({"a.txt": "bad\n"}, usage=A_CALL)
+    Script({"TASK-001": [costly, GOOD]}).installed(monkeypatch)
+    one_task(workplace, fields=["Budget: $0.20"])
+    assert workplace.run().code == 5
+    assert workplace.runner("approve", "TASK-001").code == 0
+    assert workplace.run().code == 0
+
+
+def test_a_run_with_a_budget_of_its_own_starts_nothing_more(workplace, monkeypatch):
+    costly = {f"TASK-00{n}": [writes({f"{n}.txt": "x"}, usage=A_CALL)] for n in (1, 2)}
+    script = Script(costly).installed(monkeypatch)
+    monkeypatch.setenv("RUNNER_RUN_DOLLARS", "0.25")
+    monkeypatch.setenv("RUNNER_JOBS", "1")
+    workplace.plan(*(a_task(f"TASK-00{n}", outputs=[f"{n}.txt"]) for n in (1, 2)))
+    ended = workplace.run("--json")
+    assert ended.code == 5, ended.said
+    assert "the run has used 80% of a limit and more: $0.25 of $0.25" in ended.err
+    assert "the run's budget is used up: $0.25 of $0.25" in ended.err
+    assert ended.document["usage"]["dollars"] == 0.25
+    assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "PENDING"}
+    assert workplace.run().code == 0
+    assert len(script.told) == 2
+
+
+def test_a_limit_that_comes_near_is_said_once(workplace, monkeypatch):
+    costly = [writes({"a.txt": f"bad {n}\n"}, usage=A_CALL) for n in range(2)]
+    Script({"TASK-001": [*costly, GOOD]}).installed(monkeypatch)
+    monkeypatch.setenv("RUNNER_TOOL_CALLS", "10")
+    one_task(workplace)
+    ended = workplace.run()
+    assert ended.code == 0
+    assert ended.err.count("TASK-001 has used 80% of a limit and more: 8 of 10 tool calls") == 1
+
+
+def test_an_attempt_that_takes_too_long_is_ended_from_outside(workplace, monkeypatch):
+    def hangs(bench):
+        (bench.place.tree / "a.txt").write_text("half\n")
+        assert bench.cancelled.wait(20)
+        return BAD(bench)
+
+    script = Script({"TASK-001": [hangs, GOOD]}).installed(monkeypatch)
+    monkeypatch.setenv("RUNNER_ATTEMPT_MINUTES", "0.005")
+    one_task(workplace)
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert ended.err.count("TASK-001 has used 80% of 0.005 minutes") == 1
+    assert "one attempt may take 0.005 minutes" in script.attempts()[1][0].text
+
+
+def test_a_task_whose_minutes_are_over_is_blocked_with_its_work(workplace, monkeypatch):
+    def hangs(bench):
+        (bench.place.tree / "a.txt").write_text("half\n")
+        assert bench.cancelled.wait(20)
+        return OVERLOADED
+
+    Script({"TASK-001": [hangs]}).installed(monkeypatch)
+    monkeypatch.setenv("RUNNER_MINUTES", "0.005")
+    one_task(workplace)
+    ended = workplace.run()
+    assert ended.code == 5, ended.said
+    assert "the 0.005 minutes of the task are used up" in workplace.status_line("TASK-001")
+    assert workplace.git("show", "draft/TASK-001-work:a.txt") == "half"
+
+
+def test_a_run_whose_minutes_are_over_ends_what_goes_on_and_may_be_run_again(
+    workplace, monkeypatch
+):
+    def hangs(bench):
+        assert bench.cancelled.wait(20)
+        return OVERLOADED
+
+    Script({"TASK-001": [hangs, GOOD]}).installed(monkeypatch)
+    monkeypatch.setenv("RUNNER_RUN_MINUTES", "0.01")
+    one_task(workplace)
+    ended = workplace.run()
+    assert ended.code == 5, ended.said
+    assert workplace.statuses == {"TASK-001": "PENDING"}
+    monkeypatch.delenv("RUNNER_RUN_MINUTES")
+    assert workplace.run().code == 0
+
+
+# --- what it cost ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def paid(workplace, monkeypatch):
+    bad = writes({"a.txt": "bad\n"}, usage=A_CALL)
+    good = writes({"a.txt": "good\n"}, usage=A_CALL)
+    Script({"TASK-001": [bad, good]}).installed(monkeypatch)
+    one_task(workplace)
+    assert workplace.run().code == 0
+    return workplace
+
+
+def test_what_was_used_is_said_wherever_somebody_looks(paid):
+    used = "1,200 tokens, $0.50, 8 tool calls"
+    assert f"used so far: {used}" in paid.runner("status").out
+    status = paid.runner("status", "--json").document
+    assert status["usage"]["tokens"] == status["tasks"][0]["usage"]["tokens"] == 1200
+    assert used in paid.runner("evidence", "TASK-001").out
+    evidence = paid.runner("evidence", "TASK-001", "--json").document
+    assert evidence["evidence"]["usage"]["dollars"] == 0.5
+    assert f"Cost: {used}\n" in paid.read("artifacts/build/CHECKPOINT.md")
+
+
+def test_each_run_leaves_a_manifest(paid):
+    (file,) = (paid.root / "artifacts/build/runs").glob("*.json")
+    said = json.loads(file.read_text())
+    assert (said["kind"], said["exit"]) == ("manifest", 0)
+    assert said["usage"]["toolCalls"] == 8
+    assert said["headAfter"] == paid.head
+    assert said["settings"]["review"] == "off"
+    (task,) = said["tasks"]
+    assert (task["id"], task["status"]) == ("TASK-001", "DONE")
+    assert [one["ending"] for one in task["attempts"]] == ["failed", "passed"]
+    assert [one["usage"]["tokens"] for one in task["attempts"]] == [600, 600]
+    assert paid.dirt == []

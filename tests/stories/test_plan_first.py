@@ -1,0 +1,324 @@
+"""Plan, then execute: nothing is written before a plan that fits is there."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from drafter import NAME, Drafter, a_plan, a_script, says
+from workplace import a_task
+
+from runner.implementers.registry import IMPLEMENTERS
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "commands"))
+
+from commands_terminal import Terminal
+
+
+@pytest.fixture
+def calls(tmp_path):
+    """A file that tells how often the agent was called, and for what."""
+    return tmp_path / "calls"
+
+
+@pytest.fixture
+def planned(workplace, calls, monkeypatch):
+    """A plan with one task for the agent, whose script is given."""
+    monkeypatch.setitem(IMPLEMENTERS, NAME, Drafter)
+    monkeypatch.setenv("RUNNER_BACKOFF", "0")
+
+    def begin(plan, execute, *fields, outputs=("a.txt", "b.txt"), tests=("test -s a.txt",)):
+        before = f'echo "$MODE" >> {calls}; cat > {calls}.brief'
+        workplace.write({"agent.sh": a_script(plan, execute, before)})
+        workplace.plan(
+            a_task(
+                "TASK-001",
+                "Write files",
+                outputs=outputs,
+                command="sh agent.sh",
+                tests=tests,
+                fields=(f"Implementer: {NAME}", *fields),
+            ),
+            a_task("TASK-002", "Beside it", blocks={"c.txt": "c"}),
+        )
+        return workplace
+
+    return begin
+
+
+def run(workplace, *words):
+    return workplace.run("--no-sandbox", "-j", "1", *words)
+
+
+def modes(calls):
+    return calls.read_text().split() if calls.exists() else []
+
+
+def test_an_agent_plans_first_and_then_executes_its_plan(planned, calls):
+    shop = planned(says(a_plan("a.txt", steps=("Think", "Write `a.txt`"))), "echo a > a.txt")
+    ended = run(shop)
+    assert ended.code == 0, ended.said
+    assert modes(calls) == ["plan", "execute"]
+    assert [one["mode"] for one in shop.happened("attempt.started", "TASK-001")] == [
+        "plan",
+        "build",
+    ]
+    told = shop.happened("plan.proposed", "TASK-001")[0]
+    assert told["plan"]["files"] == ["a.txt"]
+    kept = shop.read("artifacts/build/plans/TASK-001.md")
+    assert kept.startswith("# Plan for TASK-001: Write files\n")
+    assert "2. Write `a.txt`" in kept
+    assert "2. Write `a.txt`" in calls.with_name("calls.brief").read_text()
+    assert shop.dirt == []
+
+
+def test_in_plan_mode_the_tree_is_asked_whether_anything_was_written(planned, calls):
+    shop = planned(f"echo x > a.txt; echo y > c.txt; {says(a_plan('a.txt'))}", "echo a > a.txt")
+    ended = run(shop)
+    assert ended.code == 3
+    assert modes(calls) == ["plan"] * 3
+    found = shop.happened("attempt.finished", "TASK-001")[-1]["findings"]
+    assert [one["message"] for one in found] == [
+        "'a.txt' was written in plan mode, where nothing may be",
+        "'c.txt' was written in plan mode, where nothing may be",
+    ]
+    assert shop.statuses == {"TASK-001": "BLOCKED", "TASK-002": "DONE"}
+    assert shop.branches == ["main"]
+
+
+def test_the_sandbox_shows_the_tree_read_only_in_plan_mode(planned):
+    shop = planned(
+        f"echo x > a.txt || echo denied; {says(a_plan('a.txt'))}",
+        "echo a > a.txt",
+        outputs=["a.txt"],
+    )
+    shop.write({"agent.sh": shop.read("agent.sh").split("\n", 1)[1]})  # it cannot write outside
+    shop.commit()
+    ended = shop.run("--only", "TASK-001", "--no-verify-at-end")
+    if "without a sandbox" in ended.said:
+        pytest.skip("there is no sandbox here")
+    assert ended.code == 0, ended.said
+    assert "denied" in shop.read("artifacts/build/logs/TASK-001/1/implementer.log")
+
+
+def test_a_plan_beyond_the_output_files_is_refused_with_the_line_that_would_allow_it(
+    planned, calls
+):
+    shop = planned(says(a_plan("a.txt", "x.txt", "y/z.txt")), "echo a > a.txt")
+    ended = run(shop)
+    assert ended.code == 3
+    assert "- Output files: `a.txt`, `b.txt`, `x.txt`, `y/z.txt`" in ended.said
+    assert "- Output files: `a.txt`, `b.txt`, `x.txt`, `y/z.txt`" in (
+        calls.with_name("calls.brief").read_text()
+    )
+    assert modes(calls) == ["plan"] * 3
+    assert "3 plans did not do" in shop.status_line("TASK-001")
+    assert run(shop).code == 3
+    assert len(modes(calls)) == 3, "nobody has said anything new"
+    assert shop.runner("approve", "1").code == 0
+    assert run(shop).code == 3
+    assert len(modes(calls)) == 6, "a person let it try again"
+    shop.edit_plan("- Output files: `a.txt`, `b.txt`\n", "- Output files: any\n")
+    assert run(shop, "--allow-dirty").code == 0
+    assert modes(calls)[6:] == ["plan", "execute"]
+
+
+def test_execution_is_held_to_the_files_of_the_plan(planned, calls):
+    shop = planned(
+        says(a_plan("a.txt")),
+        '[ "$RUNNER_ATTEMPT" = 2 ] && echo b > b.txt; echo a > a.txt',
+    )
+    ended = run(shop)
+    assert ended.code == 0, ended.said
+    assert modes(calls) == ["plan", "execute", "execute"]
+    assert "'b.txt' is not in the approved plan of TASK-001" in ended.said
+    assert "or plan again: runner plan TASK-001 --again" in ended.said
+
+
+def test_work_that_goes_beyond_its_plan_twice_is_planned_again(planned, calls):
+    shop = planned(
+        f"if [ $RUNNER_ATTEMPT = 1 ]; then\n{says(a_plan('a.txt'))}"
+        f"else\n{says(a_plan('a.txt', 'b.txt'))}fi",
+        "echo a > a.txt; echo b > b.txt",
+    )
+    ended = run(shop)
+    assert modes(calls) == ["plan", "execute", "execute", "plan", "execute"], ended.said
+    assert (
+        "building it went beyond it twice: b.txt"
+        in (shop.happened("plan.reviewed", "TASK-001")[1]["reason"])
+    )
+
+
+def test_whoever_wants_no_plans_gets_none(planned, calls):
+    shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
+    shop.commit({"runner.toml": "plan_first = false\n"})
+    assert run(shop).code == 0
+    assert modes(calls) == ["execute"]
+
+
+# --- the review of a plan -------------------------------------------------------------
+
+
+def test_without_a_terminal_a_plan_waits_and_the_others_go_on(planned, calls):
+    shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
+    ended = run(shop, "--plan-review", "prompt")
+    assert ended.code == 3
+    assert modes(calls) == ["plan"]
+    assert shop.statuses == {"TASK-001": "BLOCKED", "TASK-002": "DONE"}
+    assert "its plan waits for your review: runner review" in shop.status_line("TASK-001")
+    listed = shop.runner("review", "--json").document["waiting"][0]
+    assert (listed["kind"], listed["plan"]["files"]) == ("plan", ["a.txt"])
+    assert "would write a.txt" in shop.runner("review").out
+    assert "1. Write it" in shop.runner("review", "1").out
+
+
+def test_an_approved_plan_is_executed_without_planning_again(planned, calls):
+    shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
+    run(shop, "--plan-review", "prompt")
+    assert run(shop, "--plan-review", "prompt").code == 3, "it still waits"
+    assert shop.runner("approve", "TASK-001").out == "TASK-001 approved\nnext: runner\n"
+    assert run(shop, "--plan-review", "prompt").code == 0
+    assert modes(calls) == ["plan", "execute"]
+    assert shop.happened("plan.reviewed")[0]["by"] == "person"
+
+
+def test_a_plan_that_needs_iteration_is_planned_again_with_the_reason(planned, calls):
+    shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
+    assert run(shop, "--plan-review", "prompt").code == 3
+    assert shop.runner("reject", "1", "--reason", "smaller steps").code == 0
+    assert run(shop, "--plan-review", "prompt").code == 3
+    assert modes(calls) == ["plan"] * 2
+    told = calls.with_name("calls.brief").read_text()
+    assert "the plan needs iteration: smaller steps" in told
+    assert shop.runner("why", "1").out.endswith(
+        "next: runner review shows it; runner approve or runner reject answers\n"
+    )
+
+
+def test_a_person_who_edits_a_plan_has_approved_what_they_left(planned, calls, monkeypatch):
+    shop = planned(says(a_plan("a.txt")), "echo a > a.txt; echo b > b.txt")
+    run(shop, "--plan-review", "prompt")
+    monkeypatch.setenv("EDITOR", "sed -i 's/`a.txt`/`q.txt`/'")
+    refused = shop.runner("edit", "1")
+    assert "the edited plan does not fit" in refused.err
+    assert "- Output files: `a.txt`, `b.txt`, `q.txt`" in refused.err
+    monkeypatch.setenv("EDITOR", "sed -i 's/^- `a.txt`/- `a.txt`\\n- `b.txt`/'")
+    assert "edited and approved" in shop.runner("edit", "1").out
+    assert run(shop, "--plan-review", "prompt").code == 0
+    assert modes(calls) == ["plan", "execute"]
+    assert shop.read("b.txt") == "b\n"
+    assert "- `b.txt`" in shop.read("artifacts/build/plans/TASK-001.md")
+
+
+def test_a_plan_of_other_words_is_none(planned, calls):
+    shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
+    run(shop, "--plan-review", "prompt")
+    shop.runner("approve", "1")
+    shop.edit_plan("- Output files: `a.txt`, `b.txt`", "- Output files: `a.txt`")
+    assert run(shop).code == 0
+    assert modes(calls) == ["plan", "plan", "execute"]
+
+
+def test_a_reviewing_command_reads_the_plan_and_its_no_is_heard(planned, calls, alone):
+    shop = planned(
+        f"if [ $RUNNER_ATTEMPT = 1 ]; then\n{says(a_plan('a.txt'))}"
+        f"else\n{says(a_plan('a.txt', steps=('Write it', 'Test it')))}fi",
+        "echo a > a.txt",
+    )
+    config = alone / "config/runner/runner.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        'plan_review = "auto"\nreview_command = "grep -q Test || { echo no tests; exit 1; }"\n'
+    )
+    assert run(shop).code == 0
+    assert modes(calls) == ["plan", "plan", "execute"]
+    assert "no tests" in shop.happened("attempt.finished", "TASK-001")[0]["findings"][0]["detail"]
+    assert shop.happened("plan.reviewed")[0]["review"] == "auto"
+
+
+def test_no_plan_is_paid_for_that_nobody_would_read(planned, calls):
+    shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
+    ended = run(shop, "--plan-review", "auto")
+    assert (ended.code, modes(calls)) == (3, [])
+    assert "set review_command in your own settings" in ended.said
+    shop.runner("approve", "1")
+    assert run(shop).code == 0
+    assert modes(calls) == ["plan", "execute"]
+
+
+def test_a_repository_may_ask_for_the_review_of_plans_and_not_forbid_it(planned, calls):
+    shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
+    shop.commit({"runner.toml": 'plan_review = "prompt"\n'})
+    assert run(shop).code == 3
+    assert run(shop, "--plan-review", "off").code == 0
+    assert modes(calls) == ["plan", "execute"]
+
+
+# --- runner plan ----------------------------------------------------------------------
+
+
+def test_a_plan_is_made_and_shown_and_the_next_run_builds_it(planned, calls):
+    shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
+    made = shop.runner("plan", "1", "--trust", "--no-sandbox")
+    assert (made.code, modes(calls)) == (0, ["plan"]), made.said
+    assert made.out.startswith("# Plan for TASK-001\n")
+    assert made.err.endswith("asks you); the next run builds it: runner run TASK-001\n")
+    assert (shop.landings, shop.dirt, shop.has("a.txt")) == ([], [], False)
+    shown = shop.runner("plan", "TASK-001", "--json").document
+    assert (shown["standing"], shown["plan"]["steps"]) == ("approved", ["Write it"])
+    assert run(shop).code == 0
+    assert modes(calls) == ["plan", "execute"]
+    assert shop.runner("plan", "1").err.startswith("runner: TASK-001 is DONE")
+
+
+def test_a_plan_can_be_made_again_and_may_wait_for_a_person(planned, calls):
+    shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
+    words = ("plan", "1", "--trust", "--no-sandbox", "--plan-review", "prompt")
+    assert shop.runner(*words).code == 3
+    assert shop.runner(*words).code == 3
+    assert modes(calls) == ["plan"], "the one that waits is shown"
+    assert shop.runner(*words, "--again", "--reason", "less of it").code == 3
+    assert "the plan needs iteration: less of it" in calls.with_name("calls.brief").read_text()
+    shop.runner("approve", "1")
+    assert shop.runner("plan", "1").code == 0
+    assert modes(calls) == ["plan", "plan"]
+
+
+def test_where_no_plan_fits_the_command_says_so(planned):
+    shop = planned(says(a_plan("x.txt")), "echo a > a.txt")
+    ended = shop.runner("plan", "1", "--trust", "--no-sandbox", "--json")
+    assert ended.code == 3
+    assert ended.document["standing"] == "none"
+    assert "- Output files: `a.txt`, `b.txt`, `x.txt`" in ended.document["findings"][0]["hint"]
+
+
+def test_what_cannot_be_planned_is_told_why(planned):
+    shop = planned(says(a_plan("a.txt")), "echo a > a.txt", "Depends on: TASK-002")
+    assert shop.runner("plan", "1").err == (
+        "runner: TASK-001 waits for TASK-002: a plan would not see what they build\n"
+        "hint: runner run TASK-002\n"
+    )
+    assert shop.runner("plan", "2").err == (
+        "runner: TASK-002 is built by blocks, which plans nothing\n"
+        "hint: plans are made by agents and models: - Implementer: …\n"
+    )
+
+
+# --- at a terminal --------------------------------------------------------------------
+
+
+def test_at_a_terminal_a_person_is_asked_about_the_plan(planned, calls):
+    shop = planned(says(a_plan("a.txt")), "echo a > a.txt")
+    drafter = str(Path(__file__).with_name("drafter.py"))
+    words = (sys.executable, drafter, "run", "1", "--trust", "--no-sandbox", "--review", "off")
+    with Terminal(words, columns=100, cwd=shop.root, RUNNER_BACKOFF="0") as terminal:
+        terminal.until("+1. Write it")
+        terminal.until("[w]ait?")
+        terminal.send("r\n")
+        heard = terminal.until("why? ")
+        terminal.send("first say why\n")
+        terminal.until("[w]ait?", after=heard)
+        terminal.send("a\n")
+        terminal.wait()
+    assert terminal.code == 0
+    assert modes(calls) == ["plan", "plan", "execute"]
+    assert shop.happened("plan.reviewed")[0]["reason"] == "first say why"

@@ -1,0 +1,126 @@
+"""A change of what lies under another task's contract: it runs before the change lands."""
+
+import json
+
+import pytest
+from workplace import a_task
+
+SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+STRICTER = {**SCHEMA, "required": ["id", "name"]}
+WIDER = {**SCHEMA, "properties": {**SCHEMA["properties"], "note": {"type": "string"}}}
+
+
+def first(schema=SCHEMA, data='{"id": 1}'):
+    return (
+        a_task("TASK-001", "Schema", blocks={"thing.json": json.dumps(schema)}),
+        a_task(
+            "TASK-002",
+            "Data",
+            needs=["TASK-001"],
+            blocks={"data/a.json": data},
+            fields=["Contracts:\n  - schema: `thing.json` = `data/*.json`"],
+        ),
+    )
+
+
+def changes(**files):
+    named = {
+        path.replace("__", "/").replace("_json", ".json"): text for path, text in files.items()
+    }
+    return a_task("TASK-003", "Change", needs=["TASK-001"], blocks=named)
+
+
+def begun(workplace, last, tasks=None):
+    tasks = tasks or first()
+    workplace.plan(*tasks)
+    assert workplace.run("--no-sandbox").code == 0
+    workplace.plan(*(task.replace("PENDING", "DONE") for task in tasks), last)
+    return workplace.run("--no-sandbox")
+
+
+def gates(workplace):
+    return [one["gate"] for one in workplace.happened("gate.started", "TASK-003")]
+
+
+HALTED = {"TASK-001": "DONE", "TASK-002": "STALE", "TASK-003": "BLOCKED"}
+
+
+@pytest.mark.parametrize(
+    ("files", "place"),
+    [
+        ({"thing_json": json.dumps(STRICTER)}, "thing.json:1"),
+        ({"data__b_json": '{"id": "one"}'}, "data/b.json"),
+    ],
+)
+def test_what_breaks_a_contract_of_another_task_is_held(workplace, files, place):
+    ended = begun(workplace, changes(**files))
+    assert ended.code == 4, ended.said
+    assert workplace.statuses == HALTED
+    noted = f"TASK-003 changed {place}; contract:schema fails"
+    assert noted in workplace.status_line("TASK-002")
+    (finding, *_) = workplace.happened("attempt.finished", "TASK-003")[-1]["findings"]
+    assert finding["check"] == "regression:TASK-002/contract:schema"
+    assert finding["message"].startswith("this breaks TASK-002's contract:schema: ")
+
+
+@pytest.mark.parametrize(
+    "files", [{"thing_json": json.dumps(WIDER)}, {"data__b_json": '{"id": 2}'}]
+)
+def test_an_additive_change_and_what_agrees_land_with_the_proof_of_it(workplace, files):
+    ended = begun(workplace, changes(**files))
+    assert ended.code == 0, ended.said
+    assert gates(workplace) == ["regression:TASK-002/contract:schema"]
+    (done,) = workplace.happened("task.done", "TASK-003")
+    assert [(one["kind"], one["verdict"]) for one in done["proofs"]] == [("regression", "pass")]
+
+
+def test_a_contract_that_did_not_hold_before_is_not_the_changes_fault(workplace):
+    tasks = first()
+    workplace.plan(*tasks)
+    assert workplace.run("--no-sandbox").code == 0
+    workplace.commit({"data/hand.json": "{}"}, "by hand")
+    done = (task.replace("PENDING", "DONE") for task in tasks)
+    workplace.plan(*done, changes(data__b_json='{"id": 2}'))
+    ended = workplace.run("--no-sandbox", "--no-verify-at-end")
+    assert ended.code == 0, ended.said
+    (done,) = workplace.happened("task.done", "TASK-003")
+    assert [one["verdict"] for one in done["proofs"]] == ["known"]
+
+
+def test_code_beneath_the_type_of_a_contract_is_traced_through_its_imports(workplace):
+    models = (
+        "from dataclasses import dataclass\n\nfrom base import Id\n\n\n"
+        "@dataclass\nclass Thing:\n    id: Id\n"
+    )
+    tasks = (
+        a_task("TASK-001", "Base", blocks={"base.py": "Id = int\n"}),
+        a_task(
+            "TASK-002",
+            "Model",
+            needs=["TASK-001"],
+            blocks={"models.py": models, "thing.json": json.dumps(SCHEMA)},
+            fields=["Contracts:\n  - schema: `thing.json` = `models:Thing`"],
+        ),
+    )
+    last = a_task("TASK-003", "Change", needs=["TASK-001"], blocks={"base.py": "Id = str\n"})
+    ended = begun(workplace, last, tasks)
+    assert ended.code == 4, ended.said
+    assert workplace.statuses == HALTED
+    assert "TASK-003 changed base.py:1; contract:schema fails" in ended.said
+
+
+def test_both_ways_out_work_for_a_broken_contract(workplace):
+    assert begun(workplace, changes(thing_json=json.dumps(STRICTER))).code == 4
+    assert workplace.runner("approve", "TASK-002").code == 0
+    workplace.edit_plan('{"id": 1}', '{"id": 1, "name": "a"}')
+    ended = workplace.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    assert set(workplace.statuses.values()) == {"DONE"}
+    assert workplace.landings == ["TASK-001", "TASK-002", "TASK-003", "TASK-002"]
+
+
+def test_a_rejected_change_leaves_the_contract_as_it_was(workplace):
+    assert begun(workplace, changes(thing_json=json.dumps(STRICTER))).code == 4
+    assert workplace.runner("reject", "TASK-003", "--reason", "keep it").code == 0
+    assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "DONE", "TASK-003": "PENDING"}
+    assert json.loads(workplace.read("thing.json")) == SCHEMA

@@ -1,0 +1,47 @@
+"""Who works with the person's login is among what the question for trust shows."""
+
+import os
+
+import pytest
+from workplace import a_task
+
+
+@pytest.fixture
+def called(tmp_path, monkeypatch):
+    """The file that a program called `claude` leaves when it is started."""
+    programs, left = tmp_path / "programs", tmp_path / "called"
+    programs.mkdir()
+    (programs / "claude").write_text(f"#!/bin/sh\ntouch {left}\n")
+    (programs / "claude").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    return left
+
+
+def test_a_plan_that_holds_no_command_but_wants_an_agent_is_asked_about(workplace, called):
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"], fields=["Implementer: claude"]))
+    ended = workplace.run(trust=False)
+    assert ended.code == 3
+    assert "TASK-001: the agent program claude, with your login and the network" in ended.err
+    assert not called.exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "shown"),
+    [
+        ('implementer = "codex"\n', "the agent program codex"),
+        (
+            'implementer = "model"\n[model]\nexecute = "openai:dear"\n',
+            "a model, with your key: openai:dear",
+        ),
+        ('command = "touch owned"\n', "TASK-001: touch owned"),
+    ],
+)
+def test_so_is_what_the_repositorys_settings_choose(workplace, called, settings, shown):
+    workplace.commit({"runner.toml": settings})
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"]))
+    ended = workplace.run(trust=False)
+    assert ended.code == 3
+    assert shown in ended.err
+    assert not called.exists()
+    assert not workplace.has("owned")
