@@ -3,7 +3,8 @@
 
 VENV ?= .venv
 PYTHON ?= python3
-JOBS ?= auto
+# Two tests a core: most of them wait for a process or a disk half of the time.
+JOBS ?= $(shell expr 2 \* $$(nproc))
 MINIMUM_COVERAGE ?= 90
 
 BIN := $(VENV)/bin
@@ -46,7 +47,7 @@ floors: $(READY) ## import-linter: every import points down
 	$(BIN)/lint-imports
 
 test: check sandbox ## Everything that must hold: check, then all tests, with coverage of runner/ >= 90 %
-	$(BIN)/python -m pytest -n $(JOBS) --cov=runner --cov-report=term:skip-covered \
+	tests/in_memory.sh $(BIN)/python -m pytest -n $(JOBS) --cov=runner --cov-report=term:skip-covered \
 	  --cov-fail-under=$(MINIMUM_COVERAGE)
 
 golden: $(READY) ## Write the expected texts in tests/golden/ anew; read the difference before you commit it

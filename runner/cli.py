@@ -46,6 +46,10 @@ def _run(words: list[str]) -> ExitCode:
     module = import_module(f"runner.commands.{entry.module}")
     parser = _parser(entry)
     module.arguments(parser, entry.name)
+    if not {"-h", "--help"}.isdisjoint(rest):
+        from runner.commands.help import hand_down_examples
+
+        hand_down_examples(parser)
     arguments = parser.parse_args(rest)
     code: ExitCode = module.execute(arguments, os.environ)
     return code
@@ -59,6 +63,8 @@ def _entry(words: list[str]) -> tuple[Entry, list[str]]:
         return BY_NAME["version"], words[1:]
     if not words or words[0].startswith("-"):
         return BY_NAME["run"], words
+    if words[0] == "help" and len(words) > 1 and not words[1].startswith("-"):
+        return _entry([*words[1:], "--help"])
     name = words[0].removeprefix("!")
     if name in BY_NAME:
         return BY_NAME[name], words[1:]

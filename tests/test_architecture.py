@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,16 @@ DOORS = {
 }
 
 
-def imports_at_runtime(file: Path) -> set[str]:
+@cache
+def parsed(file: Path) -> ast.Module:
+    """A module's syntax tree, read once for all questions."""
+    return ast.parse(file.read_text())
+
+
+@cache
+def imports_at_runtime(file: Path) -> frozenset[str]:
     """Top names of what a module imports anywhere, type checking aside."""
-    tree = ast.parse(file.read_text())
+    tree = parsed(file)
     skipped = {
         id(inner)
         for node in ast.walk(tree)
@@ -45,7 +53,7 @@ def imports_at_runtime(file: Path) -> set[str]:
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module.partition(".")[0])
-    return found
+    return frozenset(found)
 
 
 def test_every_import_points_down() -> None:
@@ -71,7 +79,7 @@ def test_only_the_command_line_catches_everything() -> None:
     broad = [
         f"{file.relative_to(ROOT)}:{node.lineno}"
         for file in PRODUCT
-        for node in ast.walk(ast.parse(file.read_text()))
+        for node in ast.walk(parsed(file))
         if isinstance(node, ast.ExceptHandler)
         and node.type is not None
         and ast.unparse(node.type) == "Exception"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import ExitCode, RunnerError
+from runner.model import Status
 
 if TYPE_CHECKING:
     import argparse
@@ -34,6 +35,17 @@ _HEADING_OR_FENCE = re.compile(
 _GLANCE = 200
 """Letters below a heading in which its Status is looked for."""
 _FILES = {"FILE", "PATH"}
+_STATUSES = tuple(status.lower() for status in Status)
+"""What stands for STATUS, which is read in any case."""
+
+
+class _Shells(tuple[str, ...]):
+    """The shells a person may name; what their scripts ask for is taken, and not offered."""
+
+    __slots__ = ()
+
+    def __contains__(self, named: object) -> bool:
+        return named == IDS or super().__contains__(named)
 
 
 class Flag(NamedTuple):
@@ -47,7 +59,7 @@ class Flag(NamedTuple):
 
 
 class Known(NamedTuple):
-    """One command, as a shell must know it."""
+    """One command, as a shell must know it; `staged-write stage` is one of its own."""
 
     name: str
     summary: str
@@ -62,7 +74,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     del name
     parser.epilog = _EXAMPLES
     parser.add_argument(
-        "shell", choices=(*_SCRIPTS, IDS), metavar="SHELL", help="bash, zsh or fish"
+        "shell", choices=_Shells(_SCRIPTS), metavar="SHELL", help="bash, zsh or fish"
     )
 
 
@@ -106,37 +118,47 @@ def _commands() -> list[Known]:
     """Every command with what its own parser takes."""
     from runner.commands.catalogue import TABLE
 
-    return [_known(entry.name, entry.module, entry.summary) for entry in TABLE]
+    return [one for entry in TABLE for one in _known(entry.name, entry.module, entry.summary)]
 
 
-def _known(name: str, module: str, summary: str) -> Known:
+def _known(name: str, module: str, summary: str) -> Iterator[Known]:
+    """A command, then those below it."""
     import argparse
 
     parser = argparse.ArgumentParser(prog=f"runner {name}")
     import_module(f"runner.commands.{module}").arguments(parser, name)
-    return _described(name, summary, parser)
+    yield _described(name, summary, parser)
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other list of its options
+        below = action.choices.items() if isinstance(action.choices, dict) else ()
+        yield from (_described(f"{name} {word}", "", one) for word, one in below)
 
 
 def _described(name: str, summary: str, parser: argparse.ArgumentParser) -> Known:
-    """What a parser takes; flags of the commands below it count as its own."""
+    """What a parser takes itself."""
     flags: dict[str, Flag] = {}
     words, choices = "", tuple[str, ...]()
     for action in parser._actions:  # noqa: SLF001 - argparse has no other list of its options
         takes = "" if action.nargs == 0 else _takes(action)
         chosen = tuple(map(str, action.choices or ()))
+        chosen = chosen or (_STATUSES if action.metavar == "STATUS" else ())
         if not action.option_strings:
             words, choices = words or takes, choices or chosen
         said = (action.help or "").replace("%%", "%")
         flags.update((one, Flag(one, said, takes, chosen)) for one in action.option_strings)
-        below = action.choices.values() if isinstance(action.choices, dict) else ()
-        for one in below:
-            flags |= {flag.name: flag for flag in _described(name, "", one).flags}
     return Known(name, summary, tuple(flags.values()), words, choices)
 
 
 def _takes(action: argparse.Action) -> str:
     metavar = str(action.metavar or "").rstrip("…")
     return "id" if metavar == "ID" else "file" if metavar in _FILES else "value"
+
+
+def _above(commands: Sequence[Known]) -> list[Known]:
+    return [one for one in commands if " " not in one.name]
+
+
+def _below(commands: Sequence[Known]) -> list[Known]:
+    return [one for one in commands if " " in one.name]
 
 
 # --- bash -----------------------------------------------------------------------------
@@ -151,11 +173,14 @@ def _bash(commands: Sequence[Known]) -> Iterator[str]:
     yield "  for ((index = 1; index < COMP_CWORD; index++)); do"
     yield "    word=${COMP_WORDS[index]}"
     yield "    case $word in"
-    yield f"      {'|'.join(one.name for one in commands)}) command=$word; break ;;"
+    yield f"      {'|'.join(one.name for one in _above(commands))}) command=$word; break ;;"
     yield "      -*) ;;"
     yield "      *) break ;;"
     yield "    esac"
     yield "  done"
+    yield '  ((++index < COMP_CWORD)) && case "$command ${COMP_WORDS[index]}" in'
+    yield f'    {"|".join(map(_pattern, _below(commands)))}) command+=" ${{COMP_WORDS[index]}}" ;;'
+    yield "  esac"
     yield "  case $command:$prev in"
     yield from _bash_values(commands)
     yield "  esac"
@@ -164,9 +189,9 @@ def _bash(commands: Sequence[Known]) -> Iterator[str]:
         flags = " ".join(flag.name for flag in one.flags)
         words = f" words={one.words}" if one.words else ""
         choices = f" choices='{' '.join(one.choices)}'" if one.choices else ""
-        yield f"    {one.name}) flags='{flags}'{words}{choices} ;;"
+        yield f"    {_pattern(one)}) flags='{flags}'{words}{choices} ;;"
     yield "  esac"
-    names = " ".join(one.name for one in commands)
+    names = " ".join(one.name for one in _above(commands))
     yield '  if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$flags" -- "$cur"))'
     yield "  elif ((COMP_CWORD == 1)); then"
     yield f"    COMPREPLY=($(compgen -W '{names}' -- \"$cur\"))"
@@ -188,9 +213,13 @@ def _bash_values(commands: Sequence[Known]) -> Iterator[str]:
                 continue
             choices = " ".join(flag.choices)
             reply = {"id": '-W "$(_runner_ids)"', "file": "-f"}.get(flag.takes, f"-W '{choices}'")
-            yield (
-                f'    {one.name}:{flag.name}) COMPREPLY=($(compgen {reply} -- "$cur")); return ;;'
-            )
+            place = f"{_pattern(one)}:{flag.name}"
+            yield f'    {place}) COMPREPLY=($(compgen {reply} -- "$cur")); return ;;'
+
+
+def _pattern(one: Known) -> str:
+    """A command's name as a pattern of `case`."""
+    return f"'{one.name}'" if " " in one.name else one.name
 
 
 # --- zsh ------------------------------------------------------------------------------
@@ -202,7 +231,7 @@ def _zsh(commands: Sequence[Known]) -> Iterator[str]:
     yield "_runner() {"
     yield "  local -a commands"
     yield "  commands=("
-    yield from (f"    {_quoted(one.name + ':' + one.summary)}" for one in commands)
+    yield from (f"    {_quoted(one.name + ':' + one.summary)}" for one in _above(commands))
     yield "  )"
     yield "  if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then"
     yield "    _describe command commands"
@@ -212,9 +241,13 @@ def _zsh(commands: Sequence[Known]) -> Iterator[str]:
     yield "  local command=$words[2]"
     yield "  if ((${commands[(I)$command:*]})); then shift words; ((CURRENT--))"
     yield "  else command=run; fi"
+    yield '  ((CURRENT > 2)) && case "$command $words[2]" in'
+    below = "|".join(map(_pattern, _below(commands)))
+    yield f'    {below}) command+=" $words[2]"; shift words; ((CURRENT--)) ;;'
+    yield "  esac"
     yield "  case $command in"
     for one in commands:
-        yield f"    {one.name})"
+        yield f"    {_pattern(one)})"
         yield "      _arguments -s \\"
         yield from (f"        {_zsh_flag(flag)} \\" for flag in one.flags)
         yield f"        {_zsh_words(one)} ;;"
@@ -253,15 +286,20 @@ def _zsh_action(takes: str, choices: Sequence[str]) -> str:
 
 def _fish(commands: Sequence[Known]) -> Iterator[str]:
     """`complete` lines (fish's manual, Writing your own completions)."""
-    names = " ".join(one.name for one in commands)
+    names = " ".join(one.name for one in _above(commands))
     first = f"not __fish_seen_subcommand_from {names}"
     yield "complete -c runner -f"
     yield f"function __runner_ids; runner completion {IDS} 2>/dev/null; end"
-    for one in commands:
+    for one in _above(commands):
         yield f"complete -c runner -n '{first}' -a {one.name} -d {_quoted(one.summary)}"
     yield f"complete -c runner -n '{first}' -a '(__runner_ids)'"
     for one in commands:
-        here = f"__fish_seen_subcommand_from {one.name}"
+        seen = [f"__fish_seen_subcommand_from {word}" for word in one.name.split()]
+        here = "; and ".join(seen)
+        if below := [
+            two.name.split()[1] for two in commands if two.name.startswith(one.name + " ")
+        ]:
+            here += f"; and not __fish_seen_subcommand_from {' '.join(below)}"
         shown = f"{here}; or {first}" if one.name == "run" else here
         yield from (_fish_flag(shown, flag) for flag in one.flags)
         action = _fish_action(one.words, one.choices)

@@ -24,7 +24,7 @@ _RUN = (
 _EXAMPLES = """\
 examples:
   runner help --all
-  runner run --help      everything about one command
+  runner help run        everything about one command
 """
 
 
@@ -32,6 +32,9 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """What `runner help` takes."""
     del name
     parser.epilog = _EXAMPLES
+    names = [entry.name for entry in TABLE]
+    said = "everything about this one"
+    parser.add_argument("command", nargs="?", choices=names, metavar="COMMAND", help=said)
     parser.add_argument("--all", action="store_true", help="every command and every option of run")
 
 
@@ -40,6 +43,18 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     del environ
     print("\n".join(_everything() if given.all else _one_screen()))
     return ExitCode.OK
+
+
+def hand_down_examples(parser: argparse.ArgumentParser) -> None:
+    """Give each command below this one the examples of it that the parser itself has."""
+    lines = (parser.epilog or "").splitlines()
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other list of what is below
+        below = action.choices.items() if isinstance(action.choices, dict) else ()
+        for name, one in below:
+            own = [line for line in lines if f"{parser.prog} {name} " in f"{line} "]
+            if own and not one.epilog:
+                one.formatter_class = parser.formatter_class
+                one.epilog = "\n".join(("examples:", *own))
 
 
 def _one_screen() -> Iterator[str]:

@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TextIO
 
 _DEFAULT = "less"
 _ROOM = 3
 """Lines that stay free for the question below."""
 
 
-def show(text: str, environ: Mapping[str, str]) -> None:
+def show(text: str, environ: Mapping[str, str], out: TextIO | None = None) -> None:
     """Print a text; on a terminal, what is longer than the screen goes through `$PAGER`.
 
     The pager is given a file and not our pipe, so it runs like any program of the person's; where
     none is there, or it is empty or `cat`, the text is printed.
     """
     if not _is_long(text) or not _paged(text, environ):
-        print(text, flush=True)
+        print(text, file=out, flush=True)
 
 
 def _is_long(text: str) -> bool:

@@ -26,6 +26,8 @@ _TOOLS = (
     ("go:vet", "lint", "go", "go.mod"),
     ("cargo:clippy", "lint", "cargo-clippy", "Cargo.toml"),
 )
+_WORDS = {"go:vet": r"go\s+vet", "cargo:clippy": r"cargo\s+clippy"}
+"""How such a tool is called in a recipe, where not by its program's name."""
 _RUN = {
     "npm": "npm run --silent",
     "pnpm": "pnpm --silent run",
@@ -49,19 +51,26 @@ class Declared:
     """A folder of the project that must have been installed."""
     type: str = ""
     """The one type of tasks that it is for; empty for all."""
+    runs: str = ""
+    """How a recipe that runs the same is known, as a pattern."""
 
 
 def declared_gates(stack: Stack) -> tuple[Declared, ...]:
     """Every gate that the manifests declare, each name once, in the order they run.
 
-    What a Makefile calls `lint` is not run a second time by its tool; a second language's linter
-    goes by the name of its program.
+    What a Makefile's `lint` visibly runs is not run a second time beside it; any other second
+    gate of a name goes by the name of its program.
     """
     found: dict[str, Declared] = {}
-    for one in (*_for_agents(stack), *_targets(stack), *_scripts(stack), *_tools(stack)):
+    recipes = dict(stack.recipes)
+    made = {name: recipes.get(target, "") for target, name in _TARGETS}
+    for one in (*_for_agents(stack), *_scripts(stack), *_targets(stack), *_tools(stack)):
+        if one.program != "make" and one.runs and re.search(one.runs, made.get(one.gate.name, "")):
+            continue
         first = found.setdefault(one.gate.name, one)
-        if first is not one and first.program != "make":
-            other = one.module or one.program
+        if first is not one:
+            program = one.module or one.program
+            other = f"make-{one.gate.name}" if program == "make" else program
             found.setdefault(other, replace(one, gate=replace(one.gate, name=other)))
     return tuple(found.values())
 
@@ -84,7 +93,13 @@ def _script(stack: Stack, script: str, name: str, kind: str = "") -> Iterator[De
         manager = next(tool for tool in stack.tools if tool in _RUN)
         folder = "node_modules" if "node_modules" in stack.installs else ""
         gate = GateSpec(name, f"{_RUN[manager]} {script}", origin="package.json")
-        yield Declared(gate, manager, folder=folder, type=kind)
+        yield Declared(gate, manager, folder=folder, type=kind, runs=_running(script, text))
+
+
+def _running(script: str, text: str) -> str:
+    """A recipe runs a script by its name, or by the very words that stand in it."""
+    by_name = rf"\b(?:{'|'.join(_RUN)})\b[^\n;&|]*\s{re.escape(script)}(?![\w:-])"
+    return rf"{by_name}|{re.escape(text)}(?![\w-])"
 
 
 def _targets(stack: Stack) -> Iterator[Declared]:
@@ -101,7 +116,9 @@ def _tools(stack: Stack) -> Iterator[Declared]:
         command = commands.get(declared)
         if command:
             module = "pytest" if declared == "python:pytest" else ""
-            yield Declared(GateSpec(name, command, origin=manifest), program, module)
+            words = module or _WORDS.get(declared, program)
+            runs = rf"(?<![\w-]){words}(?![\w-])"
+            yield Declared(GateSpec(name, command, origin=manifest), program, module, runs=runs)
 
 
 # --- into the settings ----------------------------------------------------------------

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _FOLDER = "settings"
 _MOST_KEPT = 32
-_SHAPE = 1
+_SHAPE = 2
 """Goes up when what is kept changes its shape."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -13,11 +13,18 @@ from runner.model import Finding
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+CHECK = "permission"
+"""The name under which a rule's refusal of a write speaks."""
 FILE_TOOLS = frozenset({"list_files", "read_file", "search", "write_file", "modify_file"})
 """Tools whose subject is a path: their patterns are globs as in gitignore(5)."""
+WRITE_TOOLS = ("write_file", "modify_file")
 TOOLS = (*sorted(FILE_TOOLS), "record_decision", "run_gate")
 """Every tool of ours; those of MCP servers are called `mcp__SERVER__TOOL`."""
-_ALL = frozenset({"*", "**", "**/*"})
+_SERVERS = "mcp__"
+_SIGNS = "*?["
+_ALL = frozenset({"*", "**", "**/*", "/", ".", "./"})
+_LONGEST_SUBJECT = 600
+"""Characters of a subject that a person is asked about; what follows is told by its digest."""
 
 
 class Permit(StrEnum):
@@ -42,9 +49,61 @@ class Permission:
         return f"{self.action} {self.tool} {self.pattern}"
 
 
+@dataclass(frozen=True, slots=True)
+class PermissionAnswer:
+    """What a person said, of one task, to exactly this call where a rule asks."""
+
+    tool: str
+    subject: str
+    allowed: bool
+    reason: str = ""
+    once: bool = False
+    """Whether it holds for one call; of a write, until the attempt that makes it is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What the rules say of one call, and which of them says it."""
+
+    permit: Permit
+    rule: Permission | None = None
+    of_repository: bool = False
+    reason: str = ""
+    """Why a person who was asked said no."""
+
+    def __str__(self) -> str:
+        if self.rule is None:
+            return "no rule"
+        whose = "the repository's" if self.of_repository else "your"
+        return f'the rule "{self.rule}" of {whose} settings'
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """All that decides on a call: a person's rules, a repository's, and a person's answers."""
+
+    rules: tuple[Permission, ...] = ()
+    floor: tuple[Permission, ...] = ()
+    """Those of the repository, which only tighten."""
+    answers: tuple[PermissionAnswer, ...] = ()
+    known_secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def word(self, tool: str, subject: str) -> Word:
+        """What may be done; an answer counts where a rule asks, and never against a `deny`."""
+        word = _tighter(_last(tool, subject, self.rules), _last(tool, subject, self.floor))
+        if word.permit is not Permit.ASK or not self.answers:
+            return word
+        return _answered(word, tool, asked_about(tool, subject, self.known_secrets), self.answers)
+
+
 def names_a_tool(name: str) -> bool:
     """Whether a rule of this name can ever match: one that never does would be no rule, unseen."""
-    return name in TOOLS or name.startswith("mcp__") or any(sign in name for sign in "*?[")
+    if any(_fits(tool, name, tight=False) for tool in TOOLS):
+        return True
+    sure = name[: min((at for sign in _SIGNS if (at := name.find(sign)) >= 0), default=len(name))]
+    if sure == name:
+        return name.startswith(_SERVERS)
+    return sure.startswith(_SERVERS) or _SERVERS.startswith(sure)
 
 
 def permitted(
@@ -59,7 +118,12 @@ def permitted(
     `subject` is a path for tools of files, a check's name for `run_gate`, and the arguments as
     JSON for tools of MCP servers.
     """
-    return max(_last(tool, subject, rules), _last(tool, subject, floor), key=tuple(Permit).index)
+    return _tighter(_last(tool, subject, rules), _last(tool, subject, floor)).permit
+
+
+def write_tool(*, is_new: bool) -> str:
+    """The tool whose rules a write is held to, whoever makes it and by whatever tool."""
+    return "write_file" if is_new else "modify_file"
 
 
 def write_finding(
@@ -67,6 +131,7 @@ def write_finding(
     rules: Iterable[Permission],
     floor: Iterable[Permission] = (),
     *,
+    answers: Iterable[PermissionAnswer] = (),
     is_new: bool = False,
     reviewed: bool = False,
 ) -> Finding | None:
@@ -75,32 +140,100 @@ def write_finding(
     A new file is the subject of `write_file`, a change of one that of `modify_file`. What is to
     be asked about is let through where a person reviews the change.
     """
-    said = permitted("write_file" if is_new else "modify_file", path, rules, floor)
-    if said is Permit.ALLOW or (said is Permit.ASK and reviewed):
+    book = Rulebook(tuple(rules), tuple(floor), tuple(answers))
+    word = book.word(write_tool(is_new=is_new), path)
+    if word.permit is Permit.ALLOW or (word.permit is Permit.ASK and reviewed):
         return None
-    message = "the permission rules of the settings do not let this file be written"
-    if said is Permit.ASK:
-        message = "the permission rules of the settings want a person asked about this file"
-    return Finding("permission", message, path=path, hint="leave this file as it was")
+    if word.permit is Permit.ASK:
+        message = f"{word} wants a person asked about this file"
+        return Finding(CHECK, message, path=path, hint="leave it as it was, or wait for the answer")
+    message = f"{word} does not let this file be written"
+    if word.reason:
+        message = f"a person does not let this file be written: {word.reason}"
+    return Finding(CHECK, message, path=path, hint="leave this file as it was")
 
 
-def _last(tool: str, subject: str, rules: Iterable[Permission]) -> Permit:
-    said = [rule.action for rule in rules if _matches(rule, tool, subject)]
-    return said[-1] if said else Permit.ALLOW
+def asked_about(tool: str, subject: str, known_secrets: tuple[str, ...] = ()) -> str:
+    """A subject as it is asked about and kept: of no secret, and bounded; exact by its digest."""
+    from runner.model import digest_of
+    from runner.secrets.redact import redact
+
+    shown = redact(plain_path(subject) if tool in FILE_TOOLS else subject, known_secrets)
+    if len(shown) <= _LONGEST_SUBJECT:
+        return shown
+    digest = digest_of(shown.encode("utf-8", "surrogateescape"))
+    return f"{shown[:_LONGEST_SUBJECT]}… ({len(shown)} characters, {digest})"
+
+
+def plain_path(path: str) -> str:
+    """A path as rules know it: `./a`, `a//b` and `x/../a` name what `a` and `a/b` name."""
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts) or "."
+
+
+# --- details --------------------------------------------------------------------------
+
+
+def _tighter(mine: Word, theirs: Word) -> Word:
+    order = tuple(Permit).index
+    if order(theirs.permit) <= order(mine.permit):
+        return mine
+    return Word(theirs.permit, theirs.rule, of_repository=True)
+
+
+def _answered(word: Word, tool: str, subject: str, answers: tuple[PermissionAnswer, ...]) -> Word:
+    said = [one for one in answers if (one.tool, one.subject) == (tool, subject)]
+    if not said:
+        return word
+    if said[-1].allowed:
+        return Word(Permit.ALLOW, word.rule, word.of_repository)
+    return Word(Permit.DENY, word.rule, word.of_repository, said[-1].reason or "no reason given")
+
+
+def _last(tool: str, subject: str, rules: Iterable[Permission]) -> Word:
+    said = [rule for rule in rules if _matches(rule, tool, subject)]
+    return Word(said[-1].action, said[-1]) if said else Word(Permit.ALLOW)
 
 
 def _matches(rule: Permission, tool: str, subject: str) -> bool:
-    if not fnmatchcase(tool, rule.tool):
+    """Whether a rule is about a call; one that tightens is so whatever the letters' case."""
+    tight = rule.action is not Permit.ALLOW
+    if not _fits(tool, rule.tool, tight=tight):
         return False
     if rule.pattern in _ALL:
         return True
-    if tool in FILE_TOOLS:
-        return _glob(rule.pattern)(subject)
-    return fnmatchcase(subject, rule.pattern)
+    if tool not in FILE_TOOLS:
+        return _fits(subject, rule.pattern, tight=tight)
+    path = plain_path(subject)
+    if tight and _glob(rule.pattern.casefold())(path.casefold()):
+        return True
+    return _glob(rule.pattern)(path)
+
+
+def _fits(name: str, pattern: str, *, tight: bool) -> bool:
+    if tight and fnmatchcase(name.casefold(), pattern.casefold()):
+        return True
+    return fnmatchcase(name, pattern)
 
 
 @lru_cache(maxsize=256)
 def _glob(pattern: str) -> Callable[[str], bool]:
     from pathspec import GitIgnoreSpec
 
-    return GitIgnoreSpec.from_lines((pattern,)).match_file
+    return GitIgnoreSpec.from_lines((_glob_text(pattern),)).match_file
+
+
+def _glob_text(pattern: str) -> str:
+    """A pattern as gitignore(5) reads it: `./a` and `a//b` would match nothing, `#a` is a note."""
+    while "//" in pattern or "/./" in pattern:
+        pattern = pattern.replace("//", "/").replace("/./", "/")
+    anchored = pattern.startswith("./")
+    pattern = pattern.removeprefix("./")
+    if anchored and not pattern.startswith("/"):
+        return f"/{pattern}"
+    return f"\\{pattern}" if pattern.startswith("#") else pattern

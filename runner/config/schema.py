@@ -22,7 +22,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from runner.config import registries as hosts
 from runner.config.permissions import TOOLS, names_a_tool
-from runner.config.sizes import bytes_of
+from runner.config.sizes import bytes_of, had, with_names
 from runner.config.values import GATE_KEYS
 from runner.model import Network, ReviewMode
 from runner.text.hints import nearest
@@ -177,6 +177,8 @@ Names = Annotated[
     tuple[Annotated[str, AfterValidator(_variable_name)], ...], BeforeValidator(_words)
 ]
 Hosts = Annotated[tuple[Annotated[str, AfterValidator(_registry)], ...], BeforeValidator(_words)]
+Name = Annotated[str, AfterValidator(_one_line), AfterValidator(str.casefold)]
+Had = Annotated[str, BeforeValidator(had)]
 Review = Annotated[ReviewMode, BeforeValidator(_lower)]
 Reach = Annotated[Network, BeforeValidator(_lower)]
 
@@ -318,7 +320,7 @@ class Given(BaseSettings):
     skills_fallback_to_builtin: bool | None = None
     skills_folders: Annotated[tuple[Folder, ...], BeforeValidator(_paths)] | None = None
     compile: dict[Line, Line] | None = None
-    resources: dict[Line, Annotated[Line, BeforeValidator(_amount)]] | None = None
+    resources: Annotated[dict[Name, Had], BeforeValidator(with_names)] | None = None
     sast_block_at: (
         Annotated[Literal["low", "medium", "high", "never"], BeforeValidator(_lower)] | None
     ) = None
@@ -370,7 +372,7 @@ Mistake = tuple[tuple[str, ...], str, str]
 def _mistake(problem: Any) -> Mistake:
     path = tuple(str(part) for part in problem["loc"])
     value = problem["input"]
-    shown = "" if isinstance(value, (dict, list)) else repr(value)[:80]
+    shown = "" if isinstance(value, (dict, list, tuple)) else repr(value)[:80]
     return path, _in_words(problem["type"], problem.get("ctx", {}), problem["msg"]), shown
 
 

@@ -38,6 +38,8 @@ class Stack:
     """Folders that these commands need and that somebody has to install: `node_modules`."""
     dependencies: tuple[str, ...] = ()
     """Names of direct dependencies, lower case and sorted; patterns are matched by them."""
+    recipes: tuple[tuple[str, str], ...] = ()
+    """What each target of a Makefile runs, its prerequisites' lines with it, as it is written."""
     notes: tuple[str, ...] = ()
     """Manifests that could not be read, and why."""
 
@@ -57,6 +59,7 @@ class _Found:
     commands: tuple[tuple[str, str], ...] = ()
     installs: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
+    recipes: tuple[tuple[str, str], ...] = ()
     note: str = ""
 
 
@@ -70,6 +73,7 @@ def detect_stack(root: Path) -> Stack:
         commands=tuple(pair for one in found for pair in one.commands)[:_MOST_COMMANDS],
         installs=tuple(folder for one in found for folder in one.installs),
         dependencies=tuple(sorted({name for one in found for name in one.dependencies})),
+        recipes=tuple(pair for one in found for pair in one.recipes)[:_MOST_COMMANDS],
         notes=tuple(one.note for one in found if one.note),
     )
 
@@ -167,7 +171,31 @@ def _make(root: Path) -> _Found:
         return _Found(note=note)
     targets = re.findall(r"^([A-Za-z0-9][A-Za-z0-9_-]*)[ \t]*::?(?!=)", text, re.MULTILINE)
     commands = tuple((f"make:{name}", f"make {name}") for name in dict.fromkeys(targets))
-    return _Found(names=("make",), tools=("make",), commands=commands, note=note)
+    recipes = tuple(_recipes(text, frozenset(targets)).items())
+    return _Found(names=("make",), tools=("make",), commands=commands, recipes=recipes, note=note)
+
+
+def _recipes(text: str, targets: frozenset[str]) -> dict[str, str]:
+    """The lines of each target (GNU make, "Rule Syntax"), with those of what it needs at once."""
+    own: dict[str, str] = {}
+    needs: dict[str, list[str]] = {}
+    name = ""
+    for line in text.replace("\\\n", " ").split("\n"):
+        if line.startswith("\t"):
+            own[name] = f"{own.get(name, '')}{line.strip()}\n"
+            continue
+        head, colon, rest = line.partition(":")
+        if colon and head.strip() in targets and not rest.startswith("="):
+            name = head.strip()
+            before, _, recipe = rest.lstrip(":").partition(";")
+            needs.setdefault(name, []).extend(before.split())
+            own[name] = f"{own.get(name, '')}{recipe.strip()}\n"
+        elif line.strip() and not line.startswith("#"):
+            name = ""
+    return {
+        target: "".join(own.get(one, "") for one in (target, *needs.get(target, ())))
+        for target in sorted(targets)
+    }
 
 
 # --- reading what may be hostile ------------------------------------------------------

@@ -1,13 +1,15 @@
 """Which repositories' commands the person agreed to run; kept in the user's own state folder.
 
 A plan and its settings hold commands. The first run in a repository shows them and asks once.
-A record that is missing, damaged or for another folder is no trust.
+A record that is missing, damaged or for another folder is no trust. What the repository's settings
+bring, and the agents it calls, are kept as digests: what joins them later is asked about, too.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -33,9 +35,23 @@ class Trust:
         record = self._records().get(_name(root))
         return isinstance(record, dict) and bool(record.get("how"))
 
-    def give(self, root: Path, how: str) -> None:
-        """Record that the person agreed, and how (`asked`, `--trust` …). Raises OSError."""
-        records = self._records() | {_name(root): {"how": how, "time": effects.timestamp()}}
+    def unseen(self, root: Path, brought: Iterable[str]) -> tuple[str, ...]:
+        """What of these texts the person was not shown when they agreed; all without a record."""
+        record = self._records().get(_name(root))
+        known = _shown(record)
+        return tuple(text for text in brought if _mark(text, record) not in known)
+
+    def give(self, root: Path, how: str, brought: Iterable[str] = ()) -> None:
+        """Record that the person agreed, how (`asked`, `--trust` …) and to what beside the plan.
+
+        What they agreed to before stays: it is not asked again when it comes back. Raises OSError.
+        """
+        before = self._records()
+        salt = _salt(before.get(_name(root))) or effects.new_id()
+        record: dict[str, object] = {"how": how, "time": effects.timestamp(), "salt": salt}
+        marks = {_mark(text, record) for text in brought}
+        record["shown"] = sorted(marks | _shown(before.get(_name(root))))
+        records = before | {_name(root): record}
         effects.make_folder(self.state, mode=0o700)
         document = json.dumps({"v": 1, "repositories": records}, indent=1, sort_keys=True)
         effects.write_file(self._file, document.encode() + b"\n", mode=0o600)
@@ -55,6 +71,24 @@ class Trust:
 
 def _name(root: Path) -> str:
     return str(root.resolve())
+
+
+def _shown(record: object) -> frozenset[str]:
+    """The digests of what was shown; none in a record from before they were kept."""
+    shown = record.get("shown") if isinstance(record, dict) else None
+    texts = shown if isinstance(shown, list) else []
+    return frozenset(text for text in texts if isinstance(text, str))
+
+
+def _salt(record: object) -> str:
+    salt = record.get("salt") if isinstance(record, dict) else None
+    return salt if isinstance(salt, str) else ""
+
+
+def _mark(text: str, record: object) -> str:
+    """A digest of its own for each repository: a command may hold what should be no secret."""
+    key = _salt(record).encode()[:64]
+    return blake2b(text.encode("utf-8", "replace"), digest_size=16, key=key).hexdigest()
 
 
 def commands_shown(commands: Iterable[tuple[str, str]]) -> tuple[str, ...]:

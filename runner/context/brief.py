@@ -91,6 +91,7 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
     failed: int | None = None,
     since: Mapping[str, int] | None = None,
     searched: tuple[str, ...] = (),
+    has_variables: bool = True,
 ) -> Brief:
     """The brief of an attempt.
 
@@ -100,7 +101,8 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
     is asked for; `tokens` bounds what is said beside context files and index, which have bounds of
     their own; `known_secrets` are values that must never be shown; `around` is what was gathered
     beside the task; `plan_text` the approved plan; `failed` how many attempts in a row failed
-    before this one, else all before it; `since` says since which attempt a check fails.
+    before this one, else all before it; `since` says since which attempt a check fails;
+    `has_variables` whether its reader is a program that is told `$RUNNER_DRAFT` and the like.
     """
     around = around or Surroundings()
     findings = _still_open(findings, attempt - 1 if failed is None else failed)
@@ -120,6 +122,7 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
         plan=plan_text,
         since=since,
         searched=searched,
+        has_variables=has_variables,
     )
     written = _fitting(parts, tokens * CHARACTERS_A_TOKEN, tuple(known_secrets))
     return Brief(

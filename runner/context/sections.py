@@ -22,8 +22,7 @@ _DIFF = 12_000
 _PATTERN = 6_000
 
 _DECISIONS = """\
-Report each choice that is not obvious in a block of its own, in your output or in the file
-`$RUNNER_DECISIONS`:
+Report each choice that is not obvious in a block of its own, {where}:
 
 ```text
 DECISION: <title>
@@ -55,6 +54,8 @@ class Parts:
     """Since which attempt a check has failed."""
     searched: tuple[str, ...] = ()
     """By what the patterns were searched."""
+    has_variables: bool = True
+    """Whether who reads it is a program that the runner starts; a model has no environment."""
 
 
 class Section(NamedTuple):
@@ -84,7 +85,7 @@ def told(parts: Parts, bounds: Bounds) -> tuple[Section, ...]:
         Section("proof", "Proof", _proof(parts)),
         Section("tests", "Tests that are there", annex.tests(around.tests, bounds)),
         Section("findings", "What failed before", _failures(parts, bounds)),
-        Section("draft", "The attempt before", _draft(parts.previous, bounds)),
+        Section("draft", "The attempt before", _draft(parts, bounds)),
         Section("patterns", "Patterns to follow", _patterns(parts, bounds)),
         Section("skills", "Skills", annex.skills(around.skills.found, bounds)),
         Section("decided", "Decisions made before", annex.decisions(around.decisions, bounds)),
@@ -99,7 +100,7 @@ def shown(parts: Parts, bounds: Bounds) -> tuple[Section, ...]:
         Section(
             "index", "File index (path | exported names | lines)", annex.index(parts.around.index)
         ),
-        Section("reporting", "Decisions", _DECISIONS),
+        Section("reporting", "Decisions", _DECISIONS.replace("{where}", _where(parts))),
     )
     return tuple(section for section in sections if section.text)
 
@@ -222,14 +223,21 @@ def _finding(number: int, finding: Finding, bounds: Bounds, since: int) -> str:
     return "\n\n".join(filter(None, (said, message, hint, detail)))
 
 
-def _draft(previous: str, bounds: Bounds) -> str:
+def _where(parts: Parts) -> str:
+    """Where decisions are reported."""
+    if not parts.has_variables:
+        return "in your last message"
+    return "in your output or in the file\n`$RUNNER_DECISIONS`"
+
+
+def _draft(parts: Parts, bounds: Bounds) -> str:
+    previous = parts.previous
     if not previous.strip():
         return ""
-    told = (
-        "This is what the last attempt changed. It is not in your files; where it is kept "
-        "whole, `$RUNNER_DRAFT` names the patch."
-    )
-    return f"{told}\n\n{fenced(bounds.head(previous, _DIFF), 'diff')}"
+    told = "This is what the last attempt changed. It is not in your files"
+    if parts.has_variables:
+        told += "; where it is kept whole, `$RUNNER_DRAFT` names the patch"
+    return f"{told}.\n\n{fenced(bounds.head(previous, _DIFF), 'diff')}"
 
 
 def _former(former: str, bounds: Bounds) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from runner.gates.bounds import Bounds, bound_met
 from runner.model import Finding, Network, Proof, Verdict
 from runner.process.command import Command, Ended, Limits, run
 from runner.process.limits import bounded
@@ -84,6 +85,9 @@ class Bench:
     """What the task did to files, which the scratch tree holds."""
     before: Callable[[str], bytes | None] = _nothing
     """The bytes of a path at the base; None where it was not there."""
+    former: Mapping[str, bytes | None] = field(default_factory=dict)
+    """Of what the task landed earlier and still stands at the base: by path what stands around
+    its own lines; None for a file that it made."""
     tree: str = ""
     """Git tree of the proposal."""
     base: str = ""
@@ -156,21 +160,26 @@ def proof_of(check: Check, ran: Ran, bench: Bench, counts: tuple[tuple[str, int]
     )
 
 
-def failures_of(check: Check, ran: Ran, proof: Proof) -> tuple[Finding, ...]:
-    """Why a check failed, with the end of what it printed; nothing where it passed."""
+def failures_of(
+    check: Check, ran: Ran, proof: Proof, bench: Bench | None = None
+) -> tuple[Finding, ...]:
+    """Why a check failed, with the end of what it printed; nothing where it passed.
+
+    With the bench where it ran, the hint names what of the sandbox or the limits held it.
+    """
     if proof.verdict is not Verdict.FAIL:
         return ()
     return (
         Finding(
             check=check.id,
             message=_how_it_ended(check, ran),
-            hint=_hint(check, ran),
+            hint=_hint(check, ran, bench),
             detail=ran.tail or "(no output)",
         ),
     )
 
 
-def _hint(check: Check, ran: Ran) -> str:
+def _hint(check: Check, ran: Ran, bench: Bench | None) -> str:
     longer = "gate_seconds" if check.kind == "gate" else "hard_seconds"
     match ran.ended:
         case Ended.IDLE if check.kind != "gate":
@@ -178,7 +187,35 @@ def _hint(check: Check, ran: Ran) -> str:
         case Ended.IDLE | Ended.HARD:
             return f"allow it more time: Timeout in the task, or {longer} in the settings"
         case _:
-            return f"run it yourself: {redact(check.command)}"
+            held = bound_met(ran.tail, ran.exit, _bounds(check, bench)) if bench else ""
+            return held or f"run it yourself: {redact(check.command)}"
+
+
+def _bounds(check: Check, bench: Bench) -> Bounds:
+    place, limits = bench.place, check.limits
+    return Bounds(
+        enclosed=bench.sandbox.encloses,
+        network=check.network,
+        asked=_asked(check, bench),
+        gate=check.id.removeprefix("gate:") if check.kind == "gate" else "",
+        home=bench.environment.get("HOME", ""),
+        own=tuple(map(str, (place.tree, place.shown, place.shown.resolve(), place.box))),
+        memory=limits.together or limits.memory,
+        processes=limits.processes,
+        file_size=limits.file_size,
+    )
+
+
+def _asked(check: Check, bench: Bench) -> Network:
+    """What a check's task or gate asks to reach; another task's is not known here."""
+    if check.kind == "gate":
+        gates = (*bench.task.gates, *bench.settings.gates_for(bench.task.type))
+        asked = {gate.name: gate.network for gate in reversed(gates)}
+        return asked.get(check.id.removeprefix("gate:"), check.network)
+    return check.network if check.task else max(check.network, bench.task.network, key=_REACHES)
+
+
+_REACHES = tuple(Network).index
 
 
 def _how_it_ended(check: Check, ran: Ran) -> str:

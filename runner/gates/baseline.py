@@ -1,6 +1,7 @@
 """Already red: a failure that was there before a change does not refuse it, and is shown.
 
-It never excuses a task's own contracts, nor a gate that the task itself asks for.
+It never excuses a task's own contracts. A gate that the task itself asks for may be its only
+test, red until the work is done: it is excused where it names what fails, not for its exit code.
 """
 
 from __future__ import annotations
@@ -62,7 +63,10 @@ def _compared(trial: Trial, bench: Bench) -> Compared | None:
     if before.passed:
         _forget(trial.check, bench)
         return None
-    return compared(before, seen_in(trial, bench), others=bool(trial.check.task))
+    found = compared(before, seen_in(trial, bench), others=bool(trial.check.task))
+    if found and _is_own(trial.check, bench) and _says_little(found, before):
+        return None
+    return found
 
 
 def _excusable(trial: Trial, bench: Bench) -> bool:
@@ -71,8 +75,17 @@ def _excusable(trial: Trial, bench: Bench) -> bool:
         return False  # without changes the tree before is this one
     if trial.ran.ended is not Ended.EXITED:
         return False
+    return bool(check.task) or check.kind == "gate"
+
+
+def _is_own(check: Check, bench: Bench) -> bool:
     own = {f"gate:{gate.name}" for gate in bench.task.gates}
-    return bool(check.task) or (check.kind == "gate" and check.id not in own)
+    return not check.task and check.id in own
+
+
+def _says_little(found: Compared, before: Earlier) -> bool:
+    """Whether all that is known is that it failed, or that its subject was not there yet."""
+    return found.old == (_ITSELF,) or bool(_NOT_THERE.search(before.end))
 
 
 def compared(before: Earlier, now: Earlier, *, others: bool = False) -> Compared | None:

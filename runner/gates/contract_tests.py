@@ -55,7 +55,11 @@ def prove(check: Check, bench: Bench) -> Proved:
     early = _too_early(check, bench)
     first = tried(check, bench, _measured(check, bench))
     proved = _proved(first, bench)
-    return replace(proved, findings=(*early, *proved.findings))
+    proof = proved.proof
+    if proof is not None and any(finding.refuses for finding in early):
+        # it is shown as refused wherever proofs are shown: what ran here was no proof
+        proof = replace(proof, verdict=Verdict.FAIL, note="passes without the implementation")
+    return replace(proved, proof=proof, findings=(*early, *proved.findings))
 
 
 def _too_early(check: Check, bench: Bench) -> tuple[Finding, ...]:

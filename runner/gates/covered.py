@@ -102,7 +102,7 @@ def _missing(check: Check, missing: tuple[str, ...], severity: Severity) -> Find
 
 def _short(check: Check, one: Weighed, coverage: Coverage | None) -> Finding:
     many = f"lines {one.shown} are" if len(one.left_out) > 1 else f"line {one.shown} is"
-    reached = f"{coverage.percent:g}% of {coverage.lines} lines" if coverage else ""
+    reached = coverage.shown if coverage else ""
     threshold = f"threshold {coverage.threshold:g}%" if coverage else ""
     return Finding(
         check=check.id,

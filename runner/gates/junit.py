@@ -8,6 +8,7 @@ fed in pieces: a document type or an entity declaration ends the reading, so not
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections import Counter
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ LARGEST = 32 * 1024 * 1024
 """Bytes of a file that is read; a larger one counts as damaged."""
 _MOST_TESTS = 200_000
 _DEEPEST = 64
+_SCRIPT = re.compile(r"\.[cm]?[jt]sx?\Z")
 _MESSAGE = 4000
 """Letters of a failure's text that are kept."""
 
@@ -203,9 +205,19 @@ class _Reading:
             seconds=_seconds(self._case.get("time", "")),
             file=self._case.get("file", ""),
         )
+        if test.outcome is TestOutcome.PASSED and _is_file_itself(self._case):
+            return
         known = self.tests.get(test.id)
         if known is None or _rank(known.outcome, again=True) <= _rank(test.outcome, again=True):
             self.tests[test.id] = test  # a test that also fails in its teardown is told twice
+
+
+def _is_file_itself(case: Mapping[str, str]) -> bool:
+    """Whether node calls a file in which no test is a test that passed (`node --test`)."""
+    name, file = case.get("name", ""), case.get("file", "")
+    if case.get("classname") != "test" or not _SCRIPT.search(name):
+        return False
+    return name.startswith("/") or file == name or file.endswith(f"/{name}")
 
 
 def _rank(outcome: TestOutcome, *, again: bool = False) -> int:

@@ -279,8 +279,11 @@ def _remember_failure(traced: Traced, bench: Bench) -> None:
 
 
 def broken_tasks(checks: Iterable[str]) -> tuple[str, ...]:
-    """The tasks that refusing checks are about; none where a check is no test of another task."""
+    """The tasks that refusing checks are about; none where a check is no test of another task.
+
+    By their ids: the checks come in the order in which they failed, which is chance.
+    """
     checks = tuple(checks)
     if not all(check.startswith(PREFIX) for check in checks):
         return ()
-    return tuple(dict.fromkeys(one.removeprefix(PREFIX).partition("/")[0] for one in checks))
+    return tuple(sorted({one.removeprefix(PREFIX).partition("/")[0] for one in checks}))

@@ -27,6 +27,8 @@ _MOST_READ = 4 * 1024 * 1024
 _MOST_TESTS = 20
 _LONGEST = 600
 _SIGNALLED = 128
+_NO_TESTS = 5
+"""How pytest, and unittest from Python 3.12 on, end where they find no test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Trial:
     touched: Touched
     trusted: bool
     """Whether failing tests that it names count although it said success."""
+    bench: Bench | None = None
+    """Where it ran."""
 
     @property
     def passed(self) -> bool:
@@ -79,7 +83,7 @@ class Trial:
     def _failures(self) -> tuple[Finding, ...]:
         if self.passed:
             return ()
-        (plain,) = failures_of(self.check, self.ran, self.proof)
+        (plain,) = failures_of(self.check, self.ran, self.proof, self.bench)
         return (replace(plain, message=self._message(plain), detail=self._detail(plain)),)
 
     def _message(self, plain: Finding) -> str:
@@ -91,7 +95,7 @@ class Trial:
         if self.ran.passed and count:
             many = "a test" if count == 1 else f"{count} tests"
             return f"`{command}` ended with exit code 0 although {many} failed"
-        if self.ran.passed:
+        if self.ran.passed or (self.ran_no_test and self.ran.exit == _NO_TESTS):
             return f"`{command}` ran no test"
         return plain.message
 
@@ -153,7 +157,7 @@ def judged(
     bad = results.failing if results else check.kind == "test" and _failed(printed)
     if (check.kind == "test" and empty) or (trusted and bad):
         proof = replace(proof, verdict=Verdict.FAIL)
-    return Trial(check, ran, proof, written, done, trusted)
+    return Trial(check, ran, proof, written, done, trusted, bench)
 
 
 def _clean(results: TestResults | None, known: tuple[str, ...]) -> TestResults | None:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import ExitCode, RunnerError
+from runner.history.held import release
 from runner.journal.events import TaskReopened, TaskStaled
 from runner.journal.whole import HistoryMoved, HistoryMoving
 from runner.model import Status
 from runner.repo.commit import commit_tree
 from runner.repo.refs import keep_ref
+from runner.run.broken.regression import is_held
 from runner.run.landing.lander import changes_between
 from runner.run.landing.locks import bring_index, move_branch
 from runner.writes import landing
@@ -131,7 +133,7 @@ def finish(lander: Lander, moving: Record) -> bool:
     late = {change.path for change in landing.place(lander.root, changes, converts=converts)}
     ours = [change.path for change in changes if change.path not in late]
     bring_index(repository, ours, event.parent, event.commit)
-    _say(lander.ledger, moving, event)
+    _say(lander, moving, event)
     lander.ledger.note(
         HistoryMoved(kind=event.kind, commit=event.commit, tasks=event.tasks),
         cause=moving.id,
@@ -140,19 +142,36 @@ def finish(lander: Lander, moving: Record) -> bool:
     return True
 
 
-def _say(ledger: Ledger, moving: Record, event: HistoryMoving) -> None:
-    """What became of the tasks, each told once however often this is repeated."""
-    for id_ in event.tasks:
-        known = ledger.state.task(id_)
-        if known.status is not Status.PENDING or known.spec is not None:
-            again = TaskReopened(note=event.note, by=event.kind)
-            ledger.note(again, task=id_, attempt=known.last_attempt, cause=moving.id)
+def _say(lander: Lander, moving: Record, event: HistoryMoving) -> None:
+    """What became of the tasks, each told once however often this is repeated.
+
+    A held change goes after what it breaks: of that only what stays is DONE again.
+    """
+    ledger = lander.ledger
+    held = [id_ for id_ in event.tasks if is_held(ledger.state.task(id_))]
+    _reopen(ledger, moving, event, (id_ for id_ in event.tasks if id_ not in held))
+    release(lander, held)
+    _reopen(ledger, moving, event, held)
     roads = event.via or ("",) * len(event.stale)
     for id_, reason, via in zip(event.stale, event.reasons, roads, strict=True):
         known = ledger.state.task(id_)
         if known.status is Status.DONE:
             stale = TaskStaled(note=reason, via=via)
             ledger.note(stale, task=id_, attempt=known.last_attempt, cause=moving.id)
+
+
+def _reopen(ledger: Ledger, moving: Record, event: HistoryMoving, tasks: Iterable[str]) -> None:
+    for id_ in tasks:
+        known = ledger.state.task(id_)
+        if known.status is not Status.PENDING or known.spec is not None:
+            again = TaskReopened(note=_note(event, id_), by=event.kind)
+            ledger.note(again, task=id_, attempt=known.last_attempt, cause=moving.id)
+
+
+def _note(event: HistoryMoving, id_: str) -> str:
+    """Why a task is PENDING: of an undo the first is meant, others rest on it."""
+    rests = event.kind == "undo" and id_ != event.tasks[0]
+    return f"its held change rested on {event.tasks[0]}, which was undone" if rests else event.note
 
 
 def listed(lines: Iterable[str]) -> str:

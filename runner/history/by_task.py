@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from runner.errors import ExitCode, RunnerError
 from runner.model import Action, Change, digest_of
 from runner.writes.beneath import mode_beneath, read_beneath
 from runner.writes.log import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from runner.repo.read import Repository
@@ -38,6 +39,32 @@ class Grouped:
     left: tuple[tuple[str, str], ...] = ()
     joined: tuple[tuple[str, str], ...] = ()
     """Paths of which a task's own bytes are gone, and the later task whose commit holds both."""
+    shared: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Paths that several tasks wrote, and these in the order of their writes."""
+
+    def alone(self, task: str, needed: Collection[str]) -> Grouped:
+        """One task's commit by itself; `needed` are the tasks that it depends on.
+
+        Raises RunnerError (exit 6): it would come before one of these, or without a file of its
+        own that another task wrote, too.
+        """
+        for path, tasks in self.shared:
+            if task in tasks:
+                others = ", ".join(one for one in tasks if one != task)
+                raise _torn(task, f"{others} wrote {path}, too")
+        groups = tuple(one for one in self.groups if one.task == task)
+        before = ", ".join(one.task for one in self.groups if one.task in needed)
+        if groups and before:
+            raise _torn(task, f"it depends on {before}, which comes first")
+        return Grouped(groups, self.left)
+
+
+def _torn(task: str, why: str) -> RunnerError:
+    return RunnerError(
+        f"{task} cannot be committed by itself: {why}; nothing was committed",
+        hint="runner commit-by-task commits all that is logged, one commit a task, in their order",
+        code=ExitCode.CONFLICT,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +109,10 @@ class _Collected:
     writes: dict[str, Written] = field(default_factory=dict)
     left: list[tuple[str, str]] = field(default_factory=list)
     joined: list[tuple[str, str]] = field(default_factory=list)
+    shared: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
 
 
-def grouped(
-    writes: Iterable[Written], sight: Sight, place: Callable[[str], int], only: str = ""
-) -> Grouped:
+def grouped(writes: Iterable[Written], sight: Sight, place: Callable[[str], int]) -> Grouped:
     """Group what is logged, in the tree and in no commit; `place` is a task's in the order.
 
     A file that somebody edited since is left alone. Of a file that two tasks wrote each gets its
@@ -95,12 +121,13 @@ def grouped(
     found = _Collected()
     for path, chain in _chains(writes).items():
         pending = _pending(path, chain, sight, found)
-        _collect(path, pending, sight, found, only)
+        _collect(path, pending, sight, found)
     order = _order(found, place)
     return Grouped(
         groups=tuple(_group(task, found) for task in order),
         left=tuple(found.left),
         joined=tuple(found.joined),
+        shared=tuple(found.shared),
     )
 
 
@@ -134,14 +161,10 @@ def _pending(
     return ()
 
 
-def _collect(
-    path: str, pending: Sequence[Written], sight: Sight, found: _Collected, only: str
-) -> None:
-    if only and any(write.task != only for write in pending):
-        mine = [write for write in pending if write.task == only]
-        if mine:
-            found.left.append((path, "another task wrote it, too: commit both together"))
-        return
+def _collect(path: str, pending: Sequence[Written], sight: Sight, found: _Collected) -> None:
+    tasks = tuple(dict.fromkeys(write.task for write in pending))
+    if len(tasks) > 1:
+        found.shared.append((path, tasks))
     before = sight.committed(path)
     for number, write in enumerate(pending):
         last = number == len(pending) - 1

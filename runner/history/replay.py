@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.history.back import Back, listed
+from runner.history.held import held_behind, held_on
 from runner.history.told import Told, standing, story
 from runner.model import Status
 from runner.repo.trailers import build_message
@@ -55,7 +56,11 @@ def replaying(
     by_hand = tuple(one for one in later if not one.by_runner)
     _refuse_shared(changes, by_hand)
     tasks = tuple(dict.fromkeys(_pending(repository, state, later, checkpoint)))
-    return Replay(checkpoint, _back(id_, head, checkpoint, tasks, changes), by_hand)
+    back = _back(id_, head, checkpoint, tasks, changes)
+    if tasks or changes:  # a held change came later as well
+        held = (*held_on(state, tasks), *held_behind(repository, state, checkpoint))
+        back = replace(back, tasks=tuple(dict.fromkeys((*tasks, *held))))
+    return Replay(checkpoint, back, by_hand)
 
 
 def _back(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.history.back import Back, LeftBehind, listed
+from runner.history.held import held_on
 from runner.history.told import standing, story
 from runner.model import Status
 from runner.repo.commit import commit_tree
@@ -17,12 +18,13 @@ from runner.run.reach import reached
 from runner.run.undone import UNDOES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from runner.history.told import Told
     from runner.journal.state import RunState
     from runner.model import Change, Task
     from runner.repo.read import Repository
+    from runner.run.reach import Reached
 
 
 def undoing(
@@ -41,10 +43,12 @@ def undoing(
     changes = _reversed(repository, head, landed, id_)
     commits = ", ".join(one.commit[:12] for one in landed)
     because = f": {reason}" if reason else ""
+    behind = reached(tasks, (id_,))
+    held = [one for one in held_on(state, {id_, *behind}) if one != id_]
     return Back(
         kind="undo",
         head=head,
-        tasks=(id_,),
+        tasks=(id_, *held),
         changes=changes,
         message=build_message(
             f"revert({id_}): undo {landed[0].commit[:12]}",
@@ -52,7 +56,7 @@ def undoing(
             ((UNDOES, id_),),
         ),
         note=f"undone{because}",
-        stale=tuple(_left_behind(tasks, state, id_)),
+        stale=tuple(_left_behind(behind, state, (id_, *held))),
     )
 
 
@@ -60,11 +64,18 @@ def _standing(repository: Repository, head: str) -> tuple[Told, ...]:
     return standing(story(repository, head, ours=True)) if head else ()
 
 
-def _left_behind(tasks: Sequence[Task], state: RunState, id_: str) -> Iterator[LeftBehind]:
-    """DONE tasks that were built on it: what they rest on is gone."""
-    for other, why in reached(tasks, (id_,)).items():
-        if state.task(other).status is Status.DONE:
-            yield LeftBehind(other, f"{id_} was undone; this {why.reason}", why.via)
+def _left_behind(
+    behind: Mapping[str, Reached], state: RunState, undone: Sequence[str]
+) -> Iterator[LeftBehind]:
+    """DONE tasks that were built on it: what they rest on is gone.
+
+    So are those that a held change broke which is let go with it.
+    """
+    for other, why in behind.items():
+        known = state.task(other)
+        rests = known.status is Status.DONE or known.culprit in undone
+        if rests and other not in undone:
+            yield LeftBehind(other, f"{undone[0]} was undone; this {why.reason}", why.via)
 
 
 def _reversed(
@@ -87,16 +98,17 @@ def _reversed(
 def _built_on(
     repository: Repository, head: str, landed: Sequence[Told], id_: str, paths: Sequence[str]
 ) -> RunnerError:
-    """The refusal, with the commits that came later to the same places."""
-    own = {one.commit for one in landed}
-    later = [
-        f"{path}: {one.task or 'by hand'} ({one.commit[:12]} {one.subject})"
-        for one in story(repository, head, since=landed[-1].commit)
-        if one.commit not in own
+    """The refusal, with the commits that came later to the same places and still stand."""
+    came = [
+        (path, one)
+        for one in _later(tuple(story(repository, head, since=landed[-1].commit)), id_)
         for path in paths
         if path in one.paths
     ]
-    tasks = list(dict.fromkeys(line.split(" ")[1] for line in later if ": by hand" not in line))
+    later = [
+        f"{path}: {one.task or 'by hand'} ({one.commit[:12]} {one.subject})" for path, one in came
+    ]
+    tasks = [one.task for _, one in came if one.task]
     first = f"runner undo {tasks[0]}" if tasks else "change them by hand"
     return RunnerError(
         f"later commits build on lines of {id_}; nothing was done",
@@ -104,3 +116,11 @@ def _built_on(
         hint=f"{first} first, or go back to a checkpoint: runner replay",
         code=ExitCode.CONFLICT,
     )
+
+
+def _later(commits: Sequence[Told], id_: str) -> Iterator[Told]:
+    """People's commits, and other tasks' landings that nothing took back since."""
+    stands = {one.commit for one in standing(commits)}
+    for one in commits:
+        if (one.commit in stands and one.task != id_) or not one.by_runner:
+            yield one

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
 _SHOWN = 3
+UNTOUCHED = "none of its files changed"
+"""What is said of a task that was only proven again, or built to the very same bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,11 @@ def cut_off(change: Iterable[Changed], contracts: Collection[str] = ()) -> CutOf
         if text:
             return CutOff(same=False, text=text)
     if not differing:
-        return CutOff(same=True, text="none of its files changed")
+        return CutOff(same=True, text=UNTOUCHED)
+    verb = "offers" if len(differing) == 1 else "offer"
     names = ", ".join(one.path for one in differing[:_SHOWN])
     more = f" and {len(differing) - _SHOWN} more" if len(differing) > _SHOWN else ""
-    return CutOff(same=True, text=f"what {names}{more} offer to others did not change")
+    return CutOff(same=True, text=f"what {names}{more} {verb} to others did not change")
 
 
 def _difference(change: Changed, contracts: Collection[str]) -> str:

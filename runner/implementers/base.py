@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from threading import Event
 
+    from runner.config.permissions import Permission, PermissionAnswer
     from runner.config.settings import Settings
     from runner.context.brief import Brief
     from runner.journal.events import Event as Happening
@@ -43,6 +44,14 @@ class Allowance:
     dollars: float | None = None
     tool_calls: int | None = None
     minutes: float | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    """Which setting holds one of these, where it is not the task's own Budget."""
+
+    def to_raise(self, limit: str) -> str:
+        """What a person does who wants more of `tokens`, `dollars`, `tool_calls` or `minutes`."""
+        if name := dict(self.settings).get(limit):
+            return f"raise {name} in your settings"
+        return "raise the task's Budget"
 
 
 def _no_word(_change: Change) -> tuple[Finding, ...]:
@@ -51,6 +60,10 @@ def _no_word(_change: Change) -> tuple[Finding, ...]:
 
 def _no_gate(_name: str) -> tuple[Finding, ...]:
     return ()
+
+
+def _nobody_asked(_tool: str, _subject: str, _rule: str) -> PermissionAnswer | None:
+    return None
 
 
 def _unheard(_event: Happening) -> None:
@@ -80,6 +93,15 @@ class Workbench:
     """What the write pipeline says of one write before it is made."""
     run_gate: Callable[[str], tuple[Finding, ...]] = _no_gate
     """Runs one check of the task by its name on the tree as it is; findings when it fails."""
+    ask: Callable[[str, str, str], PermissionAnswer | None] = _nobody_asked
+    """A person's word about a tool's call, its subject and the rule that asks; None: it waits."""
+    permission: tuple[Permission, ...] = ()
+    """The permission rules of a person, and below those of the repository, which only tighten."""
+    permission_floor: tuple[Permission, ...] = ()
+    answers: tuple[PermissionAnswer, ...] = ()
+    """What a person said of this task before."""
+    reviewed: bool = False
+    """Whether a person looks at the writes before they land."""
     record: Callable[[Happening], None] = _unheard
     """Tells the journal, such as that a tool was called."""
 

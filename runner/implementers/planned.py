@@ -53,6 +53,7 @@ _OTHER_NAMES = {
     "checks": "gates",
 }
 _MOST = 1 << 20
+_SHOWN, _SHOWN_LENGTH = 6, 40
 
 
 def plan_in(text: str) -> TaskPlan | None:
@@ -64,6 +65,40 @@ def plan_in(text: str) -> TaskPlan | None:
             return found
     sheet = read_plan(text)
     return sheet if sheet.steps else _listed(text)
+
+
+def why_no_plan(text: str) -> str:
+    """Why a message holds no plan, where `plan_in` found none: a few words that end a sentence."""
+    text = text[-_MOST:].replace("\r\n", "\n").strip()
+    if not text:
+        return "it said nothing"
+    found = [one for one in _objects(text) if isinstance(one, dict)]
+    if any(_plan_of(one) for one in found):
+        return "it gave back the example"
+    if found:
+        given = found[0].get("plan") if isinstance(found[0].get("plan"), dict) else found[0]
+        return f"its object has no `steps`, or nothing beside them; it has {_keys(given)}"
+    for fence in reversed(list(_FENCE.finditer(text))):
+        if "json" in fence[2].lower() or "plan" in fence[2].lower():
+            return f"its block is no JSON{_mistake(fence[3])}"
+    if text.startswith("{"):
+        return f"what it said is no JSON{_mistake(text)}"
+    return "its last message has neither such a block nor a numbered list"
+
+
+def _keys(found: object) -> str:
+    names = [str(name) for name in found][:_SHOWN] if isinstance(found, dict) else []
+    return ", ".join(ascii(name[:_SHOWN_LENGTH]) for name in names) or "nothing"
+
+
+def _mistake(text: str) -> str:
+    try:
+        json.loads(text)
+    except ValueError as error:
+        return f" ({error})"
+    except RecursionError:
+        return " (it is nested too deeply)"
+    return ""
 
 
 # --- JSON -----------------------------------------------------------------------------

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from runner.implementers.base import Implementer, Kind
     from runner.model import Task
 
-_AGENTS = (model.NAME, *presets.PRESETS, program.OTHER)
+AGENTS = (model.NAME, *presets.PRESETS, program.OTHER)
+"""Those that work with the person's login or key."""
 IMPLEMENTERS: dict[str, Kind] = {
     blocks.NAME: blocks.Blocks,
     command.NAME: command.CommandLine,
@@ -51,7 +52,7 @@ def choose(task: Task, settings: Settings) -> Implementer | Finding:
 def agent_of(task: Task, settings: Settings) -> str:
     """The agent program or `model` that a task is for, here or not; empty where it is neither."""
     name = _name_for(task, settings).casefold()
-    return name if name in _AGENTS else ""
+    return name if name in AGENTS else ""
 
 
 def _name_for(task: Task, settings: Settings) -> str:
@@ -64,6 +65,6 @@ def _name_for(task: Task, settings: Settings) -> str:
         return command.NAME
     projects = settings.implementer or (command.NAME if settings.command else "")
     projects = projects or (program.OTHER if settings.agent_command else "")
-    if not task.writes_anything and (not projects or projects.casefold() in _AGENTS):
+    if not task.writes_anything and (not projects or projects.casefold() in AGENTS):
         return nothing.NAME  # there is nothing that an agent could do
     return projects

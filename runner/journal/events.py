@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from runner.journal.sessions import PlanProposed, PlanReviewed, ToolCalled, ToolReturned
+from runner.journal.sessions import (
+    PermissionAnswered,
+    PermissionAsked,
+    PlanProposed,
+    PlanReviewed,
+    ToolCalled,
+    ToolReturned,
+)
 from runner.journal.whole import (
     HistoryMoved,
     HistoryMoving,
@@ -315,7 +322,7 @@ class Unknown(NamedTuple):
 Event: TypeAlias = (
     "RunStarted | RunFinished | RunStuck | ModeSwitched | PlanUpdated | AttemptStarted"
     " | AttemptFinished | PlanProposed | PlanReviewed | ToolCalled | ToolReturned | WriteStaged"
-    " | WriteReviewed | WriteRejected"
+    " | WriteReviewed | WriteRejected | PermissionAsked | PermissionAnswered"
     " | GateStarted | GateCompleted | TaskLanding | TaskLanded | TaskDone | TaskFailed"
     " | TaskBlocked | TaskStaled | TaskApproved | TaskAdopted | TaskReopened | StatusesPublished"
     " | ChangeRecorded | CheckpointWritten | DecisionMade | HistoryMoving | HistoryMoved"
@@ -332,6 +339,8 @@ TYPES: dict[str, type[Event]] = {
     "attempt.finished": AttemptFinished,
     "plan.proposed": PlanProposed,
     "plan.reviewed": PlanReviewed,
+    "permission.asked": PermissionAsked,
+    "permission.answered": PermissionAnswered,
     "tool.called": ToolCalled,
     "tool.returned": ToolReturned,
     "write.staged": WriteStaged,

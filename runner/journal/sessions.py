@@ -29,11 +29,32 @@ class PlanReviewed(NamedTuple):
     by: str = ""
 
 
+class PermissionAsked(NamedTuple):
+    """A rule wants a person asked about this call, and nobody could be: the question waits."""
+
+    tool: str
+    subject: str
+    rule: str = ""
+
+
+class PermissionAnswered(NamedTuple):
+    """What a person said to exactly this call; `once` is not remembered for later attempts."""
+
+    tool: str
+    subject: str
+    allowed: bool
+    reason: str = ""
+    by: str = ""
+    once: bool = False
+
+
 class ToolCalled(NamedTuple):
     """An implementer called a tool."""
 
     name: str
     arguments: Digest
+    usage: Usage | None = None
+    """What its session had used by then, this call included, where it tells."""
 
 
 class ToolReturned(NamedTuple):

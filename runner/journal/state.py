@@ -65,6 +65,11 @@ class RunState(NamedTuple):
     """Finished tasks whose status line is not yet in CHECKPOINT.md."""
     verified_tree: Digest = ""
     """The tree that was last proven whole, and passed."""
+    failed_tree: Digest = ""
+    """The tree of the last such proof, where it fell short."""
+    whole_head: str = ""
+    """The commit of the last such proof; after a run's, the one that the run ended on."""
+    whole_run: str = ""
     shipped: str = ""
     """The tag of a ship that nobody reopened."""
     tasks: Mapping[str, TaskState] = PersistentMap()
@@ -170,8 +175,10 @@ class Folding:
             stuck=(),
         )
 
-    def _run_finished(self, _: Record, event: events.RunFinished) -> None:
+    def _run_finished(self, record: Record, event: events.RunFinished) -> None:
         self._values.update(run_open=False, ended_head=event.head, ended_exit=event.exit)
+        if self._now("whole_run") == record.run:  # only its own record came after that
+            self._values["whole_head"] = event.head
 
     def _run_stuck(self, _: Record, event: events.RunStuck) -> None:
         self._values["stuck"] = event.waiting
@@ -234,7 +241,9 @@ class Folding:
             self._awaiting = _ordered(self._awaiting, self._start.awaiting_line)
             _leave_out(self._awaiting, event.tasks)
 
-    def _tree_verified(self, _: Record, event: whole.TreeVerified) -> None:
+    def _tree_verified(self, record: Record, event: whole.TreeVerified) -> None:
+        self._values.update(whole_head=event.head, whole_run=record.run)
+        self._values["failed_tree"] = "" if event.passed else event.tree
         if event.passed:
             self._values["verified_tree"] = event.tree
         elif self._now("verified_tree") == event.tree:
@@ -285,6 +294,7 @@ def _leave_out(names: dict[str, None], gone: tuple[str, ...]) -> None:
 
 _SETTLES_LANDING = frozenset(TASK_FOLDS) - {
     *(events.TaskApproved, sessions.PlanProposed, sessions.PlanReviewed),
+    *(sessions.PermissionAsked, sessions.PermissionAnswered),
 }
 
 FOLDED: frozenset[str] = frozenset(NAMES[kind] for kind in (*TASK_FOLDS, *Folding.FOLDS))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from runner.journal.codec import decode, dump, encode, fields_of_tuple, read_noun
 from runner.journal.events import AttemptFinished, WriteRejected, WriteReviewed
 from runner.journal.persistent import PersistentMap
+from runner.journal.sessions import PermissionAnswered, PermissionAsked
 from runner.journal.state import ReviewKey, RunState
 from runner.journal.stored import Stored
 from runner.journal.task_state import Held, Kept, Landed, Open, Planned, TaskState, Try
@@ -118,6 +119,9 @@ def _rest(task: TaskState) -> dict[str, object]:
         rest |= {"usage": task.usage, "spent": task.spent}
     if task.tries:
         rest["tries"] = [attempt._asdict() for attempt in task.tries]
+    for name in ("asks", "answers"):
+        if events := getattr(task, name):
+            rest[name] = [event._asdict() for event in events]
     for name in ("open_attempt", "passed", "held", "landed", "planned", "kept"):
         noun = getattr(task, name)
         if noun is not None:
@@ -176,6 +180,8 @@ _REST: dict[str, Callable[[Any], object]] = {
     "usage": partial(read_noun, Usage),
     "spent": partial(read_noun, Usage),
     "tries": lambda tries: tuple(read_noun(Try, attempt) for attempt in tries),
+    "asks": lambda asks: tuple(PermissionAsked(**ask) for ask in asks),
+    "answers": lambda answers: tuple(PermissionAnswered(**answer) for answer in answers),
     "open_attempt": partial(read_noun, Open),
     "passed": partial(read_noun, AttemptFinished),
     "held": partial(read_noun, Held),

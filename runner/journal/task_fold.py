@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runner.journal import events, plan_fold, sessions
+from runner.journal import events, permission_fold, plan_fold, sessions
 from runner.journal.task_state import Held, Landed, Open, TaskState
 from runner.journal.try_fold import paid, with_try
 from runner.model import Ending, Reason, Status, Usage
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from runner.journal.events import Record
 
 KEPT_DURATIONS = 5
+APPROVED = "approved: lands with the next `runner`"
+"""The note of an approval of held work, told until a run takes it up."""
+REJECTED = "rejected: is tried again with the next `runner`"
+"""The same where it was rejected."""
 
 
 def _started(task: TaskState, record: Record, event: events.AttemptStarted) -> TaskState:
@@ -43,6 +47,8 @@ def _started(task: TaskState, record: Record, event: events.AttemptStarted) -> T
         tries=task.tries if same else (),
         findings=task.findings if same else (),
         spent=task.spent if same else Usage(),
+        asks=(),  # this attempt asks its own
+        answers=task.answers if same else (),
         tried=event.spec,
         last_attempt=max(task.last_attempt, record.attempt),
         open_attempt=attempt,
@@ -83,6 +89,9 @@ def _finished(task: TaskState, record: Record, event: events.AttemptFinished) ->
         return back._replace(
             status=Status.BLOCKED, reason=event.reason, findings=event.findings, passed=None
         )
+    if event.ending is Ending.WAITS and event.held:  # a person looks before it is proven
+        held = _held(task, record, event, task.open_attempt)
+        return back._replace(status=Status.PENDING, held=held, passed=None, findings=())
     if task.open_attempt is None:
         return back._replace(status=_settled(task))
     was = task.open_attempt
@@ -108,10 +117,16 @@ def _passed(
 ) -> TaskState:
     if not event.held:
         return task._replace(passed=event, findings=task.findings if _breaks(task.held) else ())
-    spec = attempt.spec if attempt else task.tried
-    held = Held(event.held, event.ref, task.base, event.tree, spec, record.attempt)
+    held = _held(task, record, event, attempt)
     findings = event.findings if _breaks(held) else ()
     return task._replace(passed=event, findings=findings, held=held, status=Status.PENDING)
+
+
+def _held(
+    task: TaskState, record: Record, event: events.AttemptFinished, attempt: Open | None
+) -> Held:
+    spec = attempt.spec if attempt else task.tried
+    return Held(event.held, event.ref, task.base, event.tree, spec, record.attempt)
 
 
 def _breaks(held: Held | None) -> bool:
@@ -175,6 +190,8 @@ def _over(
         plans_refused=0,
         kept=None,
         aside=0.0,
+        asks=(),
+        answers=(),
         done_at=record.time,
         cause=record.id,
         origin=record.origin,
@@ -184,7 +201,7 @@ def _over(
 def _blocked(task: TaskState, record: Record, event: events.TaskBlocked) -> TaskState:
     # a person's own word holds, however the task is edited: there is no attempt it is about
     by_hand = event.reason is Reason.REVIEW and not event.findings and task.held is None
-    by_hand = by_hand and (task.planned is None or task.planned.approved)
+    by_hand = by_hand and (task.planned is None or task.planned.approved) and not task.asks
     return task._replace(
         status=Status.BLOCKED,
         tried=None if by_hand else task.tried,
@@ -219,22 +236,26 @@ def _staled(task: TaskState, record: Record, event: events.TaskStaled) -> TaskSt
 def _approved(task: TaskState, record: Record, event: events.TaskApproved) -> TaskState:
     broken = task.culprit and task.status is Status.STALE
     if event.by not in ("runner", "review"):  # a person lets it have its whole budget again
-        task = task._replace(spent=Usage())
+        allowed = tuple(one for one in task.answers if one.allowed)  # a no is asked again
+        task = task._replace(spent=Usage(), answers=allowed)
     if broken and event.by != "runner":  # it is built with the change that broke it
         return task._replace(approved=True, tries=())
+    note = event.note if event.note in (APPROVED, REJECTED) else ""
     if task.status not in {Status.STALE, Status.BLOCKED}:
-        return task._replace(tries=())
+        reason = None if note else task.reason
+        return task._replace(note=note or task.note, reason=reason, tries=())
     raised = event.by == "runner" and task.reason is Reason.BUDGET
     cut_off = event.note if event.by == events.CUT_OFF else ""
     # what was missing is there again: what is only to be proven stays so
     goes_on = event.by == "runner" and task.reuse
     return task._replace(
         status=Status.PENDING,
-        note="",
+        note=note,
         reason=None,
         tries=task.tries if raised else (),
         plans_refused=task.plans_refused if event.by == "runner" else 0,
         aside=task.aside if event.by == "runner" else 0.0,
+        asks=(),
         culprit="",
         approved=False,
         reuse=event.reuse or goes_on,
@@ -275,6 +296,8 @@ TASK_FOLDS: dict[type[events.Event], Callable[[TaskState, Record, Any], TaskStat
     events.AttemptFinished: _finished,
     sessions.PlanProposed: plan_fold.proposed,
     sessions.PlanReviewed: plan_fold.reviewed,
+    sessions.PermissionAsked: permission_fold.asked,
+    sessions.PermissionAnswered: permission_fold.answered,
     events.TaskLanded: _landed,
     events.TaskDone: _done,
     events.TaskFailed: _failed,

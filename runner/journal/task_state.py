@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runner.journal.events import AttemptFinished
+    from runner.journal.sessions import PermissionAnswered, PermissionAsked
     from runner.model import Coverage, Digest, Failure, Finding, Proof, Reason, Spec, TaskPlan
 
 
@@ -145,6 +146,10 @@ class TaskState(NamedTuple):
     """Plans in a row that were refused or sent back."""
     kept: Kept | None = None
     """Phases of that plan that are built and have not landed."""
+    asks: tuple[PermissionAsked, ...] = ()
+    """What its last attempt wanted to do where a rule asks, and nobody has answered."""
+    answers: tuple[PermissionAnswered, ...] = ()
+    """What a person said to such questions, for the task as it is written."""
     aside: float = 0.0
     """Seconds of its planning and of the phases that are built, beside the failed attempts."""
     cause: str = ""

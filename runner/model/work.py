@@ -110,6 +110,13 @@ class Coverage(NamedTuple):
     whole: float | None = None
     """Percent of all lines of the files the task touched, for comparison."""
 
+    @property
+    def shown(self) -> str:
+        """`84% of 120 lines`: rounded down, but where that would hide that a threshold is met."""
+        met = int(self.percent) < self.threshold <= self.percent
+        percent = self.percent if met else int(self.percent)
+        return f"{percent:g}% of {self.lines} line{'' if self.lines == 1 else 's'}"
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:

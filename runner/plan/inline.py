@@ -59,9 +59,11 @@ def _code_span(text: str, match: re.Match[str]) -> Span:
 def _other(match: re.Match[str]) -> Span:
     if match["escaped"]:
         shown = match["escaped"]
-    elif match["label"] is not None:
-        label = plain(match["label"])
-        shown = label if match["target"] or label.strip() not in {"x", "X", ""} else match[0]
+    elif match["label"] is not None and match["target"]:
+        shown = plain(match["label"])
+    elif match["label"] is not None:  # a text in brackets, as in `list[int]` (CommonMark 6.3)
+        bare = match["label"].strip()
+        shown = match[0].replace(bare, plain(bare), 1) if bare else match[0]
     elif match["tag"]:
         shown = "\n" if _BREAK.fullmatch(match["tag"]) else match[0]
     else:
@@ -93,11 +95,19 @@ class Word(NamedTuple):
 def words(text: str, *, separators: str = ",;\n", code_alone: bool = True) -> list[Word]:
     """The values of a list such as "`a.py`, b.py"; `none` and dashes are no values.
 
-    With `code_alone`, the words around a code span are a remark on it.
+    With `code_alone`, the words around a code span are a remark on it. A list in brackets, as in
+    `[a.py, b.py]`, is its values.
     """
     found: list[Word] = []
     for group in _split(spans(text), separators):
         codes = [span for span in group if span.code]
+        if (inner := _inside_brackets(group)) is not None:
+            listed = words(inner.text, separators=separators, code_alone=code_alone)
+            start = inner.start
+            found.extend(
+                one._replace(start=one.start + start, end=one.end + start) for one in listed
+            )
+            continue
         if codes and (code_alone or len(group) == 1):
             found.extend(Word(span.text, span.start, span.end, code=True) for span in codes)
             continue
@@ -114,7 +124,7 @@ def _split(parts: list[Span], separators: str) -> list[list[Span]]:
     """Spans grouped between separators; only text outside of code spans separates."""
     groups: list[list[Span]] = [[]]
     for span in parts:
-        if span.code or span.end - span.start != len(span.text):
+        if span.code or span.end - span.start != len(span.text) or _is_bracketed(span):
             if span.text == "\n":
                 groups.append([])
             else:
@@ -129,6 +139,20 @@ def _split(parts: list[Span], separators: str) -> list[list[Span]]:
     return [
         kept for group in groups if (kept := [span for span in group if span.text or span.code])
     ]
+
+
+def _is_bracketed(span: Span) -> bool:
+    return not span.code and span.text.startswith(("[", "![")) and span.text.endswith("]")
+
+
+def _inside_brackets(group: list[Span]) -> Span | None:
+    """What a value holds that is nothing but a text in brackets; None for any other, and `[x]`."""
+    told = [span for span in group if span.text.strip()]
+    if len(told) != 1 or not _is_bracketed(told[0]) or not told[0].text.startswith("["):
+        return None
+    span, text = told[0], told[0].text[1:-1]
+    checkbox = text.strip() in {"x", "X", ""}
+    return None if checkbox else Span(text, span.start + 1, span.end - 1, code=False)
 
 
 def _cut(span: Span, start: int, end: int) -> Span:

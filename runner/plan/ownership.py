@@ -6,6 +6,7 @@ import re
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
+from runner.errors import RunnerError
 from runner.plan.globs import folders_of, is_glob, literal_folder
 from runner.plan.ids import task_id
 from runner.plan.inline import words
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("file", "tasks")
 _PATH = "FILE_OWNERSHIP_MAP.md"
+_CONFLICTED = "the file has conflict markers"
+_HINT = "keep the rows of both sides and take the markers out"
 
 
 class OwnershipMap:
@@ -39,6 +42,13 @@ class OwnershipMap:
             (file, _owners_in(row, prefixes)) for row in sheet.rows for file in _files_in(row)
         )
         return cls(rows, tuple(_problems(sheet, path, prefixes)))
+
+    def require_whole(self) -> None:
+        """Raise RunnerError (exit 2) for a map in the middle of a merge: its rows are not sure."""
+        marked = next((one for one in self.problems if one.message == _CONFLICTED), None)
+        if marked is not None:
+            where = f"{marked.path}:{marked.line}"
+            raise RunnerError("the ownership map has conflict markers", where=where, hint=_HINT)
 
     def owners(self, path: str) -> tuple[str, ...]:
         """The tasks that own a file, in the order of the rows that name it or a folder of it."""
@@ -103,11 +113,11 @@ def _owners_in(row: Row, prefixes: tuple[str, ...]) -> tuple[str, ...]:
 def _problems(sheet: Sheet, path: str, prefixes: tuple[str, ...]) -> list[Problem]:
     found = [
         Problem(
-            "the file has conflict markers",
+            _CONFLICTED,
             path,
             line + 1,
             1,
-            "keep the rows of both sides and take the markers out",
+            _HINT,
             source_line=sheet.lines[line],
             width=len(sheet.lines[line]),
         )
@@ -144,10 +154,10 @@ def add_owners(
     """The file with these owners added: to the row of the path, or as a new last row.
 
     Owners that are there stay, and so does every byte but what is added. A file without the table
-    gets one at its end.
+    gets one at its end; one with conflict markers stays as it is.
     """
     sheet = read_sheet(data, _COLUMNS)
-    if not rows:
+    if not rows or sheet.conflicts:
         return data
     if sheet.head < 0:
         return _with_table(data, rows)

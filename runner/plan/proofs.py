@@ -27,6 +27,8 @@ _NAMED = re.compile(
     r"(?:\((?P<in>[^()]*)\)\s*)?(?:\*\*)?:(?:\*\*|__)?\s*"
 )
 _NEXT = re.compile(r"\s*(?:<br\s*/?>|;)\s*|,\s*(?=TC-)", re.IGNORECASE)
+_QUOTED = re.compile(r"""=("(?:[^"\\]|\\.)*"|'[^']*')""")
+"""What an option of an entry is set to, where it is more than a word: `start="a; b"`."""
 _LEVELS = {"end-to-end": "e2e", "end to end": "e2e", "int": "integration"}
 Made = TypeVar("Made", TestContract, Contract, GateSpec)
 _CONTRACTS = ("openapi", "schema", "command")
@@ -42,12 +44,13 @@ def entries(field: Field) -> Iterator[Run]:
 
 
 def _parted(run: Run) -> Iterator[Run]:
-    """The text cut at separators that stand outside of code spans."""
+    """The text cut at separators that stand outside of code spans and quotes."""
     code = [(span.start, span.end) for span in spans(run.text) if span.code]
+    quoted = [match.span(1) for match in _QUOTED.finditer(run.text)]
     begin = 0
     for match in _NEXT.finditer(run.text):
-        in_code = any(start < match.start() < end for start, end in code)
-        if not in_code and (code or match[0].strip().startswith((",", "<"))):
+        kept = any(start < match.start() < end for start, end in (*code, *quoted))
+        if not kept and (code or match[0].strip().startswith((",", "<"))):
             yield run.part(begin, match.start())
             begin = match.end()
     yield run.part(begin, len(run.text))
@@ -115,8 +118,19 @@ def _contract(run: Run, first_line: int) -> Contract | Complaint:
         hint = did_you_mean(kind, _CONTRACTS) or "write openapi:, schema: or command: before it"
         return _complaint(run, f'unknown contract "{run.text}"', hint)
     rest = run.text[match.end() :]
-    value = literal(rest) if kind == "command" else plain(rest)
+    value = literal(rest) if kind == "command" else _plain_around_quotes(rest)
     return Contract(kind, value, run.line + first_line)
+
+
+def _plain_around_quotes(text: str) -> str:
+    """The text as a reader sees it, but what is quoted byte for byte: it may be a command."""
+    shown, done = "", 0
+    for match in _QUOTED.finditer(text):
+        if "`" not in match[1]:
+            before = text[done : match.start(1)]
+            shown += " " * before[:1].isspace() + plain(before) + match[1]
+            done = match.end()
+    return shown + " " * bool(shown and text[done : done + 1].isspace()) + plain(text[done:])
 
 
 def gates(field: Field, first_line: int) -> tuple[GateSpec, ...]:

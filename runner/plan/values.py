@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from runner.config.sizes import amount_of, lacking_in
 from runner.model import Budget, Network, Requirement, Resource, ReviewMode, Status
 from runner.plan import status as statuses
 from runner.plan.ids import task_id
@@ -34,6 +35,8 @@ _SECONDS = {
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 _ALL_PERCENT = 100
 _YES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+_ONE = {"memory": "", "port": ""}
+"""What is no count: without an amount it says nothing."""
 _AND = re.compile(r"\s+(?:and|&|\+)\s+|\s*&\s*", re.IGNORECASE)
 _REMARK = re.compile(r"\s+[(\u2013—].*$")
 
@@ -272,8 +275,22 @@ def ids(field: Field, prefixes: tuple[str, ...]) -> tuple[str, ...]:
 
 def resources(field: Field) -> tuple[Resource, ...]:
     """Scarce things such as `gpu 1, memory 4GB`; no amount means 1."""
-    pairs = (text.partition(" ") for text in texts(field))
-    return tuple(Resource(name.casefold(), amount.strip() or "1") for name, _, amount in pairs)
+    found: list[Resource] = []
+    bad: list[Complaint] = []
+    for entry in located(field):
+        name, _, amount = plain(entry.text).partition(" ")
+        name, amount = name.casefold().rstrip(":"), amount.strip()
+        if lacks := lacking_in(name, amount or _ONE.get(name, "1")) or _nothing(amount):
+            message = f'bad amount "{entry.text}": it must be {lacks}'
+            bad.append(complain_at(entry, message, "write such as gpu 1, port 5432, memory 4GB"))
+        found.append(Resource(name, amount or "1"))
+    if bad:
+        raise BadValueError(*bad)
+    return tuple(found)
+
+
+def _nothing(amount: str) -> str:
+    return "more than 0" if amount and amount_of(amount) == 0 else ""
 
 
 def requirements(field: Field) -> tuple[Requirement, ...]:

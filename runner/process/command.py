@@ -135,9 +135,10 @@ def run(
 ) -> Ran:
     """Run a command to its end, and end all it started.
 
-    `tell` hears the last line of output now and then, and once that the command still runs
-    after `limits.soft`; what it hears is redacted but not made safe for a terminal. Setting
-    `cancelled` ends the command. A command that fails or cannot start is a value, too.
+    `tell` hears the lines of output as they come, some at a time, joined by line ends (of very
+    much the last ones, with how many were left out), and once that the command still runs after
+    `limits.soft`; what it hears is redacted but not made safe for a terminal. Setting `cancelled`
+    ends the command. A command that fails or cannot start is a value, too.
     """
     from runner.process.course import follow
 

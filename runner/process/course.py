@@ -79,7 +79,6 @@ class _Course:
         self._cancelled = cancelled
         self._began = self._told = effects.monotonic()
         self._soft = False
-        self._line = ""
 
     def attend(self) -> Ended:
         """Hear the command until its first process has ended, by itself or by us."""
@@ -103,6 +102,7 @@ class _Course:
             self._output.take(report.words)
         self._output.take(self._child.reached.encode())
         self._output.finish()
+        self._tell_lines(self._output.fresh(whole=True))
         return _ran(self._output, began, ended, code, left + report.left_behind)
 
     def _bury(self, ended: Ended) -> int:
@@ -145,17 +145,18 @@ class _Course:
         return max(0.0, min(due, default=now + 60.0) - now)
 
     def _speak(self) -> None:
-        """Tell the last line, not too often, and once that it takes long."""
+        """Tell the lines that came, not too often, and once that it takes long."""
         now = effects.monotonic()
         if self._child.heard > self._told and now - self._told >= _TELL_EVERY:
             self._told = now
-            line = self._output.last_line
-            if line and line != self._line:
-                self._line = line
-                self._tell(line)
+            self._tell_lines(self._output.fresh())
         if not self._soft and self._limits.soft and now - self._began >= self._limits.soft:
             self._soft = True
             self._tell(f"still running after {_duration(self._limits.soft)}")
+
+    def _tell_lines(self, lines: str) -> None:
+        if lines.strip():
+            self._tell(lines)
 
     def _end(self, grace: float) -> None:
         """Ask every process to end, give them time to, then end them."""

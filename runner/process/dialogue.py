@@ -65,7 +65,7 @@ class Dialogue:
                 try:
                     left = left[os.write(self._input, left) :]
                 except BrokenPipeError as error:
-                    raise DialogueOver("ended") from error
+                    raise DialogueOver(self._why()) from error
 
     def hear(self, seconds: float) -> bytes:
         """The next line, without its end. Raises DialogueOver."""

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.process.fresh import Fresh, joined
 from runner.process.last import LEAD, Last, redacted_end
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Output:
         self._second = Last(self._half)
         self._rest: Last | None = None
         """What came behind the first half, not redacted yet."""
+        self._fresh, self._much = Fresh(), False
+        self._told = ""
         self._came = 0
         """Bytes that were taken."""
         self.size = 0
@@ -53,10 +56,11 @@ class Output:
         self._came += len(chunk)
         if self._rest is not None:
             self._rest.add(chunk)
+            self._fresh.skip(chunk)
             return
         self._store(self._redactor_now().feed(chunk))
         if self.size >= self._first:
-            self._rest = Last(self._half + LEAD)
+            self._rest, self._much = Last(self._half + LEAD), True
 
     def finish(self) -> None:
         """Let go of what was carried over and close the log."""
@@ -106,6 +110,7 @@ class Output:
         self._digest.update(clean[room:])
         if clean[room:]:
             self._second.add(clean[room:])
+        self._fresh.add(clean)
         self._tail = clean[-TAIL:] if len(clean) >= TAIL else (self._tail + clean)[-TAIL:]
         if self._log:
             self._log.write(clean)
@@ -125,6 +130,19 @@ class Output:
     def tail(self) -> str:
         """The last lines, at most `TAIL` bytes of UTF-8."""
         return tail_of(self._tail, cut=self.size > len(self._tail))
+
+    def fresh(self, *, whole: bool = False) -> str:
+        """The whole lines that came since this was last asked, with a word of any left out.
+
+        `whole` says that nothing follows. Of what is not redacted any more, the last line alone.
+        """
+        lines, lost = self._fresh.take(whole=whole)
+        if not self._much:
+            return joined(lines, lost)
+        last = self.last_line
+        lost += len(lines) - (last != self._told)
+        lines, self._told = ([last] if last != self._told else []), last
+        return joined(lines, max(0, lost))
 
     @property
     def last_line(self) -> str:

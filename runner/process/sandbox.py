@@ -103,10 +103,10 @@ class NoSandbox:
 def choose_sandbox(wanted: str, read: tuple[Path, ...] = ()) -> Sandbox:
     """The sandbox a person's settings ask for, known to work: a process was started in it.
 
-    `auto` is bubblewrap, else none: Landlock cannot show the scratch tree at the repository's own
-    path, nor give commands a /tmp of their own, so it is a person's choice. `read` are further
-    paths that a sandbox shows read-only. Raises RunnerError when the word is unknown, or what it
-    names does not work here.
+    `auto` is bubblewrap, else none, which says whether Landlock would work: that has neither a
+    loopback nor a /tmp of a command's own, so tests that start a server or write to /tmp fail in
+    it, and it is a person's choice. `read` are further paths that a sandbox shows read-only.
+    Raises RunnerError when the word is unknown, or what it names does not work here.
     """
     if wanted not in WORDS:
         raise RunnerError(f'"{wanted}" is no sandbox', hint=f"one of {', '.join(WORDS)}")
@@ -132,4 +132,7 @@ def _probed(wanted: str, read: tuple[Path, ...]) -> Sandbox | str:
 
         return landlock.probe(read)
     found = _probed("bubblewrap", read)
-    return NoSandbox(found) if isinstance(found, str) else found
+    if not isinstance(found, str):
+        return found
+    works = not isinstance(_probed("landlock", read), str)
+    return NoSandbox(f'{found}; sandbox = "landlock" works here' if works else found)

@@ -12,7 +12,7 @@ from runner.repo.git import text
 if TYPE_CHECKING:
     from runner.repo.git import Git
 
-_OWN = ("system", "global")
+OWN = ("system", "global")
 """Scopes that are the person's; `local`, `worktree` come with the repository."""
 _SIGNERS = {"openpgp": "gpg", "x509": "gpgsm", "ssh": "ssh-keygen"}
 
@@ -62,7 +62,7 @@ class Configuration:
             (
                 entry.value
                 for entry in reversed(self.said)
-                if entry.key == key.lower() and (not own or entry.scope in _OWN)
+                if entry.key == key.lower() and (not own or entry.scope in OWN)
             ),
             None,
         )
@@ -76,12 +76,12 @@ class Configuration:
 
         A program that only the person's own files name (git-lfs, say) stays: it is theirs.
         """
-        return neutral.silenced(entry.key for entry in self.said if entry.scope not in _OWN)
+        return neutral.silenced(entry.key for entry in self.said if entry.scope not in OWN)
 
     @property
     def includes(self) -> bool:
         """Whether the repository's own configuration reads further files."""
-        own = (entry.key for entry in self.said if entry.scope not in _OWN)
+        own = (entry.key for entry in self.said if entry.scope not in OWN)
         return any(key.startswith(("include.", "includeif.")) for key in own)
 
     def signing(self) -> Signing | None:

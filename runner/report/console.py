@@ -93,10 +93,10 @@ class Console:
         with suppress(OSError, ValueError):
             os.write(self._stream.fileno(), f"{text}\n".encode())
 
-    def progress(self, task: str, line: str) -> None:
-        """The last output line of a task's command: only for those who asked for much."""
+    def progress(self, task: str, lines: str) -> None:
+        """The next output lines of a task's command: only for those who asked for much."""
         if self._level >= VERBOSE and self._groups is None:
-            self._write(output_line(task, line, self.paint))
+            self._write_all([output_line(task, line, self.paint) for line in lines.split("\n")])
 
     def hear(self, record: Record, state: RunState) -> None:
         """Say what an event means to a person."""

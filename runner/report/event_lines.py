@@ -16,6 +16,8 @@ from runner.journal.events import (
     TaskStaled,
 )
 from runner.journal.sessions import (
+    PermissionAnswered,
+    PermissionAsked,
     PlanProposed,
     PlanReviewed,
 )
@@ -87,8 +89,8 @@ def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
             yield paint("yellow", "STALE") + _note(note)
         case TaskAdopted(note=note, verified=verified):
             yield f"counts as DONE{'' if verified else ' (unverified)'}{_note(note)}"
-        case TaskApproved(note=note) | TaskReopened(note=note):
-            yield f"runs again{_note(note)}"
+        case TaskApproved(by=by, note=note) | TaskReopened(by=by, note=note):
+            yield ("is DONE no more" if by == "plan" else "runs again") + _note(note)
 
 
 def _plan_lines(record: Record) -> Iterator[str]:
@@ -99,6 +101,10 @@ def _plan_lines(record: Record) -> Iterator[str]:
             yield f"has a plan of {steps}: {display(path)}"
         case PlanReviewed(approved=False, reason=reason):
             yield f"its plan goes back: {display(reason)}"
+        case PermissionAsked(tool=tool, subject=subject):
+            yield f"asks to call {display(f'{tool} {subject}')}"
+        case PermissionAnswered(tool=tool, subject=subject, allowed=allowed):
+            yield f"{'may' if allowed else 'may not'} call {display(f'{tool} {subject}')}"
 
 
 def _refusals(refusals: list[Finding]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from runner.model import Reason, Status
+from runner.text.counting import numbered
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -77,11 +78,11 @@ def _properties(task: TaskResult) -> Iterator[tuple[str, str]]:
     for proof in task.proofs:
         yield proof.id, _proof(proof)
     if task.coverage:
-        yield "coverage", f"{task.coverage.percent:g}% of {task.coverage.lines} lines"
+        yield "coverage", task.coverage.shown
 
 
 def _proof(proof: Proof) -> str:
-    counts = ", ".join(f"{number} {name}" for name, number in proof.counts)
+    counts = ", ".join(numbered(number, name) for name, number in proof.counts)
     said = f"{proof.verdict} in {proof.seconds:.2f} s, exit {proof.exit}"
     return f"{said}: {counts}" if counts else said
 

@@ -94,13 +94,13 @@ class LiveConsole(Console):
         with self._lock:
             self._work = work()
 
-    def progress(self, task: str, line: str) -> None:
+    def progress(self, task: str, lines: str) -> None:
         """Keep the last output line of a task's command for the next drawing."""
         with self._lock:
             running = self._running.get(task)
             if running is not None:
-                running.line = line
-        super().progress(task, line)
+                running.line = lines.rstrip().rpartition("\n")[2]
+        super().progress(task, lines)
 
     def announce(self, text: str) -> None:
         """Say it above the view, with the next drawing."""

@@ -31,6 +31,8 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: 
 _RANKS = {"high": "error", "medium": "warning", "low": "note"}
 _SECURITY = {"high": "8.0", "medium": "5.0", "low": "2.0"}
 """What GitHub orders by (`security-severity`), in the middle of its bands."""
+_GUARDS = frozenset(("secret-scan", "sast", "markers"))
+"""Checks of ours that are about security; a failed test or a missing file is none."""
 _RULES = {
     "secret-scan": "Text that looks like a secret",
     "sast": "Static analysis",
@@ -54,6 +56,7 @@ class Result:
     line: int = 0
     column: int = 0
     security: str = ""
+    """How grave it is for security, of 10; empty where it is about something else."""
 
 
 def of_finding(finding: Finding) -> Result:
@@ -67,7 +70,9 @@ def of_finding(finding: Finding) -> Result:
         path=finding.path,
         line=finding.line,
         column=finding.column,
-        security=_SECURITY["high" if finding.refuses else "medium"],
+        security=_SECURITY["high" if finding.refuses else "medium"]
+        if finding.check in _GUARDS
+        else "",
     )
 
 
@@ -106,7 +111,7 @@ def sarif_document(
 def _run(tool: str, found: Sequence[Result]) -> Object:
     rules = list(dict.fromkeys(result.rule for result in found))
     described: list[Json] = [
-        _rule(rule, max(float(one.security or 0) for one in found if one.rule == rule))
+        _rule(rule, [one.security for one in found if one.rule == rule and one.security])
         for rule in rules
     ]
     driver: Object = {"name": _text(tool), "rules": described}
@@ -119,12 +124,15 @@ def _run(tool: str, found: Sequence[Result]) -> Object:
     }
 
 
-def _rule(rule: str, security: float) -> Object:
-    return {
+def _rule(rule: str, security: Sequence[str]) -> Object:
+    described: Object = {
         "id": _text(rule),
         "shortDescription": {"text": _RULES.get(rule, _text(rule)) or "a finding"},
-        "properties": {"tags": ["security"], "security-severity": f"{security:.1f}"},
     }
+    if security:
+        gravest = max(security, key=float)
+        described["properties"] = {"tags": ["security"], "security-severity": gravest}
+    return described
 
 
 def _result(one: Result, index: int) -> Object:

@@ -28,7 +28,7 @@ def proof_lines(verified: TreeVerified) -> list[str]:
     cover = verified.coverage
     said = "—"
     if cover is not None:
-        said = f"{int(cover.percent)}% of {cover.lines} lines (threshold {cover.threshold:g}%)"
+        said = f"{cover.shown} (threshold {cover.threshold:g}%)"
     return [
         f"Verified: {many} DONE, proven together",
         f"Coverage: {said}",

@@ -173,9 +173,7 @@ def _coverage(coverage: Coverage | None) -> str:
     if coverage is None:
         return NOT_APPLICABLE
     sign = "✅" if coverage.percent >= coverage.threshold else "❌"
-    # Rounded down, so that a shortfall is never shown as having reached the threshold.
-    percent = int(coverage.percent)
-    return f"{sign} {percent}% of {coverage.lines} lines (threshold {coverage.threshold:g}%)"
+    return f"{sign} {coverage.shown} (threshold {coverage.threshold:g}%)"
 
 
 def _signed(verdict: Verdict, name: str) -> str:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
-from runner.model import Reason, Status
+from runner.model import Failure, Reason, Status
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 MEANING = {
     ExitCode.OK: "all tasks are DONE",
@@ -25,8 +25,6 @@ MEANING = {
 }
 _ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Status.STALE)
 _SECONDS_A_MINUTE = 60
-_TO_BE_FINISHED = (Reason.CHECKS, Reason.STUCK, Reason.BUDGET)
-"""Reasons for which a person may go on where the attempts ended."""
 _AGAIN = "set its Status to PENDING in TASK-GRAPH.md, then run again"
 _NEXT = {
     Reason.REVIEW: "`runner review` shows it; `runner approve` or `runner reject` answers",
@@ -46,6 +44,16 @@ class BlockedTask:
     draft: str = ""
     victims: tuple[str, ...] = ()
     """The tasks that its held change breaks."""
+    unapproved: tuple[str, ...] = ()
+    """Those of them that nobody has approved yet."""
+    report: str = ""
+    """The file that tells more of its last attempt, relative to the project."""
+    failure: Failure | None = None
+    """Why its attempts ended, where something else than a missing tool or a check did that."""
+    hint: str = ""
+    """What would help, in the words of what ended the last attempt."""
+    answered: bool = True
+    """Whether there is something that `approve` or `reject` answers, of a task in review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,21 +115,38 @@ def _blocked(task: BlockedTask) -> list[str]:
     lines = [f"BLOCKED {name}{code}: {display(task.note)}"]
     if task.draft and task.draft not in task.note:
         lines.append(f"  work kept on {display(task.draft)}")
+    if task.report:
+        lines.append(f"  report: {display(task.report)}")
     if task.victims:
-        return [*lines, *ways_out(name, ", ".join(map(display, task.victims)))]
-    advice = _NEXT.get(task.reason) if task.reason else None
-    lines.append(f"  next: {advice or f'`runner show {name}`; {_AGAIN}'}")
-    if task.draft and task.reason in _TO_BE_FINISHED:
+        victims = tuple(map(display, task.victims))
+        return [*lines, *ways_out(name, victims, tuple(map(display, task.unapproved)) or victims)]
+    lines.append(f"  next: {_advice(task, name)}")
+    if task.draft and not (task.reason is Reason.REVIEW and task.answered):
         lines.append(f"  or finish it on that branch, then `runner adopt {name}`")
     return lines
 
 
-def ways_out(culprit: str, victims: str) -> list[str]:
-    """What a person can do about a change that breaks other tasks."""
-    ids = victims.replace(",", "")
+def _advice(task: BlockedTask, name: str) -> str:
+    """What helps, for what stopped just this task."""
+    if task.failure is Failure.TRANSIENT:
+        return f"`runner run {name}` later: what it called did not answer"
+    if task.failure is not None:
+        helps = display(task.hint) or f"`runner show {name}` says why"
+        return f"{helps}; then `runner run {name}`"
+    if task.reason is Reason.REVIEW and not task.answered:
+        return f"`runner why {name}`; `runner approve {name}` has it tried again, then `runner`"
+    if task.reason is Reason.BUDGET and task.hint:
+        return f"{display(task.hint)}; `runner approve {name}`, then `runner`"
+    advice = _NEXT.get(task.reason) if task.reason else None
+    return advice or f"`runner show {name}`; {_AGAIN}"
+
+
+def ways_out(culprit: str, victims: Sequence[str], unapproved: Sequence[str]) -> list[str]:
+    """What a person can do about a change that breaks other tasks; not all may be approved yet."""
+    ids, names = " ".join(unapproved), ", ".join(victims)
     return [
-        f"  keep it: `runner approve {ids}` ({victims} built anew on it, then all land together)",
-        f"  drop it: `runner reject {culprit} --reason …` ({victims} DONE again as before)",
+        f"  keep it: `runner approve {ids}` ({names} built anew on it, then all land together)",
+        f"  drop it: `runner reject {culprit} --reason …` ({names} DONE again as before)",
     ]
 
 

@@ -38,6 +38,17 @@ def report_path(task: str) -> str:
     return f"{FOLDER}/{task}.md"
 
 
+def kept_report(root: Path, known: TaskState) -> str:
+    """The report about a task as it stands, relative to the project; empty where there is none."""
+    path = report_path(known.id)
+    return path if _is_told(known) and (root / path).is_file() else ""
+
+
+def _is_told(known: TaskState) -> bool:
+    """Whether an attempt left the task BLOCKED, and told more than the note does."""
+    return known.status is Status.BLOCKED and known.reason in _TOLD and bool(known.tries)
+
+
 @dataclass(slots=True)
 class ReportsDocument:
     """Hears the journal; writes a report where an attempt has left its task BLOCKED."""
@@ -47,14 +58,17 @@ class ReportsDocument:
     """The text of each report of this run, by its task."""
     _titles: dict[str, str] = field(default_factory=dict)
     _tried: dict[str, AttemptFinished] = field(default_factory=dict)
+    """The last attempt at each task in this run."""
+    _proven: dict[str, tuple[int, AttemptFinished]] = field(default_factory=dict)
+    """The last one that came to a proof, with its number."""
+    _heard: set[tuple[str, int]] = field(default_factory=set)
 
     def know(self, tasks: Iterable[Task], state: RunState) -> None:
         """The plan's tasks, for their titles; a report that a crash kept back is made up for."""
         self._titles = {task.id: task.title for task in tasks}
         for id_ in self._titles:
             known = state.task(id_)
-            told = known.status is Status.BLOCKED and known.reason in _TOLD and known.tries
-            if told and not (self.root / report_path(id_)).exists():
+            if _is_told(known) and not (self.root / report_path(id_)).exists():
                 self._write(known)
 
     def hear(self, record: Record, state: RunState) -> None:
@@ -62,36 +76,75 @@ class ReportsDocument:
         event = record.event
         if isinstance(event, AttemptFinished) and event.ending is not Ending.INTERRUPTED:
             self._tried[record.task] = event
+            self._heard.add((record.task, record.attempt))
+            if event.proofs:
+                self._proven[record.task] = (record.attempt, event)
         elif isinstance(event, TaskBlocked) and event.reason in _TOLD and record.attempt:
             self.written[record.task] = self._write(state.task(record.task))
 
     def _write(self, known: TaskState) -> str:
-        tried = self._tried.get(known.id)
         from runner.secrets.redact import redact
 
-        text = redact(task_report(known, self._titles.get(known.id, ""), tried))
+        last, proven = self._tried.get(known.id), self._proven.get(known.id)
+        numbers = {one.attempt for one in known.tries}
+        if proven is not None and proven[0] not in numbers:  # before a person let it begin anew
+            proven = None
+        if proven is None and any((known.id, number) not in self._heard for number in numbers):
+            proven = _proven_before(self.root, known)
+        title = self._titles.get(known.id, "")
+        text = redact(task_report(known, title, last, proven))
         file = self.root / report_path(known.id)
         effects.make_folder(file.parent)
         effects.write_file(file, text.encode("utf-8", "replace"))
         return text
 
 
-def task_report(known: TaskState, title: str, tried: AttemptFinished | None) -> str:
-    """The report as Markdown."""
-    return "\n".join(_lines(known, title, tried)) + "\n"
+def _proven_before(root: Path, known: TaskState) -> tuple[int, AttemptFinished] | None:
+    """The last attempt that came to a proof, of those that an earlier run made."""
+    from runner.journal.reading import read_journal
+
+    numbers, found = {one.attempt for one in known.tries}, None
+    for record in read_journal(root / BUILD / "journal.jsonl", wanted={"attempt.finished"}):
+        event = record.event
+        if record.task != known.id or record.attempt not in numbers:
+            continue
+        if isinstance(event, AttemptFinished) and event.proofs:
+            found = (record.attempt, event)
+    return found
 
 
-def _lines(known: TaskState, title: str, tried: AttemptFinished | None) -> Iterator[str]:
+def task_report(
+    known: TaskState,
+    title: str,
+    last: AttemptFinished | None,
+    proven: tuple[int, AttemptFinished] | None = None,
+) -> str:
+    """The report as Markdown; `proven` is the last attempt that came to a proof, by its number.
+
+    Attempts after that one may have ended for a broken connection, and tell nothing of the work.
+    """
+    return "\n".join(_lines(known, title, last, proven)) + "\n"
+
+
+def _lines(
+    known: TaskState,
+    title: str,
+    last: AttemptFinished | None,
+    proven: tuple[int, AttemptFinished] | None,
+) -> Iterator[str]:
     name = display(known.id)
     yield f"# {name}: {display(title)}"
     yield ""
     yield f"BLOCKED ({known.reason}): {display(known.note)}"
     yield ""
     yield from _facts(known)
-    yield from _section("Checks", (_proof(one) for one in tried.proofs) if tried else ())
+    if proven is not None:
+        number, attempt = proven
+        of = "" if not known.tries or number == known.tries[-1].attempt else f" of attempt {number}"
+        yield from _section(f"Checks{of}", (_proof(one) for one in attempt.proofs))
     refusals = [one for one in known.findings if one.refuses]
     yield from _section("Open", _findings(refusals))
-    said = tried.summary if tried else ""
+    said = last.summary if last else ""
     yield from _section("What its implementer said last", _quoted(said))
     yield from _section("Attempts", _attempts(known))
     yield from _section("To go on", _ways(known, name))

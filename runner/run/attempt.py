@@ -17,6 +17,7 @@ from runner.run.planned import (
     planning,
     trying,
 )
+from runner.run.questions import Questions
 
 if TYPE_CHECKING:
     from runner.run.site import Assignment, Site
@@ -26,7 +27,9 @@ def attempt(assignment: Assignment, site: Site) -> Outcome:
     """Implement, ask the tree, pass every write, prove; nothing outside the slot is touched."""
     began = effects.monotonic()
     site.reset(assignment.base)
-    said = _implement(assignment, site)
+    asked = Questions(assignment, site)
+    said = _implement(assignment, site, asked)
+    assignment = replace(assignment, rules=asked.rules)
     seen, too_large = _look(assignment, site)
     outcome = Outcome(
         task=assignment.task.id,
@@ -85,7 +88,7 @@ def _ignored(assignment: Assignment, site: Site, seen: Snapshot) -> tuple[Findin
     return tuple(Finding(check="scope", path=one, message=message, hint=hint) for one in lost)
 
 
-def _implement(assignment: Assignment, site: Site) -> Said:
+def _implement(assignment: Assignment, site: Site, asked: Questions) -> Said:
     """Let the implementer work in the scratch tree, or put carried work into it."""
     site.scratch.apply(assignment.carried)
     if assignment.implementer is None:
@@ -106,8 +109,15 @@ def _implement(assignment: Assignment, site: Site) -> Said:
         left=assignment.left,
         mode=assignment.mode,
         plan=assignment.plan,
-        verdict=partial(trying.word_of_pipeline, assignment, site),
+        verdict=lambda change: trying.word_of_pipeline(
+            replace(assignment, rules=asked.rules), site, change
+        ),
         run_gate=partial(trying.tried, assignment, site),
         record=partial(trying.told_to_journal, assignment, site),
+        ask=asked.ask,
+        permission=assignment.rules.permission,
+        permission_floor=assignment.rules.permission_floor,
+        answers=assignment.rules.answers,
+        reviewed=assignment.rules.reviewed,
     )
     return assignment.implementer.implement(assignment.brief, bench)

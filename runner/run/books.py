@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from runner.journal.task_state import Held
-    from runner.model import Decision, Digest, Outcome, Task
+    from runner.model import Decision, Digest, Finding, Outcome, Task
     from runner.repo.read import Repository
     from runner.run.ledger import Ledger
     from runner.writes.log import WriteLog
@@ -46,6 +46,8 @@ class Books:
         default_factory=dict
     )
     """Attempt and writes of each task that the write log has last."""
+    _tried: set[str] = field(default_factory=set)
+    """Tasks of which a ref keeps what an attempt left that did not pass."""
 
     # --- an attempt -------------------------------------------------------------------
 
@@ -90,6 +92,16 @@ class Books:
             number = self.next_decision(self.ledger.state.decisions)
             event = DecisionMade(number=number, decision=decision)
             self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
+
+    def keep_tried(self, task: Task, outcome: Outcome) -> None:
+        """Keep the work of an attempt that did not pass: the ones after it may come to nothing."""
+        if drafts.keep_tried(self.repository, task, outcome):
+            self._tried.add(task.id)
+
+    def _drop_tried(self, task: Task) -> None:
+        if task.id in self._tried:
+            self._tried.discard(task.id)
+            drafts.drop_tried(self.repository, task.id)
 
     # --- its writes -------------------------------------------------------------------
 
@@ -158,6 +170,7 @@ class Books:
             attempt=outcome.attempt,
             durable=True,
         )
+        self._drop_tried(task)
         if self.observe:
             self.observe(task.id, outcome)
 
@@ -183,11 +196,23 @@ class Books:
 
     def block(self, task: Task, outcome: Outcome, reason: Reason, note: str) -> None:
         """The task cannot go on; its work is kept on a draft branch."""
-        branch = drafts.keep_draft(self.repository, task, outcome)
+        branch, findings = drafts.keep_draft(self.repository, task, outcome), outcome.findings
+        if not branch:
+            branch, findings = self._of_before(task, outcome)
         note = f"{note}; work kept on {branch}" if branch else note
         self.ledger.note(
-            TaskBlocked(reason=reason, note=note, draft=branch, findings=outcome.findings),
+            TaskBlocked(reason=reason, note=note, draft=branch, findings=findings),
             task=task.id,
             attempt=outcome.attempt,
             durable=True,
         )
+        self._drop_tried(task)
+
+    def _of_before(self, task: Task, outcome: Outcome) -> tuple[str, tuple[Finding, ...]]:
+        """The branch of an earlier attempt where the last one left nothing, and what is open."""
+        known = self.ledger.state.task(task.id)
+        branch = drafts.draft_of_tried(self.repository, task, {one.attempt for one in known.tries})
+        if branch:
+            self._tried.add(task.id)  # perhaps by a run before this one
+        open_still = (one for one in known.findings if one not in outcome.findings)
+        return branch, (*outcome.findings, *(open_still if branch else ()))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from runner.config.sizes import amount_of, spelled
 from runner.model import Finding
 from runner.plan.globs import folders_of, is_glob, matches, may_overlap
 from runner.run.landing.documents import MAP
@@ -28,6 +29,7 @@ __all__ = [
     "meeting",
     "owned_paths",
     "too_much",
+    "too_much_of",
 ]
 
 
@@ -60,12 +62,16 @@ def _rooted(pattern: str) -> str:
 
 
 def owned_paths(root: Path, prefixes: tuple[str, ...] = ()) -> dict[str, tuple[str, ...]]:
-    """By task what FILE_OWNERSHIP_MAP.md says is its own; a row may name a folder without `/`."""
+    """By task what FILE_OWNERSHIP_MAP.md says is its own; a row may name a folder without `/`.
+
+    Raises RunnerError for a map with conflict markers: what it lacks would be taken for nobody's.
+    """
     from runner.plan.ownership import OwnershipMap
 
-    data = read_beneath(root, MAP)
+    owners = OwnershipMap.read(read_beneath(root, MAP) or b"", MAP, prefixes)
+    owners.require_whole()
     found: dict[str, list[str]] = {}
-    for file, ids in OwnershipMap.read(data or b"", MAP, prefixes).rows:
+    for file, ids in owners.rows:
         path = f"{file}/" if not is_glob(file) and (root / file).is_dir() else file
         for id_ in ids:
             found.setdefault(id_, []).append(path)
@@ -220,39 +226,36 @@ def _paths(task: Task, owned: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def capacities(resources: Iterable[Resource]) -> dict[str, float]:
-    """How much there is of each scarce thing, by the settings."""
+    """How much there is of each scarce thing, by the settings; sizes in bytes."""
     return dict(_held(resource) for resource in resources)
 
 
 def too_much(task: Task, capacity: Mapping[str, float]) -> str:
     """Why a task could never start: it uses more of something than there is; else empty."""
+    over = too_much_of(task, capacity)
+    return over[1] if over else ""
+
+
+def too_much_of(task: Task, capacity: Mapping[str, float]) -> tuple[str, str] | None:
+    """The name of what a task uses more of than there is, with the reason in words."""
     for name, amount in _needs(task):
         there = capacity.get(name)
         if there is not None and amount > there:
-            return f"uses {amount:g} {name}, and the settings have {there:g}"
-    return ""
+            return name, f"uses {spelled(amount)} {name}, and the settings have {spelled(there)}"
+    return None
 
 
 def _needs(task: Task) -> Iterable[tuple[str, float]]:
-    return (_held(resource) for resource in task.uses)
+    """Each thing a task uses, once, with all of it."""
+    needs: dict[str, float] = {}
+    for name, amount in map(_held, task.uses):
+        needs[name] = needs.get(name, 0.0) + amount
+    return needs.items()
 
 
 def _held(resource: Resource) -> tuple[str, float]:
     """Name and amount of a scarce thing; a port is a thing of its own, `gpu 2` two of one."""
-    try:
-        if resource.name != "port":
-            return resource.name, _amount(resource.amount)
-    except ValueError:
-        pass
-    return f"{resource.name} {resource.amount}", 1.0
-
-
-_UNITS = {"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
-
-
-def _amount(text: str) -> float:
-    upper = text.strip().upper()
-    for unit, factor in _UNITS.items():
-        if upper.endswith(unit):
-            return float(upper.removesuffix(unit)) * factor
-    return float(upper or 1)
+    name, amount = resource.name.casefold(), amount_of(resource.amount)
+    if name == "port" or amount is None:
+        return f"{name} {resource.amount}", 1.0
+    return name, amount

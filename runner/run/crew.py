@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.journal.events import Event as Happening
+    from runner.journal.sessions import PermissionAnswered, PermissionAsked
     from runner.model import Outcome
     from runner.run.site import Assignment, Site
     from runner.writes.sast import SastScan
@@ -62,6 +63,16 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
+class Permitting:
+    """A worker waits for a person's word about one call of a tool."""
+
+    task: str
+    attempt: int
+    question: PermissionAsked
+    answer: Callable[[PermissionAnswered | None], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Tracing:
     """A worker waits to hear which tests of other tasks its proven change may break."""
 
@@ -71,11 +82,20 @@ class Tracing:
 
 
 @dataclass(frozen=True, slots=True)
+class Cancelling:
+    """A person wants a task ended that nobody works on: it may wait for its next try."""
+
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
 class Interrupted:
     """A person wants the run to end."""
 
 
-Message: TypeAlias = Happened | Scanning | Asking | Tracing | Finished | Interrupted
+Message: TypeAlias = (
+    Happened | Scanning | Asking | Permitting | Tracing | Finished | Cancelling | Interrupted
+)
 
 
 def _traces_nothing(_assignment: Assignment, _outcome: Outcome) -> Suspects:
@@ -119,6 +139,10 @@ class Crew:
         self.inline = inline
         self.tracer: Callable[[Assignment, Outcome], Suspects] = _traces_nothing
         """Asked in the coordinator's thread alone."""
+        self.permitter: Callable[[str, int, PermissionAsked], PermissionAnswered | None] = (
+            self._reported
+        )
+        """The same; nobody is asked where no engine runs."""
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._make_site = make_site
         self._sites: dict[int, Site] = {}
@@ -176,6 +200,11 @@ class Crew:
         self.ends(number).set()
         return True
 
+    def cancel_task(self, task: str) -> None:
+        """End a task on a person's word, be it worked on or not; called from any thread."""
+        if not self.end(task):
+            self._inbox.put(Cancelling(task))
+
     def _end_all(self) -> None:
         self.cancelled.set()
         for event in tuple(self._endings.values()):
@@ -196,6 +225,22 @@ class Crew:
         answers: SimpleQueue[Ruling] = SimpleQueue()
         self._inbox.put(Asking(outcome, answers.put))
         return answers.get()
+
+    def permit(
+        self, task: str, number: int, question: PermissionAsked
+    ) -> PermissionAnswered | None:
+        """Called by workers: a person's word about one call; None where the question waits."""
+        if self.inline:  # the coordinator is this very thread
+            return self.permitter(task, number, question)
+        answers: SimpleQueue[PermissionAnswered | None] = SimpleQueue()
+        self._inbox.put(Permitting(task, number, question, answers.put))
+        while not self.cancelled.is_set():
+            with suppress(Empty):
+                return answers.get(timeout=_PATIENCE)
+        return None
+
+    def _reported(self, task: str, number: int, question: PermissionAsked) -> None:
+        self.report(task, number, question)
 
     def trace(self, assignment: Assignment, outcome: Outcome) -> Suspects:
         """Called by workers: the tests of other tasks that a change may break."""

@@ -11,8 +11,9 @@ from runner.gates.regression import Suspects
 from runner.journal.events import AttemptStarted, RunFinished, RunStarted, RunStuck, TaskBlocked
 from runner.model import Reason, Status
 from runner.run.broken.joint import Joint
+from runner.run.broken.pacing import Pace
 from runner.run.broken.regression import approved_groups, victims_of
-from runner.run.crew import Asking, Finished, Happened, Scanning, Tracing
+from runner.run.crew import Asking, Cancelling, Finished, Happened, Permitting, Scanning, Tracing
 from runner.run.frontier import Frontier
 from runner.run.limits.hours import Hours
 from runner.run.review import Answer, Ruling
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from runner.journal.events import StatusesPublished
+    from runner.journal.sessions import PermissionAnswered, PermissionAsked
     from runner.model import Outcome, Task
     from runner.run.broken.cutting_off import CuttingOff
     from runner.run.claims import Claims
@@ -70,6 +72,7 @@ class Engine:
 
         KeyboardInterrupt ends what runs, keeps the books, and is raised again.
         """
+        self.crew.permitter = self._asked
         self._hours = Hours(self.crew, self.settlement)
         self._hours.begin(self.run_until)
         with self.ledger.gathering():
@@ -93,7 +96,9 @@ class Engine:
         """First what a person approved together: a held change and the tasks that it breaks."""
         held = self.preparation.regressive
         for group in approved_groups(self.tasks, held, self.ledger.state):
-            joint = Joint(self.preparation, self.settlement, self.settlement.lander, self._work)
+            pace = Pace(self._hours, lambda: self._hear(self._word()))
+            lander = self.settlement.lander
+            joint = Joint(self.preparation, self.settlement, lander, self._work, pace)
             self._halted = not joint.build(group) or self._halted
             for task in group:
                 self._say(task.id)
@@ -105,15 +110,18 @@ class Engine:
         slot = self._note_started(assignment)
         self.ledger.sync()
         self.crew.start(assignment, slot)
-        while True:
-            self._publish()
-            self.ledger.sync()
-            message = self._hours.wait()
-            if self.crew.interrupted:
-                raise KeyboardInterrupt
-            if isinstance(message, Finished):
-                return message.result()
+        while not isinstance(message := self._word(), Finished):
             self._hear(message)
+        return message.result()
+
+    def _word(self) -> Message | None:
+        """The next news while a group is built; a person who wants the run to end is heard."""
+        self._publish()
+        self.ledger.sync()
+        message = self._hours.wait()
+        if self.crew.interrupted:
+            raise KeyboardInterrupt
+        return message
 
     def _loop(self) -> None:
         self._start_ready()
@@ -218,8 +226,12 @@ class Engine:
                 self.scans.add(task, attempt, scan)
             case Asking(outcome, answer):
                 answer(self.settlement.ruling(self.tasks[outcome.task], outcome))
+            case Permitting(id_, attempt, question, permit):
+                permit(self._asked(id_, attempt, question))
             case Tracing(assignment, outcome, answer_with):
                 answer_with(self.crew.tracer(assignment, outcome))
+            case Cancelling(id_) if self._hours.cancelled(self.tasks.get(id_)):
+                self._say(id_)
             case Finished(id_, result):
                 outcome = result()
                 if not self._is_awaited(outcome):
@@ -227,6 +239,12 @@ class Engine:
                 self._settle(self.tasks[id_], outcome)
                 return bool(outcome.changes)
         return False
+
+    def _asked(
+        self, id_: str, attempt: int, question: PermissionAsked
+    ) -> PermissionAnswered | None:
+        """A person's word about one call of a tool; None where the question waits."""
+        return self.settlement.questions.heard(id_, attempt, question)
 
     def _is_awaited(self, outcome: Outcome) -> bool:
         """Whether an attempt is open that this is of; it may come twice, or after it was lost."""
@@ -313,6 +331,8 @@ class Engine:
                 self._say(message.task)
             elif isinstance(message, Asking):
                 message.answer(Ruling(Answer.WAITS))
+            elif isinstance(message, Permitting):
+                message.answer(None)
             elif isinstance(message, Tracing):
                 message.answer(Suspects())
             elif message is not None:

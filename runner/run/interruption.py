@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from runner.model import Change, Task
-    from runner.run.review import Asker, Said
+    from runner.run.review import Asker, Said, Spot
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 ENDING = "ending what runs and keeping the books; once more ends at once"
@@ -83,13 +83,13 @@ class _Interruptible:
         self._asker = asker
         self._interruption = interruption
 
-    def ask(self, task: Task, change: Change, before: bytes | None, left: int) -> Said:
+    def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Said:
         """The person's answer; a signal means that the change waits for another run."""
         from runner.run.review import Answer, Said
 
         try:
             with self._interruption._raising():  # noqa: SLF001 - the two are one
-                return self._asker.ask(task, change, before, left)
+                return self._asker.ask(task, change, before, spot)
         except KeyboardInterrupt:
             return Said(Answer.WAITS)
 

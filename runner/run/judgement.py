@@ -6,15 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.gates.base import command_limits
-from runner.model import Ending, ReviewMode
+from runner.model import Ending, Reason, ReviewMode
 from runner.process.command import Command, run
 from runner.run.planned import (
     phases,
 )
 from runner.run.proof.proving import bench_of, proof_of
 from runner.run.review import Answer
-from runner.run.reviewer import review_of
+from runner.run.reviewer import UNABLE, review_of
 from runner.writes.bench import Bench as WriteBench
+from runner.writes.compiles import lacks_only_tools
 from runner.writes.laboratory import Laboratory
 from runner.writes.pipeline import admit_writes, compile_writes
 
@@ -38,6 +39,8 @@ def judged(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
             return replace(outcome, ending=Ending.WAITS)
         if ruling.answer is Answer.EDITED:
             return judged(assignment, site, _with_edit(assignment, site, outcome, ruling))
+        if ruling.standing:  # said before: the attempt counts, and is told of it when it is settled
+            return outcome
         outcome = replace(outcome, findings=(*outcome.findings, *ruling.findings))
         if ruling.answer is Answer.REJECTED:
             return outcome
@@ -45,13 +48,20 @@ def judged(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
     outcome = replace(outcome, findings=(*outcome.findings, *passed.findings))
     site.crew.scanning(assignment.task.id, assignment.attempt, passed.sast)
     if not passed.clean:
-        return outcome
+        return without_tools(outcome)
     if site.settings.sast_block_at != "never":  # then a person wants to wait for it
         blocking = passed.sast.result().blocking(site.settings.sast_block_at)
         outcome = replace(outcome, findings=(*outcome.findings, *blocking))
         if blocking:
             return outcome
     return _proven(assignment, site, outcome)
+
+
+def without_tools(outcome: Outcome) -> Outcome:
+    """The outcome as one for a person, where nothing but a missing compiler refuses the work."""
+    if not lacks_only_tools(outcome.findings):
+        return outcome
+    return replace(outcome, ending=Ending.BLOCKED, reason=Reason.TOOL)
 
 
 def screened(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
@@ -93,9 +103,12 @@ def _proven(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
         findings = (*findings, *review.findings)
         outcome = replace(outcome, usage=outcome.usage + review.usage)
     good = not any(finding.refuses for finding in findings)
+    unable = any(finding.check == UNABLE for finding in findings)  # another attempt helps nobody
+    failed = Ending.BLOCKED if unable else Ending.FAILED
     return replace(
         outcome,
-        ending=Ending.PASSED if good else Ending.FAILED,
+        ending=Ending.PASSED if good else failed,
+        reason=Reason.TOOL if unable else outcome.reason,
         findings=findings,
         proofs=proven.proofs,
         coverage=proven.coverage,

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.implementers.registry import choose
 from runner.implementers.requirements import unmet_requirements
 from runner.model import Finding, Reason
+from runner.plan.globs import is_glob
 from runner.process.tools import which
 from runner.run.claims import capacities, too_much
+from runner.writes.projects import missing_compiler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.config.settings import Settings
+    from runner.implementers.base import Implementer
     from runner.model import Task
 
 
 def lacking(
-    task: Task, settings: Settings, environ: Mapping[str, str]
+    task: Task, settings: Settings, environ: Mapping[str, str], root: Path
 ) -> tuple[Reason, str] | None:
-    """A reason code and a note for a person, or None where the task may start."""
+    """A reason code and a note for a person, or None where the task may start in this project."""
 
     def found(name: str) -> str | None:
         place = which(name, environ)
@@ -41,11 +45,36 @@ def lacking(
         missing = missing_tools(task, environ)
         if missing:
             return Reason.TOOL, "; ".join(missing)
+    outputs = [path for path in task.outputs if not is_glob(path)]
+    if uncompiled := missing_compiler(root, outputs, found):
+        return Reason.TOOL, uncompiled.message
     chosen = choose(task, settings)
     if isinstance(chosen, Finding):
         return Reason.POLICY, _advised(chosen)
+    if unable := _of_its_agent(chosen, settings, environ, root):
+        return Reason.TOOL, _advised(unable)
     much = too_much(task, capacities(settings.resources))
     return (Reason.POLICY, much) if much else None
+
+
+def _of_its_agent(
+    chosen: Implementer, settings: Settings, environ: Mapping[str, str], root: Path
+) -> Finding | None:
+    """Why the program that implements a task could not even begin; workers know of their own."""
+    if not chosen.is_agent or ":" in settings.executor:  # a cluster of their own
+        return None
+    from runner.errors import RunnerError
+    from runner.implementers.agents.program import AgentProgram
+    from runner.process.sandbox import choose_sandbox
+
+    if not isinstance(chosen, AgentProgram):
+        return None
+    read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
+    try:
+        sandbox = choose_sandbox(settings.sandbox, read)
+    except RunnerError as error:
+        return Finding(chosen.name, error.message, hint=error.hint)
+    return chosen.lacks(sandbox, environ.get("PATH", ""), root)
 
 
 def _advised(finding: Finding) -> str:

@@ -18,8 +18,9 @@ from runner.model import Finding, Reason, ReviewMode
 from runner.plan.task_types import kind_of
 from runner.run.lacking import lacking
 from runner.run.planned.plan_step import Step, plan_of, plan_told, planned_files
+from runner.run.questions import answers_of
 from runner.run.review import mode_for
-from runner.run.reviewer import diff_of
+from runner.run.reviewer import diff_of, without_reviewer
 from runner.run.site import Assignment
 from runner.writes.pipeline import WriteRules
 from runner.writes.projects import CompileCommand
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from runner.context.patterns import MatchedPattern
     from runner.context.surroundings import Surroundings
     from runner.implementers.base import Implementer
+    from runner.journal.task_state import TaskState
     from runner.model import Change, Outcome, Task
     from runner.plan.patterns import PatternIndex
     from runner.run.adopting import Adopted
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 
 _UNREAD = ("blocks", "check")
 """Implementers that do not read the brief's text."""
+_NO_PROGRAMS = ("model",)
+"""Implementers that have no environment in which variables could name files."""
 
 
 @dataclass
@@ -101,7 +105,15 @@ class Preparation:
 
     def missing(self, task: Task) -> tuple[Reason, str] | None:
         """What the task cannot go on without, as a reason code and a note for a person."""
-        return lacking(task, self.settings, self.environ) or self._used_up(task)
+        unable = lacking(task, self.settings, self.environ, self.root)
+        return unable or self._unreviewed(task) or self._used_up(task)
+
+    def _unreviewed(self, task: Task) -> tuple[Reason, str] | None:
+        """That nobody could review it: said before anybody is paid for it."""
+        chosen = self.implementer(task)
+        implementer = None if isinstance(chosen, Finding) else chosen
+        why = without_reviewer(self.review_mode(task), self.settings, implementer)
+        return (Reason.TOOL, why) if why else None
 
     def _used_up(self, task: Task) -> tuple[Reason, str] | None:
         """A budget of which nothing is left; work that only has to be proven takes none."""
@@ -155,9 +167,10 @@ class Preparation:
             phase=step.phase,
             reviewed=self._is_seen(task),
             red_first=wants_red_first(task, self.settings, named, is_new_work=new),
+            again=_was_tried(known),
             carried=() if step.mode is Mode.PLAN else self.edits.get(task.id, step.carried),
             review=step.review or self.review_mode(task),
-            rules=self._rules(task, attempt, planned_files(step.plan)),
+            rules=self.write_rules(task, attempt, planned_files(step.plan)),
             secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
         )
 
@@ -195,9 +208,10 @@ class Preparation:
             brief=self._brief_for(None, task, attempt),
             implementer=None,
             carried=changes,
+            again=_was_tried(self.ledger.state.task(task.id)),
             review=self.review_mode(task),
             reviewed=self._is_seen(task),
-            rules=self._rules(task, attempt),
+            rules=self.write_rules(task, attempt),
             secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
         )
 
@@ -257,6 +271,7 @@ class Preparation:
             searched=self._searched(task),
             known_secrets=tuple(self.settings.secrets_for(task, self.environ).values()),
             dependencies={id_: self.titles.get(id_, "") for id_ in task.depends_on},
+            has_variables=getattr(self.implementer(task), "name", "") not in _NO_PROGRAMS,
         )
 
     def forget(self, task: Task) -> None:
@@ -281,12 +296,15 @@ class Preparation:
 
     def remember(self, outcome: Outcome, before: Callable[[str], bytes | None]) -> None:
         """Keep what a failed attempt proposed, for the next one to read."""
+        if not outcome.changes:  # a broken connection: what was there before is still to be mended
+            return
         parts = [part for change in outcome.changes for part in diff_of(change, before)]
         self._drafts[outcome.task] = "".join(parts)
 
-    def _rules(
+    def write_rules(
         self, task: Task, attempt: int, planned: tuple[str, ...] | None = None
     ) -> WriteRules:
+        """What an attempt may write, and how that is judged."""
         return WriteRules(
             run=self.ledger.run,
             task=task.id,
@@ -296,7 +314,13 @@ class Preparation:
             plan=self.plan_path,
             permission=self.settings.permission,
             permission_floor=self.settings.permission_floor,
+            answers=answers_of(self.ledger.state, task),
             reviewed=self.review_mode(task) is ReviewMode.PROMPT,
             allowed=self.allowed,
             compile_commands=tuple(CompileCommand(*one) for one in self.settings.compile),
         )
+
+
+def _was_tried(known: TaskState) -> bool:
+    """Whether it may have landed before: what is PENDING again keeps no more than its tries."""
+    return known.spec is not None or known.last_attempt > 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from runner.journal.events import (
+    REJECTION,
     AttemptFinished,
     TaskAdopted,
     TaskApproved,
@@ -17,6 +18,7 @@ from runner.journal.task_state import TaskState
 from runner.model import Ending, Reason, Spec, Status
 from runner.run.fields import UNKNOWN
 from runner.run.reach import reached
+from runner.run.reconcile_rewritten import Presence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
     from runner.journal.events import Event
     from runner.journal.state import RunState
     from runner.model import Proof
+
+
+REWRITTEN = "its commit was rewritten and carries no trailers"
+"""The note of a task whose work is there, and whose evidence the journal alone has."""
 
 
 class Planned(Protocol):
@@ -75,6 +81,8 @@ class Facts:
     """The newest landing of each task that this head reaches; asked only where it matters."""
     gone: frozenset[str] = frozenset()
     """Tasks whose landing a later commit of this head took back (undo, replay)."""
+    presence: Callable[[str, Sequence[str]], Presence] = lambda _commit, _outputs: Presence.GONE
+    """What this head has of a commit out of its reach; asked only where it matters."""
     fields_of: Callable[[Planned, Spec], tuple[str, ...]] = lambda _task, _proven: UNKNOWN
     """Which fields of a task were edited since it was built under these digests."""
 
@@ -236,13 +244,34 @@ def _on_another_branch(task: Planned, known: TaskState, facts: Facts) -> Iterato
         case Status.DONE | Status.IN_PROGRESS if task.id in facts.gone:
             yield TaskReopened(note="what it built was taken back", by="branch")
         case Status.DONE | Status.IN_PROGRESS if known.status is Status.DONE and known.commit:
-            yield TaskReopened(note="its commit is not in this branch", by="branch")
+            yield from _out_of_reach(task, known, facts)
         case Status.DONE | Status.IN_PROGRESS if known.status is Status.DONE:
             yield from _by_the_journal(task, known, facts)
         case Status.DONE:
             yield from _said_done(task, TaskState(id=task.id), facts)
         case status if status is not known.status:
             yield from _by_a_persons_hand(task, known, facts)
+
+
+def _out_of_reach(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
+    """Another branch, or a history that was rewritten: then the work is there all the same."""
+    match facts.presence(known.commit, task.outputs):
+        case Presence.STANDS:
+            if known.note != REWRITTEN:
+                yield TaskAdopted(
+                    spec=known.spec,
+                    commit=known.commit,
+                    verified=known.verified,
+                    source=REJECTION,
+                    note=REWRITTEN,
+                    proofs=tuple(known.proofs),
+                )
+            yield from _by_the_journal(task, known, facts)
+        case Presence.EDITED:
+            note = f"{REWRITTEN}, and its files were changed since"
+            yield TaskAdopted(spec=None, commit="", verified=False, source="journal", note=note)
+        case Presence.GONE:
+            yield TaskReopened(note="its commit is not in this branch", by="branch")
 
 
 def _interrupted(note: str) -> AttemptFinished:

@@ -18,7 +18,9 @@ from runner.run.landing import (
     drafts,
 )
 from runner.run.landing.lander import complete_landing
+from runner.run.limits.failures import ended_by_itself
 from runner.run.reconcile import Facts, Landed, Planned, behind, own_readings
+from runner.run.reconcile_rewritten import Rewritten
 from runner.run.review import refusals, rejection
 from runner.run.undone import is_undone, undone
 from runner.writes.landing import in_the_way
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
     from runner.model import Change, Task
     from runner.repo.landed import LandedCommit
     from runner.repo.read import Repository
@@ -134,6 +137,7 @@ def gather_facts(repository: Repository, state: RunState, tasks: Iterable[Planne
         descends=False,
         landed=landed,
         gone=frozenset(gone) - landed.keys(),
+        presence=Rewritten(repository, head, last).presence,
         fields_of=fields_of,
     )
 
@@ -218,9 +222,14 @@ def reopen(
         if task.id in named:
             note = "named on the command line"
             ledger.note(TaskApproved(by="person", note=note), task=task.id, durable=True)
-        elif known.reason in _MET_AGAIN and missing(task) is None:
+        elif _may_be_met(known) and missing(task) is None:
             note = "what it needed is there now"
             ledger.note(TaskApproved(by="runner", note=note), task=task.id)
+
+
+def _may_be_met(known: TaskState) -> bool:
+    """Whether something was missing before an attempt could start; an attempt's end stays so."""
+    return known.reason in _MET_AGAIN and not ended_by_itself(known)
 
 
 def release_held(

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from runner.journal.events import WriteRejected, WriteReviewed
-from runner.model import Finding, ReviewMode, digest_of
+from runner.journal.events import TaskApproved, TaskFailed, WriteRejected, WriteReviewed
+from runner.journal.task_fold import APPROVED, REJECTED
+from runner.model import Finding, ReviewMode, Status, digest_of
 from runner.writes.paths import is_control
 
 if TYPE_CHECKING:
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
+    from runner.journal.events import Event
     from runner.journal.state import RunState
     from runner.model import Change, Digest, Task
     from runner.run.ledger import Ledger
 
 CHECK = "review"
+HELD = "review"
+"""How held work is kept that waits for a person."""
 WHOLE = ""
 """The path under which a decision about a whole proposal is kept."""
 
@@ -32,6 +36,9 @@ class Answer(StrEnum):
     """A person changed the proposal: it goes through the whole pipeline and is shown again."""
     REJECTED = "rejected"
     WAITS = "waits"
+    NEXT = "next"
+    """Nothing is said yet: the next of the task's changes is to be shown."""
+    PREVIOUS = "previous"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,17 @@ class Said:
     """The bytes as the person edited them."""
     for_all: bool = False
     """Whether it holds for all changes of the task that are left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a change stands among all of its task, and what is said of it already."""
+
+    number: int = 1
+    count: int = 1
+    left: int = 1
+    """Changes, with this one, that nobody has answered."""
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +81,7 @@ class Ruling:
 class Asker(Protocol):
     """Puts questions to a person at the terminal, one at a time."""
 
-    def ask(self, task: Task, change: Change, before: bytes | None, left: int) -> Said:
+    def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Said:
         """Show one change and hear what to do with it."""
 
     def choose(self, text: str, question: str) -> str:
@@ -111,8 +129,9 @@ class Review:
         refused = self._refused(task, changes)
         if refused:
             return Ruling(Answer.REJECTED, findings=refused, standing=True)
-        unseen = mode is not ReviewMode.PROMPT
-        if unseen and (self.insisted or not any(is_control(one.path) for one in changes)):
+        loosened = self.insisted and mode is ReviewMode.OFF  # by a person, and by no command
+        unseen = loosened or not any(is_control(one.path) for one in changes)
+        if unseen and mode is not ReviewMode.PROMPT:
             for change in changes:
                 event = WriteReviewed(change.path, change.before, change.after, mode.value)
                 self.ledger.note(event, task=task.id, attempt=attempt)
@@ -122,9 +141,8 @@ class Review:
     def _by_person(
         self, task: Task, attempt: int, changes: Sequence[Change], before: Before
     ) -> Ruling:
-        open_ones = [one for one in changes if said_of(self.ledger.state, task.id, one) is None]
-        if open_ones and self.asker is not None:
-            edited = self._ask(task, attempt, open_ones, before)
+        if self.asker is not None:
+            edited = self._ask(self.asker, task, attempt, changes, before)
             if edited is not None:
                 others = (one for one in changes if one.path != edited.path)
                 return Ruling(Answer.EDITED, changes=(*others, edited))
@@ -141,23 +159,42 @@ class Review:
         return tuple(rejection(event) for event in refusals(self.ledger.state, task.id, changes))
 
     def _ask(
-        self, task: Task, attempt: int, changes: Sequence[Change], before: Before
+        self, asker: Asker, task: Task, attempt: int, changes: Sequence[Change], before: Before
     ) -> Change | None:
-        """Ask for each change; the changed proposal when a person edited one."""
-        if self.asker is None:
-            return None
-        for place, change in enumerate(changes):
-            said = self.asker.ask(task, change, before(change.path), len(changes) - place)
+        """Ask until every change is answered; the changed proposal when a person edited one."""
+        at = self._unanswered(task, changes, -1)
+        while at is not None:
+            change = changes[at]
+            said = asker.ask(task, change, before(change.path), self._spot(task, changes, at))
             match said.answer:
                 case Answer.WAITS:
                     return None
                 case Answer.EDITED:
                     return _edited(change, said.content)
-            for one in changes[place:] if said.for_all else (change,):
-                note_answer(self.ledger, task.id, attempt, one, said)
-            if said.for_all or said.answer is Answer.REJECTED:
+                case Answer.NEXT | Answer.PREVIOUS:
+                    at = (at + (1 if said.answer is Answer.NEXT else -1)) % len(changes)
+                    continue
+            for place in self._open(task, changes) if said.for_all else [at]:
+                note_answer(self.ledger, task.id, attempt, changes[place], said)
+            if said.answer is Answer.REJECTED:
                 return None
+            at = self._unanswered(task, changes, at)
         return None
+
+    def _open(self, task: Task, changes: Sequence[Change]) -> list[int]:
+        """The places of those that nobody has answered."""
+        state = self.ledger.state
+        return [at for at, one in enumerate(changes) if said_of(state, task.id, one) is None]
+
+    def _unanswered(self, task: Task, changes: Sequence[Change], after: int) -> int | None:
+        """The next that nobody has answered, from the start again behind the last."""
+        places = self._open(task, changes)
+        return next((at for at in places if at > after), places[0] if places else None)
+
+    def _spot(self, task: Task, changes: Sequence[Change], at: int) -> Spot:
+        said = said_of(self.ledger.state, task.id, changes[at])
+        how = said.review if isinstance(said, WriteReviewed) else ""
+        return Spot(at + 1, len(changes), len(self._open(task, changes)), how)
 
 
 def note_answer(ledger: Ledger, task: str, attempt: int, change: Change, said: Said) -> None:
@@ -184,6 +221,28 @@ def refusals(state: RunState, task: str, changes: Sequence[Change]) -> tuple[Wri
     whole = state.review(task, WHOLE, None, proposal_digest(changes))
     said = [whole, *(said_of(state, task, change) for change in changes)]
     return tuple(event for event in said if isinstance(event, WriteRejected))
+
+
+def is_answered(state: RunState, task: str, changes: Sequence[Change]) -> bool:
+    """Whether a person has said all there is to say of a proposal."""
+    said = all(said_of(state, task, change) for change in changes)
+    return bool(changes) and (said or bool(refusals(state, task, changes)))
+
+
+def what_follows(state: RunState, task: str, changes: Sequence[Change]) -> tuple[Event, ...]:
+    """What lets a task go on whose held work was answered; nothing while something is open.
+
+    It says at once how the task stands; a rejection counts as no failed attempt.
+    """
+    known = state.task(task)
+    if known.held is None or known.held.kind != HELD or not is_answered(state, task, changes):
+        return ()
+    findings = tuple(rejection(event) for event in refusals(state, task, changes))
+    if findings:
+        return TaskFailed(findings=findings), TaskApproved(by="review", note=REJECTED)
+    if known.status is not Status.BLOCKED:
+        return ()
+    return (TaskApproved(by="review", note=APPROVED),)
 
 
 def proposal_digest(changes: Sequence[Change]) -> Digest:

@@ -7,15 +7,27 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base import command_limits
 from runner.implementers.base import Said
-from runner.model import Finding, Network
+from runner.model import Finding, Network, ReviewMode
 from runner.process.command import Command, run
 from runner.run.review import CHECK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from runner.config.settings import Settings
+    from runner.implementers.base import Implementer
     from runner.model import Change, Outcome
     from runner.run.site import Assignment, Site
+
+UNABLE = "review-command"
+"""The check of a reviewing command that says neither yes nor no: no attempt can help that."""
+_CANNOT_START = (126, 127)
+"""What a shell says of a program that it may not, or cannot, run (POSIX, 2.8.2)."""
+_ENCLOSED = (
+    "it runs enclosed, in the task's tree: name its program by its whole path, "
+    "and the folder that it lies in under sandbox_read in your own settings"
+)
+_HINT = "set review_command or [model] review (for agents) in your own settings, or review = prompt"
 
 
 def reviewed_by_command(
@@ -43,9 +55,22 @@ def review_of(assignment: Assignment, site: Site, outcome: Outcome) -> Said:
         return Said(findings=refused_by_command(assignment, site, line, diff))
     if (said := reviewed_by_agent(assignment, site, diff)) is not None:
         return said
-    hint = "set review_command in your own settings, or review = prompt"
-    none = Finding(check=CHECK, message="review is auto, and no command reviews", hint=hint)
+    none = Finding(check=CHECK, message="review is auto, and no command reviews", hint=_HINT)
     return Said(findings=(none,))
+
+
+def without_reviewer(mode: ReviewMode, settings: Settings, implementer: Implementer | None) -> str:
+    """Why nobody could review what a task would be built into; empty where somebody can."""
+    from runner.run.agent_review import Reviewer
+
+    name = "" if implementer is None else implementer.name
+    if mode is not ReviewMode.AUTO or settings.review_command or name in ("", "check"):
+        return ""
+    if not settings.model_review:
+        return f"review is auto, and nothing reviews; {_HINT}"
+    if isinstance(implementer, Reviewer):
+        return ""
+    return f"review is auto, and what implements this task ({name}) cannot review; {_HINT}"
 
 
 def refused_by_command(
@@ -65,6 +90,10 @@ def refused_by_command(
     if ran.passed:
         return ()
     reason = ran.tail.strip() or f"it ended with exit code {ran.exit}"
+    if ran.exit in _CANNOT_START:
+        message = f"the reviewing command cannot run (exit {ran.exit})"
+        where = UNABLE if check == CHECK else check
+        return (Finding(check=where, message=message, detail=reason, hint=_ENCLOSED),)
     return (Finding(check=check, message="the reviewing command says no", detail=reason),)
 
 

@@ -25,7 +25,9 @@ from runner.run.landing.carrying import conflicts
 from runner.run.landing.lander import Conflict, Elsewhere, Filtered, InTheWay, Landed, Moved
 from runner.run.landing.saved_meanwhile import put_back
 from runner.run.landing.turn import LandingTurn
-from runner.run.limits.retries import Retries, what_failed
+from runner.run.limits.deadlines import Scope
+from runner.run.limits.retries import CANCELLED, Retries, ended_by, what_failed
+from runner.run.questions import AskingDesk, wait_for_answers
 from runner.run.review import Answer
 from runner.writes.log import Fate
 
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
 
 ADOPTED = "adopted"
 """What the Review trailer says of a branch that a person finished and handed in."""
-CANCELLED = "cancelled by a person"
 WAITS_FOR_REVIEW = "waits for your review: runner review"
 
 
@@ -86,6 +87,11 @@ class Settlement:
             blob=self.lander.repository.blob,
             say=self.say,
         )
+
+    @property
+    def questions(self) -> AskingDesk:
+        """Where permission rules have a person asked."""
+        return AskingDesk(self.ledger, self.review.asker)
 
     def next_again(self) -> Assignment | None:
         """Work whose proof has to run again on a moved branch."""
@@ -144,6 +150,19 @@ class Settlement:
                 self.interrupted(task)
         return False
 
+    def in_time(self, task: Task, outcome: Outcome) -> tuple[Outcome, str]:
+        """An outcome of a group's member, and why it was ended from outside; else empty."""
+        late = self.overdue.pop(task.id, None)
+        by_person = task.id in self.cancelled
+        self.cancelled.discard(task.id)
+        if outcome.ending is not Ending.INTERRUPTED or not (late or by_person):
+            return outcome, ""
+        if late is None:
+            return outcome, CANCELLED
+        failed = ended_by(outcome, late)
+        by_run = late.scope is Scope.RUN
+        return (replace(failed, ending=Ending.INTERRUPTED) if by_run else failed), str(late)
+
     def interrupted(self, task: Task) -> None:
         """An attempt was ended from outside: it counts for nothing."""
         self.books.interrupted(task)
@@ -165,7 +184,8 @@ class Settlement:
                 return False
             case Answer.REJECTED if ruling.standing:
                 failed = replace(outcome, ending=Ending.FAILED, findings=ruling.findings)
-                self.retries.again(task, failed, same=self.retries.gives_the_same(task))
+                same = self.retries.gives_the_same(task)
+                self.retries.again(task, failed, same=same, refused_before=True)
                 return False
             case Answer.REJECTED:
                 self._rejected(task, outcome, ruling.findings)
@@ -279,6 +299,9 @@ class Settlement:
             self.books.finished(task, outcome)
             self._rejected(task, outcome, tuple(refusals))
             return
+        rules = self.preparation.write_rules(task, outcome.attempt)
+        if wait_for_answers(task, outcome, rules, self.books, self.questions):
+            return
         same = self.retries.gives_the_same(task)
         halts = self.settings.regression == "halt" or self.is_last_try(task)
         said = review.refusals(self.ledger.state, task.id, outcome.changes)
@@ -289,7 +312,8 @@ class Settlement:
             regression.hold_back(task, outcome, self.books)
             self.codes.add(ExitCode.REGRESSION)
             return
-        self.retries.again(task, outcome, same=same or outcome.ending is Ending.BLOCKED)
+        same = same or outcome.ending is Ending.BLOCKED
+        self.retries.again(task, outcome, same=same, refused_before=bool(said))
 
     def is_last_try(self, task: Task) -> bool:
         """Whether no further attempt would follow this one."""

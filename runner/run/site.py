@@ -52,6 +52,10 @@ class Assignment:
     """Whether a person wrote the change, or will have seen it before it lands."""
     red_first: bool = False
     """Whether its test contracts must fail before anything is implemented."""
+    again: bool = False
+    """Whether it was DONE before: what it landed then is its own work, too."""
+    former: tuple[tuple[str, bytes | None], ...] = ()
+    """That work, for a worker who has no history: see `Bench.former`."""
     secrets: tuple[tuple[str, str], ...] = ()
     """Names and values that this task's commands get."""
     mode: Mode = Mode.EXECUTE
@@ -83,6 +87,10 @@ class Assignment:
         )
 
 
+def _told_to_it(assignment: Assignment) -> Mapping[str, bytes | None]:
+    return dict(assignment.former)
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """What one job slot works with."""
@@ -105,6 +113,8 @@ class Site:
     kept: Path
     """Folder in the user's cache for what is known of earlier trees."""
     sast: SastPool | None = None
+    former: Callable[[Assignment], Mapping[str, bytes | None]] = _told_to_it
+    """What a task landed before its attempt, as it stands at the base: see `Bench.former`."""
     number: int = 0
     of_commits: bool = True
     """Whether a base is a commit; a worker of a cluster knows trees alone."""
@@ -115,7 +125,7 @@ class Site:
         return self.crew.ends(self.number)
 
     def teller(self, assignment: Assignment) -> Callable[[str], None]:
-        """What shows the last output line of this task's commands."""
+        """What shows the output lines of this task's commands."""
         return lambda line: self.show(assignment.task.id, line)
 
     def reset(self, base: str) -> None:

@@ -12,6 +12,7 @@ from runner.process.environment import command_environment
 from runner.process.tree import end_marked, own_prefix
 from runner.repo.pool import Pool
 from runner.repo.scratch import Scratch
+from runner.run.landing.own_work import Landings
 from runner.run.site import Site
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from runner.repo.pool import Slot
     from runner.repo.read import Repository
     from runner.run.crew import Crew
+    from runner.run.site import Assignment
     from runner.writes.sast import SastPool
 
 LOGS = "artifacts/build/logs"
@@ -50,10 +52,12 @@ class Workshop:
     sast: SastPool | None = None
     _shares: tuple[str, ...] = field(init=False)
     _pool: Pool = field(init=False)
+    _landings: Landings = field(init=False)
 
     def __post_init__(self) -> None:
         self._shares = shared_folders(self.root)
         self._pool = Pool(self.cache)
+        self._landings = Landings(self.repository)
 
     def site(self, number: int, crew: Crew) -> Site:
         """A slot that no other process holds, with processes of an earlier run ended."""
@@ -85,8 +89,17 @@ class Workshop:
             base_environment=base,
             kept=self.cache,
             sast=self.sast,
+            former=self._former,
             number=number,
         )
+
+    def _former(self, assignment: Assignment) -> Mapping[str, bytes | None]:
+        """Nothing, and nobody is asked, for a task that lands for the first time."""
+        task = assignment.task
+        measured = task.test_contracts and task.writes_anything and not assignment.stands
+        if not (assignment.again and assignment.base and measured):
+            return {}
+        return self._landings.work(task.id, assignment.base).others
 
     def _before(self, base: str, path: str) -> bytes | None:
         return self.repository.blob(base, path) if base else None

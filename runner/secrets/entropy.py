@@ -20,19 +20,28 @@ _LONGEST_REMAINDER = 16
 _PIECES = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+"
 _WORD_LENGTH = 3.2
 """Mean length of the pieces of a value: random base62 has about 1.6, camel case 4 and more."""
+_UNREAD_LENGTH = 2.4
+"""The same where no digit is among them: random letters of both cases have about 1.8."""
 _FILLING = r"[xX]{4,}|[*]{3,}|\.{3,}|0{8,}"
 _PLACEHOLDER = (
     r"your|example|sample|dummy|fake|placeholder|change[-_]?(?:me|this|it)|redacted|insert"
     r"|replace|todo|secret|token|passw(?:or)?d|api|key|here|test|user|my|xxx+|none|null|some"
 )
-_TEMPLATE = (
-    r"\$\{|\$\(|\{\{|\{[A-Za-z_]\w*\}|%\(|<[A-Za-z_]|\$[A-Za-z_]|%[sdr]|^\{.*\}$|^<.*>$|^%.*%$"
+_TEMPLATE = (  # not one line: it would be too long
+    r"\$\{|\$\(|\{\{|\{[A-Za-z_]\w*\}|%\(|<[A-Za-z_]|^\$[A-Za-z_]|%[sdr]$|^%[sdr]"
+    r"|^\{.*\}$|^<.*>$|^%.*%$"
 )
+_HOLE = (
+    r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*?\}\}|\{[A-Za-z_]\w*\}|%\(\w*\)?[sdr]?|<[A-Za-z_][^>]*>?"
+    r"|^\$[A-Za-z_]\w*|%[sdr]|^\{.*\}$|^<.*>$|^%.*%$"
+)
+"""What a template fills in: the value is judged by what stands beside it."""
 _NO_PASSWORDS = """
     password passwd passw pass pwd pw secret token key user username name admin root guest test
     testing example changeme change_me change-me postgres mysql rabbitmq redis foo bar baz abc
     123 1234 12345 123456 port host hunter2 letmein none null xxx credentials creds mypassword
-    yourpassword your_password your-password dbpass dbpassword userpass p4ssw0rd p@ssw0rd
+    opensesame yourpassword your_password your-password dbpass dbpassword userpass p4ssw0rd p@ssw0rd
+    p@ss
 """
 _NO_PASSWORD = frozenset(_NO_PASSWORDS.split())
 _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -45,11 +54,14 @@ _FEWEST_TURNS = 4
 
 def looks_random(value: str) -> bool:
     """Whether `value` is long and disorderly enough to be a key, placeholders left out of it."""
+    if len(value) < _SHORTEST or _is_plain(value):
+        return False
+    value = _compiled(_HOLE).sub("", value)
     rest = _compiled(_PLACEHOLDER).sub("", _compiled(_FILLING).sub("", value).lower())
-    if len(value) < _SHORTEST or _compiled(_TEMPLATE).search(value):
+    if len(value) < _SHORTEST or len(rest) < _SHORTEST // 2:
         return False
-    if len(rest) < _SHORTEST // 2 or not _mixed(rest):
-        return False
+    if not _mixed(rest):
+        return _is_unread(value)
     return _hexadecimal(value) if _is_hex(value) else _disorderly(value)
 
 
@@ -71,6 +83,19 @@ def is_no_password(value: str) -> bool:
         or bool(_compiled(_TEMPLATE).search(value))
         or not any(character.isalnum() for character in value)
     )
+
+
+def is_login(value: str) -> bool:
+    """Whether `value` is base64 of `name:password`, where that is none of a documentation's."""
+    import binascii
+
+    try:
+        plain = binascii.a2b_base64(value + "=" * (-len(value) % 4), strict_mode=True).decode()
+    except ValueError:  # no base64, or no text
+        return False
+    name, _, password = plain.partition(":")
+    bare = password.replace(" ", "")
+    return bool(name) and plain.isprintable() and not (is_no_password(bare) or bare == name)
 
 
 def is_noise(value: str) -> bool:
@@ -98,22 +123,38 @@ def _mixed(value: str) -> bool:
     return bool(_compiled(r"\d").search(value) and _compiled(r"[^\W\d_]").search(value))
 
 
+def _is_plain(value: str) -> bool:
+    """Whether nothing can take it for chance: no letters, or letters of one case and no digits."""
+    lower, upper = value.lower(), value.upper()
+    if lower == upper:
+        return True
+    return value in (lower, upper) and not _compiled(r"[0-9]").search(value)
+
+
+def _is_unread(value: str) -> bool:
+    """Whether letters alone, of both cases, are chance: nothing in them is as long as a word."""
+    return _mean_piece(value) < _UNREAD_LENGTH and shannon(value) >= _least_entropy(len(value))
+
+
+def _mean_piece(value: str) -> float:
+    pieces = _compiled(_PIECES).findall(value)
+    return sum(len(piece) for piece in pieces) / max(1, len(pieces))
+
+
 def _is_hex(value: str) -> bool:
     return bool(_compiled(r"[0-9a-fA-F-]+").fullmatch(value))
 
 
 def _hexadecimal(value: str) -> bool:
     digits = value.replace("-", "")
-    return len(digits) >= _HEX_SHORTEST and shannon(digits) >= 3.0  # noqa: PLR2004 - of 4 at most
+    return len(digits) >= _HEX_SHORTEST and shannon(digits) >= 2.8  # noqa: PLR2004 - of 4 at most
 
 
 def _disorderly(value: str) -> bool:
     """Entropy near what chance gives for this length, and no readable words."""
     if _compiled(_CONSTANT).fullmatch(value) or shannon(value) < _least_entropy(len(value)):
         return False
-    pieces = _compiled(_PIECES).findall(value)
-    mean = sum(len(piece) for piece in pieces) / max(1, len(pieces))
-    return mean < _WORD_LENGTH or len(_compiled(_TURNS).findall(value)) >= max(
+    return _mean_piece(value) < _WORD_LENGTH or len(_compiled(_TURNS).findall(value)) >= max(
         _FEWEST_TURNS, len(value) // 8
     )
 

@@ -61,10 +61,8 @@ def find(text: bytes) -> tuple[Secret, ...]:
 
 
 def _in_window(text: bytes, offset: int) -> Iterator[Secret]:
-    for number, view in enumerate(views(text)):
-        # Names and values are read in the text as written. In the other readings only shapes
-        # that stand for themselves count: joining literals makes names of any two strings.
-        for place in places(view.text, named_only=number > 0):
+    for view in views(text):
+        for place in places(view.text):
             start, end = view.origin(place.start, place.end)
             value = view.text[place.start : place.end].decode("utf-8", "replace")
             yield Secret(place.shape, start + offset, end + offset, value)

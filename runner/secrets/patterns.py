@@ -6,19 +6,24 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol, cast
 
-from runner.secrets.entropy import is_no_password, is_placeholder, looks_random
+from runner.secrets.entropy import is_login, is_no_password, is_placeholder, looks_random
+from runner.secrets.shapes_assigned import SHAPES as _ASSIGNED
 from runner.secrets.shapes_business import SHAPES as _BUSINESS
 from runner.secrets.shapes_cloud import SHAPES as _CLOUD
 from runner.secrets.shapes_forge import SHAPES as _FORGE
 from runner.secrets.shapes_general import SHAPES as _GENERAL
 from runner.secrets.shapes_models import SHAPES as _MODELS
+from runner.secrets.shapes_platforms import SHAPES as _PLATFORMS
+from runner.secrets.shapes_trade import SHAPES as _TRADE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.secrets.shape import Shape
 
-SHAPES: tuple[Shape, ...] = (*_MODELS, *_CLOUD, *_FORGE, *_BUSINESS, *_GENERAL)
+SHAPES: tuple[Shape, ...] = (
+    *_MODELS, *_CLOUD, *_FORGE, *_BUSINESS, *_PLATFORMS, *_TRADE, *_GENERAL, *_ASSIGNED,
+)  # fmt: skip
 """Ordered: where two shapes fit one place, the earlier one names it."""
 
 _MEMORY = 64 << 20
@@ -43,8 +48,8 @@ class Regex(Protocol):
         """All matches that do not overlap, from the left."""
         ...
 
-    def search(self, text: bytes) -> Match | None:
-        """The first match."""
+    def search(self, text: bytes, pos: int = 0) -> Match | None:
+        """The first match from a position on."""
         ...
 
 
@@ -69,15 +74,12 @@ def linear(expression: str) -> Regex:
     return cast("Regex", re2.compile(expression.encode(), options))
 
 
-def places(text: bytes, *, named_only: bool = False) -> Iterator[Place]:
-    """Where the shapes stand in `text`, shape by shape; they may overlap.
-
-    `named_only` leaves out the shapes that lean on a variable's name.
-    """
+def places(text: bytes) -> Iterator[Place]:
+    """Where the shapes stand in `text`, shape by shape; they may overlap."""
     hinted = linear(_all_hints()).search(text) is not None
-    lowered = b"" if named_only else text.lower()
+    lowered = text.lower()
     for shape in SHAPES:
-        if not (hinted if shape.named else not named_only):
+        if shape.named and not hinted:
             continue
         haystack = lowered if shape.ignore_case else text
         if any(needle in haystack for needle in _needles(shape)):
@@ -85,13 +87,39 @@ def places(text: bytes, *, named_only: bool = False) -> Iterator[Place]:
 
 
 def _places_of(shape: Shape, text: bytes) -> Iterator[Place]:
-    regex = linear(shape.regex)
-    for match in regex.finditer(text):
-        start, end = match.span(regex.groups)
-        if start < 0:  # another alternative of the expression matched: all of it is the secret
-            start, end = match.span()
+    for start, end in _nested(shape, text) if shape.nested else _values(shape, text):
         if _counts(shape, text[start:end].decode("latin-1")):
             yield Place(shape, start, end)
+
+
+def _values(shape: Shape, text: bytes) -> Iterator[tuple[int, int]]:
+    regex = linear(_opened(shape.regex))
+    for match in regex.finditer(text):
+        start, end = match.span(regex.groups)
+        # Without it another alternative of the expression matched: all of it is the secret.
+        start, end = (start, end) if start >= 0 else match.span()
+        yield start + text.startswith(b"_", start), end
+
+
+def _nested(shape: Shape, text: bytes) -> Iterator[tuple[int, int]]:
+    """The values, and those that begin within one: `token = env("TOKEN_OF_X", "…")` has two.
+
+    Linear as long as no value may hold what ends it.
+    """
+    regex = linear(shape.regex)
+    match = regex.search(text)
+    while match is not None:
+        start, end = match.span(regex.groups)
+        yield start, end
+        match = regex.search(text, start + 1)
+
+
+@cache
+def _opened(expression: str) -> str:
+    """The same where it begins at a word: `_` is a letter of one, yet a key stands behind it."""
+    import re
+
+    return re.sub(r"(\A|\|)\\b", r"\1(?:\\b|_)", expression)
 
 
 @cache
@@ -109,13 +137,15 @@ def _all_hints() -> str:
         for shape in SHAPES
         if shape.named
     ]
-    return "|".join(f"(?:{hint})" for hint in hints)
+    return "|".join(f"(?:{_opened(hint)})" for hint in hints)
 
 
 def _counts(shape: Shape, value: str) -> bool:
     """Whether what fits the shape may be real."""
     if shape.random and not looks_random(value):
         return False
+    if shape.login:
+        return is_login(value)
     if shape.name == "url-password":
         return not is_no_password(value)
     return not is_placeholder(value)

@@ -29,8 +29,10 @@ _MARK = b"[REDACTED:private-key]\n"
 _KEY_BEGIN = rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
 _KEY_LINE = (
     rb"(?:\\[nr]|[\s\"'+,;>|#*.()])*+(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n]*+"
-    rb"|(-----END [^\n]*+)|[A-Za-z0-9+/=]*+)(?:\\[nr]?|[\s\"'+,;)])*+\Z"
+    rb"|(?:[A-Za-z0-9+/=]++(?:\\[nr])*+)*+(-----END [^\n]*+)?)(?:\\[nr]?|[\s\"'+,;)])*+\Z"
 )
+# The last line of a key that text follows: all of it up to what closes the literal or element.
+_KEY_LAST = rb"(?:\\[nr]|[\s\"'+,;>|#*.()])*+[A-Za-z0-9+/]{4,}+={0,2}(?=[\"'`<\\])"
 _TOKEN = rb"[A-Za-z0-9+/=_.~-]*+"
 _GAP = b" \t\r\n\"'+,;\\)"
 
@@ -99,6 +101,7 @@ class StreamRedactor:
         text = self._context + pending[swallowed:]
         first, cut = len(self._context), len(self._context) + end - swallowed
         found = blots(text, self._known)
+        cut = _before_unfinished(text, found, first, cut)
         self._keep(text, found, cut)
         if cut > first:
             self._watch_for_key(text, found, cut)
@@ -129,6 +132,9 @@ class StreamRedactor:
             stop = pending.find(b"\n", done, end) + 1 or end
             line = _compiled(_KEY_LINE).match(pending[done:stop])
             if line is None:
+                last = _compiled(_KEY_LAST).match(pending, done, stop)
+                if last:
+                    mark, done = mark + self._owed, last.end()
                 self._leave_key()
             else:
                 mark, self._owed = mark + self._owed, b""
@@ -146,6 +152,17 @@ class StreamRedactor:
 
     def _leave_key(self) -> None:
         self._key_left, self._owed, self._context = 0, b"", b""
+
+
+def _before_unfinished(text: bytes, found: list[Blot], first: int, cut: int) -> int:
+    """The cut, moved before a secret of more than one literal that may go on behind the text.
+
+    Its first part has to be there when its last one is read.
+    """
+    for start, end, name in found:
+        if first <= start < cut < end and not text[end:].strip(_GAP) and name != "private-key":
+            return start if len(text) - start <= _TAIL else cut
+    return cut
 
 
 def _ends_in_header(text: bytes, cut: int) -> bool:

@@ -123,7 +123,10 @@ def _own(content: bytes, text: bytes) -> tuple[Secret, ...]:
     from runner.secrets.find import find
 
     found = find(text)
-    return found if text is content else (*found, *find(content))
+    if text is content:
+        return found
+    known = {one.value for one in found}
+    return (*found, *(one for one in find(content) if one.value not in known))
 
 
 def _in_order(own: tuple[Secret, ...], text: bytes, others: list[Suspicion]) -> tuple[Hit, ...]:

@@ -46,12 +46,15 @@ _LONGEST_LINE = 1000
 _AROUND = 200
 _PREFIX = 8
 _SECONDS = 0.15
-_SECONDS_PER_MB = 0.35
+_SECONDS_PER_MB = 0.2
 """Of this thread's own processor time: a busy machine must not refuse an honest file."""
-_MOST_LOOKED_AT = 1000
+_MOST_LOOKED_AT = 500
 """Strings, addresses and keywords of one text that are judged; the rest is one warning."""
 _MOST_WEAK = 50
 """Warnings a text is given; a lock file would have thousands, and nobody reads them."""
+
+_Part = tuple[Family, tuple[str, ...], int, int]
+"""A family, those of its plug-ins that are asked (none: all), and the bytes they read."""
 
 _lock = Lock()
 """detect-secrets keeps its settings in one global of the process."""
@@ -114,13 +117,13 @@ def second_opinion(text: bytes, path: str) -> tuple[Suspicion, ...]:
 
 def _suspicions(
     plugins: dict[Family, list[tuple[str, Plugin]]],
-    parts: Iterable[tuple[Family, int, int]],
+    parts: Iterable[_Part],
     text: bytes,
     path: str,
     limit: float,
 ) -> Iterator[Suspicion]:
     weak = looked_at = 0
-    for family, start, end in parts:
+    for family, wanted, start, end in parts:
         if time.thread_time() > limit:
             raise SecondOpinionError("it took too long")
         if family is not Family.NAMED:  # these come first, so nothing named is passed over
@@ -132,6 +135,8 @@ def _suspicions(
                 return
         line = text[start:end].decode("utf-8", "replace").rstrip()
         for name, plugin in plugins[family]:
+            if wanted and name.removesuffix("Detector") not in wanted:
+                continue
             for value in _values(plugin, path, line):
                 if _counts(name, family, value):
                     weak += family is not Family.NAMED
@@ -169,11 +174,11 @@ def _where(text: bytes, start: int, value: str) -> int:
     return found if found >= 0 else start
 
 
-def _parts(text: bytes, marked: Iterable[Mark]) -> Iterator[tuple[Family, int, int]]:
+def _parts(text: bytes, marked: Iterable[Mark]) -> Iterator[_Part]:
     """For each mark what a plug-in has to read: its line, or a part of a long line; each once."""
-    done: set[tuple[Family, int, int]] = set()
+    done: set[_Part] = set()
     for mark in marked:
-        part = (mark.family, *_part(text, mark))
+        part = (mark.family, mark.plugins, *_part(text, mark))
         if part not in done:
             done.add(part)
             yield part

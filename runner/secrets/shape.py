@@ -26,7 +26,11 @@ class Shape:
     ordinary text; the needles themselves otherwise. All hints are searched for in one pass."""
     random: bool = False
     """Only a value that looks random counts: the shape alone would fit ordinary text."""
+    login: bool = False
+    """Only base64 of a name, a colon and a password counts (RFC 7617, section 2)."""
+    nested: bool = False
+    """A value that does not count is searched too, since a name may stand in it."""
     named: bool = True
-    """False where the shape leans on a variable's name: then split literals are no evidence."""
+    """False where the shape leans on what stands before it, so that it has no hint."""
     ignore_case: bool = False
     """Needles are written in lower case and looked for in the lowered text."""

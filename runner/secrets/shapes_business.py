@@ -9,9 +9,9 @@ SHAPES = (
         "stripe",
         "Stripe key",
         "STRIPE_SECRET_KEY",
-        ("k_live_", "k_test_"),
-        r"(?:\b|_)(?P<value>[sr]k_(?:live|test)_[A-Za-z0-9]{10,})",
-        hint=r"[sr]k_(?:live|test)_[A-Za-z0-9]",
+        ("k_live_", "k_test_", "sk_org_"),
+        r"(?:\b|_)(?P<value>(?:[sr]k|sk_org)_(?:live|test)_[A-Za-z0-9]{10,})",
+        hint=r"k_(?:org_)?(?:live|test)_[A-Za-z0-9]",
     ),
     Shape(
         "webhook-secret",
@@ -74,8 +74,8 @@ SHAPES = (
         "SLACK_TOKEN",
         ("xox", "xapp-"),
         r"xox[abceoprs]-[A-Za-z0-9-]{10,}|xoxe\.xox[bp]-[A-Za-z0-9-]{10,}"
-        r"|xapp-[0-9]-[A-Za-z0-9-]{20,}",
-        hint=r"xox[abceoprs][-.]|xapp-[0-9]",
+        r"|xapp-[0-9]-[A-Za-z0-9-]{20,}|xoxd-[A-Za-z0-9%+/=_-]{40,}",
+        hint=r"xox[abcdeoprs][-.]|xapp-[0-9]",
     ),
     Shape(
         "slack-webhook",
@@ -91,7 +91,7 @@ SHAPES = (
         ("M", "N", "O"),
         r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
         random=True,
-        hint=r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{16}",
+        hint=r"[A-Za-z0-9_-]{20}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}",
     ),
     Shape(
         "discord-webhook",
@@ -129,7 +129,7 @@ SHAPES = (
         "Square token",
         "SQUARE_ACCESS_TOKEN",
         ("sq0", "EAAA"),
-        r"\bsq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}|\bEAAA[A-Za-z0-9_-]{60}\b",
+        r"\bsq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}|\b(?P<value>EAAA[A-Za-z0-9_-]{60})(?:[^A-Za-z0-9_-]|\z)",
         hint=r"\bsq0[a-z]{3}-|\bEAAA[A-Za-z0-9_-]{16}",
     ),
     Shape(
@@ -145,7 +145,7 @@ SHAPES = (
         "X (Twitter) bearer token",
         "TWITTER_BEARER_TOKEN",
         ("AAAAAAAAAAAAAAAAAA",),
-        r"\bA{18,24}[A-Za-z0-9]{2,}%[A-Za-z0-9%]{30,}",
+        r"\bA{18,24}[A-Za-z0-9]{2,}(?:%[0-9A-Fa-f]{2}|=)[A-Za-z0-9%=]{30,}",
     ),
     Shape(
         "dropbox",

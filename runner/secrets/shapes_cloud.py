@@ -68,8 +68,8 @@ SHAPES = (
         "Azure AD client secret",
         "AZURE_CLIENT_SECRET",
         ("Q~",),
-        r"(?:^|[^A-Za-z0-9_~.-])(?P<value>[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34})"
-        r"(?:[^A-Za-z0-9_~.-]|\z)",
+        r"(?:^|[^A-Za-z0-9_~.-])(?P<value>[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{30,33}[A-Za-z0-9_~-])"
+        r"(?:[^A-Za-z0-9_~.-]|\.(?:\s|\z)|\z)",
         hint=r"[0-9]Q~[A-Za-z0-9_~.-]{8}",
     ),
     Shape(
@@ -117,7 +117,8 @@ SHAPES = (
         "Yandex Cloud key",
         "YC_TOKEN",
         ("AQVN", "YCAJE", "YCM"),
-        r"\b(?:AQVN[A-Za-z0-9_-]{35,38}|YCAJE[A-Za-z0-9_-]{20}|YCM[A-Za-z0-9_-]{37})\b",
+        r"\b(?P<value>AQVN[A-Za-z0-9_-]{35,38}|YCAJE[A-Za-z0-9_-]{20}|YCM[A-Za-z0-9_-]{37})"
+        r"(?:[^A-Za-z0-9_-]|\z)",
         hint=r"\b(?:AQVN|YCAJE|YCM)[A-Za-z0-9_-]{12}",
     ),
     Shape(
@@ -237,7 +238,7 @@ SHAPES = (
         "DOPPLER_TOKEN",
         ("dp.",),
         r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]+\.)?[A-Za-z0-9]{40,}",
-        hint=r"\bdp\.[a-z]{2,5}\.[A-Za-z0-9_-]{8}",
+        hint=r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9_-]",
     ),
     Shape(
         "onepassword",
@@ -266,7 +267,6 @@ SHAPES = (
         "SCW_ACCESS_KEY",
         ("SCW",),
         r"\bSCW[A-Z0-9]{17}\b",
-        random=True,
         hint=r"\bSCW[A-Z0-9]{12}",
     ),
     Shape(

@@ -158,9 +158,10 @@ SHAPES = (
         "newrelic",
         "New Relic key",
         "NEW_RELIC_API_KEY",
-        ("NRAK-", "NRII-", "NRRA-"),
-        r"\bNR(?:AK-[A-Z0-9]{27,}|II-[A-Za-z0-9_-]{32,}|RA-[a-f0-9]{42,})",
-        hint=r"\bNR(?:AK|II|RA)-",
+        ("NRAK-", "NRII-", "NRIQ-", "NRRA-", "NRJS-", "NRAL"),
+        r"\bNR(?:AK-[A-Z0-9]{27,}|I[IQ]-[A-Za-z0-9_-]{32,}|RA-[a-f0-9]{42,}|JS-[a-f0-9]{19,})"
+        r"|\b[0-9a-f]{36}NRAL\b",
+        hint=r"\bNR(?:AK|II|IQ|RA|JS)-|[0-9a-f]{12}NRAL",
     ),
     Shape(
         "grafana",
@@ -200,7 +201,6 @@ SHAPES = (
         "INFRACOST_API_KEY",
         ("ico-",),
         r"\bico-[A-Za-z0-9]{32}\b",
-        random=True,
         hint=r"\bico-[A-Za-z0-9]{16}",
     ),
 )

@@ -1,4 +1,4 @@
-"""Shapes that belong to no vendor: private keys, web tokens, passwords, assignments."""
+"""Shapes that belong to no vendor: private keys, web tokens, passwords, logins."""
 
 from __future__ import annotations
 
@@ -19,14 +19,6 @@ _DER = (
     r"|MHcCAQEE|MHQCAQEE|MIGkAgEBBD|MIHcAgEBBEI|MIHbAgEBBE"
     r"|MC4CAQAwBQYDK2Vw|MEcCAQAwBQYDK2V|b3BlbnNzaC1rZXktdjE"
 )
-
-_NAME = (
-    r"(?:(?:api|app|access|auth|authentication|private|secret|signing|encryption|crypto|master"
-    r"|service|account|client|consumer|shared|session|deploy|admin|root|license|storage|db"
-    r"|database|webhook|security|jwt|hmac|aes)[_.\- ]?key|secret|token|passw(?:or)?d|passphrase"
-    r"|passwd|pwd|credential|apikey)"
-)
-_VALUE = r"[A-Za-z0-9_+/=.~!@#%^&*:?|-]"
 
 SHAPES = (
     Shape(
@@ -79,12 +71,33 @@ SHAPES = (
         r"(?P<value>[^\s/@\"'<>`\\]{3,200})@[A-Za-z0-9\[_-]",
         named=False,
     ),
+    # A key before the `@`; a password with a slash that should have been written as `%2F`.
+    Shape(
+        "url-password",
+        "credential in an address",
+        "DATABASE_URL",
+        ("://",),
+        r"://(?:[^\s/:@\"'<>`?#\\]{0,100}:)?(?P<value>[^\s@\"'<>`\\]{16,200})@[A-Za-z0-9\[_-]",
+        random=True,
+        named=False,
+    ),
+    Shape(
+        "basic-auth",
+        "login of a command",
+        "AUTH_TOKEN",
+        ("curl",),
+        r"\bcurl\b[^\n]{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,60}:"
+        r"(?P<value>[^\s\"']{16,200})",
+        random=True,
+        named=False,
+        ignore_case=True,
+    ),
     Shape(
         "bearer",
         "credential of an HTTP header",
         "AUTH_TOKEN",
         ("bearer",),
-        r"(?i)\bbearer[ :=+\"'\\]{1,4}(?P<value>[A-Za-z0-9._~+/-]{20,}=*)",
+        r"(?i)\bbearer[ :=+\"'\\]{1,4}(?P<value>[A-Za-z0-9._~+/@#%^&*!=-]{16,})",
         random=True,
         named=False,
         ignore_case=True,
@@ -100,56 +113,26 @@ SHAPES = (
         named=False,
         ignore_case=True,
     ),
-    # A secret-looking name, something that assigns (`=`, `:`, `=>`, a call, an index, a type in
-    # between, XML), and a quoted value; entropy decides.
+    # Whatever stands before it, what decodes to a name and a password is one.
     Shape(
-        "assigned",
-        "high-entropy value assigned to a secret-looking name",
-        "SECRET",
-        ("key", "secret", "token", "passw", "passphrase", "pwd", "credential"),
-        rf"(?i){_NAME}[A-Za-z0-9_.\-]{{0,40}}"
-        r"(?:[\"'\]]{0,2}[^\"'`\n;#]{0,40}|[\"'][ \t]*,[ \t]*"
-        r"|[\"']?\s*,?\s*[\"']?value[\"']?\s*[:=]\s*)"
-        rf"[\"'`](?P<value>{_VALUE}{{16,200}})[\"'`]",
-        random=True,
+        "basic-auth",
+        "login of an HTTP header",
+        "AUTH_TOKEN",
+        ("basic",),
+        r"(?i)\bbasic[ +\"'\\]{1,8}(?P<value>[A-Za-z0-9+/]{8,1000}={0,2})",
+        login=True,
         named=False,
         ignore_case=True,
     ),
-    # The same without quotes, as in .env files, YAML, Markdown and shell.
+    # The `auths` of a Docker configuration, `_auth` of an .npmrc.
     Shape(
-        "assigned",
-        "high-entropy value assigned to a secret-looking name",
-        "SECRET",
-        ("key", "secret", "token", "passw", "passphrase", "pwd", "credential"),
-        rf"(?i){_NAME}[A-Za-z0-9_\-]{{0,40}}[\"'`]?(?:\s{{1,40}}value)?\s?"
-        r"(?:=|:|:=|=>|>|\s-\s)[ \t]*(?:value:[ \t]*)?"
-        r"(?P<value>[A-Za-z0-9_+/=~!@%^*-]{16,200})(?:[\s,;&<`\\|]|\z)",
-        random=True,
-        named=False,
-        ignore_case=True,
-    ),
-    # In a sentence: "set the key to X", "its token is X", and the other way round.
-    Shape(
-        "assigned",
-        "high-entropy value that a sentence gives to a secret-looking name",
-        "SECRET",
-        ("key", "secret", "token", "passw", "passphrase", "pwd", "credential"),
-        rf"(?i){_NAME}[A-Za-z0-9_\-]{{0,40}}[\"'`*]{{0,3}}\s{{1,10}}"
-        r"(?:to|is|as|be|was|equals|becomes|will be|should be|must be|set to)\s{1,10}"
-        r"(?:the value\s{1,10}|exactly\s{1,10})?[\"'`*]{0,3}"
-        r"(?P<value>[A-Za-z0-9_+/=~!@%^-]{16,200})(?:[\"'`*.,;:)\s]|\z)",
-        random=True,
-        named=False,
-        ignore_case=True,
-    ),
-    Shape(
-        "assigned",
-        "high-entropy value that a sentence gives to a secret-looking name",
-        "SECRET",
-        ("key", "secret", "token", "passw", "passphrase", "pwd", "credential"),
-        rf"(?i)[\"'`*](?P<value>{_VALUE}{{16,200}})[\"'`*]{{1,3}}\s{{1,10}}(?:as|for|is)\s{{1,10}}"
-        rf"(?:[A-Za-z]{{1,20}}\s{{1,10}}){{0,2}}[\"'`*]{{0,3}}[A-Za-z0-9_]{{0,20}}{_NAME}",
-        random=True,
+        "basic-auth",
+        "login in a configuration",
+        "AUTH_TOKEN",
+        ("auth",),
+        r"(?i)(?:\b|_)auth\\?[\"']?\s{0,40}[:=]\s{0,40}\\?[\"']?"
+        r"(?P<value>[A-Za-z0-9+/]{8,1000}={0,2})(?:[\s\"'\\,;}]|\z)",
+        login=True,
         named=False,
         ignore_case=True,
     ),

@@ -25,12 +25,13 @@ _INVISIBLE = (
     rb"|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xe2\xa0\x80|\xe3\x85\xa4"
     rb"|\xef\xb8[\x80-\x8f]|\xef\xbb\xbf|\xef\xbe\xa0|\xef\xbf[\xb0-\xbb]|\xf3\xa0[\x80-\xbf]{2})++"
 )
+# Every way begins with a plain letter, so that the search leaps from one such letter to the next.
 _ESCAPES = (
-    rb"\\x([0-9A-Fa-f]{2})|\\u\{?0{0,4}([0-9A-Fa-f]{2})\b\}?|\\u00([0-9A-Fa-f]{2})"
-    rb"|\\U000000([0-9A-Fa-f]{2})|%([2-7][0-9A-Fa-f])|&#x([0-9A-Fa-f]{2});"
-    rb"|\\([0-7]{3})|&#([0-9]{2,3});|(\\[nrt/])(?=[A-Za-z0-9][\w.-]{7})"
+    rb"\\(?:x([0-9A-Fa-f]{2})|u\{?0{0,4}([0-9A-Fa-f]{2})\b\}?|u00([0-9A-Fa-f]{2})"
+    rb"|U000000([0-9A-Fa-f]{2})|([0-7]{3})|([nrt/])(?=[A-Za-z0-9][\w.-]{7}))"
+    rb"|%([2-7][0-9A-Fa-f])|&#(?:x([0-9A-Fa-f]{2})|([0-9]{2,3}));"
 )
-_HEX_GROUPS, _OCTAL, _DECIMAL, _LETTER = range(1, 7), 7, 8, 9
+_OCTAL, _LETTER, _DECIMAL = 5, 6, 9
 
 # What may stand between two literals that the language joins: blanks, line ends, comments,
 # parentheses and braces, and one operator; or `name +=`; or the hole of a format. Possessive
@@ -39,14 +40,19 @@ _BLANK = rb"(?>[ \t\r\n\\(){}$]++|(?:#|//)[^\n\"'`]{0,200}+\n)*+"
 _OPERATOR = rb"(?>\+|\.format\(|\.\.?|&|~|<>|\|\||%|;?[ \t\r\n]*+[\w.$]{1,60}+[ \t]*+\+=)?+"
 _QUOTE = rb"[\"'`]"
 # Only between characters that a key may have: most quotes stand beside a blank or a bracket.
-_BEFORE = _QUOTE + rb"(?<=[\w\-+/=.:}s][\"'`])"
+_BESIDE = rb"(?<=[\w\-+/=.:}s][\"'`])"
+_BEFORE = _QUOTE + _BESIDE
 _AFTER = _QUOTE + rb"(?=[\w\-+/=.])"
 _NEXT = _BLANK + _OPERATOR + _BLANK + rb"(?:[rbfuRBFU@]{1,2}(?=[\"'`]))?+"
 _ADJACENT = (
-    _BEFORE + rb"(?:" + _NEXT + _QUOTE + rb"(?=[\"'`])" + _QUOTE + rb"){0,20}+" + _NEXT + _AFTER
+    _BESIDE + rb"(?:" + _NEXT + _QUOTE + rb"(?=[\"'`])" + _QUOTE + rb"){0,20}+" + _NEXT + _AFTER
 )
-_HOLE = rb"(?:\{[0-9]?\}|%s)[\"'`](?:\.format\(|\s*+%\s*+\(?)\s*+[\"'`]"
-_CONTINUED = rb"\\\r?\n[ \t]*+"
+_FILLED = rb"[\"'`](?:\.format\(|\s*+%\s*+\(?)\s*+[\"'`]"
+# One set of first letters for all ways, for the same reason as above.
+_JOINTS = (
+    rb"[\"'`{%\\](?:" + _ADJACENT + rb"|(?<=\{)[0-9]?\}" + _FILLED + rb"|(?<=%)s" + _FILLED
+    + rb"|(?<=\\)\r?\n[ \t]*+)"
+)  # fmt: skip
 _LISTED = _BEFORE + rb"\s*+,\s*+(?:[rbfuRBFU]{1,2}(?=[\"'`]))?+" + _AFTER
 _JOINERS = (b"join", b"concat", b"Join", b"Concat", b"CONCAT", b"printf", b"strcat")
 
@@ -55,6 +61,9 @@ _BASE64 = (
     r"(?:={1,2}|\r?\n[ \t]*[A-Za-z0-9+/_-]+={0,2})?"
 )
 _READABLE = rb"[\t\n\r\x20-\x7e]{16,}"
+_KEYS = (b"PRIVATE KEY", b"MII", b"MIG", b"MIC", b"MHcCAQ", b"MHQCAQ", b"MIHcAg", b"b3BlbnNzaC1r")
+_NEIGHBOUR = 400
+"""Bytes of a neighbouring line that are read together with a changed one."""
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 _BLANKS_AND_PADDING = b" \t\r\n="
 
@@ -84,6 +93,25 @@ class View:
         last, size = self._back(max(start, end - 1))
         return self.parent.origin(first, last + size)
 
+    def changed(self) -> View:
+        """The lines of this reading that the parent does not have, each between its neighbours.
+
+        Whatever stands elsewhere was found in the parent already. A private key has more lines
+        than that, so a text that may hold one is read whole.
+        """
+        if any(beginning in self.text for beginning in _KEYS):
+            return self
+        draft, done = _Draft(self), 0
+        for joint in self.starts[1:]:
+            if joint < done:
+                continue
+            start, end = _lines_around(self.text, joint)
+            start = max(start, done)
+            draft.add(self.text[start:end], start, -1)
+            draft.add(b"\n\n", end, 0)
+            done = end
+        return draft.view()
+
     def _back(self, position: int) -> tuple[int, int]:
         piece = max(0, bisect_right(self.starts, position) - 1)
         origin, size = self.origins[piece], self.sizes[piece]
@@ -93,7 +121,7 @@ class View:
 
 
 def views(content: bytes) -> Iterator[View]:
-    """The readings of `content`, the plain one first; those that change nothing are left out.
+    """The readings of `content`, the plain one first; of the others only what they change.
 
     All take time linear in its length. Base64 comes last, decoded once from the reading in
     which everything else is already undone.
@@ -104,10 +132,10 @@ def views(content: bytes) -> Iterator[View]:
         changed = undo(current)
         if changed is not None:
             current = changed
-            yield current
+            yield current.changed()
     listed = _list_joined(current)
     if listed is not None:
-        yield listed
+        yield listed.changed()
     decoded = _decoded(current)
     if decoded is not None:
         yield decoded
@@ -126,13 +154,7 @@ def _unescaped(view: View) -> View | None:
 
 
 def _joined(view: View) -> View | None:
-    text = view.text
-    ways = [_ADJACENT]
-    if b"\\\n" in text or b"\\\r" in text:
-        ways.append(_CONTINUED)
-    if b".format(" in text or b"%" in text:
-        ways.insert(0, _HOLE)
-    return _replaced(view, _compiled(b"|".join(ways)).finditer(text), _nothing)
+    return _replaced(view, _compiled(_JOINTS).finditer(view.text), _nothing)
 
 
 def _list_joined(view: View) -> View | None:
@@ -210,6 +232,17 @@ class _Draft:
         return View(text, self.parent, self.starts, self.origins, self.sizes)
 
 
+def _lines_around(text: bytes, position: int) -> tuple[int, int]:
+    """The line of a position with the one before and the one behind it."""
+    start = text.rfind(b"\n", 0, position)
+    before = text.rfind(b"\n", max(0, start - _NEIGHBOUR), max(0, start))
+    end = text.find(b"\n", position)
+    behind = text.find(b"\n", end + 1, end + _NEIGHBOUR) if end >= 0 else -1
+    first = before if before >= 0 else max(0, start - _NEIGHBOUR)
+    last = len(text) if end < 0 else behind if behind >= 0 else min(len(text), end + _NEIGHBOUR)
+    return max(0, first), last
+
+
 def _nothing(_match: re.Match[bytes]) -> bytes:
     return b""
 
@@ -219,7 +252,7 @@ def _meaning(match: re.Match[bytes]) -> bytes:
     group = match.lastindex or 0
     digits = match[group]
     if group == _LETTER:
-        return b"/" if digits == b"\\/" else b"\n"
+        return b"/" if digits == b"/" else b"\n"
     base = 8 if group == _OCTAL else 10 if group == _DECIMAL else 16
     return bytes([int(digits, base) & 0xFF])
 

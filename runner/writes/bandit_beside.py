@@ -22,6 +22,8 @@ MUCH = 48 << 10
 """Bytes of Python that a run has had scanned before a child is worth its start."""
 _STARTS = 3
 """A source that ends the child must not do so for ever."""
+_CROWD = 4
+"""How many times as long as its processor time a scan may take on a busy machine."""
 _PATIENCE = 30.0
 """Seconds beyond those that a scan may take: parsing is not counted there."""
 _CHILD = """\
@@ -96,11 +98,12 @@ class BanditBeside:
         self, companion: Companion, content: bytes, path: str, seconds: float
     ) -> tuple[Issue, ...]:
         from runner.process.companion import CompanionGone
-        from runner.writes.bandit_scan import Issue, Unscanned
+        from runner.writes.bandit_scan import Issue, Unscanned, longest
 
         question = [b64encode(content).decode(), path, seconds]
         try:
-            answer = companion.ask(json.dumps(question).encode(), seconds + _PATIENCE)
+            patience = _CROWD * longest(content, seconds) + _PATIENCE
+            answer = companion.ask(json.dumps(question).encode(), patience)
         except CompanionGone as gone:
             self.close()
             raise Unscanned(f"its process was of no use: {gone}") from gone

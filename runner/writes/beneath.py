@@ -149,6 +149,9 @@ def told(path: str, *, missing: bool = False) -> Iterator[None]:
             raise
         if error.errno == errno.ELOOP:
             raise InTheWay(path, "a symbolic link") from error
+        if error.errno == errno.EISDIR:
+            hint = "name one of its files"
+            raise RunnerError("this is a folder", where=path, hint=hint) from error
         full = error.errno in _FULL
         raise RunnerError(
             "the disk is full" if full else f"cannot be used: {error.strerror or error}",

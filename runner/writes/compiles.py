@@ -14,13 +14,15 @@ from runner.writes import parsers
 from runner.writes.hazard import is_costly
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from runner.model import Change
     from runner.process.command import Ran
     from runner.writes.bench import RunCommand
 
 CHECK = "compile"
+MISSING = "compiler"
+"""The check that refuses what nothing here can compile: no work of a task can mend that."""
 NO_SUCH_COMMAND = 127
 
 _LANGUAGES = {
@@ -82,16 +84,21 @@ def is_missing_tool(ran: Ran) -> bool:
     return ran.exit == NO_SUCH_COMMAND or ran.ended == "could-not-start"
 
 
-def missing_tool(tool: str, paths: Sequence[str]) -> Finding:
-    """The notice that a compile step was left out."""
+def missing_tool(tool: str, paths: Sequence[str], said: str = "") -> Finding:
+    """The refusal of files whose compiler is not there: uncompiled, nothing lands."""
     return Finding(
-        CHECK,
+        MISSING,
         f"{tool} is not installed, so this was not compiled",
         path=paths[0] if len(paths) == 1 else "",
-        severity=Severity.NOTE,
-        hint=f"install {tool}, or see: python -m runner doctor",
-        detail="\n".join(paths) if len(paths) > 1 else "",
+        hint=f"install {tool}, then: runner; runner doctor says what is missing",
+        detail="\n".join((*(paths if len(paths) > 1 else ()), *((said,) if said else ()))),
     )
+
+
+def lacks_only_tools(findings: Iterable[Finding]) -> bool:
+    """Whether work was refused, and for no other reason than compilers that are not there."""
+    refusals = [finding for finding in findings if finding.refuses]
+    return bool(refusals) and all(finding.check == MISSING for finding in refusals)
 
 
 # --- details --------------------------------------------------------------------------
@@ -143,14 +150,16 @@ def _said(ran: Ran) -> parsers.Mistake | None:
 
 def _check_shell(path: str, content: bytes, run_command: RunCommand | None) -> Finding | None:
     if run_command is None:
-        return missing_tool("bash", (path,))
+        return None
     ran = run_command(("bash", "-n"), stdin=content)
+    if is_missing_tool(ran) and not path.endswith(".bash") and b"bash" not in content[:200]:
+        ran = run_command(("sh", "-n"), stdin=content)  # what it is written for is there
     if ran.passed:
         return None
     if is_missing_tool(ran):
         return missing_tool("bash", (path,))
     found = _BASH_SAYS.search(ran.tail)
-    line, message = (int(found[1]), found[2]) if found else (0, "bash -n refuses this")
+    line, message = (int(found[1]), found[2]) if found else (0, "the shell's -n refuses this")
     return _finding(path, parsers.Mistake(message, line), detail=ran.tail)
 
 

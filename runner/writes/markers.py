@@ -93,29 +93,30 @@ def _new_marks(change: Change, before: bytes | None) -> Iterator[Finding]:
     if change.content is None or len(change.content) > _SOURCE_LIMIT:
         return
     marks = _marks(change.content)
-    old = Counter((mark, line) for _, line, mark in _marks(before or b"")) if marks else Counter()
-    for number, line, mark in marks:
+    known = _marks(before or b"") if marks else []
+    old = Counter((mark, line) for _, _, line, mark in known)
+    for number, column, line, mark in marks:
         if old[mark, line] > 0:
             old[mark, line] -= 1
         else:
-            yield _warning(change.path, number, f"this line adds a mark that {mark}")
+            yield _warning(change.path, number, f"this line adds a mark that {mark}", column)
 
 
-def _marks(content: bytes) -> list[tuple[int, str, str]]:
-    """Number, text and meaning of the marked lines, in order, each meaning once a line."""
+def _marks(content: bytes) -> list[tuple[int, int, str, str]]:
+    """Number, first column, text and meaning of marked lines in order, each meaning once a line."""
     text = content.decode("utf-8", "replace")
     lowered = text.lower()
-    starts = {
-        (text.rfind("\n", 0, found.start()) + 1, marker.meaning)
-        for marker in MARKERS
-        if any(needle in lowered for needle in marker.needles)
-        for found in islice(marker.pattern.finditer(text), _MOST_MARKS)
-    }
-    starts |= {(start, _FOREIGN_CODEC) for start in _foreign_codec(text)}
+    places = {(start, _FOREIGN_CODEC): start for start in _foreign_codec(text)}
+    for marker in MARKERS:
+        if any(needle in lowered for needle in marker.needles):
+            for found in islice(marker.pattern.finditer(text), _MOST_MARKS):
+                start = text.rfind("\n", 0, found.start()) + 1
+                first = places.get((start, marker.meaning), found.start())
+                places[start, marker.meaning] = min(first, found.start())
     marks, number, at = [], 1, 0
-    for start, meaning in sorted(starts):
+    for (start, meaning), place in sorted(places.items()):
         number, at = number + text.count("\n", at, start), start
-        marks.append((number, _line(text, start), meaning))
+        marks.append((number, place - start + 1, _line(text, start), meaning))
     return marks
 
 
@@ -150,13 +151,14 @@ def _tests(content: bytes) -> list[str]:
     return [next(filter(None, match.groups()), "") for match in found]
 
 
-def _warning(path: str, line: int, message: str) -> Finding:
+def _warning(path: str, line: int, message: str, column: int = 0) -> Finding:
     name = PurePosixPath(path).name
     return Finding(
         CHECK,
         message,
         path=path,
         line=line,
+        column=column,
         severity=Severity.WARNING,
         hint=f"the runner's own checks do not heed it; say why {name} needs it, or leave it out",
     )

@@ -115,6 +115,9 @@ def scope_finding(
         told = f"{path!a} is not in the Output files of {task}"
         if is_control(path):
             told = f"{path!a} is a control file, which Output files of {task} must name exactly"
+            if outputs == ("any",):
+                hint = f"{scope_line(path, outputs)}, and the task's other files, too: not `any`"
+                return _refused(path, told, hint, check="scope")
         return _refused(path, told, scope_line(path, outputs), check="scope")
     if path == "pyproject.toml" and _runner_table(before) != _runner_table(after):
         return _refused(

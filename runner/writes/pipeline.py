@@ -15,7 +15,7 @@ from runner.writes.sast import SastScan
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runner.config.permissions import Permission
+    from runner.config.permissions import Permission, PermissionAnswer
     from runner.model import Change
     from runner.secrets.allowlist import AllowList
     from runner.writes.bench import Bench
@@ -42,6 +42,8 @@ class WriteRules:
     """The person's rules of what may be written, of which the last that matches wins."""
     permission_floor: tuple[Permission, ...] = ()
     """Those of the repository, which only tighten."""
+    answers: tuple[PermissionAnswer, ...] = ()
+    """What a person said of this task where such a rule asks."""
     reviewed: bool = False
     """Whether a person will look at the writes: then a rule that wants them asked is content."""
     allowed: AllowList | None = None
@@ -178,6 +180,7 @@ def _ruled(change: Change, rules: WriteRules) -> Finding | None:
         change.path,
         rules.permission,
         rules.permission_floor,
+        answers=rules.answers,
         is_new=change.action is Action.CREATE,
         reviewed=rules.reviewed,
     )

@@ -12,7 +12,7 @@ from runner.model import Finding
 from runner.writes.compiles import CHECK, is_missing_tool, missing_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from runner.process.command import Ran
     from runner.writes.bench import RunCommand
@@ -29,12 +29,32 @@ class Compiler:
     manifest: str
     suffixes: tuple[str, ...]
     line: str
+    search: str = ""
+    """What is put before the line to have it run by the project's own copy of the tool."""
+    local: str = ""
+    """Where such a copy lies, below a folder at or above the manifest."""
 
+
+_TSC = "node_modules/.bin/tsc"
+# Up to the top of the repository, as node looks for packages. Not `npx`: where there is no local
+# typescript, it asks the registry first, and waits for it for more than a minute without network.
+_FIND_TSC = f"""\
+d=$PWD
+while :; do
+  if [ -x "$d/{_TSC}" ]; then PATH=$d/node_modules/.bin:$PATH; break; fi
+  if [ -e "$d/.git" ] || [ "$d" = / ] || [ -z "$d" ]; then break; fi
+  d=${{d%/*}}
+done
+"""
 
 COMPILERS = (
-    # --no-install: without a local typescript npx would fetch another package of that name.
     Compiler(
-        "tsc", "tsconfig.json", (".ts", ".tsx", ".mts", ".cts"), "npx --no-install tsc --noEmit"
+        "tsc",
+        "tsconfig.json",
+        (".ts", ".tsx", ".mts", ".cts"),
+        "tsc --noEmit",
+        search=_FIND_TSC,
+        local=_TSC,
     ),
     # -o /dev/null: a single main package would leave its program in the tree.
     Compiler("go", "go.mod", (".go",), "go build -o /dev/null ./..."),
@@ -61,6 +81,8 @@ class Job:
     line: str
     folder: str
     paths: tuple[str, ...]
+    search: str = ""
+    """Shell lines that go before, and that nobody needs to read."""
 
 
 def compile_projects(
@@ -81,7 +103,7 @@ def project_jobs(tree: Path, paths: Iterable[str]) -> tuple[Job, ...]:
             if folder is not None:
                 wanted.setdefault((compiler.tool, folder), []).append(path)
     return tuple(
-        Job(tool, chosen[tool].line, folder, tuple(about))
+        Job(tool, chosen[tool].line, folder, tuple(about), chosen[tool].search)
         for (tool, folder), about in wanted.items()
     )
 
@@ -105,11 +127,28 @@ def command_jobs(paths: Sequence[str], commands: Iterable[CompileCommand]) -> tu
 def needed_tools(tree: Path, commands: Sequence[CompileCommand] = ()) -> tuple[str, ...]:
     """The programs that compiling this tree may call, for `doctor` and the start of a run."""
     from_manifests = [
-        compiler.tool for compiler in COMPILERS if (tree / compiler.manifest).is_file()
+        compiler.tool
+        for compiler in COMPILERS
+        if (tree / compiler.manifest).is_file()
+        and not (compiler.local and (tree / compiler.local).exists())
     ]
-    return tuple(
-        dict.fromkeys((*from_manifests, *(command.line.split()[0] for command in commands)))
-    )
+    from runner.plan.commands import executables
+
+    named = (tool for command in commands for tool in executables(command.line))
+    return tuple(dict.fromkeys((*from_manifests, *named)))
+
+
+def missing_compiler(
+    tree: Path, paths: Iterable[str], found: Callable[[str], object]
+) -> Finding | None:
+    """The refusal that writing these paths would end in, since their compiler is not there."""
+    chosen = {compiler.tool: compiler for compiler in COMPILERS}
+    for job in project_jobs(tree, paths):
+        local, folder = chosen[job.tool].local, PurePosixPath(job.folder)
+        own = local and any((tree / one / local).exists() for one in (folder, *folder.parents))
+        if not own and found(job.tool) is None:
+            return missing_tool(job.tool, job.paths)
+    return None
 
 
 # --- details --------------------------------------------------------------------------
@@ -134,12 +173,12 @@ def _matching(glob: str, paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def _run(job: Job, run_command: RunCommand) -> tuple[Finding, ...]:
-    ran = run_command(job.line, folder=job.folder)
+    ran = run_command(job.search + job.line, folder=job.folder)
     if ran.passed:
         return ()
     output = _output(ran)
-    if is_missing_tool(ran) or _NPX_MISSES.search(output):
-        return (missing_tool(job.tool, job.paths),)
+    if is_missing_tool(ran):
+        return (missing_tool(job.tool, job.paths, ran.tail.strip()),)
     located = tuple(_located(output, job.folder))[:MOST_FINDINGS]
     if located:
         return located
@@ -157,8 +196,9 @@ def _output(ran: Ran) -> str:
         return log.read(_READ).decode("utf-8", "replace")
 
 
-_NPX_MISSES = re.compile(r"npx canceled due to missing packages|could not determine executable")
-_TSC = re.compile(r"(?P<path>[^\s(][^(]*)\((?P<line>\d+),(?P<column>\d+)\): (?P<message>error .*)")
+_PARENTHESES = re.compile(
+    r"(?P<path>[^\s(][^(]*)\((?P<line>\d+),(?P<column>\d+)\): (?P<message>error .*)"
+)
 _COLONS = re.compile(r"(?P<path>[^\s:][^:]*):(?P<line>\d+):(?:(?P<column>\d+):?)? (?P<message>.+)")
 _RUSTC = re.compile(r" *--> (?P<path>[^:]+):(?P<line>\d+):(?P<column>\d+)")
 _RUSTC_ERROR = re.compile(r"error(?:\[E\d+\])?: .*")
@@ -174,7 +214,7 @@ def _located(output: str, folder: str) -> Iterable[Finding]:
         elif rust_said and (found := _RUSTC.fullmatch(text)):
             yield _at(found, rust_said, folder)
             rust_said = ""
-        elif found := _TSC.fullmatch(text) or _COLONS.fullmatch(text):
+        elif found := _PARENTHESES.fullmatch(text) or _COLONS.fullmatch(text):
             yield _at(found, found["message"], folder)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from runner import effects
 from runner.errors import RunnerError
@@ -29,11 +29,15 @@ if TYPE_CHECKING:
             ...
 
 
+Ranked = TypeVar("Ranked", "SastFinding", "Issue")
+
 SAST_FINDINGS = "artifacts/build/SAST_FINDINGS.jsonl"
 RANKS = ("low", "medium", "high")
 CHECK = "sast"
 UNSCANNED = "unscanned"
 """The rule of what is no finding but says what a tool did not look at."""
+UNLISTED = "unlisted"
+"""The rule of what says how many findings are not listed: none graver than those that are."""
 MOST_FINDINGS = 200
 """Of one file; what is more than this is a number in a note."""
 
@@ -82,11 +86,15 @@ class SastReport:
         )
 
     def blocking(self, block_at: str) -> tuple[Finding, ...]:
-        """What refuses the work where a team lets it block at a severity; else nothing."""
+        """What refuses the work where a team lets it block at a severity; else nothing.
+
+        A file that was not scanned is refused, too: else padding it would be a way around.
+        """
         if block_at not in RANKS:
             return ()
         grave = RANKS[RANKS.index(block_at) :]
-        return tuple(_refusal(found) for found in self.findings if found.severity in grave)
+        found = tuple(_refusal(one) for one in self.findings if one.severity in grave)
+        return (*found, *(_unseen(note) for note in self.notes if note.rule == UNSCANNED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +206,18 @@ def scan_file(
             tool="bandit",
             digest=digest,
         )
-        for issue in issues[:MOST_FINDINGS]
+        for issue in gravest(issues)
     )
     more = len(issues) - len(findings)
-    said = (unscanned(path, f"bandit has {more} more findings here"),) if more else ()
+    said = (unlisted(path, f"bandit has {more} more findings here"),) if more else ()
     return SastReport(findings, said)
+
+
+def gravest(found: Sequence[Ranked]) -> list[Ranked]:
+    """Those that are listed where there are very many: the gravest, in the order they came in."""
+    ranks = [RANKS.index(one.severity) if one.severity in RANKS else -1 for one in found]
+    kept = sorted(range(len(found)), key=lambda place: -ranks[place])[:MOST_FINDINGS]
+    return [found[place] for place in sorted(kept)]
 
 
 def record_findings(root: Path, report: SastReport, *, task: str, attempt: int) -> None:
@@ -223,11 +238,25 @@ def unscanned(path: str, message: str, tool: str = "bandit") -> SastFinding:
     return SastFinding(path, 0, 0, UNSCANNED, "note", "high", message, tool, "")
 
 
+def unlisted(path: str, message: str, tool: str = "bandit") -> SastFinding:
+    """The note that a scan found more than is listed."""
+    return SastFinding(path, 0, 0, UNLISTED, "note", "high", message, tool, "")
+
+
 def cleaned(message: str) -> str:
     """A scanner's words without secrets it may quote."""
     from runner.secrets.redact import redact
 
     return redact(message)
+
+
+def _unseen(note: SastFinding) -> Finding:
+    return Finding(
+        CHECK,
+        f"{note.message}; sast.block_at refuses what was not scanned",
+        path=note.path,
+        hint="make the file smaller or simpler, so that it can be scanned",
+    )
 
 
 def _refusal(found: SastFinding) -> Finding:

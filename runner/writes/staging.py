@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 STAGED = "artifacts/build/staged"
 _LOCK = f"{STAGED}/lock"
+_DECIDED = f"{STAGED}/decided.json"
+_KEPT = 50
+"""Decided proposals that are remembered."""
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,99}")
 _HEX = re.compile(r"sha256:[0-9a-f]{64}")
 _VERSION = 1
@@ -127,7 +130,34 @@ class Staging:
         with self._locked():
             self._forget(folder, {staged.path for staged in self._index(folder)})
 
+    def settle(self, staged: Staged, fate: str) -> None:
+        """Forget a proposal that is decided, but for what it was and what became of it."""
+        with self._locked():
+            self._remember(staged, fate)
+            self._forget(_folder_of(staged), {staged.path})
+
+    def remember(self, staged: Staged, fate: str) -> None:
+        """Keep what became of a proposal that is in no list any more."""
+        with self._locked():
+            self._remember(staged, fate)
+
+    def decided(self) -> tuple[tuple[Staged, str], ...]:
+        """The last proposals that were settled with what became of each, the latest last."""
+        content = read_beneath(self.root, _DECIDED)
+        try:
+            entries = json.loads(content)["decided"] if content else ()
+            return tuple((_from_json(entry), str(entry["fate"])) for entry in entries)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return ()  # nothing rests on it
+
     # --- details ----------------------------------------------------------------------
+
+    def _remember(self, staged: Staged, fate: str) -> None:
+        before = [(one, was) for one, was in self.decided() if one.id != staged.id]
+        known = [*before, (staged, fate)][-_KEPT:]
+        document = {"v": _VERSION, "decided": [{**asdict(one), "fate": was} for one, was in known]}
+        content = json.dumps(document, indent=1).encode() + b"\n"
+        write_beneath(self.root, _DECIDED, content, 0o100644)
 
     def _forget(self, folder: str, paths: set[str]) -> None:
         index = self._index(folder)

@@ -13,6 +13,8 @@ from runner.writes.sast import (
     SastFinding,
     SastReport,
     cleaned,
+    gravest,
+    unlisted,
     unscanned,
 )
 
@@ -52,8 +54,8 @@ def findings_of(tool: Scanner, ran: Ran, folder: str, digests: Mapping[str, Dige
     issues = [one for one in found if one.rule != UNSCANNED and one.path in digests]
     if len(issues) > MOST_FINDINGS:
         more = f"{tool.tool} has {len(issues) - MOST_FINDINGS} more findings"
-        notes.append(unscanned(about, more, tool=tool.tool))
-    return SastReport(tuple(issues[:MOST_FINDINGS]), tuple(notes[:MOST_FINDINGS]))
+        notes.append(unlisted(about, more, tool=tool.tool))
+    return SastReport(tuple(gravest(issues)), tuple(notes[:MOST_FINDINGS]))
 
 
 def _output(ran: Ran) -> str:

@@ -105,3 +105,14 @@ def test_what_was_searched_is_told_to_a_task_about_auth(ground):
 def test_a_task_with_blocks_has_a_brief_as_well(ground):
     a_ground(ground, "A")
     assert ground.runner("brief", "1").code == 0
+
+
+def test_what_an_agent_is_told_beside_the_brief_is_a_part_of_its_own(ground):
+    shop = a_shop(ground)
+    shop.write("TASK-GRAPH.md", PLAN.replace("Command: python3 keep.py", "Implementer: claude"))
+    said = shop.runner("brief", "1")
+    assert "\n# How you work here\n" in said.out
+    assert "Plan the task; change nothing now" in said.out
+    assert "\nsession " in said.err
+    assert shop.runner("brief", "1", "--json").json["mode"] == "plan"
+    assert "# How you work here" not in shop.runner("brief", "2").out

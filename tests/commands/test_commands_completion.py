@@ -21,12 +21,11 @@ RUNNER = Path(sys.executable).parent / "runner"
 def completing(ground):
     """Asks a real bash what it would offer for a line."""
     a_ground(ground)
+    ground.write("c.bash", ground.runner("completion", "bash").out)
 
     def ask(*words):
         asked = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _runner"
-        script = (
-            f"source <({RUNNER} completion bash); {asked}; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-        )
+        script = f"source c.bash; {asked}; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
         assert ran.stderr == ""
         return ran.stdout.split()
@@ -62,6 +61,21 @@ def test_bash_completes_the_values_of_a_flag(completing, ground):
 
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+def test_bash_completes_the_options_of_a_command_below_another(completing):
+    offered = completing(str(RUNNER), "staged-write", "stage", "--")
+    assert {"--task", "--file", "--content"} <= set(offered)
+    assert not {"--reason", "--json", "--all"} & set(offered)
+    assert completing(str(RUNNER), "staged-write", "reject", "--re") == ["--reason"]
+    assert "stage" in completing(str(RUNNER), "staged-write", "st")
+    assert "TASK-001" in completing(str(RUNNER), "write-log", "record", "--task", "")
+
+
+def test_bash_completes_statuses_shells_and_commands_to_explain(completing):
+    assert completing(str(RUNNER), "list", "--status", "d") == ["done"]
+    assert completing(str(RUNNER), "completion", "") == ["bash", "zsh", "fish"]
+    assert completing(str(RUNNER), "help", "staged") == ["staged-write"]
+
+
 def test_fish_completes_commands_ids_and_values(ground, monkeypatch):
     a_ground(ground)
     monkeypatch.setenv("PATH", str(RUNNER.parent), prepend=":")
@@ -77,6 +91,9 @@ def test_fish_completes_commands_ids_and_values(ground, monkeypatch):
     assert ask("runner why TASK-00") == ["TASK-001", "TASK-002", "TASK-003"]
     assert ask("runner graph --format ") == ["ascii", "dot", "mermaid", "svg"]
     assert ask("runner --plan-o") == ["--plan-out"]
+    assert ask("runner staged-write stage --fi") == ["--file"]
+    assert ask("runner staged-write reject --fi") == []
+    assert ask("runner staged-write sta") == ["stage"]
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
@@ -93,6 +110,7 @@ def test_zsh_completes_commands_ids_and_values(ground, monkeypatch):
             ("runner why TAS", "TASK-001"),
             ("runner graph --format sv", "--format svg"),
             ("runner run --plan-o", "--plan-out"),
+            ("runner staged-write stage --fi", "stage --file"),
         ):
             before = len(zsh.said)
             zsh.send(f"{typed}\t")

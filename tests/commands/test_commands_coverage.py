@@ -87,9 +87,7 @@ def test_lines_of_others_in_its_files_do_not_count(shop):
 def test_what_no_commit_has_yet_counts_where_the_task_may_write(shop):
     shop.write("price.py", LATER)
     said = check(shop, "TASK-001")
-    assert said.out == (
-        "TASK-001: ✅ 66.66% of 6 lines (threshold 60%)\n  not run: price.py 3, 8\n"
-    )
+    assert said.out == ("TASK-001: ✅ 66% of 6 lines (threshold 60%)\n  not run: price.py 3, 8\n")
 
 
 def test_a_failing_test_is_said_instead(shop):

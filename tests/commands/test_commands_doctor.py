@@ -53,6 +53,16 @@ def test_what_is_missing_is_said_with_what_to_do(ground, monkeypatch):
     assert "tool sudo" not in said.out
 
 
+def test_the_programs_of_a_shell_line_are_looked_for_and_not_its_mark(ground):
+    a_ground(ground, "A")
+    plan = ground.folder / "TASK-GRAPH.md"
+    gates = "- Gates:\n  - both: `sh: true && no-such-tool x`\n- Output"
+    plan.write_text(plan.read_text().replace("- Output", gates, 1))
+    said = ground.runner("doctor", "--json")
+    assert found(said, "tool sh:") == []
+    assert [state for state, _ in found(said, "tool no-such-tool")] == ["note"]
+
+
 def test_a_plan_with_mistakes_is_missing_something(ground):
     a_ground(ground, "A needs Z")
     said = ground.runner("doctor", "--json")
@@ -182,3 +192,13 @@ def test_an_agent_program_that_is_not_there_is_missing_with_the_way_to_get_it(gr
     ]
     monkeypatch.setenv("RUNNER_AGENT_COMMAND", "my-agent --plain")
     assert found(ground.runner("doctor", "--json"), "agent") == [("ok", "my-agent --plain")]
+
+
+def test_the_program_that_reviews_is_looked_for(ground, monkeypatch):
+    a_ground(ground, "A")
+    assert found(ground.runner("doctor", "--json"), "review_command") == []
+    for line, state in (("/no/such -x", "missing"), ("A=1 git diff", "ok"), ("{ true; }", "note")):
+        monkeypatch.setenv("RUNNER_REVIEW_COMMAND", line)
+        assert [one[0] for one in found(ground.runner("doctor", "--json"), "review_command")] == [
+            state
+        ]

@@ -61,6 +61,33 @@ def test_each_command_explains_itself_with_an_example(ground, capsys, name):
     assert "\nexamples:\n" in said
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("secrets", one) for one in ("allow", "list")),
+        *(("staged-write", x) for x in ("stage", "show", "list", "apply", "edit", "reject")),
+        ("sast", "show"),
+        *(("write-log", one) for one in ("record", "show")),
+    ],
+)
+def test_each_command_below_another_has_its_own_examples(ground, capsys, words):
+    with pytest.raises(SystemExit):
+        ground.runner(*words, "--help")
+    examples = capsys.readouterr().out.partition("\nexamples:\n")[2].splitlines()
+    assert examples
+    assert all(f"runner {' '.join(words)}" in line for line in examples)
+
+
+def test_help_of_a_command_is_its_own(ground, capsys):
+    with pytest.raises(SystemExit):
+        ground.runner("help", "status")
+    asked = capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        ground.runner("status", "--help")
+    assert capsys.readouterr().out == asked
+    assert 'did you mean "status"?' in ground.runner("help", "statsu").err
+
+
 def test_a_command_that_is_none_is_refused_with_the_one_that_was_meant(ground):
     assert ground.runner("statsu") == (
         2,

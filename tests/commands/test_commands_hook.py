@@ -78,6 +78,42 @@ def test_an_approved_plan_narrows_it_and_a_session_that_reads_writes_nothing(gro
     assert (told.code, "this session only reads" in told.err) == (2, True)
 
 
+DENY = {"tool": "write_file", "pattern": "src/core/**", "action": "deny"}
+ASK = {"tool": "*_file", "pattern": "./docs//**", "action": "ask"}
+
+
+def test_permission_rules_give_the_verdict_that_the_pipeline_will(ground, asked):
+    ground.write("src/core/there.py", "x = 1\n")
+    rules = {"permission": [ASK], "permission_floor": [DENY]}
+    asked.rules(("any",), **rules)
+    told = asked.write("src/core/new.py", "")
+    assert told.code == 2
+    assert told.err.startswith(
+        'src/core/new.py: the rule "deny write_file src/core/**" of the repository\'s settings '
+        "does not let this file be written (permission)\n"
+    )
+    assert asked.write("src/core/there.py", "").code == 0, "it is modified, not created"
+    told = asked.write("docs/a.md", "")
+    assert (told.code, "wants a person asked about this file" in told.err) == (2, True)
+    kept = asked.path.with_name("hook-asked.jsonl")
+    assert kept.read_text() == '["write_file", "docs/a.md"]\n', "the session hears of it"
+    asked.rules(("any",), **rules, reviewed=True)
+    assert asked.write("docs/a.md", "").code == 0
+    answer = {"tool": "write_file", "subject": "docs/a.md", "allowed": True}
+    asked.rules(("any",), **rules, answers=[answer])
+    assert asked.write("docs/a.md", "").code == 0
+    assert asked.write("docs/b.md", "").code == 2
+
+
+def test_a_program_that_a_person_started_is_held_to_the_rules_of_the_settings(ground, asked):
+    asked.path.unlink()
+    ground.git("init", "-q")
+    text = '[[permission]]\ntool = "write_file"\npattern = "src/core/**"\naction = "deny"\n'
+    ground.write("runner.toml", text)
+    assert asked.write("src/core/a.py", "").code == 2
+    assert asked.write("src/a.py", "").code == 0
+
+
 def test_what_writes_no_file_passes_and_what_cannot_be_judged_does_not(ground, asked):
     assert asked.ask("Bash", command="rm -rf x").code == 0
     assert asked.ask("Read", file_path=str(ground.folder / "other.py"), limit=5).code == 0

@@ -317,3 +317,18 @@ def test_both_are_in_the_table_and_say_one_json_document(shop):
     for words in (("impact",), ("ownership", "check"), ("ownership", "propose"), ("ownership",)):
         document = json.loads(shop.runner(*words, "--json").out)
         assert document["schemaVersion"] == 1
+
+
+def test_a_contract_is_found_by_its_instance_and_run(shop):
+    keeps = "- Contracts:\n  - schema: `s.json` = `i.json`\n- Test contracts:\n  - TC-001"
+    shop.write("TASK-GRAPH.md", PLAN.replace("- Test contracts:\n  - TC-001", keeps))
+    shop.write("s.json", '{"type": "object", "properties": {"id": {"type": "integer"}}}')
+    shop.write("i.json", '{"id": 1}')
+    shop.commit("kept")
+    shop.write("i.json", '{"id": "x"}')
+    said = shop.runner("impact", "--run", "--trust")
+    assert said.code == 1
+    assert said.out.startswith("TASK-001  contract:schema\n  contracts  i.json:1  TASK-001 keeps")
+    assert "1 task, 0 test contracts and 1 contract may change result" in said.err
+    assert "not decided" not in said.err
+    assert "TASK-001  contract:schema  failed" in said.err

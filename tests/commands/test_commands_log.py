@@ -161,6 +161,6 @@ def test_follow_goes_on_as_events_come_until_it_is_interrupted(ground):
         assert "run.finished" in following.stdout.readline()
     finally:
         following.send_signal(signal.SIGINT)
-        rest, said = following.communicate(timeout=20)
+        rest, said = following.communicate(timeout=60)
     assert (rest, said) == ("", "")
     assert following.returncode == 130

@@ -91,6 +91,33 @@ def test_findings_are_documents_too(repository):
     assert (repository.folder / "src/app.py").read_text() == RISKY
 
 
+def test_the_history_as_data_says_when_and_of_which_task(repository):
+    repository.runner("sast-scan", "src/app.py", "--task", "TASK-001")
+    found = repository.runner("sast", "show", "--json").json["findings"]
+    assert {(one["task"], one["attempt"]) for one in found} == {("TASK-001", 0)}
+    kept = (repository.folder / "artifacts/build/SAST_FINDINGS.jsonl").read_text().splitlines()
+    assert [{"v": 1, **one}.keys() for one in found] == [json.loads(one).keys() for one in kept]
+    assert all(one["time"] for one in found)
+
+
+def test_what_nothing_looked_at_is_said_to_be_so(repository):
+    repository.write("app.xyz", "text\n")
+    said = repository.runner("sast-scan", "app.xyz", "--task", "TASK-001")
+    assert said.code == 0
+    assert said.err == (
+        "app.xyz: note: no analyser that is installed reads this\nSAST: nothing was looked at\n"
+    )
+    said = repository.runner("sast-scan", "not-there.py", "--task", "TASK-001")
+    assert said.err.endswith("SAST: nothing was looked at\n")
+    assert said.code == 0
+
+
+def test_a_log_that_cannot_be_written_is_no_mistake_in_the_options(repository):
+    said = repository.runner("sast-scan", "src/app.py", "--sarif", "no/such/folder/out.sarif")
+    assert said.code == 1
+    assert "cannot be used: No such file or directory" in said.err
+
+
 def test_a_key_that_a_scanner_quotes_is_shown_nowhere(repository):
     repository.write("src/app.py", f"password = '{KEY}'\n")
     for form in ((), ("--json",), ("--sarif",)):

@@ -418,3 +418,54 @@ def test_a_folder_that_may_not_be_written_is_told(repository):
             subprocess.run(["umount", bind[-1]], check=True)
         else:
             (repository.folder / "src").chmod(0o755)
+
+
+# --- what is decided ------------------------------------------------------------------
+
+
+def standings(ground):
+    listed = ground.runner("staged-write", "list", "--all", "--json").json["staged"]
+    return {one["id"]: one["standing"] for one in listed}
+
+
+def test_what_was_applied_or_rejected_is_still_told(repository):
+    stage(repository)
+    applied = the_id(repository)
+    repository.runner("staged-write", "apply", applied)
+    repository.write("proposed", "three\n")
+    stage(repository)
+    rejected = the_id(repository)
+    repository.runner("staged-write", "reject", rejected, "--reason", "no")
+    assert waiting(repository) == []
+    assert standings(repository) == {applied: "landed", rejected: "rejected"}
+    again = repository.runner("staged-write", "apply", applied)
+    assert again.code == 2
+    assert again.err == (
+        f"runner: {applied} is decided already: it was applied (src/app.txt)\n"
+        "hint: runner staged-write list --all\n"
+    )
+
+
+def test_a_second_proposal_says_which_one_it_replaces(repository):
+    stage(repository)
+    first = the_id(repository)
+    assert "replaces" not in stage(repository).err  # the same bytes are the same proposal
+    repository.write("proposed", "three\n")
+    assert f"it replaces {first}\n" in stage(repository).err
+    second = the_id(repository)
+    assert standings(repository) == {first: "replaced", second: "waits"}
+    assert "took its place" in repository.runner("staged-write", "show", first).err
+
+
+def test_what_is_staged_by_hand_is_in_the_review(repository):
+    repository.write("TASK-GRAPH.md", a_plan("A"))
+    stage(repository, "a.txt")
+    id_ = the_id(repository)
+    said = repository.runner("review")
+    assert said.out == (
+        "by hand: TASK-001 create a.txt — "
+        f"runner staged-write show {id_}, then apply, edit or reject\n"
+    )
+    assert [one["id"] for one in repository.runner("review", "--json").json["staged"]] == [id_]
+    repository.runner("staged-write", "apply", id_)
+    assert repository.runner("review").out == "nothing waits for you\n"

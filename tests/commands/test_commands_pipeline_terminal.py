@@ -78,10 +78,21 @@ def test_an_edit_with_a_key_in_it_is_refused(repository):
     terminal = staging(repository, VISUAL=editor(repository, f"k = '{key}'\n"))
     terminal.until(QUESTION)
     terminal.type("e")
-    assert terminal.end() == 1
+    assert "your edit was refused; the proposal stands" in terminal.until(QUESTION)
+    terminal.type("a")
+    assert terminal.end() == 0
     assert "secret found" in terminal.said
     assert key not in terminal.said
-    assert key not in (repository.folder / "app.py").read_text()
+    assert (repository.folder / "app.py").read_text().endswith("price + tax\n")
+
+
+def test_an_editor_that_comes_to_nothing_is_no_end(repository):
+    terminal = staging(repository, VISUAL="rm", EDITOR="")
+    terminal.until(QUESTION)
+    terminal.type("e")
+    assert "the editor left no file; nothing changed" in terminal.until(QUESTION)
+    terminal.type("w")
+    assert terminal.end() == 3
 
 
 @pytest.mark.parametrize("answer", ["w", "", "\x04"])

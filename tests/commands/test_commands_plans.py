@@ -294,9 +294,15 @@ def test_a_plan_file_that_moved_is_refused_and_says_where(planned, old, new, sai
     assert not (planned.folder / JOURNAL).exists()
 
 
-def test_prose_outside_the_tasks_moves_nothing(planned):
+def test_a_plan_file_with_other_prose_around_its_tasks_has_moved(planned):
     file = planned.folder / "TASK-GRAPH.md"
-    file.write_text(file.read_text().replace("# Bookings\n", "# Bookings\n\nA word about it.\n"))
+    before = file.read_text()
+    file.write_text(before.replace("# Bookings\n", "# Bookings\n\nA word about it.\n"))
+    ran = planned.runner("run", "--apply", "plan.json", "-q", "--allow-dirty")
+    assert ran.code == 6
+    assert "TASK-GRAPH.md: its text around the tasks' own words has changed" in ran.err
+    assert not (planned.folder / JOURNAL).exists()
+    file.write_text(before)
     assert planned.runner("run", "--apply", "plan.json", "-q").code == 0
 
 

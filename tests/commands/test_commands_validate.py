@@ -103,7 +103,9 @@ PATTERN_INDEX.md:3:38: warning: PATTERN-001 is in "patterns/gone.md", which is n
                                        ^^^^^^^^^^^^^^^^
 hint: write the file, or take the row out
 
-TASK-GRAPH.md: 1 task, 1 mistake, 1 warning
+TASK-GRAPH.md: 1 task, 0 mistakes, 0 warnings
+FILE_OWNERSHIP_MAP.md: 1 mistake, 0 warnings
+PATTERN_INDEX.md: 0 mistakes, 1 warning
 """
     )
 
@@ -195,4 +197,21 @@ hint: did you mean "claude"?
 
 TASK-GRAPH.md: 1 task, 1 mistake, 0 warnings
 """
+    )
+
+
+def test_a_task_that_uses_more_than_there_is_is_a_mistake_with_its_place(ground):
+    ground.git("init", "-q")
+    ground.write("runner.toml", "[resources]\nGPU = 1\n")
+    ground.write("TASK-GRAPH.md", "# P\n\n## TASK-001: One\n\n- Uses: Gpu 2\n")
+    said = ground.runner("validate")
+    assert said.code == 2
+    assert (
+        """\
+TASK-GRAPH.md:5:9: error: TASK-001 uses 2 gpu, and the settings have 1
+  - Uses: Gpu 2
+          ^^^
+hint: write less, or gpu = … in [resources] of the settings
+"""
+        in said.out
     )

@@ -119,7 +119,7 @@ TASK-001 is STALE: the task was edited since it was built (read just now)
     changed: what is to be built
     it was DONE as {commit[:12]}
 
-next: runner approve it, or set its Status to PENDING in the plan, then: runner
+next: runner approve TASK-001, or set its Status to PENDING in the plan, then: runner
 """
     )
 

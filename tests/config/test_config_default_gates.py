@@ -176,3 +176,27 @@ def test_a_failure_for_want_of_anything_to_look_at(command, code, said, nothing)
 def test_a_gate_that_somebody_configured_wants_tests_to_be_there():
     asked = Settings(gates=(GateSpec("tests", "python -m pytest -q"),))
     assert not found_nothing(A_TASK, asked, "gate:tests", "python -m pytest -q", 5, "")
+
+
+@pytest.mark.parametrize(
+    ("makefile", "expected"),
+    [
+        ("lint:\n\tshellcheck run.sh\n", ["lint", "make-lint", "ruff"]),
+        ("lint:\n\tnpm run lint && ruff check .\n", ["lint"]),
+        ("lint: style\nstyle:\n\t@npm --silent run lint\n", ["lint", "ruff"]),
+        ("lint: ; eslint .\n", ["lint", "ruff"]),
+        (
+            "LINT := npm run lint\nlint:\n\tnpm run lint:css; ruff-lsp\n",
+            ["lint", "make-lint", "ruff"],
+        ),
+    ],
+)
+def test_a_makefile_hides_only_what_it_visibly_runs(tmp_path, makefile, expected):
+    files = {
+        "Makefile": makefile,
+        "package.json": package({"lint": "eslint ."}),
+        "pyproject.toml": "[tool.ruff]\n",
+    }
+    found = gates(declared(tmp_path, files))
+    assert list(found) == expected
+    assert found["lint"] == ("npm run --silent lint" if "make-lint" in found else "make lint")

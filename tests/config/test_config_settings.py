@@ -9,7 +9,7 @@ from runner.config import schema
 from runner.config.layers import TAKEN
 from runner.config.settings import SETTABLE, Settings, load_settings
 from runner.errors import RunnerError
-from runner.model import Network, ReviewMode
+from runner.model import Network, Resource, ReviewMode
 
 
 class House:
@@ -317,3 +317,24 @@ def test_a_table_of_sast_and_compilers_by_glob_are_settings(tmp_path):
 
 def test_static_analysis_never_blocks_unless_somebody_asks(tmp_path):
     assert load_settings(tmp_path, {"HOME": str(tmp_path)}, {}).settings.sast_block_at == "never"
+
+
+def test_amounts_of_scarce_things_are_held_at_once_each_with_its_line(house):
+    house.repository('[resources]\nGPU = -1\nfoo = "x"\nmemory = 4\nport = 70000\ndisk = "9G"\n')
+    with pytest.raises(RunnerError) as caught:
+        house.load()
+    assert caught.value.detail.splitlines() == [
+        "runner.toml:2: resources.GPU must be a number, or a size such as 4gb, not -1",
+        "runner.toml:3: resources.foo must be a number, or a size such as 4gb, not 'x'",
+        "runner.toml:4: resources.memory must be a size with its unit, such as 4gb, not 4",
+        "runner.toml:5: resources.port must be a port, 1 to 65535, not 70000",
+    ]
+
+
+def test_names_of_scarce_things_are_the_same_in_every_spelling(house):
+    house.user("[resources]\nGpu = 4\n")
+    house.repository("[resources]\nGPU = 1\n")
+    assert house.load().settings.resources == (Resource("gpu", "1"),)
+    house.repository("[resources]\nGPU = 1\ngpu = 2\n")
+    with pytest.raises(RunnerError, match="has gpu twice"):
+        house.load()

@@ -49,10 +49,15 @@ def test_with_strict_nothing_is_excused(tmp_path):
     assert visits == []
 
 
-def test_a_gate_that_the_task_asks_for_itself_is_never_excused(tmp_path):
-    task = a_task(gates=(GateSpec("lint", "exit 3"),))
-    bench, _ = a_story(tmp_path, {"a.py": "1"}, {"a.py": "2"}, task=task)
-    assert commands.prove(a_gate("exit 3"), bench).proof.verdict is Verdict.FAIL
+def test_a_gate_that_the_task_asks_for_itself_is_excused_only_for_what_it_names(tmp_path):
+    said = "a.py:3:1: F401 os imported but unused\n"
+    for command, verdict in (("exit 3", Verdict.FAIL), (LINT, Verdict.KNOWN)):
+        task = a_task(gates=(GateSpec("lint", f"sh: {command}"),))
+        before, after = {"a.py": "1", "said": said}, {"a.py": "2", "said": said}
+        folder = tmp_path / str(verdict)
+        folder.mkdir()
+        bench, _ = a_story(folder, before, after, task=task)
+        assert commands.prove(a_gate(command), bench).proof.verdict is verdict
 
 
 def test_a_check_that_changes_nothing_is_never_excused(tmp_path):
@@ -235,8 +240,8 @@ def test_a_version_in_package_json_is_nothing_that_a_gate_runs(tmp_path):
     [
         ("ruff check . || true", "joins commands with `||`"),
         ("true; true", "joins commands with `;`"),
-        ("git commit --no-verify", "passes over what fails (`--no-verify`)"),
-        ("SKIP=mypy pre-commit run", "passes over what fails (`SKIP=mypy`)"),
+        ("git commit --no-verify", "skips checks (`--no-verify`)"),
+        ("SKIP=mypy pre-commit run", "skips checks (`SKIP=mypy`)"),
     ],
 )
 def test_a_gate_that_could_pass_over_a_failure_is_not_run(tmp_path, command, why):
@@ -244,6 +249,14 @@ def test_a_gate_that_could_pass_over_a_failure_is_not_run(tmp_path, command, why
     said = commands.prove(a_gate(command), bench)
     assert said.proof.verdict is Verdict.FAIL
     assert said.findings[0].message == f"`{command}` {why}"
+
+
+def test_words_that_leave_out_checks_are_to_be_taken_out_of_shell_lines_too(tmp_path):
+    gate = GateSpec("lint", "sh: true && git commit --no-verify -m x")
+    bench, _ = a_project(tmp_path, {}, {"a": "1"}, gate=gate)
+    (check,) = commands.checks(bench.task, bench.settings)
+    (finding,) = commands.prove(check, bench).findings
+    assert (finding.refuses, finding.hint) == (True, "take `--no-verify` out of it")
 
 
 def test_a_gate_that_says_that_it_is_a_shell_line_is_one(tmp_path):

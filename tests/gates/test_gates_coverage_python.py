@@ -51,7 +51,7 @@ def test_below_the_threshold_each_file_says_its_lines(yard):
     assert first.refuses
     assert (first.path, first.line) == ("price.py", 3)
     assert first.message == (
-        "line 3 is not run by any test contract (66.66% of 6 lines, threshold 90%)"
+        "line 3 is not run by any test contract (66% of 6 lines, threshold 90%)"
     )
     assert second.path == "tax.py"
     assert "test contracts" in first.hint
@@ -116,7 +116,7 @@ def test_a_comment_hides_nothing_and_a_projects_settings_neither(yard):
     yard.stands("setup.cfg", "[coverage:run]\nomit = *\n")
     found = yard.proved(f"{UNITTEST} test_price")
     (finding,) = found.findings
-    assert finding.message.startswith("lines 3, 8 are not run by any test contract (66.66%")
+    assert finding.message.startswith("lines 3, 8 are not run by any test contract (66%")
 
 
 def test_what_never_runs_does_not_count(yard):

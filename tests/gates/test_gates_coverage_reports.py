@@ -3,9 +3,10 @@
 import pytest
 
 from runner.gates.coverage import reports
-from runner.gates.coverage.lines import Lines
+from runner.gates.coverage.lines import Lines, Measured
 from runner.gates.coverage.own import added_lines
 from runner.gates.coverage.v8 import lines_run
+from runner.gates.coverage.weighing import weigh
 
 LCOV = """\
 TN:
@@ -157,3 +158,20 @@ def test_long_files_are_compared_in_bearable_time():
     old = [b"%d" % (number % 5_000) for number in range(30_000)]
     new = [b"first", *old[:15_000], b"middle", *old[15_000:], b"last"]
     assert {1, 15_002, 30_003} <= added_lines(b"\n".join(old), b"\n".join(new))
+
+
+def test_code_of_a_language_that_nothing_measured_is_told_and_types_alone_are_not():
+    files = {
+        "src/lib.rs": b"// two\npub fn two() -> i32 { 2 }\n",
+        "src/kind.rs": b"pub struct Kind;\n",
+        "price.go": b"package price\nfunc one() int { return 1 }\n",
+    }
+
+    def told(own, measured=Measured()):  # noqa: B008 - never changed
+        return [one[:2] for one in weigh(own, measured, files.get).unmeasured]
+
+    every = frozenset({1, 2})
+    assert told(dict.fromkeys(files, every)) == [("Go", "price.go"), ("Rust", "src/lib.rs")]
+    assert told({"src/lib.rs": frozenset({1}), "src/kind.rs": every}) == []
+    seen = Measured(told={"src/lib.rs": Lines(frozenset({2}), frozenset({2}))})
+    assert told({"src/lib.rs": every}, seen) == []

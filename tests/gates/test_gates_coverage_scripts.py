@@ -48,7 +48,7 @@ def test_node_is_measured_by_its_own_engine(yard):
     found = yard.proved("node --test test/")
     (finding,) = found.findings
     assert finding.message == (
-        "lines 3, 9 are not run by any test contract (66.66% of 6 lines, threshold 70%)"
+        "lines 3, 9 are not run by any test contract (66% of 6 lines, threshold 70%)"
     )
     assert (finding.path, finding.line) == ("src/math.mjs", 3)
     assert found.coverage == (66.66, 6, 70, 66.66)

@@ -271,3 +271,14 @@ def test_code_that_hides_every_failure_is_told():
     )
     assert finding.severity is Severity.WARNING
     assert (finding.line, finding.message) == (3, "`except Exception: pass` hides every failure")
+
+
+def test_the_hint_fits_what_the_task_lists_and_who_sees_it():
+    gone = edited(("    def test_sum", "    def check_sum"))
+
+    def hint(**fields):
+        return said(BASE, gone, **fields)[0].hint
+
+    assert hint().endswith(f"let a task list {PATH} exactly")
+    assert hint(outputs=(PATH,)).endswith("have a person review the change: --review prompt")
+    assert hint(outputs=(PATH,), reviewed=True).startswith(f"the task lists {PATH} exactly")

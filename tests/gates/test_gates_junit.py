@@ -124,3 +124,15 @@ def test_only_a_regular_file_of_bearable_size_is_read(tmp_path, monkeypatch):
         assert read_results(tmp_path / f"{name}.xml") is None
     monkeypatch.setattr(junit, "LARGEST", 10)
     assert read_results(file) is None
+
+
+def test_a_file_that_node_calls_a_test_is_none_unless_it_failed():
+    case = '<testcase name="{}" classname="test"{}>{}</testcase>'
+    cases = (
+        case.format("/tree/e.test.mjs", "", ""),
+        case.format("a/b.test.ts", ' file="/tree/a/b.test.ts"', ""),
+        case.format("/tree/f.test.mjs", "", '<failure message="no"/>'),
+        case.format("parser.js", "", ""),
+    )
+    found = parse_results(f"<testsuites>{''.join(cases)}</testsuites>".encode())
+    assert [one.id for one in found.tests] == ["/tree/f.test.mjs", "parser.js"]

@@ -32,7 +32,8 @@ def test_a_contract_that_fails_without_the_implementation_is_as_it_should_be(tmp
 
 def test_a_contract_that_passes_without_it_is_refused(tmp_path):
     said, _, _ = a_try(tmp_path, {}, CODE | IDLE)
-    assert said.proof.verdict is Verdict.PASS
+    assert said.proof.verdict is Verdict.FAIL, "nobody is shown that it passed"
+    assert said.proof.note == "passes without the implementation"
     assert refusals(said.findings) == [
         "TC-001 passes without the implementation, so it proves nothing"
     ]

@@ -131,17 +131,34 @@ def test_a_file_that_a_person_went_on_with_is_left(desk):
 def test_one_task_alone(desk):
     logged(desk, "TASK-001", "one.txt", "1\n")
     logged(desk, "TASK-002", "b.txt", "b\n")
+    desk.runner("commit-by-task", "--task", "1")
+    assert desk.subjects[-1] == "fix(TASK-001): first"
+    assert any("b.txt" in line for line in desk.dirt)
     desk.runner("commit-by-task", "--task", "2")
-    assert desk.subjects[-1] == "feat(TASK-002): second"
-    assert any("one.txt" in line for line in desk.dirt)
+    assert desk.landings == ["TASK-001", "TASK-002"]
 
 
-def test_one_task_of_a_file_that_another_wrote_too_is_left(desk):
-    logged(desk, "TASK-001", "a.txt", "a\nfirst\n")
-    logged(desk, "TASK-002", "a.txt", "a\nfirst\nsecond\n")
-    said = desk.runner("commit-by-task", "--task", "TASK-002")
-    assert "another task wrote it, too" in said.out
+def test_one_task_does_not_come_before_what_it_depends_on(desk):
+    logged(desk, "TASK-001", "one.txt", "1\n")
+    logged(desk, "TASK-002", "b.txt", "b\n")
+    said = desk.runner("commit-by-task", "--task", "2")
+    assert said.code == 6
+    assert "it depends on TASK-001, which comes first; nothing was committed" in said.err
     assert desk.subjects[-1] == "plan"
+
+
+def test_one_task_is_not_torn_apart_where_another_wrote_a_file_of_it(desk):
+    logged(desk, "TASK-001", "a.txt", "a\nfirst\n", keep=True)
+    logged(desk, "TASK-002", "b.txt", "b\n")
+    logged(desk, "TASK-002", "a.txt", "a\nfirst\nsecond\n")
+    for task, other in (("TASK-001", "TASK-002"), ("TASK-002", "TASK-001")):
+        said = desk.runner("commit-by-task", "--task", task)
+        assert said.code == 6
+        assert f"{task} cannot be committed by itself: {other} wrote a.txt, too" in said.err
+        assert "hint: runner commit-by-task commits all that is logged" in said.err
+    assert desk.subjects[-1] == "plan"
+    assert desk.runner("commit-by-task").code == 0
+    assert desk.landings == ["TASK-001", "TASK-002"]
 
 
 def test_deletions_and_a_second_call(desk):

@@ -172,3 +172,23 @@ def test_a_persons_own_lines_in_changes_stay_and_are_theirs_to_commit(chain):
     assert "my own words" in chain.read(path)
     assert "my own words" not in chain.git("show", f"HEAD:{path}")
     assert "CHANGE-002" in chain.git("show", f"HEAD:{path}")
+
+
+def test_control_characters_are_no_text_of_a_plan(shop):
+    before = shop.read("TASK-GRAPH.md")
+    said = shop.runner("change", "TASK-001", "in \x1b[31mred", "--yes")
+    assert said.code == 2
+    assert "a change is plain text: this one holds control characters" in said.err
+    assert shop.read("TASK-GRAPH.md") == before
+
+
+def test_what_is_stale_through_a_refused_change_alone_is_proven_again(shop):
+    assert shop.runner("change", "TASK-001", "otherwise", "--yes").code == 0
+    assert list(shop.statuses.values()) == ["STALE", "STALE", "STALE"]
+    assert shop.runner("reject", "TASK-001", "--reason", "no").code == 0
+    count = len(shop.landings)
+    ended = shop.run()
+    assert ended.code == 0, ended.said
+    assert list(shop.statuses.values()) == ["DONE", "DONE", "DONE"]
+    assert len(shop.landings) == count
+    assert "TASK-001 is DONE again and none of its files changed" in shop.runner("why", "2").out

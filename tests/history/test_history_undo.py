@@ -41,6 +41,22 @@ def test_lines_that_later_tasks_build_on_refuse_it_with_the_list(shop):
     assert shop.subjects[-1] == "chore(runner): record"
 
 
+def test_what_was_undone_before_is_in_nobodys_way(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks={"a.txt": "1\n"}),
+        a_task("TASK-002", needs=["TASK-001"], blocks={"a.txt": "12\n"}),
+        a_task("TASK-003", needs=["TASK-002"], blocks={"a.txt": "123\n"}),
+    )
+    workplace.run()
+    assert workplace.runner("undo", "TASK-003").code == 0
+    said = workplace.runner("undo", "TASK-001")
+    assert said.code == 6
+    assert [line[:16] for line in said.err.splitlines() if "a.txt" in line] == ["  a.txt: TASK-00"]
+    assert "hint: runner undo TASK-002 first" in said.err
+    assert workplace.runner("undo", "TASK-002").code == 0
+    assert workplace.runner("undo", "TASK-001").code == 0
+
+
 def test_later_work_in_other_places_of_the_file_stays(workplace):
     top = ONE.replace("one", "ONE")
     both = top.replace("six", "SIX")

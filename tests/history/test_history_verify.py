@@ -59,7 +59,9 @@ def test_a_proof_that_fails_today_is_named(workplace, tmp_path):
     workplace.run("--no-sandbox")
     assert workplace.runner("replay", "--verify", "--all", "--no-sandbox").code == 0
     (workplace.root / "runner.toml").write_text("[gates]\nnever = 'test ! -e b.txt'\n")
-    said = workplace.runner("replay", "--verify", "TASK-002", "--no-sandbox")
+    again = ("replay", "--verify", "TASK-002", "--no-sandbox")
+    assert workplace.runner(*again).code == 3  # a gate that nobody has agreed to
+    said = workplace.runner(*again, "--trust")
     assert said.code == 1
     assert "TASK-002 attempt 1" in said.out
     assert "diverges: gate:never" in said.out

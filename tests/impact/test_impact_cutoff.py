@@ -80,7 +80,7 @@ def compared(path, text, old, new):
 def test_a_change_inside_is_cut_off(path, text, old, new):
     found = compared(path, text, old, new)
     assert found.same, found.text
-    assert found.text == f"what {path} offer to others did not change"
+    assert found.text == f"what {path} offers to others did not change"
 
 
 @pytest.mark.parametrize(

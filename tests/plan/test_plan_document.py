@@ -84,6 +84,11 @@ def test_the_tables_sample_reads_as_its_head_says():
         ("## **TASK-003: Bold**", "TASK-003", "Bold"),
         ("## [TASK-004](#a): Linked", "TASK-004", "Linked"),
         ("## [TASK-004] Bracketed", "TASK-004", "Bracketed"),
+        (
+            "## TASK-008: Fix list[int] for [WIP], dict[str, *x*]",
+            "TASK-008",
+            "Fix list[int] for [WIP], dict[str, x]",
+        ),
         ("## `TASK-005`: a \\| b &amp; c ##", "TASK-005", "a | b & c"),
         ("## FEAT-12: with a prefix", "FEAT-12", "with a prefix"),
         ("TASK-006: setext\n---", "TASK-006", "setext"),
@@ -93,6 +98,14 @@ def test_the_tables_sample_reads_as_its_head_says():
 def test_headings_that_begin_a_task(heading, name, title):
     plan = read(heading + "\n", "FEAT")
     assert [(t.id, t.title) for t in plan.tasks] == [(name, title)]
+
+
+def test_brackets_are_a_part_of_a_value_or_frame_a_list():
+    text = "- Depends on: [TASK-001, TASK-2]\n- Output files: app/[id].py, [b.py]\n"
+    (task,) = read(f"## TASK-003: x\n{text}- Keywords: dict[str, int], [x]\n").tasks
+    assert task.depends_on == ("TASK-001", "TASK-002")
+    assert task.outputs == ("app/[id].py", "b.py")
+    assert task.keywords == ("dict[str, int]", "[x]")
 
 
 @pytest.mark.parametrize(

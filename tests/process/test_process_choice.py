@@ -41,11 +41,13 @@ def old_kernel(monkeypatch):
 def test_landlock_is_chosen_by_name_alone(monkeypatch, tmp_path, fresh_choice):
     monkeypatch.setenv("PATH", str(tmp_path))
     sandbox._probed.cache_clear()
-    assert choose_sandbox("auto").name == "none"
+    auto = choose_sandbox("auto")
+    assert auto.name == "none"
     try:
         chosen = choose_sandbox("landlock")
     except RunnerError:
         pytest.skip("this kernel has no Landlock")
+    assert auto.reason == 'bubblewrap is not installed; sandbox = "landlock" works here'
     assert (chosen.name, chosen.contains, chosen.encloses) == ("landlock", False, True)
     with pytest.raises(RunnerError, match="does not work here") as caught:
         choose_sandbox("bubblewrap")

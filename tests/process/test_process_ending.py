@@ -49,7 +49,7 @@ def test_silence_ends_it_but_talking_keeps_it(bench):
 def test_the_hard_limit_ends_it_even_while_it_talks(bench):
     ran = bench.run("while :; do echo x; sleep 0.01; done", limits=Limits(idle=5, hard=0.4))
     assert (ran.ended, ran.exit) == (Ended.HARD, 143)
-    assert 0.4 <= ran.seconds < 2
+    assert 0.4 <= ran.seconds < 10
 
 
 def test_a_person_ends_it(bench):
@@ -57,7 +57,7 @@ def test_a_person_ends_it(bench):
     threading.Timer(0.2, cancelled.set).start()
     ran = bench.run("sleep 41.2", cancelled=cancelled)
     assert ran.ended is Ended.CANCELLED
-    assert ran.seconds < 2
+    assert ran.seconds < 10
     assert gone("41.2")
 
 
@@ -103,7 +103,7 @@ def test_what_it_leaves_running_is_ended_and_counted(bench, start):
     ran = bench.run(f"{start}\nsleep 0.1; echo done")
     assert (ran.ended, ran.exit, ran.tail) == (Ended.EXITED, 0, "done\n")
     assert ran.left_behind >= 1
-    assert ran.seconds < 2
+    assert ran.seconds < 10
     assert gone("41.4")
 
 
@@ -155,14 +155,21 @@ def test_children_that_other_code_started_are_left_alone(bench):
     assert ended.wait() == 7
 
 
-def test_no_zombies_are_kept(bare):
-    bare.run("for i in 1 2 3; do setsid sleep 42.3 & done; (sleep 0.01 &); sleep 0.05")
-    bare.run("true")
-    kept = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    states = [Path(f"/proc/{pid}/stat").read_text() for pid in kept]
-    # One of our own session is not a command's: another test's program may have left it to us.
-    foreign = [state for state in states if int(state.split(") ")[1].split()[3]) != os.getsid(0)]
-    assert [state for state in foreign if ") Z" in state] == []
+def test_no_zombies_are_kept(tmp_path):
+    # In a process of its own: this one has adopted what other tests left behind.
+    script = (
+        "from pathlib import Path; import os, sys;"
+        "from runner.process.command import *; from runner.process.sandbox import NoSandbox;"
+        "place = Place(*[Path(sys.argv[1])] * 3);"
+        "line = 'for i in 1 2 3; do setsid sleep 42.3 & done; (sleep 0.01 &); sleep 0.05';"
+        "[run(Command(each, place, {'PATH': '/bin'}), NoSandbox()) for each in (line, 'true')];"
+        "pids = Path(f'/proc/self/task/{os.getpid()}/children').read_text().split();"
+        "print([Path(f'/proc/{pid}/stat').read_text() for pid in pids])"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "[]\n"
 
 
 def test_what_a_killed_run_left_is_found_by_its_marks(tmp_path):

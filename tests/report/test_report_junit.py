@@ -105,7 +105,7 @@ def test_a_done_task_passes_and_its_proofs_are_properties(document):
         "attempts": "2",
         "commit": "a" * 40,
         "TC-001": "pass in 0.25 s, exit 0: 3 passed",
-        "coverage": "84.5% of 120 lines",
+        "coverage": "84% of 120 lines",
     }
 
 

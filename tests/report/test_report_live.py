@@ -57,8 +57,8 @@ def test_quiet_says_nothing_and_verbose_says_what_commands_print():
     story.done()
     assert stream.getvalue() == ""
     console, stream = plain(VERBOSE)
-    console.progress("TASK-001", "a \x1b[2J line")
-    assert stream.getvalue() == "TASK-001 | a \\x1b[2J line\n"
+    console.progress("TASK-001", "a \x1b[2J line\nand another")
+    assert stream.getvalue() == "TASK-001 | a \\x1b[2J line\nTASK-001 | and another\n"
 
 
 def test_colours_frame_words_and_never_what_is_foreign():
@@ -251,7 +251,7 @@ def test_what_runs_stands_below_with_its_step_and_its_last_line(watched):
         "........................ 0/3 done · 2 running · about 3 min 00 s left"
     )
     story.gate("TASK-001")
-    console.progress("TASK-001", "collected \x1b[2J 3 items")
+    console.progress("TASK-001", "before\ncollected \x1b[2J 3 items\n")
     console.progress("TASK-002", "of a task that does not run")
     assert console.look().splitlines()[:2] == [
         "TASK-001  TC-001    0 s  collected \\x1b[2J 3 items",

@@ -64,6 +64,8 @@ def checked(document):
 def a_rule(rule):
     only(rule, ("id",), ("shortDescription", "properties"))
     a_text(rule["shortDescription"])
+    if "properties" not in rule:
+        return
     only(rule["properties"], ("tags", "security-severity"))
     assert len(set(rule["properties"]["tags"])) == len(rule["properties"]["tags"])
     assert 0 <= float(rule["properties"]["security-severity"]) <= 10
@@ -161,6 +163,23 @@ def test_what_could_not_be_read_is_told_as_a_failure():
     invocation = log["runs"][0]["invocations"][0]
     assert invocation["executionSuccessful"] is False
     assert invocation["toolExecutionNotifications"][0]["message"]["text"] == "x.py: cannot be read"
+
+
+def test_only_what_is_about_security_is_tagged_so():
+    findings = [
+        Finding("TC-002", "assert 1 == 2", "tests/test_a.py", 3),
+        Finding("compile", "invalid syntax", "a.py", 1),
+        Finding("secret-scan", "secret found", "a.py", 1),
+        Finding("markers", "a new noqa", "a.py", 2, severity=Severity.WARNING),
+    ]
+    (run,) = checked(sarif_document(map(of_finding, findings)))["runs"]
+    tagged = {rule["id"]: rule.get("properties") for rule in run["tool"]["driver"]["rules"]}
+    assert tagged == {
+        "TC-002": None,
+        "compile": None,
+        "secret-scan": {"tags": ["security"], "security-severity": "8.0"},
+        "markers": {"tags": ["security"], "security-severity": "5.0"},
+    }
 
 
 def test_hostile_paths_and_messages_stay_one_valid_document():

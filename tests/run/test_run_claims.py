@@ -96,10 +96,30 @@ def test_scarce_things_add_up_and_ports_are_things_of_their_own():
     assert not claims.free_for(a_task("B", uses="gpu two, gpu 2"))
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "together"),
+    [
+        ("memory 4G", "memory 5G", False),
+        ("memory 4G", "memory 2GiB", True),
+        ("memory 4096M", "memory 2.1g", False),
+        ("GPU 1", "gpu 1", True),
+        ("Gpu 2", "gpu 1", False),
+        ("gpu 1", "gpu 1, gpu 1", False),
+    ],
+)
+def test_units_and_capitals_name_the_same_amount_of_the_same_thing(first, second, together):
+    claims = Claims(capacities((Resource("memory", "6G"), Resource("GPU", "2"))))
+    claims.hold(a_task("A", uses=first))
+    assert claims.free_for(a_task("B", uses=second)) is together
+
+
 def test_more_than_there_is_comes_out_so_that_it_is_refused():
     capacity = capacities((Resource("gpu", "1"),))
     assert too_much(a_task(uses="gpu 2"), capacity) == "uses 2 gpu, and the settings have 1"
     assert too_much(a_task(uses="gpu 1, tape 9"), capacity) == ""
+    most = capacities((Resource("memory", "6G"),))
+    said = "uses 6.5GB memory, and the settings have 6GB"
+    assert too_much(a_task(uses="memory 6656M"), most) == said
     assert Claims(capacity).free_for(a_task(uses="gpu 2"))
 
 

@@ -178,7 +178,7 @@ def compared(tmp_path):
 
 def test_a_comment_offers_the_same(compared):
     found = compared(a_py="# it is easy\n" + FILES["a.py"])
-    assert (found.same, found.text) == (True, "what a.py offer to others did not change")
+    assert (found.same, found.text) == (True, "what a.py offers to others did not change")
 
 
 def test_another_signature_is_named(compared):

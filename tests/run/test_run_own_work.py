@@ -4,7 +4,7 @@ import pytest
 
 from runner.model import Action
 from runner.repo.read import Repository
-from runner.run.landing.own_work import own_work
+from runner.run.landing.own_work import Landings, own_work
 from runner.run.proof.same_tree import tree_key
 
 
@@ -22,7 +22,7 @@ def git(root, *words):
     return done.stdout.strip()
 
 
-def commit(root, files):
+def commit(root, files, message="x"):
     for path, text in files.items():
         file = root / path
         if text is None:
@@ -30,13 +30,13 @@ def commit(root, files):
         else:
             file.write_text(text)
     git(root, "add", "-A")
-    git(root, "commit", "-qm", "x")
+    git(root, "commit", "-qm", message)
     return git(root, "rev-parse", "HEAD")
 
 
 def left(root, made):
     with Repository.open(root) as repository:
-        return own_work(repository, [made, ""], git(root, "rev-parse", "HEAD"))
+        return own_work(repository, {made: [made, ""]}, git(root, "rev-parse", "HEAD"))
 
 
 def test_a_file_the_task_made_is_its_own_whole_as_it_is_now(root):
@@ -59,6 +59,31 @@ def test_of_a_file_of_others_only_the_lines_it_added_are_its_own_wherever_they_s
     assert own.others["a.py"] == b"first\nold 1\nold 2\nlater\n"
 
 
+def test_what_several_landings_of_a_task_made_is_its_own_together(root):
+    commit(root, {"a.py": "old 1\nold 2\n"})
+    first = commit(root, {"a.py": "mine\nold 1\nold 2\n", "b.py": "one\n"})
+    commit(root, {"a.py": "mine\nold 1\nof others\nold 2\n"})
+    last = commit(root, {"a.py": "mine\nold 1\nof others\nold 2\nmine, too\n"})
+    commit(root, {"b.py": "one\ntwo\n"})
+    head = git(root, "rev-parse", "HEAD")
+    with Repository.open(root) as repository:
+        own = own_work(repository, {"T": [last, first]}, head)["T"]
+    assert own.others == {"a.py": b"old 1\nof others\nold 2\n", "b.py": None}
+
+
+def test_landings_are_those_that_a_tip_reaches_and_nobody_took_back(root):
+    first = commit(root, {"a.py": "1\n"}, "x\n\nTask: TASK-001\nAttempt: 1\n")
+    second = commit(root, {"a.py": "2\n"}, "x\n\nTask: TASK-001\nAttempt: 2\n")
+    gone = commit(root, {"b.py": "1\n"}, "x\n\nTask: TASK-002\nAttempt: 1\n")
+    undoing = commit(root, {"b.py": None}, "revert\n\nUndoes: TASK-002\n")
+    with Repository.open(root) as repository:
+        landings = Landings(repository)
+        assert landings.of("TASK-001", first) == (first,)
+        assert landings.of("TASK-001", second) == (second, first)
+        assert landings.of("TASK-002", gone) == (gone,)
+        assert Landings(repository).of("TASK-002", undoing) == ()
+
+
 def test_what_is_gone_by_now_is_nobodys(root):
     made = commit(root, {"a.py": "one\n", "b.py": "two\n"})
     commit(root, {"a.py": None, "b.py": None, "c.py": "c\n"})
@@ -68,7 +93,8 @@ def test_what_is_gone_by_now_is_nobodys(root):
 def test_a_commit_that_this_clone_does_not_have_is_passed_over(root):
     made = commit(root, {"a.py": "one\n"})
     with Repository.open(root) as repository:
-        assert list(own_work(repository, ["1" * 40, made], made)) == [made]
+        found = own_work(repository, {"TASK-001": ["1" * 40], "TASK-002": [made]}, made)
+        assert list(found) == ["TASK-002"]
 
 
 def test_a_tree_is_known_by_its_code_and_not_by_the_runners_documents(root):

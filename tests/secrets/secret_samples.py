@@ -180,11 +180,66 @@ def _plain():
         "plaid": [("access" + "-sandbox-", uuid())],
         "amazon-mws": [("amzn" + ".mws.", uuid())],
         "private-key": [("", pem()), ("", pem("")), ("", der())],
+        **_platforms(),
+        **_trade(),
     }
     for name, pairs in rows.items():
         for prefix, body in pairs:
             yield name, prefix + body, "{}", prefix + body[: min(4, len(body) // 4)]
     yield "jwt", jwt(), "{}", "ey" + "J0." + "eyJ1"
+
+
+def _platforms():
+    return {
+        "apify": [("apify" + "_api_", some(36))],
+        "firecrawl": [("fc" + "-", some(32, HEX))],
+        "e2b": [("e2" + "b_", some(40, HEX))],
+        "jina": [("ji" + "na_", some(32, HEX) + some(28, URL))],
+        "llamacloud": [("ll" + "x-", some(48))],
+        "together": [("tg" + "p_v1_", some(43, URL))],
+        "runwayml": [("ke" + "y_", some(128, HEX))],
+        "azure-devops": [("", some(76) + "AZ" + "DO" + some(4))],
+        "azure-registry": [("", some(42) + "+A" + "CR" + some(6))],
+        "openshift": [("sha" + "256~", some(43, URL))],
+        "aiven": [("AVN" + "S_", some(19, URL))],
+        "clickhouse": [("4b" + "1d", some(38))],
+        "deno": [("dd" + "p_", some(36))],
+        "defined-networking": [("dn" + "key-", some(26, LOWER) + "-" + some(52, LOWER))],
+        "prefect": [("pn" + "u_", some(36))],
+        "portainer": [("pt" + "r_", some(43, B64) + "=")],
+        "akamai": [("ak" + "ab-", some(16, LOWER) + "-" + some(16, LOWER))],
+        "upcloud": [("uc" + "at_", some(26, UPPER))],
+        "harness": [("pa" + "t.", some(22, URL) + "." + some(24, HEX) + "." + some(20))],
+        "scalingo": [("tk" + "-us-", some(48, URL))],
+        "readme": [("rd" + "me_", some(70, LOWER))],
+        "octopus": [("AP" + "I-", some(26, UPPER))],
+        "honeycomb": [("hc" + "aik_", some(58, LOWER))],
+        "trello": [("AT" + "TA", some(72, HEX))],
+        "endor": [("en" + "dr+", some(16, URL))],
+        "checkly": [("c" + "u_", some(32, HEX))],
+    }
+
+
+def _trade():
+    return {
+        "braintree": [("access" + "_token$", "sandbox$" + some(16, LOWER) + "$" + some(32, HEX))],
+        "razorpay": [("rz" + "p_live_", some(14))],
+        "zoho": [("10" + "00.", some(32, HEX) + "." + some(32, HEX))],
+        "duffel": [("duf" + "fel_live_", some(43, URL))],
+        "frameio": [("fi" + "o-u-", some(64, URL))],
+        "adobe": [("p8" + "e-", some(32))],
+        "maxmind": [(some(6) + "_", some(29) + "_m" + "mk")],
+        "xendit": [("xn" + "d_production_", some(60))],
+        "instagram": [("IG" + "QV", some(140))],
+        "asana": [("1/", some(16, DIGITS) + ":" + some(32, HEX))],
+        "klaviyo": [("p" + "k_", some(34, HEX))],
+        "lob": [("liv" + "e_", some(35, HEX))],
+        "clickup": [("p" + "k_", some(8, DIGITS) + "_" + some(32, UPPER))],
+        "zuplo": [("zp" + "ka_", some(32, HEX) + "_" + some(8, HEX))],
+        "intra42": [("s-s4" + "t2ud-", some(64, HEX))],
+        "settlemint": [("sm" + "_aat_", some(16))],
+        "django": [("django" + "-insecure-", some(50, LOWER + "!@#$%^&*(-_=+)"))],
+    }
 
 
 def _in_context():
@@ -215,6 +270,8 @@ def _in_context():
         some(9),
     )
     yield "telegram", "123456789:" + "A" + some(34, URL), "bot = '{}'", "123456789:" + "A" + some(9)
+    yield "gitlab-session", some(32, HEX), "Cookie: _gitlab" + "_session={}", some(8, HEX)
+    yield "sidekiq", some(8, HEX) + ":" + some(8, HEX), "{}@gems.contribsys" + ".com", some(8)
     yield "url-password", some(14), "postgres://bob:" + "{}" + "@db.example.com/x", "password"
     yield "bearer", some(40), "Authorization: " + "Bearer {}", some(9)
     yield (

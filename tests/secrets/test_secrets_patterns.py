@@ -55,7 +55,7 @@ def test_every_shape_says_how_it_is_called_and_where_to_read_it_from():
     for shape in SHAPES:
         assert re.fullmatch(r"[a-z0-9-]+", shape.name)
         assert shape.title
-        assert re.fullmatch(r"[A-Za-z_]+", shape.env)
+        assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", shape.env)
         assert shape.needles
         assert linear(shape.regex).groups <= 1
         assert not shape.ignore_case or all(n == n.lower() for n in shape.needles)

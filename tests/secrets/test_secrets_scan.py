@@ -82,6 +82,13 @@ def test_a_key_cannot_hide_behind(content):
     assert refused(content)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-be", "utf-32"])
+def test_a_key_is_told_once_in_every_encoding(encoding):
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    found = scan_content(f'{mark}key = "{KEY}"\n'.encode(encoding), "a.txt")
+    assert [(one.line, one.refuses) for one in found] == [(1, True)]
+
+
 @pytest.mark.parametrize(
     "path",
     ["a.lock", "docs/swagger.json", "x.png", "a.min.js", "package-lock.json", "no-ending", "a.svg",
@@ -228,6 +235,7 @@ HOSTILE = (
     "eyJaaaaaaaaaaaa.", "http://a:bbb",
     "QUJDREVG", "a\u200b", "a\0", "-----BEGIN PRIVATE" + " KEY-----\n", "MII",
     "token: ", "glpat-", "\\x41", "%41", "'join','", '"#a\n', "{}", '{}".format("', '"\n',
+    '"secret_token_key_a", ', "token: |\n", "'a'\\x41 + ",
 )  # fmt: skip
 
 

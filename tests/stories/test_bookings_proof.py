@@ -103,7 +103,7 @@ def test_a_coverage_just_missed_names_the_lines_and_one_line_less_is_enough(serv
 
     assert finding["path"] == "booking/api.py"
     assert finding["message"] == (
-        "lines 119-154 are not run by any test contract (69.74% of 119 lines, threshold 70%)"
+        "lines 119-154 are not run by any test contract (69% of 119 lines, threshold 70%)"
     )
     assert "❌ 69% of 119 lines (threshold 70%)" in service.read("artifacts/build/CHECKPOINT.md")
 

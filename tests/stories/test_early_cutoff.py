@@ -4,7 +4,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from cutoff_build import ANOTHER, CHAIN, COMMENTED, PROVEN, RULES, TURNED, changed, modes, tasks
+from cutoff_build import (
+    ANOTHER,
+    API,
+    CHAIN,
+    COMMENTED,
+    PROVEN,
+    RULES,
+    TURNED,
+    changed,
+    modes,
+    tasks,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "commands"))
 
@@ -27,7 +38,7 @@ def test_a_comment_leaves_those_behind_it_done(built):
     assert set(built.statuses.values()) == {"DONE"}
     assert modes(built, since) == PROVEN
     assert built.landings == [*CHAIN, "TASK-001"]
-    words = "TASK-001 was built anew and what rules.py offer to others did not change"
+    words = "TASK-001 was built anew and what rules.py offers to others did not change"
     (approved,) = built.happened("task.approved", "TASK-002")
     assert (approved["by"], approved["note"], approved["reuse"]) == ("early cut-off", words, True)
     assert words in built.runner("why", "TASK-002").out
@@ -85,8 +96,23 @@ def test_a_second_reason_that_came_later_holds_as_well(built):
     assert list(built.statuses.values()) == ["DONE", "DONE", "STALE"]
 
 
+def test_a_change_that_breaks_what_is_only_proven_again_does_not_land(built):
+    built.commit({"runner.toml": 'regression = "halt"\n'})
+    changed(built, TURNED)
+    ended = built.run("--no-sandbox")
+    assert ended.code == 4, ended.said
+    assert list(built.statuses.values()) == ["BLOCKED", "STALE", "STALE"]
+    note = "- Status: STALE — TASK-001 changed rules.py:2; TC-002 fails"
+    assert built.status_line("TASK-002") == note
+    assert "drop it: `runner reject TASK-001 --reason …`" in ended.out
+    assert built.git("show", "HEAD:rules.py") == RULES.rstrip()
+    built.runner("reject", "TASK-001", "--reason", "no")
+    assert list(built.statuses.values()) == ["PENDING", "DONE", "STALE"]
+
+
 def test_a_proof_that_fails_makes_it_stale_again_with_the_failure(built):
-    since = changed(built, TURNED)
+    since = changed(built, COMMENTED)
+    built.commit({"api.py": API.replace("not ", "")})  # a person's, and quiet until it is proven
     ended = built.run("--no-sandbox")
     assert ended.code == 3, ended.said
     assert modes(built, since) == PROVEN[:2]

@@ -75,7 +75,7 @@ def test_in_plan_mode_the_tree_is_asked_whether_anything_was_written(planned, ca
     shop = planned(f"echo x > a.txt; echo y > c.txt; {says(a_plan('a.txt'))}", "echo a > a.txt")
     ended = run(shop)
     assert ended.code == 3
-    assert modes(calls) == ["plan"] * 3
+    assert modes(calls) == ["plan"] * 4
     found = shop.happened("attempt.finished", "TASK-001")[-1]["findings"]
     assert [one["message"] for one in found] == [
         "'a.txt' was written in plan mode, where nothing may be",
@@ -110,16 +110,16 @@ def test_a_plan_beyond_the_output_files_is_refused_with_the_line_that_would_allo
     assert "- Output files: `a.txt`, `b.txt`, `x.txt`, `y/z.txt`" in (
         calls.with_name("calls.brief").read_text()
     )
-    assert modes(calls) == ["plan"] * 3
-    assert "3 plans did not do" in shop.status_line("TASK-001")
+    assert modes(calls) == ["plan"] * 4
+    assert "4 plans did not do" in shop.status_line("TASK-001")
     assert run(shop).code == 3
-    assert len(modes(calls)) == 3, "nobody has said anything new"
+    assert len(modes(calls)) == 4, "nobody has said anything new"
     assert shop.runner("approve", "1").code == 0
     assert run(shop).code == 3
-    assert len(modes(calls)) == 6, "a person let it try again"
+    assert len(modes(calls)) == 8, "a person let it try again"
     shop.edit_plan("- Output files: `a.txt`, `b.txt`\n", "- Output files: any\n")
     assert run(shop, "--allow-dirty").code == 0
-    assert modes(calls)[6:] == ["plan", "execute"]
+    assert modes(calls)[8:] == ["plan", "execute"]
 
 
 def test_execution_is_held_to_the_files_of_the_plan(planned, calls):

@@ -145,6 +145,26 @@ def test_the_branch_that_requests_go_into_is_no_branch_for_one(done, forge):
     assert "git switch -c ship-shop" in ended.err
 
 
+def test_the_remote_is_asked_for_that_branch_where_the_clone_does_not_know_it(done, forge):
+    done.git("push", "-q", "origin", "work")
+    done.git(f"--git-dir={forge.bare}", "symbolic-ref", "HEAD", "refs/heads/work")
+    ended = done.runner("ship", "--pr", "--trust", "--tag", "v1")
+    assert (ended.code, done.happened("ship.declared")) == (3, [])
+    assert "work is where origin takes pull requests into" in ended.err
+    assert not forge.has("v1")
+    done.git("switch", "-q", "-c", "else")
+    forge.bare.rename(forge.bare.with_name("gone"))
+    ended = done.runner("ship", "--pr", "--trust", "--tag", "v1")
+    assert (ended.code, done.happened("ship.declared")) == (3, [])
+    assert "origin does not say which branch it takes pull requests into" in ended.err
+
+
+def test_main_is_not_pushed_to_a_remote_that_has_no_branch_yet(done, forge):
+    done.git("switch", "-q", "-C", "main")
+    ended = done.runner("ship", "--pr", "--trust")
+    assert (ended.code, forge.has("main"), forge.made) == (3, "", [])
+
+
 def test_nothing_is_ever_forced(done, forge):
     done.git("push", "-q", "origin", "work")
     done.git("clone", "-q", "-b", "work", str(forge.bare), str(forge.bin / "other"))
@@ -166,6 +186,12 @@ def test_the_repositorys_configuration_names_no_program_for_a_push(
     stuck(workplace, monkeypatch)
     line = f"touch {tmp_path}/pwned; git-receive-pack"
     workplace.git("config", "remote.origin.receivepack", line)
+    workplace.git("config", "core.fsmonitor", f"touch {tmp_path}/pwned; false")
+    workplace.git("config", f"url.ext::touch {tmp_path}/pwned .insteadOf", str(forge.bare))
+    workplace.git("config", "protocol.ext.allow", "always")
+    asks_git = 'import subprocess; subprocess.run(["git", "status"], stdout=2)\n'
+    program = forge.bin / "gh"
+    program.write_text(program.read_text().replace("import json", f"{asks_git}import json", 1))
     monkeypatch.setenv("RUNNER_DRAFT_PR", "true")
     workplace.run()
     assert forge.has(DRAFT)

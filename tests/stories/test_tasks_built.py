@@ -280,7 +280,7 @@ def test_a_command_that_takes_too_long_is_ended(workplace):
     began = time.monotonic()
     ended = workplace.run()
     assert ended.code == 1
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 25
     assert "the command took longer than 1 seconds and was ended" in ended.err
 
 

@@ -82,7 +82,7 @@ def test_it_can_be_interrupted(workplace):
             break
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode == 130
     assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "DONE"}
     assert workplace.happened("run.finished")[-1]["exit"] == 130

@@ -106,7 +106,7 @@ def test_tasks_that_share_a_test_command_share_its_run_and_keep_their_coverage(w
     percents = [one["coverage"]["percent"] for one in said["tasks"]]
     assert percents == [100, 0]
     assert not said["passed"]
-    assert said["shortfalls"] == ["coverage of the project: 33.33% of 6 lines (threshold 70%)"]
+    assert said["shortfalls"] == ["coverage of the project: 33% of 6 lines (threshold 70%)"]
 
 
 def test_tasks_that_are_not_done_are_named_and_not_proven(shop):
@@ -125,3 +125,16 @@ def test_a_plan_nobody_trusts_is_not_run(shop):
 def test_one_task_or_all(shop):
     assert shop.runner("verify").code == 2
     assert shop.runner("verify", "1", "--all").code == 2
+
+
+def test_where_nothing_is_done_that_is_said_and_only_the_projects_gates_are_run(workplace):
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"], tests=["true"]))
+    ended = workplace.runner("verify", "--all", "--trust")
+    assert (ended.code, ended.out) == (3, "")
+    assert "nothing is DONE yet, so there is nothing to verify" in ended.err
+    for gate, code in (("true", 0), ("false", 1)):
+        workplace.commit({"runner.toml": f'[gates]\nsame = "{gate}"\n'})
+        ended = verified(workplace, "--all")
+        assert (ended.code, ended.document["ran"]) == (code, 1), ended.said
+        assert "nothing is DONE yet: the project's gates are run, and nothing else" in ended.err
+        assert ended.document["notDone"] == ["TASK-001"]

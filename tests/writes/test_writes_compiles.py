@@ -10,9 +10,15 @@ from writes_builders import a_change, put, runs_in
 
 from runner.model import Severity
 from runner.process.sandbox import choose_sandbox
-from runner.writes.compiles import Interpreter, compile_file, language_of
+from runner.writes.compiles import Interpreter, compile_file, lacks_only_tools, language_of
 from runner.writes.hazard import is_costly
-from runner.writes.projects import CompileCommand, compile_projects, needed_tools, project_jobs
+from runner.writes.projects import (
+    CompileCommand,
+    compile_projects,
+    missing_compiler,
+    needed_tools,
+    project_jobs,
+)
 
 
 @pytest.fixture
@@ -152,14 +158,17 @@ def test_the_projects_own_newer_python_has_the_last_word(run_command, tmp_path):
     assert compile_file(change, run_command, Interpreter(sys.executable)) is not None
 
 
-def test_a_missing_bash_is_a_notice_and_not_a_refusal(tmp_path):
+def test_without_bash_a_script_is_refused_for_want_of_a_tool(tmp_path):
     (tmp_path / "tree").mkdir()
     (tmp_path / "empty").mkdir()
     run_command = runs_in(tmp_path / "tree", path=str(tmp_path / "empty"))
     found = compile_file(a_change("a.sh", b"echo"), run_command)
     assert found is not None
-    assert found.severity is Severity.NOTE
     assert found.message == "bash is not installed, so this was not compiled"
+    assert lacks_only_tools((found,))
+    mistake = compile_file(a_change("a.py", b"def"), run_command)
+    assert mistake is not None
+    assert not lacks_only_tools((found, mistake))  # the work itself is to be mended
 
 
 def test_a_file_is_known_by_its_suffix_or_its_first_line():
@@ -181,7 +190,7 @@ def test_each_project_is_compiled_once_in_the_folder_of_its_nearest_manifest(tmp
         ("tsc", "web", ("web/src/e.ts", "web/f.tsx")),
         ("cargo", "", ("src/g.rs",)),
     ]
-    commands = (CompileCommand("*.x", "xc {file}"),)
+    commands = (CompileCommand("*.x", "cd src && xc {file}"),)
     assert needed_tools(tmp_path, commands) == ("go", "cargo", "xc")
 
 
@@ -196,7 +205,7 @@ def a_tool(folder, name, script):
     ("tool", "files", "script", "told"),
     [
         (
-            "npx",
+            "tsc",
             {"web/tsconfig.json": b"", "web/a.ts": b""},
             "echo \"a.ts(3,5): error TS2322: Type 'x'.\"; echo; exit 2",
             ("web/a.ts", 3, 5, "error TS2322: Type 'x'."),
@@ -224,14 +233,39 @@ def test_a_compilers_own_message_comes_back_with_its_place(tmp_path, tool, files
     assert found.refuses
 
 
-def test_npx_without_a_local_typescript_is_a_missing_tool(tmp_path):
+def test_without_any_typescript_files_are_refused_at_once_and_nobody_asks_a_registry(tmp_path):
     tree = put(tmp_path / "tree", {"tsconfig.json": b"{}", "a.ts": b"", "b.ts": b""})
-    a_tool(tmp_path / "bin", "npx", "echo 'npm error npx canceled due to missing packages'; exit 1")
-    run_command = runs_in(tree, path=f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    a_tool(tmp_path / "bin", "npx", "echo asked; exit 1")
+    a_tool(tmp_path / "bin", "sh", 'exec /bin/sh "$@"')
+    run_command = runs_in(tree, path=str(tmp_path / "bin"))
     (found,) = compile_projects(tree, ["a.ts", "b.ts"], (), run_command)
-    assert found.severity is Severity.NOTE
+    assert lacks_only_tools((found,))
     assert found.message == "tsc is not installed, so this was not compiled"
-    assert found.detail == "a.ts\nb.ts"
+    assert found.detail.startswith("a.ts\nb.ts")
+    assert "asked" not in found.detail
+    assert needed_tools(tree) == ("tsc",)
+
+
+def test_typescript_is_compiled_by_the_projects_own_copy_wherever_it_lies_above(tmp_path):
+    files = {"packages/web/tsconfig.json": b"{}", "packages/web/a.ts": b"", "tsconfig.json": b"{}"}
+    tree = put(tmp_path / "tree", files)
+    (tree / "node_modules").mkdir()
+    a_tool(tree / "node_modules/.bin", "tsc", "echo own $*; exit 2")
+    a_tool(tmp_path / "bin", "tsc", "echo that on PATH; exit 2")
+    run_command = runs_in(tree, path=f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    (found,) = compile_projects(tree, ["packages/web/a.ts"], (), run_command)
+    assert found.message == "`tsc --noEmit` ended with exit code 2"
+    assert found.detail == "own --noEmit\n"
+    assert needed_tools(tree) == ()  # so `doctor` does not miss it
+    assert missing_compiler(tree, ["packages/web/a.ts"], {}.get) is None
+
+
+def test_a_task_whose_files_nothing_here_compiles_is_known_before_it_starts(tmp_path):
+    tree = put(tmp_path / "tree", {"go.mod": b""})
+    found = missing_compiler(tree, ["a.md", "a.go"], {}.get)
+    assert found is not None
+    assert found.message == "go is not installed, so this was not compiled"
+    assert missing_compiler(tree, ["a.md", "a.go"], {"go": "/usr/bin/go"}.get) is None
 
 
 def test_commands_of_the_settings_run_by_glob_once_or_for_each_file(tmp_path):

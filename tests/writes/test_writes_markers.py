@@ -45,6 +45,7 @@ def test_a_new_mark_is_a_warning_at_its_line(line):
     assert not more
     assert found.message == f"this line adds a mark that {MARKS[line]}"
     assert (found.path, found.line, found.severity) == ("a.py", 4, Severity.WARNING)
+    assert 0 < found.column <= len(line)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,11 @@ def test_a_new_mark_is_a_warning_at_its_line(line):
 )
 def test_a_word_that_only_looks_like_a_mark_is_none(line):
     assert marker_findings(a_change("a.py", line.encode()), None) == ()
+
+
+def test_the_first_of_the_marks_of_a_line_is_pointed_at():
+    (found,) = marker_findings(a_change("a.py", b"import os  # noqa, # noqa: F401\n"), None)
+    assert (found.line, found.column) == (1, 12)
 
 
 def test_a_mark_that_was_there_may_move_but_not_multiply():

@@ -297,7 +297,7 @@ def test_a_refusal_names_the_one_line_that_would_allow_it():
     control = scope_finding(".npmrc", ("any",), "TASK-002")
     assert control is not None
     assert "must name exactly" in control.message
-    assert control.hint == "- Output files: `.npmrc`"
+    assert control.hint == "- Output files: `.npmrc`, and the task's other files, too: not `any`"
     assert scope_line("a`b", ()) == "- Output files: `` a`b ``"
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runner.project import Project, Reading
     from runner.report.console import Console
     from runner.run.adopting import Adopted
-    from runner.run.review import Asker
+    from runner.run.review import Asker, Spot
 
 _EXAMPLES = """\
 What the branch changes since it left this one is carried here, checked as everybody's work is, and
@@ -147,9 +147,9 @@ def _branch(given: argparse.Namespace, session: Session, task: Task) -> str:
 class _Yes:
     """Approves what it is asked about: the person has read their own branch."""
 
-    def ask(self, task: Task, change: Change, before: bytes | None, left: int) -> Said:
+    def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Said:
         """Yes."""
-        del task, change, before, left
+        del task, change, before, spot
         return Said(Answer.APPROVED, for_all=True)
 
     def choose(self, text: str, question: str) -> str:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from runner.commands.answer import (
     breaking,
+    permitting,
     planned,
 )
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
-from runner.run.review import WHOLE, proposal_digest
+from runner.run.review import WHOLE, proposal_digest, what_follows
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def approve(
             for event in _approvals(state, one, reuse=reuse):
                 _note(journal, state.task(one.task), event)
             print(f"{display(one.task)} approved")
+    note_what_follows(project, chosen)
     culprits = dict.fromkeys(one.culprit for one in chosen if one.culprit)
     after = project.state()
     for culprit in culprits:
@@ -70,6 +72,8 @@ def _approvals(state: RunState, one: Waiting, *, reuse: bool) -> list[Event]:
     known = state.task(one.task)
     if one.kind == planned.KIND:
         return [planned.approval(state, one.task)]
+    if one.kind == permitting.KIND:
+        return permitting.answers(state, one.task, allowed=True)
     if one.changes:
         return [
             WriteReviewed(change.path, change.before, change.after, "applied", "person")
@@ -103,6 +107,7 @@ def reject(
     with _journal(project) as journal:
         for one in chosen:
             print(_rejected(project, repository, journal, state, one, reason))
+    note_what_follows(project, chosen)
     print("next: runner")
     return ExitCode.OK
 
@@ -118,7 +123,11 @@ def _rejected(
     known = state.task(one.task)
     if one.kind == planned.KIND:
         _note(journal, known, planned.send_back(state, one.task, reason))
-        return f"the plan of {display(one.task)} goes back: it is planned again"
+        return planned.sent_back(known)
+    if one.kind == permitting.KIND:
+        for answer in permitting.answers(state, one.task, allowed=False, reason=reason):
+            _note(journal, known, answer)
+        return f"{display(one.task)} goes on without it"
     if one.kind == "regression":
         return breaking.reject_change(project, repository, journal, one.task, one.changes, reason)
     if one.kind == "stale":
@@ -129,6 +138,18 @@ def _rejected(
     event = WriteRejected(WHOLE, None, proposal_digest(one.changes), reason, "person")
     _note(journal, known, event)
     return f"{display(one.task)} rejected"
+
+
+def note_what_follows(project: Project, chosen: tuple[Waiting, ...]) -> None:
+    """Let tasks go on of whose held work everything is answered: every command tells it then."""
+    written = [one for one in chosen if one.kind == "writes"]
+    if not written:
+        return
+    state = project.state()
+    with _journal(project) as journal:
+        for one in written:
+            for event in what_follows(state, one.task, one.changes):
+                _note(journal, state.task(one.task), event)
 
 
 def _journal(project: Project) -> Journal:

@@ -34,8 +34,10 @@ def told(state: RunState, culprit: str, *, whole: bool) -> Iterator[str]:
         for finding in _about(state, culprit, victim):
             lines = [redact(line) for line in finding_lines(finding)]
             yield from (f"  {line}" for line in (lines if whole else lines[:1]))
-    victims = ", ".join(map(display, broken_by(state, culprit)))
-    yield from (line.strip() for line in ways_out(display(culprit), victims))
+    broken = broken_by(state, culprit)
+    open_ones = regression.unapproved(broken, state) or broken
+    shown = (tuple(map(display, ids)) for ids in (broken, open_ones))
+    yield from (line.strip() for line in ways_out(display(culprit), *shown))
 
 
 def as_data(state: RunState, culprit: str) -> dict[str, object]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from runner.journal.log import Journal
     from runner.journal.state import RunState
-    from runner.journal.task_state import Planned
+    from runner.journal.task_state import Planned, TaskState
     from runner.model import Task
     from runner.project import Project
 
@@ -58,6 +58,16 @@ def send_back(state: RunState, task: str, reason: str) -> PlanReviewed:
     return PlanReviewed(digest, approved=False, reason=reason, by="person")
 
 
+def sent_back(known: TaskState) -> str:
+    """What follows that, for a task as it was before."""
+    from runner.run.planned.task_plans import MOST
+
+    name, refused = display(known.id), known.plans_refused + 1
+    if refused > MOST:
+        return f"{refused} plans of {name} did not do: it is BLOCKED by the next run"
+    return f"the plan of {name} goes back: it is planned again"
+
+
 def edit(project: Project, state: RunState, id_: str) -> None:
     """Let a person change a plan in their editor: what they leave is approved by its digest.
 
@@ -83,7 +93,7 @@ def _keep(project: Project, journal: Journal, state: RunState, task: Task, conte
     from runner.context.task_plan import plan_text
     from runner.run.planned.task_plans import edited_plan, keep_plan
 
-    plan = edited_plan(task, content)
+    plan = edited_plan(task, content, project.settings, project.root)
     if isinstance(plan, Finding):
         raise RunnerError(f"the edited plan does not fit: {plan.message}", hint=plan.hint)
     text = plan_text(plan, task.id, task.title).encode("utf-8", "replace")

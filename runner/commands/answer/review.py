@@ -8,12 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.answer import (
+    permitting,
+)
+from runner.commands.answer.staged import staged_by_hand, told_by_hand
+from runner.commands.files.staged_listing import as_data
 from runner.errors import ExitCode, RunnerError
+from runner.journal.permission_fold import waits as permission_waits
 from runner.journal.plan_fold import waits as plan_waits
+from runner.journal.task_fold import APPROVED
 from runner.model import Status
 from runner.report.console import wants_colour
 from runner.report.documents import document
 from runner.run.broken.regression import HELD
+from runner.run.review import HELD as REVIEW
+from runner.run.review import is_answered
 from runner.run.selection import find_id
 from runner.text.display import display
 
@@ -62,11 +71,13 @@ class Waiting:
     task: str
     title: str
     kind: str
-    """`writes`, `plan`, `regression`, `stale` or `blocked`."""
+    """`writes`, `plan`, `permission`, `regression`, `stale` or `blocked`."""
     note: str
     changes: tuple[Change, ...] = ()
     culprit: str = ""
     """The task whose held change breaks it."""
+    answered: bool = False
+    """Whether a person has said all of it: it is not listed, and may be answered otherwise."""
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -95,11 +106,12 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     project = Project.open(Path.cwd(), environ)
     with Repository.open(project.root) as repository:
         state = project.state()
-        waiting = _waiting(project, repository, state)
+        known = _waiting(project, repository, state)
+        waiting = tuple(one for one in known if not one.answered)
         if given.command == "review":
-            return _review(given, project, repository, state, waiting)
+            return _review(given, project, repository, state, known)
         every = getattr(given, "all", False)
-        chosen = waiting if every else _chosen(given, project, waiting)
+        chosen = waiting if every else _chosen(given, project, known)
         return _answer(given, project, repository, state, chosen, waiting)
 
 
@@ -126,6 +138,7 @@ def _answer(
             from runner.commands.answer.planned import KIND, edit
 
             for one in chosen:
+                permitting.refuse_to_edit(one.kind, one.task)
                 if one.kind == KIND:
                     edit(project, state, one.task)
             others = tuple(one for one in chosen if one.kind != KIND)
@@ -151,9 +164,13 @@ def _waiting(project: Project, repository: Repository, state: RunState) -> tuple
         if known.held is not None and known.status is not Status.DONE:
             changes = held_changes(repository, known.held) or ()
             kind = "regression" if known.held.kind == HELD else "writes"
-            found.append(Waiting(task.id, task.title, kind, known.note, changes))
+            said = known.held.kind == REVIEW and is_answered(state, task.id, changes)
+            note = APPROVED if said else known.note
+            found.append(Waiting(task.id, task.title, kind, note, changes, answered=said))
         elif plan_waits(known):
             found.append(Waiting(task.id, task.title, "plan", known.note))
+        elif permission_waits(known):
+            found.append(Waiting(task.id, task.title, permitting.KIND, known.note))
         elif known.status is Status.STALE:
             found.append(Waiting(task.id, task.title, "stale", known.note, culprit=known.culprit))
         elif known.status is Status.BLOCKED:
@@ -162,9 +179,10 @@ def _waiting(project: Project, repository: Repository, state: RunState) -> tuple
 
 
 def _chosen(
-    given: argparse.Namespace, project: Project, waiting: tuple[Waiting, ...]
+    given: argparse.Namespace, project: Project, known: tuple[Waiting, ...]
 ) -> tuple[Waiting, ...]:
     """What a person named, by number or id. Raises RunnerError for what does not wait."""
+    waiting = [one for one in known if not one.answered]
     if not given.what:
         raise RunnerError("which one?", hint="runner review numbers what waits")
     ids = [task.id for task in project.outline().tasks]
@@ -174,7 +192,7 @@ def _chosen(
             chosen.append(waiting[int(typed) - 1])
             continue
         id_ = find_id(typed, ids)
-        found = [one for one in waiting if one.task == id_]
+        found = [one for one in known if one.task == id_]
         if not found:
             raise RunnerError(f"{id_} does not wait for you", hint=f"runner why {id_}")
         chosen += found
@@ -189,17 +207,22 @@ def _review(
     project: Project,
     repository: Repository,
     state: RunState,
-    waiting: tuple[Waiting, ...],
+    known: tuple[Waiting, ...],
 ) -> ExitCode:
-    shown = _chosen(given, project, waiting) if given.what else waiting
+    waiting = tuple(one for one in known if not one.answered)
+    shown = _chosen(given, project, known) if given.what else waiting
+    by_hand = () if given.what else staged_by_hand(project, state)
     if given.json:
-        print(document("review", waiting=[_as_data(project, state, one) for one in shown]))
+        waits = [_as_data(project, state, one) for one in shown]
+        print(document("review", waiting=waits, staged=[as_data(one) for one in by_hand]))
         return ExitCode.OK
-    if not shown:
+    if not shown and not by_hand:
         print("nothing waits for you")
-    for number, one in enumerate(waiting, start=1):
+    said = [one for one in known if one.answered and (one in shown or not given.what)]
+    places = [(f"{number}. ", one) for number, one in enumerate(waiting, start=1) if one in shown]
+    for place, one in (*places, *(("", one) for one in said)):
+        print(f"{place}{display(one.task)} {display(one.title)} — {display(one.note)}")
         if one in shown:
-            print(f"{number}. {display(one.task)} {display(one.title)} — {display(one.note)}")
             for line in _below(state, one, whole=bool(given.what)):
                 print(f"     {line}".rstrip())
             if given.what:
@@ -208,6 +231,8 @@ def _review(
                     from runner.commands.answer.stale import show_stale
 
                     show_stale(project, repository, one.task)
+    for by_a_person in by_hand:
+        print(told_by_hand(by_a_person))
     if shown and not given.what:
         print(f"\n{_how_to_answer(shown)}")
     return ExitCode.OK
@@ -222,6 +247,8 @@ def _below(state: RunState, one: Waiting, *, whole: bool) -> Iterator[str]:
         )
 
         yield from planned.told(state, one.task, whole=whole)
+    elif one.kind == permitting.KIND:
+        yield from permitting.told(state, one.task)
     elif one.kind == "regression":
         from runner.commands.answer import (
             breaking,
@@ -242,7 +269,7 @@ def _how_to_answer(shown: tuple[Waiting, ...]) -> str:
     """What can be typed about what was listed."""
     if any(one.kind == "regression" for one in shown):
         return "runner review ID shows it whole; number or ID can be approved or rejected"
-    if any(one.changes or one.kind == "plan" for one in shown):
+    if any(one.changes or one.kind in ("plan", permitting.KIND) for one in shown):
         return "runner review ID shows it; runner approve ID, or runner reject ID --reason …"
     if any(one.kind == "stale" for one in shown):
         return (
@@ -276,6 +303,7 @@ def _as_data(project: Project, state: RunState, one: Waiting) -> dict[str, objec
         "changes": changes,
         **(stale_data(project, one.task) if one.kind == "stale" else {}),
         **(planned.as_data(state, one.task) if one.kind == "plan" else {}),
+        **(permitting.as_data(state, one.task) if one.kind == permitting.KIND else {}),
         **(_broken(state, one) if one.culprit else {}),
         **(breaking.as_data(state, one.task) if one.kind == "regression" else {}),
     }

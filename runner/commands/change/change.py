@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,6 +71,8 @@ def _asked(project: Project, words: Sequence[str]) -> tuple[tuple[str, ...], str
         ids.append(again)
         rest.pop(0)
     text = " ".join(" ".join(redact(word) for word in rest).split())
+    if any(unicodedata.category(character) == "Cc" for character in text):
+        raise RunnerError("a change is plain text: this one holds control characters")
     if not text:
         raise RunnerError("what changes?", hint=f'runner change {ids[0]} "what is asked for now"')
     return tuple(dict.fromkeys(ids)), text

@@ -24,7 +24,7 @@ _EXAMPLES = """\
 examples:
   runner commit-by-task                  one commit for each task with logged writes
   runner commit-by-task --dry-run        which commits that would be
-  runner commit-by-task --task TASK-003  that task's alone
+  runner commit-by-task --task TASK-003  that task's alone; exit 6 where others come first
 """
 
 
@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """What `runner commit-by-task` takes."""
     del name
     parser.epilog = _EXAMPLES
-    parser.add_argument("--task", default="", metavar="ID", help="only this task's writes")
+    parser.add_argument("--task", default="", metavar="ID", help="only this task's commit")
     parser.add_argument("-n", "--dry-run", action="store_true", help="commit nothing")
     parser.add_argument("--json", action="store_true", help="one JSON document")
 
@@ -90,11 +90,13 @@ def _grouped(
     ongoing = repository.state().ongoing
     if ongoing:
         raise RunnerError(f"a {ongoing} is in progress", hint="finish it or give it up")
-    places = {id_: at for at, id_ in enumerate(TaskGraph.of(tasks.values()).order())}
+    graph = TaskGraph.of(tasks.values())
+    places = {id_: at for at, id_ in enumerate(graph.order())}
     landings = kept_landings(repository)
     sight = Sight(project.root, repository, repository.checked_out().commit, landings)
     writes = WriteLog(project.root).show().writes
-    return grouped(writes, sight, lambda id_: places.get(id_, len(places)), only)
+    found = grouped(writes, sight, lambda id_: places.get(id_, len(places)))
+    return found.alone(only, graph.ancestors(only)) if only else found
 
 
 def _committed(

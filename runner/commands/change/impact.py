@@ -61,7 +61,9 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument(
         "--conservative", action="store_true", help="count whatever cannot be decided as affected"
     )
-    parser.add_argument("--run", action="store_true", help="run the tests found; 1 if one fails")
+    parser.add_argument(
+        "--run", action="store_true", help="run what is found; 1 if something fails"
+    )
     parser.add_argument(
         "--trust", action="store_true", help="run this plan's commands without asking"
     )
@@ -76,9 +78,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Answer. Raises RunnerError for a path, revision or task that there is not."""
-    from runner.commands.change.knowing import knowledge_for
+    from runner.commands.change.knowing import judged, knowledge_for
     from runner.commands.look.view import View
-    from runner.impact.answer import judge
     from runner.project import Project
     from runner.repo.read import Repository
 
@@ -91,7 +92,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         asked = _asked(given, project, view, repository)
         knowledge = knowledge_for(project, repository, view, everyone=given.all)
         width = _width(given, project.settings)
-        answer = without(judge(asked.changes, knowledge, width), asked.task)
+        answer = without(judged(asked.changes, knowledge, width), asked.task)
         notes = (*knowledge.owners.problems, *_left_out(view, len(knowledge.tasks)))
         if not given.json:
             _show(given, asked, answer, notes)
@@ -211,12 +212,17 @@ def _left_out(view: View, asked: int) -> Iterator[str]:
 
 def _tell(asked: Asked, answer: Answer, notes: tuple[str, ...]) -> None:
     from runner.commands.change.affected_lines import told
+    from runner.commands.change.reproving import CONTRACT
     from runner.commands.wording import counted
 
     for one in answer.affected:
         print("\n".join(told(one)))
-    proofs = sum(len(one.contracts) for one in answer.affected)
-    tasks, tests = counted(len(answer.affected), "task"), counted(proofs, "test contract")
+    names = [name for one in answer.affected for name in one.contracts]
+    contracts = sum(name.startswith(CONTRACT) for name in names)
+    tasks, tests = counted(len(answer.affected), "task"), len(names) - contracts
+    said = f"{tasks} and {counted(tests, 'test contract')}"
+    if contracts:
+        said = f"{tasks}, {counted(tests, 'test contract')} and {counted(contracts, 'contract')}"
     files = counted(len(asked.changes), "changed file")
     for note in notes:
         print(f"note: {display(note)}", file=sys.stderr)
@@ -224,7 +230,7 @@ def _tell(asked: Asked, answer: Answer, notes: tuple[str, ...]) -> None:
         print(f"not decided: {display(doubt.text)}", file=sys.stderr)
     if answer.doubts:
         print("hint: --conservative counts what is not decided as affected", file=sys.stderr)
-    print(f"{files}: {tasks} and {tests} may change result", file=sys.stderr)
+    print(f"{files}: {said} may change result", file=sys.stderr)
 
 
 def _document(

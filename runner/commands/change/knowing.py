@@ -8,8 +8,10 @@ from runner.model import Status
 from runner.run.broken.past import past_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from runner.commands.look.view import View
-    from runner.impact.answer import Why
+    from runner.impact.answer import Answer, Changed, Why, Width
     from runner.impact.knowledge import Knowledge
     from runner.model import Task
     from runner.project import Project
@@ -38,6 +40,18 @@ def knowledge_for(
     )
 
 
+def judged(changes: Sequence[Changed], knowledge: Knowledge, width: Width) -> Answer:
+    """Whom a change may affect, the contracts among it that a run would hold against it."""
+    from runner.gates.contracts.touched import Held
+    from runner.impact.answer import Dependents, judge
+    from runner.run.broken.keeping import reached, with_contracts
+
+    answer, tasks = judge(changes, knowledge, width), knowledge.tasks.values()
+    if width.dependents is Dependents.NONE or not any(task.contracts for task in tasks):
+        return answer
+    return with_contracts(answer, tuple(reached(changes, knowledge, width, Held(tasks))))
+
+
 def _stands(task: Task, view: View) -> bool:
     return task.id in view.states and view.status(task.id) in _STANDING
 
@@ -45,12 +59,12 @@ def _stands(task: Task, view: View) -> bool:
 def reasons_now(project: Project, view: View, task: str) -> tuple[Why, ...]:
     """Why what differs from HEAD may change a task's result: for `why`, as `impact` says it."""
     from runner.commands.change.differing import of_working_tree
-    from runner.impact.answer import Dependents, Width, judge
+    from runner.impact.answer import Dependents, Width
     from runner.repo.read import Repository
 
     settings = project.settings
     width = Width(Dependents(settings.changed_dependents), settings.conservative)
     with Repository.open(project.root) as repository:
         knowledge = knowledge_for(project, repository, view)
-        answer = judge(of_working_tree(repository), knowledge, width)
+        answer = judged(of_working_tree(repository), knowledge, width)
     return next((one.reasons for one in answer.affected if one.task == task), ())

@@ -195,10 +195,14 @@ def _may_be_owned(path: str) -> bool:
 
 
 def _write(project: Project, found: Sequence[Proposal]) -> None:
-    """Add the rows to the map; every byte that is there stays."""
+    """Add the rows to the map; every byte that is there stays.
+
+    Raises RunnerError for a map with conflict markers.
+    """
     from runner.plan.ownership import add_owners
     from runner.writes.beneath import mode_beneath, write_beneath
 
+    _read(project).require_whole()
     before = _map_bytes(project) or b""
     rows = {one.path: one.tasks for one in found}
     after = add_owners(before, rows, project.settings.id_prefixes)

@@ -1,4 +1,4 @@
-"""Runs affected test contracts on the files as they are now, in scratch trees, and tells."""
+"""Runs what may be affected on the files as they are now, in scratch trees, and tells."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ if TYPE_CHECKING:
 
     from runner.gates.base import Bench
     from runner.impact.answer import Affected
-    from runner.model import Change, Finding, Task, TestContract
+    from runner.model import Change, Finding, Task
     from runner.project import Project
     from runner.repo.read import Repository
     from runner.run.crew import Crew
     from runner.run.site import Site
 
 
+CONTRACT = "contract:"
+"""What the id of an entry under Contracts begins with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reproven:
-    """How one test contract ended."""
+    """How one test contract or contract ended."""
 
     task: str
     contract: str
@@ -37,7 +41,7 @@ class Reproven:
 def reprove(
     project: Project, repository: Repository, affected: Iterable[Affected]
 ) -> tuple[Reproven, ...]:
-    """Run the test contracts, begun in the order of the answer, on HEAD with what is not committed.
+    """Run them, begun in the order of the answer, on HEAD with what is not committed.
 
     As many run at once as there are jobs, each in a tree of its own. Raises RunnerError where no
     sandbox can be had.
@@ -56,13 +60,7 @@ def reprove(
         environ=project.environ,
         say=lambda _task, _line: None,
     )
-    wanted = tuple(
-        (tasks[one.task], contract)
-        for one in affected
-        for id_ in one.contracts
-        for contract in tasks[one.task].test_contracts
-        if contract.id == id_
-    )
+    wanted = tuple((tasks[one.task], id_) for one in affected for id_ in one.contracts)
     crew = Crew(1, workshop.site, inline=True)  # it only tells what is cancelled
     count = max(1, min(project.settings.jobs, len(wanted)))
     sites = [workshop.site(number, crew) for number in range(count)]
@@ -78,13 +76,13 @@ def reprove(
 
 
 def _all(
-    room: _Room, wanted: tuple[tuple[Task, TestContract], ...], count: int, crew: Crew
+    room: _Room, wanted: tuple[tuple[Task, str], ...], count: int, crew: Crew
 ) -> tuple[Reproven, ...]:
     """What came of each, in their order; each is told as soon as it is over."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
     with ThreadPoolExecutor(max_workers=count, thread_name_prefix="impact") as executor:
-        futures = [executor.submit(room.prove, task, contract) for task, contract in wanted]
+        futures = [executor.submit(room.prove, task, id_) for task, id_ in wanted]
         try:
             for future in as_completed(futures):
                 _tell(future.result())
@@ -106,15 +104,15 @@ class _Room:
     scarce: Lock = field(default_factory=Lock)
     """Held by a test whose task uses what only one may have."""
 
-    def prove(self, task: Task, contract: TestContract) -> Reproven:
-        """Run one test contract in a tree that is free."""
+    def prove(self, task: Task, id_: str) -> Reproven:
+        """Run one test contract or contract in a tree that is free."""
         with self.scarce if task.uses else nullcontext():
             site = self.free.get()
             try:
                 site.reset(self.head)
                 site.scratch.apply(self.changes)
                 bench = _bench(self.project, site, task, self.changes, self.head)
-                return _run(bench, contract)
+                return _run(bench, id_)
             finally:
                 self.free.put(site)
 
@@ -168,16 +166,16 @@ def _bench(
     )
 
 
-def _run(bench: Bench, contract: TestContract) -> Reproven:
-    """One test contract, as the proof of its task runs it."""
-    from runner.gates import contract_tests, imported
+def _run(bench: Bench, id_: str) -> Reproven:
+    """One test contract or contract, as the proof of its task runs it."""
+    from runner.gates import contract_tests, contracts, imported
 
-    checks = contract_tests.checks(bench.task, bench.settings)
-    (check,) = (one for one in checks if one.id == contract.id)
-    proved = contract_tests.prove(check, bench)
+    family = contracts if id_.startswith(CONTRACT) else contract_tests
+    check = next(one for one in family.checks(bench.task, bench.settings) if one.id == id_)
+    proved = family.prove(check, bench)
     strays = imported.findings(bench)
     failed = proved.proof is None or proved.proof.verdict is Verdict.FAIL or bool(strays)
-    return Reproven(bench.task.id, contract.id, failed, (*proved.findings, *strays))
+    return Reproven(bench.task.id, id_, failed, (*proved.findings, *strays))
 
 
 def _tell(said: Reproven) -> None:

@@ -56,7 +56,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         require_free(session.repository, back)
         amendment.begin(f"undo {id_}")
         commit = take_back(session.lander, back)
-        amendment.told.add(id_)
+        amendment.told.update(back.tasks, (one.task for one in back.stale))
         amendment.finish()
     _say(back, commit, as_json=given.json)
     return ExitCode.OK
@@ -101,6 +101,8 @@ def _say(back: Back, commit: str, *, as_json: bool) -> None:
         return
     for action, path in files:
         print(f"{action} {display(path)}")
+    for held in back.tasks[1:]:
+        print(f"PENDING {display(held)} — its held change is let go; the draft of it stays")
     for one in back.stale:
         print(f"STALE {display(one.task)} — {display(one.reason)}")
     name = display(back.tasks[0])

@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from runner.commands.look.sign import Sign
+    from runner.process.sandbox import Sandbox
     from runner.project import Project
     from runner.writes.laboratory import Laboratory
     from runner.writes.sast import SastReport
 
 
-def by_tools(workplace: Workplace, path: str, content: bytes) -> SastReport:
-    """What installed analysers say of a copy of one file of the project."""
+def by_tools(workplace: Workplace, path: str, content: bytes) -> SastReport | None:
+    """What installed analysers say of a copy of one file of the project; None where none looked."""
     from runner.model import Action, Change, digest_of
-    from runner.writes.sast import SastReport
     from runner.writes.scanners import called_for
 
     inside = not Path(path).is_absolute() and (workplace.root / path).is_file()
     if not inside or not called_for((path,)):
-        return SastReport()
+        return None
     change = Change(path, Action.CREATE, 0o100644, None, digest_of(content), content)
     with TemporaryDirectory(prefix="runner-sast-") as folder:
         specimen = _laboratory(workplace, Path(folder)).specimen((change,))
-        return specimen.examine() if specimen else SastReport()
+        return specimen.examine() if specimen else None
 
 
 def analysis_signs(project: Project, outputs: Iterable[str]) -> Iterator[Sign]:
@@ -56,7 +56,6 @@ def _laboratory(workplace: Workplace, folder: Path) -> Laboratory:
     """Around the project as it lies there, in the sandbox that its person has chosen."""
     from runner.process.command import Place
     from runner.process.environment import command_environment
-    from runner.process.sandbox import choose_sandbox
     from runner.run.workshop import shared_folders
     from runner.writes.beneath import read_beneath
     from runner.writes.laboratory import Laboratory
@@ -67,9 +66,16 @@ def _laboratory(workplace: Workplace, folder: Path) -> Laboratory:
         tree=root,
         base=lambda path: read_beneath(root, path),
         place=Place(tree=root, shown=root, box=folder, shares=shared_folders(root)),
-        sandbox=choose_sandbox(_sandbox(workplace)),
+        sandbox=sandbox_here(workplace),
         environment=command_environment(workplace.environ),
     )
+
+
+def sandbox_here(workplace: Workplace) -> Sandbox:
+    """What encloses commands by hand. Raises RunnerError where a person wants what is not here."""
+    from runner.process.sandbox import choose_sandbox
+
+    return choose_sandbox(_sandbox(workplace))
 
 
 def _sandbox(workplace: Workplace) -> str:

@@ -3,8 +3,8 @@
 Called by the program itself before its tool writes, with the call as JSON on standard input, as
 Claude Code and Codex (PreToolUse) and Gemini CLI (BeforeTool) hand it over. Exit 2 keeps the write
 from being made, and standard error tells the agent why; so it mends it in the same turn. The
-journal is not opened, nothing is written, and nothing rests on it: whatever lands passes the
-pipeline again.
+journal is not opened, nothing is written but what a person is to be asked (beside the rules), and
+nothing rests on it: whatever lands passes the pipeline again.
 """
 
 from __future__ import annotations
@@ -57,15 +57,30 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Judge one call. Raises RunnerError, which keeps the write back too, where nobody can."""
+    from runner.config.permissions import CHECK
+
     folder, arguments = _call(sys.stdin.buffer.read(_MOST), environ)
     writes = [replace(one, path=folder / _path(one.path)) for one in writes_of(arguments)]
     if not writes:
         return ExitCode.OK
-    rules = _rules(given.rules or environ.get("RUNNER_HOOK", ""), environ)
+    named = given.rules or environ.get("RUNNER_HOOK", "")
+    rules = _rules(named, environ)
     found = [finding for write in writes for finding in _findings(write, folder, rules)]
     for finding in found:
         print(_worded(finding), file=sys.stderr)
+        if named and finding.check == CHECK:
+            _keep_question(Path(named), rules, finding.path)
     return _DENIED if found else ExitCode.OK
+
+
+def _keep_question(path: Path, rules: Rules, subject: str) -> None:
+    """Keep what a person is to be asked about beside the rules: the session hears of it."""
+    from runner.config.permissions import Permit, write_tool
+    from runner.implementers.agents.hooking import note_asked
+
+    tool = write_tool(is_new=_bytes(Path(rules.project or ".") / subject) is None)
+    if rules.book.word(tool, subject).permit is Permit.ASK:
+        note_asked(path, tool, subject)
 
 
 def _call(said: bytes, environ: Mapping[str, str]) -> tuple[Path, Mapping[str, object]]:
@@ -105,13 +120,22 @@ def _rules(named: str, environ: Mapping[str, str]) -> Rules:
 def _of_the_plan(environ: Mapping[str, str]) -> Rules:
     """For a program that a person started: the scope of $RUNNER_TASK, else any file."""
     from runner.commands.files.workplace import Workplace
+    from runner.config.settings import load_settings
     from runner.implementers.agents.hooking import Rules
 
     workplace = Workplace.of(Path.cwd(), environ)
     named = environ.get("RUNNER_TASK", "")
     id_, task = workplace.task(named) if named else ("", None)
     outputs = task.outputs if task is not None else ("any",)
-    return Rules(task=id_, outputs=outputs, project=str(workplace.root))
+    settings = load_settings(workplace.root, environ, {}).settings
+    return Rules(
+        task=id_,
+        outputs=outputs,
+        project=str(workplace.root),
+        permission=settings.permission,
+        permission_floor=settings.permission_floor,
+        reviewed=True,  # whoever started the program is there
+    )
 
 
 def _findings(write: Write, folder: Path, rules: Rules) -> Iterator[Finding]:
@@ -155,7 +179,15 @@ def _judged(change: Change, rules: Rules, project: Path) -> Iterator[Finding]:
 
     allowed = _allowed(project / FILE_NAME) if (project / FILE_NAME).is_file() else AllowList()
     writes = WriteRules(
-        run="", task=rules.task, attempt=0, outputs=rules.plan or rules.outputs, allowed=allowed
+        run="",
+        task=rules.task,
+        attempt=0,
+        outputs=rules.plan or rules.outputs,
+        permission=rules.permission,
+        permission_floor=rules.permission_floor,
+        answers=rules.answers,
+        reviewed=rules.reviewed,
+        allowed=allowed,
     )
     bench = Bench(tree=project, before=lambda path: _bytes(project / path))
     named = tuple(_keys(change, allowed))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.commands.files.staged_standing import BY_HAND, Standings
+from runner.commands.files.staged_standing import BY_HAND, Standing, Standings
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import (
     TaskApproved,
@@ -15,7 +15,7 @@ from runner.journal.events import (
     WriteReviewed,
     WriteStaged,
 )
-from runner.model import Action, Change, Finding, Severity, Status, digest_of
+from runner.model import Action, Change, Finding, Status, digest_of
 from runner.writes.beneath import mode_beneath, read_beneath, unlink_beneath, write_beneath
 from runner.writes.landing import in_the_way
 from runner.writes.log import Fate, Review, WriteLog
@@ -40,6 +40,8 @@ class Proposed:
     findings: tuple[Finding, ...] = ()
     """Those that refuse, or those a person should see with the change."""
     staged: Staged | None = None
+    replaced: str = ""
+    """The id of the proposal in whose place it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +89,34 @@ class Proposals:
                 code=ExitCode.OK,
             )
         self._ignore_run_files()
+        before = next((one for one in self._by_hand(task_id) if one.path == path), None)
         run = _EDITED if edited else _PROPOSED
         (staged,) = self.staging.stage((change,), run=run, task=task_id, attempt=BY_HAND)
         event = WriteStaged(
             path, change.action, change.mode, change.before, change.after, len(content), staged.id
         )
         self._journal(staged, event)
-        return Proposed((*findings, *self.remarks(change)), staged)
+        replaced = "" if before is None or edited or before.id == staged.id else before.id
+        if before is not None and replaced:
+            self.staging.remember(before, Standing.REPLACED)
+        told = (*findings, *self.remarks(change), *self._in_project(change))
+        return Proposed(told, staged, replaced)
+
+    def _by_hand(self, task_id: str) -> tuple[Staged, ...]:
+        return tuple(one for one in self.staging.list(task_id) if one.attempt == BY_HAND)
 
     def remarks(self, change: Change) -> tuple[Finding, ...]:
         """What a person should know of a change before they decide: does it compile, marks."""
-        from runner.writes.compiles import compile_file
+        from runner.commands.files.compiling import compile_alone
         from runner.writes.markers import marker_findings
 
-        found = compile_file(change, None)
-        said = (found,) if found is not None and found.severity is not Severity.NOTE else ()
+        said = compile_alone(change, self.workplace)
         return (*said, *marker_findings(change, self.current(change.path)))
+
+    def _in_project(self, change: Change) -> tuple[Finding, ...]:
+        from runner.commands.files.compiling import compile_in_project
+
+        return compile_in_project(change, self.workplace)
 
     def _change(self, path: str, content: bytes) -> Change:
         refusal = check_path(path, _PLAIN)
@@ -157,13 +171,16 @@ class Proposals:
             staged.path, staged.before, staged.after, Review.APPLIED.value, "person"
         )
         self._journal(staged, event)
+        self._let_go_on(staged)
 
     def apply(self, staged: Staged) -> Change:
         """Write exactly the staged bytes into the real tree, and write down who let them.
 
         Raises RunnerError where the file is not what it was when they were staged (exit 6), and
-        where path rules or the secret scan refuse them now.
+        where path rules or the secret scan refuse them now, or they do not compile.
         """
+        from runner.commands.files.compiling import require_compiled
+
         change = self.staging.read(staged)
         self._check_again(change)
         if in_the_way(self.workplace.root, (change,)):
@@ -173,6 +190,7 @@ class Proposals:
                 hint="stage the proposal again, on the file as it is now",
                 code=ExitCode.CONFLICT,
             )
+        require_compiled(change, self.workplace)
         how = Review.EDITED if staged.run == _EDITED else Review.APPLIED
         event = WriteReviewed(change.path, change.before, change.after, how.value, "person")
         self._journal(staged, event)
@@ -181,7 +199,7 @@ class Proposals:
         log.record((change,), **whose, attempt=staged.attempt, review=how)
         self._put(change)
         log.close(**whose, attempt=staged.attempt, fate=Fate.LANDED)
-        self.staging.remove((staged,))
+        self.staging.settle(staged, Standing.LANDED)
         return change
 
     def scan(self, staged: Staged, change: Change) -> SastReport:
@@ -207,10 +225,12 @@ class Proposals:
                 "a rejection needs a reason", hint="--reason TEXT: the next attempt reads it"
             )
         event = WriteRejected(staged.path, staged.before, staged.after, reason, "person")
-        self._journal(staged, event, *self._repair(staged, reason))
         if staged.attempt == BY_HAND:
-            self.staging.remove((staged,))
+            self._journal(staged, event, *self._repair(staged, reason))
+            self.staging.settle(staged, Standing.REJECTED)
         else:  # a task lands whole or not at all
+            self._journal(staged, event)
+            self._let_go_on(staged)
             self.staging.remove_attempt(staged.task, staged.attempt)
 
     def _check_again(self, change: Change) -> None:
@@ -233,6 +253,15 @@ class Proposals:
             unlink_beneath(root, change.path)
         else:
             write_beneath(root, change.path, change.content, change.mode)
+
+    def _let_go_on(self, staged: Staged) -> None:
+        """Say how a run's task stands, once its whole proposal is answered."""
+        from runner.run.review import what_follows
+
+        standings = self.standings()
+        family = standings.siblings(staged)
+        changes = [Change(s.path, s.action, s.mode, s.before, s.after) for s in family]
+        self._journal(staged, *what_follows(standings.state, staged.task, changes))
 
     def _repair(self, staged: Staged, reason: str) -> tuple[Event, ...]:
         """What makes the reason repair context, without counting as a failed attempt.

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping
 
+    from runner.report.documents import Json
     from runner.writes.sast import SastFinding, SastReport
 
 _EPILOGS = {
     "sast-scan": """\
 Static analysis informs and never blocks: the exit code is 0 whatever it finds, and for a file
-that cannot be read, too; 2 only for wrong options.
+that cannot be read, too; 1 where OUT.sarif cannot be written, 2 only for wrong options.
 
 examples:
   runner sast-scan src/app.py --task TASK-003
@@ -107,32 +108,37 @@ def _scan(
     files: tuple[str, ...],
     sarif: str | None,
 ) -> ExitCode:
-    from runner.writes.sast import SastReport
+    from runner.writes.sast import SastReport, unscanned
 
     report = SastReport()
-    unreadable = []
+    unreadable, unseen = [], []
     for name in files:
         content = read_named(name)
         if isinstance(content, Unreadable):
             unreadable.append(content)
+        elif (scanned := _scanned(workplace, name, content)) is not None:
+            report = report.joined(scanned)
         else:
-            report = report.joined(_scanned(workplace, name, content))
+            unseen.append(unscanned(name, "no analyser that is installed reads this", tool="sast"))
     tell_unreadable(unreadable)
     _keep(workplace, report, task)
     failures = [f"{one.path}: {one.message}" for one in unreadable]
-    return _given_out(given, report, sarif, failures)
+    none_seen = len(unreadable) + len(unseen) == len(files)
+    shown = report.joined(SastReport(notes=tuple(unseen)))
+    return _given_out(given, shown, sarif, failures, none_seen=none_seen)
 
 
-def _scanned(workplace: Workplace, name: str, content: bytes) -> SastReport:
+def _scanned(workplace: Workplace, name: str, content: bytes) -> SastReport | None:
     """One file by bandit where it is Python, and by the installed tools of its language."""
     from runner.commands.files.analysis import by_tools
     from runner.writes.compiles import language_of
-    from runner.writes.sast import SastReport, scan_file
+    from runner.writes.sast import scan_file
 
     path = shown_path(workplace.near(Path(name)))
     python = language_of(path, content) == "python"
-    report = scan_file(content, path) if python else SastReport()
-    return report.joined(by_tools(workplace, path, content))
+    report = scan_file(content, path) if python else None
+    others = by_tools(workplace, path, content)
+    return report.joined(others) if report and others else report or others
 
 
 def _keep(workplace: Workplace, report: SastReport, task: str) -> None:
@@ -156,16 +162,28 @@ def _show(given: argparse.Namespace, workplace: Workplace) -> ExitCode:
     from runner.writes.sast import SastReport, recorded_findings
 
     task = workplace.task(given.task)[0] if given.task else ""
-    found = tuple(map(_finding, recorded_findings(workplace.root, task)))
+    records = recorded_findings(workplace.root, task)
+    found = tuple(map(_finding, records))
     notes = tuple(one for one in found if one.severity == "note")
     report = SastReport(tuple(one for one in found if one.severity != "note"), notes)
+    kept = [_kept(record, one) for record, one in zip(records, found, strict=True)]
     sarif, files = output_and_files(given.sarif, [])
     if files:
         raise RunnerError(
             "the file of a SARIF log ends in .sarif",
             hint="--sarif findings.sarif, or --sarif alone",
         )
-    return _given_out(given, report, sarif, ())
+    return _given_out(given, report, sarif, (), kept=kept)
+
+
+def _kept(record: Mapping[str, object], found: SastFinding) -> tuple[SastFinding, dict[str, Json]]:
+    """A finding with what the history knows of it: when, and of which task and attempt."""
+    time, task, attempt = record.get("time"), record.get("task"), record.get("attempt")
+    return found, {
+        "time": display(time) if isinstance(time, str) else "",
+        "task": display(task) if isinstance(task, str) else "",
+        "attempt": attempt if isinstance(attempt, int) else 0,
+    }
 
 
 def found_in(root: Path, attempts: Mapping[str, int]) -> tuple[SastFinding, ...]:
@@ -195,18 +213,35 @@ def _finding(record: Mapping[str, object]) -> SastFinding:
 
 
 def _given_out(
-    given: argparse.Namespace, report: SastReport, sarif: str | None, failures: Iterable[str]
+    given: argparse.Namespace,
+    report: SastReport,
+    sarif: str | None,
+    failures: Iterable[str],
+    *,
+    kept: Iterable[tuple[SastFinding, dict[str, Json]]] | None = None,
+    none_seen: bool = False,
 ) -> ExitCode:
     if given.json:
-        sys.stdout.write(_document(report))
+        told = (*report.findings, *report.notes)
+        sys.stdout.write(_document(((one, {}) for one in told) if kept is None else kept))
     elif sarif is not None:
-        write_output(_sarif(report, tuple(failures)), sarif)
+        _write(_sarif(report, tuple(failures)), sarif)
     else:
         sys.stdout.writelines(f"{_line(one)}\n" for one in report.findings)
     for note in report.notes:
         print(f"{shown_path(note.path)}: note: {display(note.message)}", file=sys.stderr)
-    print(f"SAST: {report.summary}", file=sys.stderr)
+    summary = "nothing was looked at" if none_seen else report.summary
+    print(f"SAST: {summary}", file=sys.stderr)
     return ExitCode.OK
+
+
+def _write(sarif: str, target: str) -> None:
+    """Write the log; where it cannot be written, that is no mistake in the options."""
+    try:
+        write_output(sarif, target)
+    except RunnerError as error:
+        code = ExitCode.FAILED
+        raise RunnerError(error.message, where=error.where, hint=error.hint, code=code) from error
 
 
 def _line(one: SastFinding) -> str:
@@ -214,28 +249,36 @@ def _line(one: SastFinding) -> str:
     return f"{place}: {display(one.severity)}: {display(one.rule)} {display(one.message)}"
 
 
-def _document(report: SastReport) -> str:
+def _document(told: Iterable[tuple[SastFinding, dict[str, Json]]]) -> str:
     from runner.report.documents import document
 
-    findings = [
-        {
-            "path": shown_path(one.path),
-            "line": one.line,
-            "column": one.column,
-            "rule": display(one.rule),
-            "severity": one.severity,
-            "confidence": one.confidence,
-            "message": display(one.message),
-            "tool": display(one.tool),
-            "digest": one.digest,
-        }
-        for one in report.findings
-    ]
-    notes = [
-        {"path": shown_path(one.path), "tool": one.tool, "message": display(one.message)}
-        for one in report.notes
-    ]
+    findings: list[Json] = []
+    notes: list[Json] = []
+    for one, whose in told:
+        if one.severity == "note":
+            notes.append({**whose, **_note(one)})
+        else:
+            findings.append({**whose, **_as_data(one)})
     return document("sast", findings=findings, notes=notes)
+
+
+def _as_data(one: SastFinding) -> dict[str, Json]:
+    return {
+        "path": shown_path(one.path),
+        "line": one.line,
+        "column": one.column,
+        "rule": display(one.rule),
+        "severity": one.severity,
+        "confidence": one.confidence,
+        "message": display(one.message),
+        "tool": display(one.tool),
+        "digest": one.digest,
+    }
+
+
+def _note(one: SastFinding) -> dict[str, Json]:
+    message = display(one.message)
+    return {"path": shown_path(one.path), "tool": display(one.tool), "message": message}
 
 
 def _sarif(report: SastReport, failures: tuple[str, ...]) -> str:

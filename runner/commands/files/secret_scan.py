@@ -17,6 +17,7 @@ from runner.commands.files.single_files import (
     write_output,
 )
 from runner.commands.files.workplace import Workplace, shown_path
+from runner.commands.patience import patience
 from runner.errors import ExitCode, RunnerError, worst
 from runner.model import Severity
 from runner.text.display import display
@@ -102,7 +103,8 @@ def scan_files(files: tuple[str, ...], environ: Mapping[str, str]) -> Scanned:
         folder = folder.resolve()
         if folder not in lists:
             lists[folder] = Workplace.of(folder, environ).allowed()
-        findings += scan_named(content, name, lists[folder])
+        with patience(f"scanning {_shown(name)} ({len(content) >> 20} MB)"):
+            findings += scan_named(content, name, lists[folder])
     return Scanned(tuple(map(_shown, files)), tuple(findings), tuple(unreadable))
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from runner.journal.state import RunState
     from runner.model import Digest
-    from runner.writes.staging import Staged
+    from runner.writes.staging import Staged, Staging
 
 BY_HAND = 0
 """The attempt under which writes by hand are kept: a run counts its own from 1."""
@@ -57,6 +57,34 @@ _SAID = {
 }
 
 
+_DECIDED = {
+    Standing.LANDED: "it was applied",
+    Standing.REJECTED: "it was rejected",
+    Standing.REPLACED: "another proposal for the file took its place",
+}
+"""What became of a proposal by hand that is in no list any more, in words."""
+
+
+def decided(staging: Staging) -> tuple[tuple[Staged, Standing], ...]:
+    """The last proposals by hand that were decided, and how, the latest last."""
+    known = ((one, fate) for one, fate in staging.decided() if fate in tuple(_DECIDED))
+    return tuple((one, Standing(fate)) for one, fate in known)
+
+
+def refuse_decided(staging: Staging, typed: str) -> None:
+    """Raise RunnerError for the id of a proposal that is decided already."""
+    from runner.commands.files.workplace import shown_path
+    from runner.errors import RunnerError
+
+    for one, standing in decided(staging):
+        if one.id == typed:
+            raise RunnerError(
+                f"{typed} is decided already: {_DECIDED[standing]}",
+                where=shown_path(one.path),
+                hint="runner staged-write list --all",
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class Standings:
     """What journal and files say of staged writes."""
@@ -76,6 +104,8 @@ class Standings:
         held = known.held
         if held is None or known.status is Status.DONE or held.attempt not in {0, one.attempt}:
             done = there == one.after or known.status is Status.DONE
+            if not done and self._is_rejected(one):
+                return Standing.REJECTED
             return Standing.LANDED if done else Standing.REPLACED
         if self._is_rejected(one):
             return Standing.REJECTED

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from runner.commands.files.single_files import Unreadable, read_named
 from runner.commands.files.staged_listing import as_data, listed
-from runner.commands.files.staged_standing import BY_HAND
+from runner.commands.files.staged_standing import BY_HAND, decided, refuse_decided
 from runner.commands.files.workplace import Workplace, shown_path
+from runner.commands.patience import patience
 from runner.errors import ExitCode, RunnerError
+from runner.model import digest_of
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -83,6 +85,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _found(desk: _Desk, typed: str) -> Staged:
     staging = desk.proposals.staging
     if not any(staged.id == typed for staged in staging.list()):
+        refuse_decided(staging, typed)
         from runner.text.hints import did_you_mean
 
         near = did_you_mean(typed, (staged.id for staged in staging.list()))
@@ -107,14 +110,19 @@ class _Desk:
         workplace = self.proposals.workplace
         id_, known = workplace.task(task)
         path = workplace.path_of(file)
-        proposed = self.proposals.propose(id_, known, path, _read(content))
+        new = _read(content)
+        with patience(f"looking through {shown_path(path)} ({len(new) >> 20} MB)"):
+            proposed = self.proposals.propose(id_, known, path, new)
         return self._answered(proposed)
 
     def list(self, task: str, *, everything: bool, as_json: bool) -> ExitCode:
         """What waits for a person, and how; with `everything`, what no longer does, too."""
         wanted = self.proposals.workplace.task(task)[0] if task else ""
         standings = self.proposals.standings()
-        known = [(one, standings.of(one)) for one in standings.staged if wanted in {"", one.task}]
+        there = {one.id for one in standings.staged}
+        known = [(one, standings.of(one)) for one in standings.staged]
+        known += [one for one in decided(self.proposals.staging) if one[0].id not in there]
+        known = [(one, standing) for one, standing in known if wanted in {"", one.task}]
         return listed(known, everything=everything, as_json=as_json)
 
     def show(self, staged: Staged, *, as_json: bool) -> ExitCode:
@@ -167,6 +175,10 @@ class _Desk:
         """Let the person change the proposal; what comes back is a proposal like any other."""
         from runner.commands.running.asking import edited
 
+        change = self._editable(staged)
+        return self._revised(staged, edited(change.path, change.content or b"", self.environ))
+
+    def _editable(self, staged: Staged) -> Change:
         if staged.attempt != BY_HAND:
             raise RunnerError(
                 "this belongs to a proposal of a run",
@@ -176,18 +188,40 @@ class _Desk:
         change = self.proposals.staging.read(staged)
         if change.content is None:
             raise RunnerError("a deletion has nothing to edit", where=shown_path(change.path))
-        content = edited(change.path, change.content, self.environ)
-        if content is None or content == change.content:
+        return change
+
+    def _revised(self, staged: Staged, content: bytes) -> ExitCode:
+        from runner.commands.running.asking import REFUSED
+
+        if digest_of(content) == staged.after:
             print("the proposal is as it was", file=sys.stderr)
             return self._asked(staged)
-        return self._answered(self.proposals.revise(staged, content))
+        proposed = self.proposals.revise(staged, content)
+        if proposed.staged is not None:
+            return self._answered(proposed)
+        _say(proposed.findings)
+        print(REFUSED, file=sys.stderr)
+        return self._asked(staged, content) if _at_terminal() else ExitCode.FAILED
+
+    def _edited(self, staged: Staged, draft: bytes | None) -> bytes | None:
+        """What they make of it, or of their own text that was refused; None where of neither."""
+        from runner.commands.running.asking import edited
+
+        try:
+            change = self._editable(staged)
+            return edited(change.path, draft or change.content or b"", self.environ)
+        except RunnerError as error:
+            print(f"{error.message}\nhint: {error.hint}", file=sys.stderr)
+            return None
 
     def reject(self, staged: Staged, reason: str) -> ExitCode:
         """Refuse the proposal; on a terminal the reason is asked for."""
         if staged.attempt != BY_HAND:
             self._must_wait(staged)
+        from runner.commands.running.asking import read_reason
+
         if not reason.strip() and _at_terminal():
-            reason = _ask("why? ") or ""
+            reason = read_reason()
         others = len(self.proposals.standings().siblings(staged)) - 1
         self.proposals.reject(staged, reason)
         whole = staged.attempt != BY_HAND and others
@@ -203,21 +237,27 @@ class _Desk:
             _say(proposed.findings)
             print("refused: nothing was staged", file=sys.stderr)
             return ExitCode.FAILED
+        if proposed.replaced:
+            print(f"it replaces {proposed.replaced}", file=sys.stderr)
         if _at_terminal():
             self._show(proposed.staged, self.proposals.staging.read(proposed.staged))
         _say(proposed.findings)
         return self._asked(proposed.staged)
 
-    def _asked(self, staged: Staged) -> ExitCode:
+    def _asked(self, staged: Staged, draft: bytes | None = None) -> ExitCode:
         """The person's answer; without a person at a terminal it waits."""
+        from runner.commands.running.asking import read_answer, read_reason
+
         while _at_terminal():
-            match (_ask(_QUESTION) or "wait").lower()[:1]:
+            match (read_answer(_QUESTION) or "wait").lower()[:1]:
                 case "a":
                     return self.apply(staged)
                 case "e":
-                    return self.edit(staged)
+                    content = self._edited(staged, draft)
+                    if content is not None:
+                        return self._revised(staged, content)
                 case "r":
-                    reason = _ask("why? ")
+                    reason = read_reason()
                     if reason:
                         return self.reject(staged, reason)
                 case "s":
@@ -245,7 +285,8 @@ class _Desk:
 
         before = self.proposals.current(change.path)
         width = shutil.get_terminal_size().columns
-        return diff_text(before, change, colour=colour, width=width)
+        with patience(f"comparing {shown_path(change.path)}"):
+            return diff_text(before, change, colour=colour, width=width)
 
     def _moved(self, change: Change) -> bool:
         from runner.writes.landing import in_the_way
@@ -255,12 +296,6 @@ class _Desk:
 
 def _at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _ask(question: str) -> str | None:
-    """What the person typed; None when there is nobody any more."""
-    print(question, end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip() or None
 
 
 def _read(name: str) -> bytes:
@@ -276,7 +311,8 @@ def _say(findings: Iterable[Finding]) -> None:
 
     for found in findings:
         where = shown_path(found.path)
-        place = f"{where}:{found.line}:{found.column}" if found.line else where
+        column = f":{found.column}" if found.column else ""
+        place = f"{where}:{found.line}{column}" if found.line else where
         print(
             f"{place}: {found.severity}: {display(redact(found.message))}".removeprefix(": "),
             file=sys.stderr,

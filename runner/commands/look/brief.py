@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.commands.one_task import add_arguments, one_task
 from runner.errors import ExitCode
+from runner.implementers.base import Mode
+from runner.model import Finding
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.commands.one_task import OneTask
     from runner.context.brief import Brief
+    from runner.implementers.base import Implementer
+    from runner.model import TaskPlan
 
 _EXAMPLES = """\
 examples:
@@ -31,15 +37,10 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the brief, made by the very code that makes a run's."""
-    from runner.commands.running.preparing import preparation_of
-
     asked = one_task(given, environ)
-    project, view, id_ = asked.project, asked.view, asked.id
-    plan, task = asked.plan, asked.task
-    attempt = view.states[id_].last_attempt + 1
-    brief = preparation_of(project, plan, view.state).brief(task, attempt)
+    brief, mode = _told(asked)
     if given.json:
-        print(_document(id_, brief), end="")
+        print(_document(asked.id, brief, mode), end="")
         return ExitCode.OK
     if given.parts:
         print(_counted(brief), end="")
@@ -51,13 +52,52 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     return ExitCode.OK
 
 
-def _document(id_: str, brief: Brief) -> str:
+def _told(asked: OneTask) -> tuple[Brief, str]:
+    """The brief with all that stands behind it in the next session, and what that is for."""
+    from runner.commands.answer.task_plans import task_plans
+    from runner.commands.running.preparing import preparation_of
+    from runner.context.brief import Part, tokens_of
+    from runner.repo.read import Repository
+
+    task, attempt = asked.task, asked.view.states[asked.id].last_attempt + 1
+    preparation = preparation_of(asked.project, asked.plan, asked.view.state)
+    with Repository.open(asked.project.root) as repository:
+        step = task_plans(preparation, repository).step(task, preparation.base())
+    brief = preparation.brief(task, attempt, step)
+    # a plan that waits for its review is asked for no more: it is executed once it is approved
+    mode = step.mode if step.plan is None else Mode.EXECUTE
+    words = _around(preparation.implementer(task), brief, mode, step.plan)
+    if not words:
+        return brief, str(mode)
+    part = Part("session", tokens_of(words))
+    return replace(brief, text=brief.text + words, parts=(*brief.parts, part)), str(mode)
+
+
+def _around(
+    implementer: Implementer | Finding, brief: Brief, mode: Mode, plan: TaskPlan | None
+) -> str:
+    """What an agent or a model is told beside the brief; nothing of what is no such."""
+    name = getattr(implementer, "name", "")
+    if isinstance(implementer, Finding) or not implementer.is_agent:
+        return ""
+    if name == "model":
+        from runner.implementers.llm import words
+
+        said = words.PLAN if mode is Mode.PLAN else words.EXECUTE
+        return f"\n---\n\n# Its instructions\n\n{said}"
+    from runner.implementers.agents import asking
+
+    return asking.planning() if mode is Mode.PLAN else asking.execution(brief, plan)
+
+
+def _document(id_: str, brief: Brief, mode: str) -> str:
     from runner.report.documents import document
 
     return document(
         "brief",
         task=id_,
         attempt=brief.attempt,
+        mode=mode,
         task_type=brief.kind,
         patterns=[pattern.id for pattern in brief.patterns],
         searched=brief.searched,

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from runner.commands.wording import counted, finding_lines, listed, moment, short
 from runner.journal.evidence import Standing, standing
+from runner.journal.permission_fold import waits as permission_waits
 from runner.journal.plan_fold import waits
 from runner.model import Reason, Status, Verdict
 from runner.report.event_lines import attempted
-from runner.run.broken.regression import victims
+from runner.run.broken.regression import unapproved, victims
+from runner.run.limits.failures import ended_by_itself
 from runner.run.review import CHECK
 from runner.text.display import display
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from runner.commands.look.view import View
+    from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.plan.outline import OutlineTask
 
@@ -25,7 +28,6 @@ _FINDINGS = 5
 _DEEPEST = 12
 """Links of a chain that are shown; below, only what lies at the end of it."""
 _AGAIN = "set its Status to PENDING in the plan, then: runner"
-_APPROVE = "runner approve it, or set its Status to PENDING in the plan, then: runner"
 _NEXT = {
     Reason.CHECKS: f"mend it in the plan, or {_AGAIN}",
     Reason.POLICY: f"mend it in the plan, or {_AGAIN}",
@@ -42,16 +44,19 @@ _CHANGED = {"what": "what is to be built", "proof": "how it is proven"}
 """The digests of a task, in a person's words."""
 
 
-def _next(known: TaskState) -> str:
+def _next(known: TaskState, state: RunState) -> str:
     """What a person does about a BLOCKED task."""
     broken = victims(known.findings) if known.reason is Reason.REGRESSION else ()
     if broken:
-        ids = " ".join(map(display, broken))
-        return f"runner approve {ids}, or runner reject {display(known.id)} --reason …"
-    if waits(known):
+        ids = " ".join(map(display, unapproved(broken, state)))
+        keep = f"runner approve {ids}" if ids else "runner (what it breaks is approved)"
+        return f"{keep}, or runner reject {display(known.id)} --reason …"
+    if waits(known) or permission_waits(known):
         return _HELD["review"]
     if known.held is not None:
         return _HELD.get(known.held.kind, _AGAIN)
+    if ended_by_itself(known):
+        return f"runner run {display(known.id)} tries it again"
     return _NEXT.get(known.reason, _AGAIN) if known.reason else _AGAIN
 
 
@@ -225,7 +230,7 @@ class Inquiry:
         if known.draft:
             details.append(f"its work is kept on {display(known.draft)}")
         text = f"is BLOCKED{reason}{self._since(known)}{_note(self.view, task)}{self._read(task)}"
-        return Cause(task.id, text, details=tuple(details), next=_next(known))
+        return Cause(task.id, text, details=tuple(details), next=_next(known, self.view.state))
 
     def _stale(self, asked: _Asked) -> Cause:
         task = asked.task
@@ -243,7 +248,8 @@ class Inquiry:
             behind = (self._behind(asked, known.via),)
             return Cause(task.id, text, behind, tuple(details))
         if not known.culprit:
-            return Cause(task.id, text, details=tuple(details), next=_APPROVE)
+            again = f"runner approve {display(task.id)}, or {_AGAIN}"
+            return Cause(task.id, text, details=tuple(details), next=again)
         if known.approved:
             details.append(f"approved: it is built anew on the change of {display(known.culprit)}")
         behind = (self._behind(asked, known.culprit),)

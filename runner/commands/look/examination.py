@@ -38,6 +38,7 @@ def examine(start: Path, environ: Mapping[str, str], task_graph: str | None) -> 
     take_up_default_gates(project)
     yield from _sandbox(project)
     yield from _executor(project)
+    yield from _reviewer(project, environ)
     yield from _repository(project)
     yield from plan_signs(project)
     yield from _own_files(project)
@@ -94,6 +95,31 @@ def _executor(project: Project) -> Iterator[Sign]:
         yield Sign("executor", State.OK, examined(project.settings))
     except RunnerError as error:
         yield missing_sign("executor", error)
+
+
+def _reviewer(project: Project, environ: Mapping[str, str]) -> Iterator[Sign]:
+    """The program that reviews where review is `auto`; what a shell makes of it is not tried."""
+    import shlex
+
+    from runner.process.tools import which
+
+    line = project.settings.review_command
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = [line]
+    name = next((word for word in words if "=" not in word), "")
+    if not name:
+        return
+    found = which(name, environ)
+    if found is None:
+        hint = "name it by its whole path in your own settings"
+        state = State.MISSING if "/" in name else State.NOTE  # the shell has words of its own
+        yield Sign("review_command", state, f"{name} is no program here", hint)
+        return
+    text = f"{name} ({found}); it runs enclosed, in the task's tree"
+    hint = "" if project.settings.sandbox_read else "what it reads elsewhere: sandbox_read"
+    yield Sign("review_command", State.OK, text, hint)
 
 
 def _limits() -> Sign:

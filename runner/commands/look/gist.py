@@ -34,6 +34,11 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
         case sessions.PlanReviewed(approved=approved, review=review, reason=reason, by=by):
             said = f"approved ({display(review)})" if approved else "sent back"
             return _both(f"{said} by {display(by)}" if by else said, reason)
+        case sessions.PermissionAsked(tool=tool, subject=subject, rule=rule):
+            return _both(display(f"{tool} {subject}"), rule)
+        case sessions.PermissionAnswered(tool=tool, subject=subject) as said:
+            word = "may" if said.allowed else "may not"
+            return _both(f"{word} call {display(f'{tool} {subject}')}", said.reason)
         case events.GateStarted(gate=gate, command=command):
             return f"{display(gate)} $ {display(command)}"
         case events.GateCompleted(proof=proof):

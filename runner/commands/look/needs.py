@@ -112,11 +112,12 @@ def _agents(project: Project, tasks: Iterable[Task]) -> Iterator[Sign]:
 def _programs(project: Project, task: Task) -> Iterator[str]:
     from runner.plan.commands import executables
 
+    gates = (*task.gates, *project.settings.gates_for(task.type))
     commands = (
         task.command,
         *(one.command for one in task.test_contracts),
         *(one.value for one in task.contracts if one.kind == "command"),
-        *(one.command for one in (*task.gates, *project.settings.gates_for(task.type))),
+        *(one.command.removeprefix("sh:") for one in gates),
     )
     for command in commands:
         yield from executables(command)

@@ -8,6 +8,7 @@ from runner.commands.wording import counted, finding_lines, moment, short
 from runner.journal.evidence import Standing, evidence_of, standing
 from runner.model import Network, Status
 from runner.report.event_lines import attempted
+from runner.text.counting import numbered
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -29,14 +30,15 @@ _STANDING = {
 }
 
 
-def portrait(task: Task, view: View, past: Past) -> Iterator[str]:
-    """Every line of `runner show`."""
+def portrait(task: Task, view: View, past: Past, report: str = "") -> Iterator[str]:
+    """Every line of `runner show`; `report` is the file about its last attempt."""
     known = view.states[task.id]
     yield f"{display(task.id)}: {display(task.title)}"
     yield from _standing(task, view, past)
     yield from _headed("plan", _planned(task))
     yield from _headed("attempts", _attempts(past))
     yield from _headed("findings of the last failed attempt", _findings(known))
+    yield from _headed("report of that attempt", filter(None, (display(report),)))
     evidence = evidence_of(known)
     if evidence is not None:
         yield from _headed("evidence", _evidence(task, known, evidence))
@@ -176,7 +178,7 @@ def _evidence(task: Task, known: TaskState, evidence: Evidence) -> Iterator[str]
 
 
 def _proof(proof: Proof) -> Iterator[str]:
-    counts = ", ".join(f"{number} {display(name)}" for name, number in proof.counts)
+    counts = ", ".join(numbered(number, display(name)) for name, number in proof.counts)
     said = f"{proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
     yield f"{display(proof.id)}: {said}" + (f", {counts}" if counts else "")
     if proof.command:

@@ -34,20 +34,22 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the task. Raises RunnerError for an id that no task has."""
     from runner.commands.look.past import past_of
+    from runner.report.task_report import kept_report
     from runner.secrets.redact import redact
 
     asked = one_task(given, environ)
     project, view, id_ = asked.project, asked.view, asked.id
     task = asked.task
     past = past_of(project.journal_path, id_)
+    report = kept_report(project.root, view.states[id_])
     if given.json:
-        print(redact(_document(task, view, past)), end="")
+        print(redact(_document(task, view, past, report)), end="")
     else:
-        sys.stdout.write(redact("\n".join(portrait(task, view, past))) + "\n")
+        sys.stdout.write(redact("\n".join(portrait(task, view, past, report))) + "\n")
     return ExitCode.OK
 
 
-def _document(task: Task, view: View, past: Past) -> str:
+def _document(task: Task, view: View, past: Past, report: str) -> str:
     known = view.states[task.id]
     outlined = next(one for one in view.tasks if one.id == task.id)
     return document(
@@ -64,6 +66,7 @@ def _document(task: Task, view: View, past: Past) -> str:
         evidence=_evidence(view, task),
         draft=known.draft,
         held=known.held,
+        report=report or None,
         decisions=past.decisions,
     )
 

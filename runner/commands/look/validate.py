@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.look.scarcity import too_much_used
 from runner.commands.wording import counted
 from runner.errors import ExitCode
 
@@ -36,23 +37,32 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     reading = project.checked()
-    problems = (*reading.problems, *_unknown_implementers(reading), *_beside(project))
+    problems = (
+        *reading.problems,
+        *unknown_implementers(reading),
+        *too_much_used(reading, project.settings),
+        *_beside(project),
+    )
     errors = sum(problem.is_error for problem in problems)
     if given.json:
         _print_document(project, problems, errors, len(reading.plan.tasks))
     else:
-        _print_text(project, problems, errors, len(reading.plan.tasks))
+        _print_text(project, problems, len(reading.plan.tasks))
     return ExitCode.USAGE if errors else ExitCode.OK
 
 
-def _print_text(project: Project, problems: Sequence[Problem], errors: int, tasks: int) -> None:
+def _print_text(project: Project, problems: Sequence[Problem], tasks: int) -> None:
     from runner.plan.problem import render
 
     for problem in problems:
         print(render(problem) + "\n")
-    warnings = len(problems) - errors
-    said = f"{counted(tasks, 'task')}, {counted(errors, 'mistake')}, {counted(warnings, 'warning')}"
-    print(f"{project.plan_path}: {said}")
+    found = {project.plan_path: [counted(tasks, "task")]}
+    for path in dict.fromkeys((project.plan_path, *(problem.path for problem in problems))):
+        errors = [problem.is_error for problem in problems if problem.path == path]
+        numbers = (errors.count(True), "mistake"), (errors.count(False), "warning")
+        found.setdefault(path, []).extend(counted(*number) for number in numbers)
+    for path, said in found.items():
+        print(f"{path}: {', '.join(said)}")
 
 
 def _print_document(project: Project, problems: Sequence[Problem], errors: int, tasks: int) -> None:
@@ -71,7 +81,7 @@ def _print_document(project: Project, problems: Sequence[Problem], errors: int, 
     )
 
 
-def _unknown_implementers(reading: Reading) -> Iterator[Problem]:
+def unknown_implementers(reading: Reading) -> Iterator[Problem]:
     """An error for each task that names nobody there is: a run would only block it."""
     named = [task for task in reading.plan.tasks if task.implementer]
     if not named:

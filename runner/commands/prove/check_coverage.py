@@ -146,10 +146,7 @@ def _say(task: Task, told: _Told, coverage: Coverage | None, *, passed: bool) ->
         print(f"{task.id}: coverage —")
         return
     sign = "✅" if passed else "❌"
-    print(
-        f"{task.id}: {sign} {coverage.percent:g}% of {coverage.lines} lines "
-        f"(threshold {coverage.threshold:g}%)"
-    )
+    print(f"{task.id}: {sign} {coverage.shown} (threshold {coverage.threshold:g}%)")
     for line in told.left_out:
         print(f"  not run: {display(line)}")
 

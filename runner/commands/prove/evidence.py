@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from runner.commands.one_task import add_arguments, one_task
 from runner.commands.wording import moment, short
 from runner.errors import ExitCode, RunnerError
+from runner.text.counting import numbered
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def _fields(evidence: Evidence, usage: Usage) -> Iterator[str]:
 
 
 def _proof(proof: Proof) -> Iterator[str]:
-    counts = ", ".join(f"{number} {display(name)}" for name, number in proof.counts)
+    counts = ", ".join(numbered(number, display(name)) for name, number in proof.counts)
     level = f" ({proof.level})" if proof.level else ""
     said = f"{proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
     yield f"  {display(proof.id)}{level}: {said}" + (f", {counts}" if counts else "")

@@ -45,7 +45,7 @@ def measure(project: Project, repository: Repository, task: Task) -> Measurement
         environ=project.environ,
         say=lambda _task, _line: None,
     )
-    changes = tuple(_not_committed(repository))
+    changes = tuple(not_committed(repository))
     site = workshop.site(0, Crew(1, workshop.site, inline=True))
     try:
         head = repository.head().commit or ""
@@ -57,7 +57,7 @@ def measure(project: Project, repository: Repository, task: Task) -> Measurement
         site.close()
 
 
-def _not_committed(repository: Repository) -> Iterator[Change]:
+def not_committed(repository: Repository) -> Iterator[Change]:
     """Files of the project that are not as HEAD has them."""
     facts = repository.state()
     for path in sorted({*(file.path for file in facts.dirty), *facts.untracked}):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.commands.prove.publishing import Publisher, default_branch, publisher
+from runner.commands.prove.publishing import Publisher, publisher
 from runner.errors import ExitCode, RunnerError
 from runner.report.request import request_text
 from runner.secrets.redact import redact
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from runner.model import Task
     from runner.project import Project
     from runner.repo.read import Repository
+
+_USUAL = ("main", "master")
+"""What a remote without any branch is likely to take pull requests into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ def require_request(
     if not head.ref.startswith("refs/heads/"):
         raise RunnerError("no branch is checked out", hint="git switch -c NAME")
     branch = head.ref.removeprefix("refs/heads/")
-    if branch == default_branch(repository, there.remote):
+    default = there.default_branch()
+    if branch == default or (not default and branch in _USUAL):
         raise RunnerError(
             f"{branch} is where {there.remote} takes pull requests into",
             hint=f"git switch -c {_suggested(project)}, then ship that branch",

@@ -6,7 +6,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.prove.verifying import inspection_of, key_of_tree, subjects_of, verify_all
+from runner.commands.prove.verifying import (
+    gates_alone,
+    inspection_of,
+    key_of_tree,
+    subjects_of,
+    verify_all,
+)
 from runner.errors import ExitCode, RunnerError
 from runner.report.documents import document
 from runner.text.display import display
@@ -184,8 +190,11 @@ def _whole(
     subjects = subjects_of(tasks, view.states)
     missing = tuple(task.id for task in tasks if task.id not in {one.task.id for one in subjects})
     documents = documents_of(project)
-    verified, event = verify_all(project, repository, subjects, documents, say=tell)
-    remember(project, event)
+    if subjects:
+        verified, event = verify_all(project, repository, subjects, documents, say=tell)
+        remember(project, event)
+    else:
+        verified, event = gates_alone(project, repository, documents, tell)
     if given.json:
         said = document(
             "verify",
@@ -249,10 +258,7 @@ def whole_lines(verified: Verified, missing: Sequence[str] = ()) -> Iterator[str
     whole = verified.coverage
     if whole is not None:
         sign = "✓" if whole.percent >= whole.threshold else "✗"
-        yield (
-            f"{sign} coverage of the project: {whole.percent:g}% of {whole.lines} lines "
-            f"(threshold {whole.threshold:g}%)"
-        )
+        yield f"{sign} coverage of the project: {whole.shown} (threshold {whole.threshold:g}%)"
     yield _verdict(verified, passed=verified.passed)
 
 
@@ -266,7 +272,7 @@ def _verdict(verified: Verified, *, passed: bool) -> str:
 def _task_line(one: Inspected) -> str:
     sign = "✓" if one.passed else "✗"
     checks = " ".join(f"{_MARKS[proof.verdict]} {display(proof.id)}" for proof in one.proofs)
-    cover = f" · {int(one.coverage.percent)}% of {one.coverage.lines}" if one.coverage else ""
+    cover = f" · {one.coverage.shown}" if one.coverage else ""
     before = "" if one.ran else " (on this very tree before)"
     return f"{sign} {display(one.task)} {display(one.title)}: {checks or '—'}{cover}{before}"
 

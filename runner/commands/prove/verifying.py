@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.errors import ExitCode
+from runner.commands.prove.known_tree import known_of_tree
+from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskStaled
 from runner.journal.whole import TreeVerified
 from runner.model import Status
@@ -88,6 +89,31 @@ def verify_all(
     return verified, event
 
 
+def gates_alone(
+    project: Project,
+    repository: Repository,
+    documents: frozenset[str],
+    say: Callable[[str], None],
+) -> tuple[Verified, TreeVerified]:
+    """Nothing is DONE: the gates of the project hold all the same, and nobody notes that.
+
+    Raises RunnerError (exit 3) without gates: where nothing was proven nothing is verified.
+    """
+    from runner.journal.task_state import TaskState
+    from runner.model import Spec, Task
+
+    if not project.settings.gates:
+        raise RunnerError(
+            "nothing is DONE yet, so there is nothing to verify",
+            hint="runner status",
+            code=ExitCode.PERSON,
+        )
+    say("note: nothing is DONE yet: the project's gates are run, and nothing else")
+    whole = Task(id="PROJECT", title="its gates", line=0, spec=Spec("", ""))
+    subjects = (Subject(whole, TaskState(whole.id)),)
+    return verify_all(project, repository, subjects, documents, say=say)
+
+
 def key_of_tree(
     project: Project,
     repository: Repository,
@@ -114,15 +140,18 @@ def verify_at_end(
 ) -> frozenset[ExitCode]:
     """Prove together what was accepted one by one; what fails only there becomes STALE.
 
-    Only where all is DONE, and this run did some of it or one before `owed` it still. Gives the
-    exit codes that then hold.
+    Only where all is DONE, and this run did some of it or one before `owed` it still; else what is
+    known of the tree is told. Gives the exit codes that then hold.
     """
     project, state = session.project, session.ledger.state
     subjects = subjects_of(tasks, {task.id: state.task(task.id) for task in tasks})
-    did_something = bool(session.landed or session.checked)
-    whole = len(subjects) == len(tasks) and (did_something or owed)
-    if not (project.settings.verify_at_end and whole):
+    if not project.settings.verify_at_end or len(subjects) != len(tasks):
         return frozenset()
+    if not (session.landed or session.checked or owed):
+        known = known_of_tree(project, state, session.head().commit or "", session.repository)
+        if known.said:
+            say(known.said)
+        return frozenset() if known.code is ExitCode.OK else frozenset({known.code})
     verified, event = verify_all(
         project,
         session.repository,

@@ -14,13 +14,15 @@ from runner.run.review import Answer, Said
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from runner.model import Change, Task
+    from runner.model import Change, Finding, Task
     from runner.report.console import Console
+    from runner.run.review import Spot
 
-_ONE = "[a]pply, [e]dit, [r]eject, or [w]ait? "
-_SEVERAL = "[a]pply, apply a[l]l {left}, [e]dit, [r]eject, or [w]ait? "
+REFUSED = "your edit was refused; the proposal stands"
+NO_REASON = "a rejection needs a reason: the next attempt reads it"
+_MOVES = {"n": Answer.NEXT, "p": Answer.PREVIOUS}
 
 
 class TerminalAsker:
@@ -30,15 +32,17 @@ class TerminalAsker:
         self._console = console
         self._environ = environ
 
-    def ask(self, task: Task, change: Change, before: bytes | None, left: int) -> Said:
+    def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Said:
         """The answer to one change; asks again until there is one. No more input means wait."""
+        question, draft = _question(change, spot), Draft(change)
         with self._console.paused():
-            self._show(task, change, before)
+            self._show(task, change, before, spot)
             while True:
-                said = _read(_SEVERAL.format(left=left) if left > 1 else _ONE)
-                if said is None or said.startswith("w"):
-                    return Said(Answer.WAITS)
-                answer = self._answer(said, change)
+                typed = read_answer(question)
+                said = "w" if typed is None else typed.lower()[:1]
+                if said == "s":
+                    self._show(task, change, before, spot)
+                answer = self._answer(said, draft, spot)
                 if answer is not None:
                     return answer
 
@@ -47,52 +51,141 @@ class TerminalAsker:
         with self._console.paused():
             if text:
                 print(text, file=sys.stderr)
-            return _read(question) or ""
+            return (read_answer(question) or "").lower()
 
-    def _answer(self, said: str, change: Change) -> Said | None:
-        match said[:1]:
+    def _answer(self, said: str, draft: Draft, spot: Spot) -> Said | None:
+        match said:
             case "a":
                 return Said(Answer.APPROVED)
             case "l":
                 return Said(Answer.APPROVED, for_all=True)
             case "r":
-                return Said(Answer.REJECTED, reason=_read("why? ") or "")
-            case "e" if change.content is not None:
-                content = edited(change.path, change.content, self._environ)
+                reason = read_reason()
+                return Said(Answer.REJECTED, reason=reason) if reason else None
+            case "e" if draft.change.content is not None:
+                content = draft.edited(self._environ)
                 return None if content is None else Said(Answer.EDITED, content=content)
+            case "n" | "p" if spot.count > 1:
+                return Said(_MOVES[said])
+            case "w":
+                return Said(Answer.WAITS)
         return None
 
-    def _show(self, task: Task, change: Change, before: bytes | None) -> None:
+    def _show(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> None:
+        from runner.commands.paging import show
         from runner.report.diff_view import diff_text
 
         width = shutil.get_terminal_size().columns
-        print(
-            f"{display(task.id)} wants to {change.action} {display(change.path)}",
-            diff_text(before, change, colour=self._console.colour, width=width),
-            sep="\n",
-            file=sys.stderr,
-        )
+        where = f"{spot.number} of {spot.count}" if spot.count > 1 else ""
+        told = ", ".join(part for part in (where, spot.said) if part)
+        head = f"{display(task.id)} wants to {change.action} {display(change.path)}"
+        diff = diff_text(before, change, colour=self._console.colour, width=width)
+        text = f"{head}{f' ({told})' if told else ''}\n{diff}"
+        show(text, self._environ, sys.stderr)
 
 
-def edited(path: str, content: bytes, environ: Mapping[str, str]) -> bytes | None:
-    """The content as a person leaves it in their editor; None when the editor says no.
+def _question(change: Change, spot: Spot) -> str:
+    """What may be typed about a change at its place among the task's others."""
+    choices = ["[a]pply"]
+    choices += [f"apply a[l]l {spot.left}"] if spot.left > 1 else []
+    choices += ["[e]dit"] if change.content is not None else []
+    choices += ["[r]eject", "[s]how again"]
+    choices += ["[n]ext", "[p]revious"] if spot.count > 1 else []
+    return f"{', '.join(choices)}, or [w]ait? "
 
-    Raises RunnerError when no editor is set.
+
+class Draft:
+    """What a person makes of a proposal in their editor: a text that is refused is not lost."""
+
+    def __init__(self, change: Change) -> None:
+        self.change = change
+        self._text = change.content or b""
+
+    def edited(self, environ: Mapping[str, str]) -> bytes | None:
+        """The content as they left it; None where that came to nothing, which is said."""
+        try:
+            content = edited(self.change.path, self._text, environ)
+        except RunnerError as error:
+            print(error.message, file=sys.stderr)
+            print(f"hint: {error.hint}", file=sys.stderr)
+            return None
+        self._text = content
+        found = secrets_in(content, self.change.path, environ)
+        if not found:
+            return content
+        print(*told(found), REFUSED, sep="\n", file=sys.stderr)
+        return None
+
+
+def edited(path: str, content: bytes, environ: Mapping[str, str]) -> bytes:
+    """The content as a person leaves it in their editor.
+
+    Raises RunnerError when no editor is set, when it cannot start or says no, and when it leaves
+    no file.
     """
-    from runner.process.tools import run_interactive
+    from runner.process.tools import NOT_FOUND, run_interactive
 
-    editor = environ.get("VISUAL") or environ.get("EDITOR")
-    if not editor:
-        raise RunnerError("no editor is set", hint="export EDITOR=vi")
+    words = _editor(environ)
     with TemporaryDirectory(prefix="runner-edit-") as folder:
         file = Path(folder) / Path(path).name
         file.write_bytes(content)
-        status = run_interactive((*shlex.split(editor), str(file)), Path(folder))
-        return file.read_bytes() if status == 0 else None
+        status = run_interactive((*words, str(file)), Path(folder))
+        if status == NOT_FOUND:
+            hint = "export EDITOR=vi, or another program that is there"
+            raise RunnerError(f"the editor could not start: {words[0]}", hint=hint)
+        if status:
+            hint = "save and leave it without an error"
+            raise RunnerError(f"the editor ended with exit {status}; nothing changed", hint=hint)
+        try:
+            return file.read_bytes()
+        except OSError as error:
+            hint = "save it where it was opened; to take a file away, reject the change"
+            raise RunnerError("the editor left no file; nothing changed", hint=hint) from error
 
 
-def _read(question: str) -> str | None:
+def _editor(environ: Mapping[str, str]) -> list[str]:
+    """The words of the command that opens a file. Raises RunnerError where none is set."""
+    line = environ.get("VISUAL") or environ.get("EDITOR") or ""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise RunnerError(f"the editor cannot be read: {line}", hint="export EDITOR=vi") from error
+    if not words:
+        raise RunnerError("no editor is set", hint="export EDITOR=vi")
+    return words
+
+
+def secrets_in(content: bytes, path: str, environ: Mapping[str, str]) -> tuple[Finding, ...]:
+    """What looks like a secret in a person's own edit: it must not reach a git object either."""
+    from runner.commands.files.workplace import Workplace
+    from runner.secrets.scan import scan_content
+
+    allowed = Workplace.of(Path.cwd(), environ).allowed()
+    found = scan_content(content, path, allowed=allowed)
+    return tuple(finding for finding in found if finding.refuses)
+
+
+def told(findings: tuple[Finding, ...]) -> Iterator[str]:
+    """Findings as lines, without a value in them."""
+    from runner.secrets.redact import redact
+
+    for one in findings:
+        yield display(redact(f"{one.path}:{one.line}: {one.message}"))
+
+
+def read_reason() -> str:
+    """Why a person says no; empty, which is said, where that is no reason for anybody."""
+    reason = read_answer("why? ") or ""
+    if any(sign.isalnum() for sign in reason):
+        return reason
+    print(NO_REASON, file=sys.stderr)
+    return ""
+
+
+def read_answer(question: str) -> str | None:
     """What the person typed; None when there is nobody any more."""
     print(question, end="", file=sys.stderr, flush=True)
     line = sys.stdin.readline()
-    return line.strip().lower() if line and question != "why? " else (line.strip() or None)
+    if not line:
+        print(file=sys.stderr)  # what is said next begins a line
+    return line.strip() if line else None

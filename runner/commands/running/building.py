@@ -35,6 +35,7 @@ from runner.run.landing.saved_meanwhile import PlanMeanwhile
 from runner.run.limits.deadlines import of_run
 from runner.run.limits.purse import Purse, reopen_raised
 from runner.run.preparation import Preparation
+from runner.run.questions import AskingDesk
 from runner.run.review import Review
 from runner.run.selection import find_id, selected
 from runner.run.settlement import Settlement
@@ -197,9 +198,12 @@ class _Building:
         named = frozenset(
             find_id(typed, known_ids) for typed in (*self.selection.ids, *self.selection.only)
         )
-        recovery.reopen(plan.tasks, session.ledger, named=named, missing=preparation.missing)
-        reopen_raised(plan.tasks, session.ledger, settings)
+        within = named if only and named else chosen  # who names one task to plan means no other
+        may_go_on = [task for task in plan.tasks if task.id in within]
+        recovery.reopen(may_go_on, session.ledger, named=named, missing=preparation.missing)
+        reopen_raised(may_go_on, session.ledger, settings)
         preparation.plans.release(plan.tasks)
+        AskingDesk(session.ledger, asker).release(plan.tasks)
         tasks = {task.id: task for task in plan.tasks}
         cutting_off = CuttingOff(tasks, session.ledger, session.repository, session.own_documents)
         cutting_off.begin()
@@ -325,7 +329,7 @@ class _Building:
         session.lander.outdated = self._tracer.outdated
         self.interruption.wakes(crew.interrupt)
         session.on_close(crew.close)
-        cancellations = Cancellations(session.project.cache, crew.end)
+        cancellations = Cancellations(session.project.cache, crew.cancel_task)
         session.on_close(cancellations.close)
         cancellations.listen()
         return crew

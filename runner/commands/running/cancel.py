@@ -49,15 +49,27 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     id_ = find_id(given.id, {task.id: task for task in project.outline().tasks})
     _require_run(project)
     known = project.state().task(id_)
-    if known.open_attempt is None:
-        raise RunnerError(
-            f"{id_} is not being worked on: it is {known.status}", hint=f"runner why {id_}"
-        )
+    if not (known.open_attempt or _may_be_tried_again(known)):
+        raise _not_in_hand(known)
     request = ask_to_cancel(project.cache, id_)
-    ended = _awaited(project, id_, known.open_attempt.attempt)
+    ended = _awaited(project, id_, known.last_attempt)
     request.unlink(missing_ok=True)
+    if ended.status is Status.PENDING and known.open_attempt is None:
+        raise _not_in_hand(ended)
     print(_said(ended))
     return ExitCode.FAILED if ended.open_attempt else ExitCode.OK
+
+
+def _may_be_tried_again(known: TaskState) -> bool:
+    """Whether it failed and nobody said that this was the last time: it may wait between tries."""
+    return known.status in (Status.PENDING, Status.IN_PROGRESS) and bool(known.tries)
+
+
+def _not_in_hand(known: TaskState) -> RunnerError:
+    id_ = display(known.id)
+    return RunnerError(
+        f"{id_} is not being worked on: it is {known.status}", hint=f"runner why {id_}"
+    )
 
 
 def _require_run(project: Project) -> None:

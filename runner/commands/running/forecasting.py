@@ -81,7 +81,7 @@ def _claims(project: Project) -> Claims:
 
 def _lacks(project: Project, task: Task) -> str:
     """Why a run would block a task instead of starting it; empty where it would start."""
-    found = lacking(task, project.settings, project.environ)
+    found = lacking(task, project.settings, project.environ, project.root)
     return found[1] if found else ""
 
 

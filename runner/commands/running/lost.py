@@ -42,7 +42,7 @@ def require_meant(session: Session, ids: Collection[str], *, yes: bool) -> None:
         )
     for id_ in gone:
         known = session.ledger.state.task(id_)
-        event = TaskReopened(note="taken out of the plan", by="person")
+        event = TaskReopened(note="taken out of the plan", by="plan")
         session.ledger.note(event, task=id_, attempt=known.last_attempt, durable=True)
 
 

@@ -44,6 +44,8 @@ class SavedPlan:
     file: str
     path: str
     """TASK-GRAPH.md, relative to the project."""
+    digest: str
+    """Of all its bytes."""
     branch: str
     base: str
     """The commit HEAD stood on; empty before the first."""
@@ -128,6 +130,7 @@ def _of(file: str, content: Json) -> SavedPlan:
     return SavedPlan(
         file=file,
         path=_text(plan["path"]),
+        digest=_text(plan["digest"]),
         branch=_text(content["branch"]),
         base=_text(content["base"] or ""),
         jobs=max(1, int(_text(str(content["jobs"])))),
@@ -192,6 +195,8 @@ def _moved(saved: SavedPlan, project: Project, reading: Reading, seen: Foresight
     if project.plan_path != saved.path:
         yield f"the plan was {saved.path} and is {project.plan_path}"
     found = list(_moved_tasks(saved.tasks, reading.plan.tasks))
+    if not found and digest_of(reading.data) != saved.digest:
+        found = [f"{saved.path}: its text around the tasks' own words has changed"]
     yield from found
     if found:
         return

@@ -103,7 +103,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
         "the summary (default: a live view on a terminal, else lines as they come)",
     )
     said("-q", "--quiet", action="store_true", help="only the summary: --output quiet")
-    said("-v", "--verbose", action="store_true", help="also what commands print, now and then")
+    said("-v", "--verbose", action="store_true", help="also what commands print")
     said("--json", action="store_true", help="the summary as one JSON document")
     said("--junit", metavar="FILE", help="write a JUnit report, a test case a task")
     said("--sarif", metavar="FILE", help="write the findings as SARIF 2.1.0")
@@ -147,7 +147,7 @@ def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             looks or saved or selection.named or given.junit or given.sarif or given.reopen
         )
         if everything and _nothing_to_do(project):
-            return _say_all_done(project, as_json=given.json)
+            return _say_all_done(project, console, as_json=given.json)
         from runner.commands.running.declared import take_up_default_gates
         from runner.commands.running.exporting import Exports
         from runner.commands.running.reopening import require_open
@@ -237,19 +237,24 @@ def _nothing_to_do(project: Project) -> bool:
     return not missing(state, {task.id for task in project.outline().tasks})
 
 
-def _say_all_done(project: Project, *, as_json: bool) -> ExitCode:
+def _say_all_done(project: Project, console: Console, *, as_json: bool) -> ExitCode:
+    from runner.commands.prove.known_tree import known_of_tree
     from runner.commands.running.standing import summary_document
 
     count = len(project.outline().tasks)
+    known = known_of_tree(project, project.state(), project.head().commit or "")
     if as_json:
-        print(summary_document(project, ExitCode.OK))
+        print(summary_document(project, known.code))
     else:
-        print(f"all {count} tasks are DONE; nothing to do")
-    return ExitCode.OK
+        print(f"{f'all {count} tasks are' if count > 1 else 'the one task is'} DONE; nothing to do")
+    if known.said:
+        console.say(known.said)
+    return known.code
 
 
 def _sound_plan(project: Project, console: Console) -> Reading:
     """The plan, when nothing in it is wrong; all its mistakes together otherwise."""
+    from runner.commands.look.validate import unknown_implementers
     from runner.plan.problem import render
 
     reading = project.checked()
@@ -264,6 +269,8 @@ def _sound_plan(project: Project, console: Console) -> Reading:
         console.say(
             f"the plan has {warnings} warning{'' if warnings == 1 else 's'}: runner validate"
         )
+    for unknown in unknown_implementers(reading):  # before anybody is asked to trust the rest
+        console.say(render(unknown))
     return reading
 
 

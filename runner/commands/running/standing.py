@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from runner.commands.running.session import Session
     from runner.errors import ExitCode
     from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
     from runner.plan.document import Plan
     from runner.project import Project
 
@@ -80,8 +81,15 @@ def say_summary(session: Session, plan: Plan, code: ExitCode, *, as_json: bool) 
 
 def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     """How the run ended."""
+    from runner.report.task_report import kept_report
+
     said = _summary(session.ledger.state, plan, code, session.elapsed, session.landed)
-    return replace(said, notes=_uncommitted(session), cost=cost(session.manifest.usage))
+    root, state = session.project.root, session.ledger.state
+    blocked = tuple(
+        replace(one, report=kept_report(root, state.task(one.id))) for one in said.blocked
+    )
+    notes, used = _uncommitted(session), cost(session.manifest.usage)
+    return replace(said, blocked=blocked, notes=notes, cost=used)
 
 
 def facts_of(said: Summary, session: Session) -> dict[str, object]:
@@ -97,6 +105,7 @@ def facts_of(said: Summary, session: Session) -> dict[str, object]:
                 "reason": one.reason and str(one.reason),
                 "note": one.note,
                 "draft": one.draft,
+                "report": one.report,
                 "victims": list(one.victims),
             }
             for one in said.blocked
@@ -114,9 +123,30 @@ def _uncommitted(session: Session) -> tuple[str, ...]:
     return (f"{files} landed and not committed: runner commit-by-task",) if count else ()
 
 
-def _summary(state: RunState, plan: Plan, code: ExitCode, seconds: float, landed: int) -> Summary:
-    from runner.run.broken.regression import victims_of
+def _blocked(known: TaskState, state: RunState) -> BlockedTask:
+    from runner.journal.plan_fold import waits
+    from runner.run.broken.regression import unapproved, victims_of
+    from runner.run.limits.failures import ended_by_itself
+    from runner.run.limits.purse import was_one_attempts
 
+    failure = ended_by_itself(known)
+    hints = [one.hint for one in known.findings if one.refuses and one.hint]
+    is_helped = failure is not None or was_one_attempts(known)
+    victims = victims_of(known.id, state)
+    return BlockedTask(
+        known.id,
+        known.note,
+        known.reason,
+        known.draft,
+        victims,
+        unapproved(victims, state),
+        failure=failure,
+        hint=hints[0] if hints and is_helped else "",
+        answered=known.held is not None or waits(known) or bool(known.asks),
+    )
+
+
+def _summary(state: RunState, plan: Plan, code: ExitCode, seconds: float, landed: int) -> Summary:
     known = {task.id: state.task(task.id) for task in plan.tasks}
     counts: dict[Status, int] = {}
     for one in known.values():
@@ -127,9 +157,7 @@ def _summary(state: RunState, plan: Plan, code: ExitCode, seconds: float, landed
         seconds=seconds,
         landed=landed,
         blocked=tuple(
-            BlockedTask(id_, one.note, one.reason, one.draft, victims_of(id_, state))
-            for id_, one in known.items()
-            if one.status is Status.BLOCKED
+            _blocked(one, state) for one in known.values() if one.status is Status.BLOCKED
         ),
         stale=tuple((id_, one.note) for id_, one in known.items() if one.status is Status.STALE),
         waiting=tuple(

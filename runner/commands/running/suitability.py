@@ -75,7 +75,9 @@ def _unenclosed(project: Project) -> tuple[str, ...]:
     from runner.commands.running.building import sandbox_of
 
     sandbox = sandbox_of(project.settings)
-    why = f": {sandbox.reason}" if sandbox.reason else ""
+    by_flag = project.loaded.sources.get("sandbox", "").startswith("--")
+    reason = "asked for on the command line" if by_flag else sandbox.reason
+    why = f": {reason}" if reason else ""
     return () if sandbox.encloses else (f"commands run with your own rights, no sandbox{why}",)
 
 

@@ -48,7 +48,7 @@ def _lines(bureau: Bureau, trial: Trial, impact: Impact) -> Iterator[str]:
         yield from (f"  {_proof(proof)}" for proof in outcome.proofs)
     if outcome.coverage is not None:
         known, asked = outcome.coverage, f"{outcome.coverage.threshold:g}%"
-        yield f"coverage: {known.percent:g}% of {known.lines} lines (threshold {asked})"
+        yield f"coverage: {known.shown} (threshold {asked})"
     yield f"cost: {_cost(trial)}"
     yield _verdict(trial)
 

@@ -23,7 +23,8 @@ POLL = 0.1
 """Seconds between two looks at the files."""
 SETTLED = 0.3
 """Seconds without another save before it is acted on."""
-_CLEAR = "\x1b[H\x1b[2J\x1b[3J"
+_CLEAR = "\x1b[H\x1b[2J"
+"""Home, then clear what is seen (ECMA-48); what was scrolled away before is the person's."""
 
 
 def look_at(files: Iterable[Path]) -> Look:

@@ -50,7 +50,8 @@ def _json(text: str, path: str) -> Json:
         value: Json = json.loads(text)
     except json.JSONDecodeError as problem:
         message = f"{path} is not JSON: {problem.msg}"
-        raise Refused(message, path=path, line=problem.lineno) from problem
+        hint = f"mend it: python3 -m json.tool {path}"
+        raise Refused(message, hint=hint, path=path, line=problem.lineno) from problem
     except (ValueError, RecursionError) as problem:
         raise Refused(f"{path} is not JSON that can be read", path=path) from problem
     _check_size(value, path)
@@ -88,14 +89,14 @@ def _yaml(text: str, path: str) -> Json:
     except yaml.MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 0
         message = f"{path} is not YAML: {problem.problem or problem.context}"
-        raise Refused(message, path=path, line=line) from problem
+        raise Refused(message, hint="mend that line", path=path, line=line) from problem
     except (yaml.YAMLError, RecursionError, ValueError) as problem:
         raise Refused(f"{path} is not YAML: {str(problem).splitlines()[0]}", path=path) from problem
     if node is None:
         return None
     if _weight(node, path, {}, ()) > MOST_NODES:
         message = f"{path} has more than {MOST_NODES} values once its aliases are written out"
-        raise Refused(message, path=path)
+        raise Refused(message, hint="let aliases not hold further aliases", path=path)
     return _value(node, path)
 
 

@@ -105,9 +105,10 @@ def _refused(check: Check, refused: Refused) -> Proved:
         output=digest_of(refused.message.encode()),
         note="it did not run",
     )
+    said = refused.message.removeprefix(f"{refused.path} ") if refused.path else refused.message
     finding = Finding(
         check=check.id,
-        message=refused.message,
+        message=said if said == refused.message else f"it {said}",
         path=refused.path,
         line=refused.line,
         hint=refused.hint,

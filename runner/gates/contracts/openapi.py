@@ -71,7 +71,8 @@ def prove(check: Check, entry: OpenApi, bench: Bench) -> Proved:
         raise Refused(f"tool missing: {' and '.join(packages)}", hint=HINT)
     document = bundled(entry.path, desk.reader(bench))
     if not isinstance(document, dict):
-        raise Refused(f"{entry.path} is no OpenAPI document", path=entry.path)
+        hint = "write an object with `openapi`, `info` and `paths` there"
+        raise Refused(f"{entry.path} is no OpenAPI document", hint=hint, path=entry.path)
     place = desk.Desk.of(check, bench)
     ran = bench.run(check, Fitted(_line(entry, place, document, bench, check), {}))
     report = _report(place.read("report.json"))
@@ -195,7 +196,7 @@ def _detail(problem: Problem, report: Report) -> str:
 def _not_tested(check: Check, entry: OpenApi, report: Report) -> Finding:
     name = entry.app or entry.start
     said = {
-        "invalid": f"{entry.path} is no valid OpenAPI document: {report.message}",
+        "invalid": f"it is no valid OpenAPI document: {report.message}",
         "not-started": f"{name} does not start: {report.message}",
         "taken": report.message,
         "died": f"{name}: {report.message}",
@@ -205,11 +206,13 @@ def _not_tested(check: Check, entry: OpenApi, report: Report) -> Finding:
         "invalid": "see the OpenAPI specification for what belongs there",
         "taken": "let start= and url= name a port that nothing uses",
     }
+    started = "name an application that can be imported: MODULE:NAME" if entry.app else ""
+    printed = "see what it printed" if report.log.strip() else started
     return Finding(
         check=check.id,
         message=said.get(report.ended, f"the test broke off: {report.message}"),
         path=entry.path if report.ended == "invalid" else "",
-        hint=hints.get(report.ended, "see what it printed"),
+        hint=hints.get(report.ended, printed),
         detail=redact(report.log),
     )
 

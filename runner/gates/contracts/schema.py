@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _MOST_INSTANCES = 1000
 _LARGEST_TOGETHER = 32 * 1024 * 1024
 _OUT = "said.json"
+_HINT = "see https://json-schema.org/understanding-json-schema for what belongs there"
 
 
 def prove(check: Check, entry: Schema, bench: Bench) -> Proved:
@@ -50,14 +51,15 @@ def _check_schema(schema: Json, path: str) -> None:
     from jsonschema.validators import validator_for
 
     if not isinstance(schema, (dict, bool)):
-        raise Refused(f"{path} is no JSON Schema: it is neither an object nor a boolean", path=path)
+        message = f"{path} is no JSON Schema: it is neither an object nor a boolean"
+        raise Refused(message, hint=_HINT, path=path)
     try:
         kind = validator_for(schema, default=Draft202012Validator)
         kind.check_schema(schema)  # type: ignore[arg-type,unused-ignore]  # booleans are schemas
     except SchemaError as problem:
         where = f" (at {problem.json_path})" if problem.json_path != "$" else ""
         message = f"{path} is no valid JSON Schema: {problem.message[:300]}{where}"
-        raise Refused(message, path=path) from problem
+        raise Refused(message, hint=_HINT, path=path) from problem
     except RecursionError as problem:
         raise Refused(f"{path} is nested too deep", path=path) from problem
 
@@ -93,7 +95,7 @@ def _said(check: Check, entry: Schema, schema: Json, bench: Bench) -> Proved:
         finding = Finding(
             check=check.id,
             message=f"nothing to compare {entry.path} with: {redact(error)}",
-            hint="see what it printed",
+            hint="see what it printed" if ran.tail.strip() else _named(entry),
             detail=ran.tail,
         )
         return Proved(replace(proof, verdict=Verdict.FAIL), (finding,))
@@ -108,6 +110,12 @@ def _said(check: Check, entry: Schema, schema: Json, bench: Bench) -> Proved:
     findings = findings or failures_of(check, ran, proof)
     counts = (("differences", len(different)),)
     return Proved(replace(proof, verdict=verdict, counts=counts), findings)
+
+
+def _named(entry: Schema) -> str:
+    if entry.kind is Kind.ZOD:
+        return "name a file that is there, and a schema that it exports"
+    return "name a type that can be imported: MODULE:TYPE"
 
 
 def _fewest(schema: Json, models: list[Json], *, loose: bool) -> tuple[str, ...]:
@@ -173,7 +181,7 @@ def _wrong(check: Check, entry: Schema, problem: dict[str, Json]) -> Finding:
     path, where, text = (redact(str(problem.get(name, ""))) for name in ("path", "where", "text"))
     return Finding(
         check=check.id,
-        message=f"{path} is not as {entry.path} says: {text} (at {where})",
+        message=f"it is not as {entry.path} says: {text} (at {where})",
         path=posixpath.normpath(path),
         hint=f"change {path}, or {entry.path} if that is what was meant",
     )

@@ -20,7 +20,7 @@ _SCRIPT = r"""
 import { createRequire } from 'node:module';
 import { existsSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const [source, name, out] = process.argv.slice(2);
 const project = createRequire(join(process.cwd(), 'package.json'));
@@ -38,6 +38,20 @@ function withoutEcho(node) {
 function finish(document) {
   writeFileSync(out + '.new', JSON.stringify(document));
   renameSync(out + '.new', out);
+}
+
+function inProject(text) {
+  const folder = process.cwd() + '/';
+  return text.replaceAll(pathToFileURL(folder).href, '').replaceAll(folder, '');
+}
+
+function show(problem) {
+  // The project's own frames alone; what has none is said in one line by whoever called.
+  const isFrame = (line) => /^\s+at /.test(line);
+  const ours = (line) => line.includes(import.meta.url) || /\bnode:/.test(line);
+  const lines = String(problem?.stack ?? problem).split('\n');
+  const kept = lines.filter((line) => !(isFrame(line) && ours(line)));
+  if (kept.length > 1) console.error(inProject(kept.join('\n')));
 }
 
 async function load() {
@@ -89,8 +103,10 @@ try {
       + 'beside zod 3');
   }
 } catch (problem) {
-  console.error(problem);
-  finish({ error: `${source}:${name}: ${problem?.message ?? problem}` });
+  show(problem);
+  const said = String(problem?.message ?? problem);
+  const from = ` imported from ${fileURLToPath(import.meta.url)}`;
+  finish({ error: `${source}:${name}: ${inProject(said.replace(from, ''))}` });
   process.exitCode = 1;
 }
 """

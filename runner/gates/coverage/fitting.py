@@ -65,8 +65,8 @@ def seen_root(bench: Bench) -> str:
 
 def _speaks(bench: Bench, suffixes: tuple[str, ...], mark: str) -> bool:
     """Whether the task writes this language, or the project says that it is of it."""
-    written = any(change.path.endswith(suffixes) for change in bench.changes)
-    return written or (project_tree(bench) / mark).is_file()
+    paths = (*(change.path for change in bench.changes), *bench.former)
+    return any(path.endswith(suffixes) for path in paths) or (project_tree(bench) / mark).is_file()
 
 
 def _python(bench: Bench, fitted: Fitted, folder: Path, start: Path) -> dict[str, str]:

@@ -25,20 +25,33 @@ _EXACT = 20_000
 def own_lines(bench: Bench) -> Mapping[str, frozenset[int]]:
     """The own lines of every file that the task wrote and that is neither test nor settings.
 
-    A file that only moved is compared with what it was at its old place.
+    What it landed earlier counts with what it changes now. A file that only moved is compared with
+    what it was at its old place.
     """
     changes = with_moves(
         Changed(change.path, bench.before(change.path), change.content) for change in bench.changes
     )
-    return {
-        one.path: added_lines(one.before or _origin(one, bench), one.after)
+    found = {
+        one.path: added_lines(_around(one, bench), one.after)
         for one in changes
-        if one.after is not None and not is_test_path(one.path) and not _SETTINGS.search(one.path)
+        if one.after is not None and _counts(one.path)
     }
+    touched = {change.path for change in bench.changes}
+    for path in bench.former.keys() - touched:
+        content = bench.before(path)
+        if content is not None and _counts(path):
+            found[path] = added_lines(bench.former[path], content)
+    return found
 
 
-def _origin(one: Changed, bench: Bench) -> bytes | None:
-    return bench.before(one.origin) if one.origin else None
+def _counts(path: str) -> bool:
+    return not is_test_path(path) and not _SETTINGS.search(path)
+
+
+def _around(one: Changed, bench: Bench) -> bytes | None:
+    """What was there before the task, as far as it still is; None for a file that it made."""
+    place = one.origin or one.path
+    return bench.former[place] if place in bench.former else bench.before(place)
 
 
 def added_lines(before: bytes | None, after: bytes) -> frozenset[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -30,8 +31,11 @@ _NEEDED = {
     "Python": "have the test contracts run Python without -I or -E, with coverage.py installed",
     "JavaScript": "have the test contracts run Node, or install c8 or @vitest/coverage-v8",
     "Go": "have the test contracts run `go test`",
-    "Rust": "cargo install cargo-llvm-cov",
+    "Rust": "have the test contracts run `cargo test`, with a tool that measures it: "
+    "cargo install cargo-llvm-cov",
 }
+_FUNCTION = {"Go": re.compile(rb"\bfunc\b"), "Rust": re.compile(rb"\bfn\b")}
+"""What a file of types and constants alone has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +106,10 @@ def weigh(
     files: list[Weighed] = []
     unmeasured: dict[str, tuple[str, str, str]] = {}
     for path, lines in sorted(own.items()):
-        language = language_of(path)
-        one = _weighed(path, lines, measured, content(path) or b"")
-        if one is None or (one.own.executable and language and language not in seen):
+        language, text = language_of(path), content(path) or b""
+        one = _weighed(path, lines, measured, text)
+        unseen = language and language not in seen
+        if one is None or (unseen and (one.own.executable or _has_code(path, lines, text))):
             needed = _NEEDED.get(language, "")
             unmeasured.setdefault(language, (language, path, needed))
         elif one.own.executable:
@@ -129,6 +134,13 @@ def _weighed(path: str, own: frozenset[int], measured: Measured, content: bytes)
         return Weighed(path, Lines(mine, mine & whole.ran), whole)
     whole = measured.told.get(path) or _not_loaded(path, content)
     return Weighed(path, Lines(whole.executable & own, whole.ran & own), whole)
+
+
+def _has_code(path: str, own: frozenset[int], content: bytes) -> bool:
+    """Whether some of these lines are code, in a language of which only tools know what runs."""
+    if not (mark := _FUNCTION.get(language_of(path))) or not mark.search(content):
+        return False
+    return any(number in own for number, _ in code_lines(content.decode("utf-8", "replace")))
 
 
 def _not_loaded(path: str, content: bytes) -> Lines:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from runner.model import Change, Task
 
 CHECK = "integrity"
-_FROZEN = "a test that has landed stays as it is: leave it, or let a task list {path} exactly"
+_STAYS = "a test that has landed stays as it is: leave it, or "
+_FROZEN = _STAYS + "let a task list {path} exactly"
+_UNREAD = _STAYS + "have a person review the change: --review prompt"
+_LISTED = "the task lists {path} exactly, so this only warns: see that it is meant"
 _ABLE = "take it out: every test must run, and be able to fail"
 _CAUGHT = "catch what you expect, and let the rest be raised"
 _IDLE = "assert what the code must do, so that it can fail"
@@ -46,10 +49,17 @@ def findings(
     for change in changes:
         old = before(change.path)
         lenient = reviewed and excused(change.path, task)
-        hint = _FROZEN.format(path=change.path)
+        hint = _hint(change.path, task, lenient=lenient)
         for weak, advice in _looks(change, old, elsewhere, hint, must_assert=must_assert):
             told += _told(change.path, weak, advice, lenient=lenient)
     return tuple(told)
+
+
+def _hint(path: str, task: Task, *, lenient: bool) -> str:
+    """What to do about a test that landed and is not what it was."""
+    if lenient:
+        return _LISTED.format(path=path)
+    return _UNREAD if excused(path, task) else _FROZEN.format(path=path)
 
 
 def _looks(

@@ -44,7 +44,12 @@ _NOTHING = "nothing at all: the task names no file"
 
 def to_execute(brief: Brief, plan: TaskPlan | None) -> str:
     """The brief, what is asked, and the approved plan."""
-    parts = [brief.text, _PLACE, _EXECUTE.format(files=_scope(brief, plan))]
+    return brief.text + execution(brief, plan)
+
+
+def execution(brief: Brief, plan: TaskPlan | None) -> str:
+    """What is said behind the brief to who writes."""
+    parts = [_PLACE, _EXECUTE.format(files=_scope(brief, plan))]
     if plan is not None:
         said = plan_text(plan, brief.task.id)
         parts += [] if said in brief.text else [f"\nThe plan that was approved:\n\n{said}"]
@@ -53,7 +58,12 @@ def to_execute(brief: Brief, plan: TaskPlan | None) -> str:
 
 def to_plan(brief: Brief) -> str:
     """The brief, and the form of a plan."""
-    return f"{brief.text}{_PLACE}{_PLAN}\n{ASKED_FOR}"
+    return brief.text + planning()
+
+
+def planning() -> str:
+    """What is said behind the brief to who plans."""
+    return f"{_PLACE}{_PLAN}\n{ASKED_FOR}"
 
 
 def to_review(brief: Brief, diff: str) -> str:

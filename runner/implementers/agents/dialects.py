@@ -32,10 +32,19 @@ def hear(dialect: Dialect, line: str, into: Transcript) -> None:
         _aider(line, into)
         return
     row = _row(line) if line.startswith("{") else None
-    if isinstance(row, dict) and "type" in row:
+    if isinstance(row, dict) and _is_event(row, dialect):
         _SPOKEN[dialect](row, into)
     elif dialect is Dialect.CLAUDE and line.strip():
         into.says(line + "\n", goes_on=True)  # a program of a person's own may just talk
+
+
+def _is_event(row: Row, dialect: Dialect) -> bool:
+    """Whether an object is a line of that stream: a plan has a `type`, too, of a task's kinds.
+
+    What such a program prints beside that is passed over in any case; only talk is heard of it.
+    """
+    kind = row.get("type")
+    return isinstance(kind, str) and (dialect is not Dialect.CLAUDE or kind in _CLAUDE_KINDS)
 
 
 def _row(line: str) -> object:
@@ -77,6 +86,15 @@ def _positive(found: object) -> float:
 
 
 # --- claude: --output-format stream-json ----------------------------------------------
+
+_CLAUDE_KINDS = frozenset(
+    {
+        *("system", "assistant", "user", "result", "stream_event", "rate_limit_event"),
+        *("control_request", "control_response", "control_cancel_request", "keep_alive"),
+        *("tool_progress", "tool_use_summary", "auth_status", "prompt_suggestion", "summary"),
+    }
+)
+"""Every `type` of its stream, those too that are passed over."""
 
 
 def _claude(row: Row, into: Transcript) -> None:

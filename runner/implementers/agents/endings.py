@@ -14,11 +14,10 @@ from runner.process.command import Ended
 if TYPE_CHECKING:
     from runner.implementers.agents.failures import Sign
     from runner.implementers.agents.transcript import Transcript
-    from runner.implementers.base import Workbench
+    from runner.implementers.base import Allowance, Workbench
     from runner.process.command import Limits, Ran
 
 BUDGET = "budget"
-_MORE = "raise the task's Budget, or make the task smaller"
 _LONGEST = 200
 
 
@@ -48,12 +47,12 @@ class Ending:
 
 
 def ending(ran: Ran, transcript: Transcript, limit: str, setting: Setting) -> Ending:
-    """How a session ended; `limit` says which bound it was ended at, empty for none."""
+    """How a session ended; `limit` names the bound it was ended at, empty for none."""
     name, bench = setting.name, setting.bench
     if "max_budget" in transcript.error:  # the program's own word for a bound that we told it
-        limit = f"${bench.left.dollars}"
+        limit = "dollars"
     if limit:
-        return _out_of(f"{name} was ended: the budget has no more than {limit}")
+        return _out_of(setting, limit, f"no more than {_amount(bench.left, limit)}")
     ended_by_us = ran.ended is Ended.CANCELLED  # it may have come to its end in that instant
     if transcript.circle and (ended_by_us or not transcript.ended):
         return Ending(transcript.circle, Failure.SEMANTIC)
@@ -82,7 +81,7 @@ def _failed(ran: Ran, transcript: Transcript, setting: Setting) -> Ending:
     told = failures.told(words, setting.signs)
     plainly = failure(ran, setting.bench, name)
     if ran.ended is Ended.HARD and setting.is_short_of_time:
-        return _out_of(f"{name} was ended: the budget has no more minutes")
+        return _out_of(setting, "minutes", "no more minutes")
     if ran.ended in (Ended.HARD, Ended.IDLE):
         return Ending(plainly, told.failure if told and transcript.error else Failure.TRANSIENT)
     said = f"{name} failed: {_line(words)}"
@@ -92,8 +91,15 @@ def _failed(ran: Ran, transcript: Transcript, setting: Setting) -> Ending:
     return Ending(finding, told.failure, told.retry_after)
 
 
-def _out_of(text: str) -> Ending:
-    return Ending(Finding(BUDGET, text, hint=_MORE))
+def _out_of(setting: Setting, limit: str, what: str) -> Ending:
+    hint = f"{setting.bench.left.to_raise(limit)}, or make the task smaller"
+    return Ending(Finding(BUDGET, f"{setting.name} was ended: the budget has {what}", hint=hint))
+
+
+def _amount(left: Allowance, limit: str) -> str:
+    if limit == "dollars":
+        return f"${left.dollars}"
+    return f"{getattr(left, limit)} {limit.replace('_', ' ')}"
 
 
 def _line(words: str) -> str:

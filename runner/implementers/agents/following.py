@@ -37,15 +37,14 @@ class Bounds:
     """Set by others: the attempt is to end."""
 
     def passed(self, transcript: Transcript) -> str:
-        """Which limit the session has reached, in words; empty for none."""
+        """Which limit the session has reached, by its name in `Allowance`; empty for none."""
         used, left = transcript.usage, self.left
         reached = {
-            f"{left.tokens} tokens": left.tokens is not None and used.tokens >= left.tokens,
-            f"${left.dollars}": left.dollars is not None and used.dollars >= left.dollars,
-            f"{left.tool_calls} tool calls": left.tool_calls is not None
-            and used.tool_calls >= left.tool_calls,
+            "tokens": left.tokens is not None and used.tokens >= left.tokens,
+            "dollars": left.dollars is not None and used.dollars >= left.dollars,
+            "tool_calls": left.tool_calls is not None and used.tool_calls >= left.tool_calls,
         }
-        return next((words for words, is_reached in reached.items() if is_reached), "")
+        return next((name for name, is_reached in reached.items() if is_reached), "")
 
 
 class Following:

@@ -18,8 +18,14 @@ if TYPE_CHECKING:
 
 def program_outside(name: str, bench: Workbench) -> Path | None:
     """The program on PATH; what lies in the repository is a clone's, and gets no login."""
-    here = tuple(map(os.path.realpath, (bench.place.shown, bench.place.tree)))
-    folders = bench.environment.get("PATH", os.defpath).split(os.pathsep)
+    path = bench.environment.get("PATH", os.defpath)
+    return program_beside(name, path, (bench.place.shown, bench.place.tree))
+
+
+def program_beside(name: str, path: str, folders_of_it: tuple[Path, ...]) -> Path | None:
+    """The program on this PATH, outside these folders."""
+    here = tuple(map(os.path.realpath, folders_of_it))
+    folders = path.split(os.pathsep)
     outside = [
         folder
         for folder in folders

@@ -6,12 +6,22 @@ what the program writes by other ways, or in spite of it, passes the pipeline li
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from runner import effects
+from runner.config.permissions import (
+    WRITE_TOOLS,
+    Permission,
+    PermissionAnswer,
+    Permit,
+    Rulebook,
+    asked_about,
+)
 from runner.context.task_plan import files_of
 from runner.implementers.agents.preset import Hooks
 from runner.implementers.work import read_regular
@@ -20,10 +30,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.implementers.agents.household import Household
+    from runner.implementers.base import Workbench
     from runner.model import TaskPlan
 
 FILE = "hook.json"
 """The rules, beside the program's HOME; its path is in `$RUNNER_HOOK` too."""
+_ASKED = "hook-asked.jsonl"
+_MOST_ASKED = 1 << 16
+_MOST_QUESTIONS = 20
 _SETTINGS = "hook-settings.json"
 _SECONDS = 20
 _WRITES = {
@@ -47,6 +61,11 @@ class Rules:
     """The project's folder as the program sees it."""
     writes: bool = True
     """Whether the session may write at all."""
+    permission: tuple[Permission, ...] = ()
+    permission_floor: tuple[Permission, ...] = ()
+    answers: tuple[PermissionAnswer, ...] = ()
+    reviewed: bool = False
+    """Whether a person sees the writes before they land."""
 
     @classmethod
     def read(cls, path: Path) -> Rules:
@@ -60,7 +79,45 @@ class Rules:
             plan=tuple(map(str, row.get("plan", ()))),
             project=str(row.get("project", "")),
             writes=bool(row.get("writes", True)),
+            permission=tuple(map(_rule, row.get("permission", ()))),
+            permission_floor=tuple(map(_rule, row.get("permission_floor", ()))),
+            answers=tuple(PermissionAnswer(**answer) for answer in row.get("answers", ())),
+            reviewed=bool(row.get("reviewed", False)),
         )
+
+    @property
+    def book(self) -> Rulebook:
+        """What the permission rules say."""
+        return Rulebook(self.permission, self.permission_floor, self.answers)
+
+
+def _rule(row: dict[str, str]) -> Permission:
+    return Permission(row["tool"], row["pattern"], Permit(row["action"]))
+
+
+def note_asked(path: Path, tool: str, subject: str) -> None:
+    """Keep beside the rules in `path` that a person is to be asked: the session hears it."""
+    kept = path.with_name(_ASKED)
+    effects.step("append", kept)
+    with contextlib.suppress(OSError), kept.open("a", encoding="utf-8") as file:
+        file.write(json.dumps([tool, subject]) + "\n")
+
+
+def have_asked(bench: Workbench, path: Path) -> None:
+    """Have a person asked about what the hook of a session kept back, if a rule does ask.
+
+    The program could have written the file itself: what it says is held to the rules again.
+    """
+    book = Rulebook(bench.permission, bench.permission_floor, bench.answers)
+    kept = read_regular(path.with_name(_ASKED)) or b""
+    for line in list(dict.fromkeys(kept[:_MOST_ASKED].splitlines()))[:_MOST_QUESTIONS]:
+        try:
+            tool, subject = map(str, json.loads(line))
+        except (ValueError, TypeError, RecursionError):
+            continue
+        word = book.word(tool, subject)
+        if tool in WRITE_TOOLS and word.permit is Permit.ASK and not bench.reviewed:
+            bench.ask(tool, asked_about(tool, subject, bench.known_secrets), str(word))
 
 
 def plan_files(plan: TaskPlan | None) -> tuple[str, ...]:

@@ -16,11 +16,14 @@ from runner.implementers.base import CHECK, Mode, Said
 from runner.model import Failure, Finding, Network
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from runner.config.settings import Settings
     from runner.context.brief import Brief
     from runner.implementers.agents.session import Session
     from runner.implementers.base import Workbench
     from runner.model import Task
+    from runner.process.sandbox import Sandbox
 
 OTHER = "agent"
 """The name of the program that `agent_command` runs."""
@@ -96,27 +99,49 @@ class AgentProgram:
 
     def _planned(self, session: Session) -> Said:
         """The plan of a session; a message that holds none is a failure of its work."""
-        from runner.implementers.planned import plan_in
+        from runner.implementers.planned import plan_in, why_no_plan
 
         if session.said.findings:
             return session.said
         plan = plan_in(session.text)
         if plan is None:
             hint = "end with the plan in a fenced block: ```json plan"
-            none = Finding(CHECK, f"{self.name} told no plan that can be read", hint=hint)
+            why = why_no_plan(session.text)
+            none = Finding(CHECK, f"{self.name} told no plan that can be read: {why}", hint=hint)
             return replace(session.said, findings=(none,), failure=Failure.SEMANTIC)
         steps = len(plan.steps)
         summary = f"a plan of {steps} step{'s' * (steps != 1)}"
         return replace(session.said, plan=plan, summary=summary)
 
+    def lacks(self, sandbox: Sandbox, path: str, root: Path) -> Finding | None:
+        """What it cannot begin without: asked before an attempt, with PATH and the project."""
+        from runner.implementers.agents.footing import program_beside
+
+        if refused := self._refused_in(sandbox):
+            return refused
+        found = program_beside(self.preset.program, path, (root,))
+        return None if found is not None else self.missing()
+
+    def missing(self) -> Finding:
+        """That its program is not there."""
+        preset = self.preset
+        return Finding(
+            CHECK,
+            f"{preset.program} is not on PATH",
+            hint=f"{preset.install} (tried with {preset.checked}), and log in",
+        )
+
     def _refusal(self, bench: Workbench) -> Finding | None:
+        return self._refused_in(bench.sandbox)
+
+    def _refused_in(self, sandbox: Sandbox) -> Finding | None:
         """Why it may not run here: with the person's login, and whatever a clone tells it."""
         if self.network is not Network.YES:
             hint = 'set network = "yes" in your own settings'
             return Finding(CHECK, f"{self.name} needs the network", hint=hint)
-        if bench.sandbox.encloses or self.may_run_open:
+        if sandbox.encloses or self.may_run_open:
             return None
-        why = f" ({bench.sandbox.reason})" if bench.sandbox.reason else ""
+        why = f" ({sandbox.reason})" if sandbox.reason else ""
         return Finding(
             CHECK,
             f"{self.name} runs in a sandbox only, and there is none here{why}",

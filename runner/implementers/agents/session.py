@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from runner.implementers.agents.transcript import Transcript
 from runner.implementers.base import CHECK, Mode, Said
 from runner.implementers.work import decisions_in, read_regular, summary_of, work
 from runner.model import Failure, Finding
+from runner.process.command import Ended as By
 from runner.process.toolchain import homes
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ _ENV = "/usr/bin/env"
 _MINUTE = 60.0
 _LONGEST_SUMMARY = 200
 _STILL = "still running"
+_OF_THE_SHELL = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:\d+ )?(?:Terminated|Killed|Hangup)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def held(program: AgentProgram, brief: Brief, bench: Workbench, mode: str, promp
 
     found = program_outside(program.preset.program, bench)
     if found is None:
-        said = Said(findings=(_missing(program),), failure=Failure.DETERMINISTIC)
+        said = Said(findings=(program.missing(),), failure=Failure.DETERMINISTIC)
         return Session(said, "")
     try:
         bench.place.project  # noqa: B018 - it says so where a link stands there
@@ -65,15 +68,6 @@ def held(program: AgentProgram, brief: Brief, bench: Workbench, mode: str, promp
         desk = _Desk(program, brief, bench, mode, prompt, its_home, found)
         with out_of_sight(preset.aside, preset.litter, bench):
             return desk.work()
-
-
-def _missing(program: AgentProgram) -> Finding:
-    preset = program.preset
-    return Finding(
-        CHECK,
-        f"{preset.program} is not on PATH",
-        hint=f"{preset.install} (tried with {preset.checked}), and log in",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +108,7 @@ class _Desk:
                 stdin=self._stdin(),
                 reads_only=self.mode != Mode.EXECUTE,
             )
+        hooking.have_asked(bench, self._hook)
         # deltas may come to a key that no line of the log held
         transcript.text = redact(transcript.text, known)
         transcript.error = redact(transcript.error, known)
@@ -207,6 +202,10 @@ class _Desk:
             plan=hooking.plan_files(plan),
             project=self._seen(place.project),
             writes=self.mode == Mode.EXECUTE,
+            permission=self.bench.permission,
+            permission_floor=self.bench.permission_floor,
+            answers=self.bench.answers,
+            reviewed=self.bench.reviewed,
         )
 
     def _limits(self) -> Limits:
@@ -236,8 +235,9 @@ class _Desk:
         known = (*self.bench.known_secrets, *self.household.secrets)
         written = (read_regular(self._decisions) or b"").decode("utf-8", "replace")
         text = transcript.text or ran.tail
+        by_us = ran.ended in (By.CANCELLED, By.HARD, By.IDLE)
         said = Said(
-            summary=_summary(transcript.text) or summary_of(ran),
+            summary=_summary(transcript.text, ended=by_us) or ("" if by_us else summary_of(ran)),
             decisions=decisions_in(redact(written, known), text),
             usage=transcript.usage,
         )
@@ -245,8 +245,11 @@ class _Desk:
         return told_of(said, ending(ran, transcript, limit, setting))
 
 
-def _summary(text: str) -> str:
+def _summary(text: str, *, ended: bool = False) -> str:
+    """Its last line; of one that the runner `ended`, not what the shell says of that."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    while ended and lines and _OF_THE_SHELL.search(lines[-1]):
+        lines.pop()
     return lines[-1][:_LONGEST_SUMMARY] if lines else ""
 
 

@@ -56,7 +56,7 @@ class Transcript:
         call = Call(display(name)[:_LONGEST_LINE], _digest(arguments), _about(arguments))
         self._open[key] = call
         self.usage += Usage(tool_calls=1)
-        self.record(ToolCalled(call.name, call.arguments))
+        self.record(ToolCalled(call.name, call.arguments, self.usage))
         self.tell(str(call))
         if not any(word in name.lower() for word in _WAITING):
             self.calls = self.calls.after(call)

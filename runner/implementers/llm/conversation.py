@@ -23,6 +23,7 @@ from runner.implementers.base import Mode
 from runner.implementers.llm import words
 from runner.implementers.llm.arguments import PlanAnswer
 from runner.model import Usage
+from runner.secrets.redact import StreamRedactor
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ _RETRIES = 3
 _MOST_REQUESTS = 250
 _CONNECT = 10.0
 _LOOK = 0.1
+_SHORTEST = 0.001
+"""Seconds of a session for which no time is left: none at all would mean no limit."""
 _LONGEST_LINE = 200
 
 warnings.filterwarnings("ignore", module=r"pydantic_ai(\..*)?")  # they would stand in the live view
@@ -56,6 +59,8 @@ class Conversation:
     client: Client
     used: RunUsage = field(default_factory=RunUsage)
     """What it cost so far, also where it ended in an error."""
+    cut_short: bool = False
+    """Whether its last words end where its provider's limit of an answer is."""
 
     def held(self, brief: str) -> str | PlanAnswer:
         """Its last words, or its plan. Raises what `failures.failed` knows."""
@@ -115,6 +120,7 @@ class Conversation:
             timeout=self._seconds(),
             event_stream_handler=self._hear,
         )
+        self.cut_short = result.response.finish_reason == "length"
         return result.output
 
     def _settings(self) -> Callable[[RunContext[None]], ModelSettings]:
@@ -140,19 +146,26 @@ class Conversation:
     def _seconds(self) -> float | None:
         """How long the whole session may take."""
         bench = self.session.desk.bench
-        left = None if bench.left.minutes is None else bench.left.minutes * 60
-        return min((one for one in (left, bench.limits.hard) if one), default=None)
+        left = None if bench.left.minutes is None else max(bench.left.minutes * 60, _SHORTEST)
+        return min((one for one in (left, bench.limits.hard or None) if one), default=None)
 
     async def _hear(
         self, _context: RunContext[None], events: AsyncIterable[AgentStreamEvent]
     ) -> None:
-        """Show each line of what the model says, when it is whole: half a key is not redacted."""
-        line = ""
+        """Show each line of what the model says, when it is whole: half a key is not redacted.
+
+        Nor is one line of a key that has several: what is said passes as one stream.
+        """
+        safe = StreamRedactor(self.session.desk.known_secrets)
+        said = b""
         async for event in events:
-            *whole, line = (line + _spoken(event)).split("\n")
+            if not (spoken := _spoken(event)):
+                continue
+            *whole, said = (said + safe.feed(spoken.encode("utf-8", "replace"))).split(b"\n")
             for one in whole:
-                self._show(one)
-        self._show(line)
+                self._show(one.decode("utf-8", "replace"))
+        for one in (said + safe.finish()).split(b"\n"):
+            self._show(one.decode("utf-8", "replace"))
 
     def _show(self, line: str) -> None:
         if text := line.strip():

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from runner.config.permissions import Rulebook
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from runner.config.permissions import PermissionAnswer
     from runner.config.settings import Settings
     from runner.implementers.base import Workbench
     from runner.model import Decision, Finding, Task
@@ -29,11 +31,20 @@ class Desk:
     known_secrets: tuple[str, ...] = ()
     """What no answer may show: the task's secrets and the provider's key."""
     decisions: list[Decision] = field(default_factory=list)
+    answers: list[PermissionAnswer] = field(default_factory=list)
+    """What a person said to questions of this session."""
 
     @property
     def project(self) -> Path:
         """The folder that all paths start from. Raises RunnerError where it is a link by now."""
         return self.bench.place.project
+
+    @property
+    def book(self) -> Rulebook:
+        """What the permission rules say by now."""
+        answers = (*self.bench.answers, *self.answers)
+        rules, floor = self.settings.permission, self.settings.permission_floor
+        return Rulebook(rules, floor, answers, self.known_secrets)
 
     def safe(self, text: str) -> str:
         """Text that may leave: redacted and bounded."""

@@ -77,8 +77,9 @@ class ModelLoop:
             try:
                 said = _said(talk, brief, desk)
             finally:
-                _keep(session.transcript, bench)
-        return replace(said, findings=(*said.findings, *warnings, *_unpriced(talk, bench, named)))
+                _keep(session.transcript, desk)
+        more = (*warnings, *_unpriced(talk, bench, named), *_cut_short(talk, named))
+        return replace(said, findings=(*said.findings, *more))
 
 
 def _client(named: Named, settings: Settings) -> Client:
@@ -137,6 +138,15 @@ def _unpriced(talk: Conversation, bench: Workbench, named: Named) -> tuple[Findi
     return (Finding(CHECK, said, severity=Severity.WARNING, hint=hint),)
 
 
+def _cut_short(talk: Conversation, named: Named) -> tuple[Finding, ...]:
+    """Words that end at a limit are no last words; the proof says what the work is worth."""
+    if not talk.cut_short:
+        return ()
+    said = f"the last answer of {named} was cut off at its provider's limit of tokens"
+    hint = "what it did so far is proven all the same; make the task smaller, or name another model"
+    return (Finding(CHECK, said, severity=Severity.WARNING, hint=hint),)
+
+
 def _summary(text: str) -> str:
     """The last line that is said before any decision is told."""
     lines = _DECISION.split(text, maxsplit=1)[0].splitlines()
@@ -148,9 +158,10 @@ def _redacted(finding: Finding, desk: Desk) -> Finding:
     return replace(finding, message=desk.safe(finding.message), detail=desk.safe(finding.detail))
 
 
-def _keep(transcript: list[str], bench: Workbench) -> None:
+def _keep(transcript: list[str], desk: Desk) -> None:
     """Keep what was said and called, where the output of a command would be kept."""
-    if bench.log is None or not transcript:
+    log = desk.bench.log
+    if log is None or not transcript:
         return
-    effects.make_folder(bench.log.parent)
-    effects.write_file(bench.log, "".join(f"{line}\n" for line in transcript).encode())
+    effects.make_folder(log.parent)
+    effects.write_file(log, "".join(f"{line}\n" for line in transcript).encode("utf-8", "replace"))

@@ -91,8 +91,7 @@ def _not_allowed(desk: Desk, path: str) -> str:
     for allow in desk.settings.read_allowed:
         if not any(matches(glob, path) for glob in allow):
             return f"not shown: read_allow leaves {path} out"
-    rules, floor = desk.settings.permission, desk.settings.permission_floor
-    if permitted("read_file", path, rules, floor) is not Permit.ALLOW:
+    if desk.book.word("read_file", path).permit is not Permit.ALLOW:
         return f"not shown: the permission rules of the settings leave {path} out"
     return ""
 
@@ -100,12 +99,19 @@ def _not_allowed(desk: Desk, path: str) -> str:
 def _files(desk: Desk, folder: str, tool: str) -> Iterator[tuple[str, int]]:
     """Plain files below a folder that may be named, with their sizes, folder by folder."""
     inside = "" if folder in (".", "./") else named(folder)
-    rules, floor = desk.settings.permission, desk.settings.permission_floor
+    seen = _seen(desk, tool, inside)
     for number, (path, size) in enumerate(_walked(desk, inside)):
         if number > _ONE_OF_ALL:
             return
-        if not is_private(path) and permitted(tool, path, rules, floor) is Permit.ALLOW:
+        if not is_private(path) and desk.book.word(tool, path).permit in seen:
             yield path, size
+
+
+def _seen(desk: Desk, tool: str, inside: str) -> tuple[Permit, ...]:
+    """What files are shown: also those to be asked about, where a person allowed the whole call."""
+    settings = desk.settings
+    said = permitted(tool, inside, settings.permission, settings.permission_floor)
+    return (Permit.ALLOW, Permit.ASK) if said is Permit.ASK else (Permit.ALLOW,)
 
 
 def _walked(desk: Desk, inside: str) -> Iterator[tuple[str, int]]:
@@ -117,7 +123,10 @@ def _walked(desk: Desk, inside: str) -> Iterator[tuple[str, int]]:
         if inside and not base.startswith(f"{inside}/"):
             continue
         for name in sorted(files):
-            found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            try:
+                found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            except FileNotFoundError:  # a server of the model's took it away meanwhile
+                continue
             if found.st_mode & 0o170000 == 0o100000:  # noqa: PLR2004 - a plain file
                 yield f"{base}{name}", found.st_size
 

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runner.config.permissions import Permit, permitted
+from runner.config.permissions import WRITE_TOOLS, Permit, asked_about, write_tool
+from runner.errors import RunnerError
 from runner.implementers.base import CHECK
 from runner.implementers.llm.tools import BadArgumentsError
 from runner.implementers.repeats import Call, Calls
@@ -17,8 +18,11 @@ from runner.journal.sessions import (
 from runner.model import Digest, Finding, digest_of
 from runner.secrets.redact import redact
 from runner.text.display import display
+from runner.writes.beneath import mode_beneath
+from runner.writes.paths import check_path
 
 if TYPE_CHECKING:
+    from runner.config.permissions import Word
     from runner.implementers.llm.desk import Desk
     from runner.implementers.llm.tools import Given, Tool
 
@@ -100,20 +104,50 @@ class Session:
             return tool.call(given)
         except BadArgumentsError as error:
             return f"these arguments do not fit {tool.name}: {error}"
+        finally:
+            self.desk.answers[:] = [one for one in self.desk.answers if not one.once]
 
     def _not_permitted(self, tool: Tool, given: Given) -> str:
         """Why the rules of the settings do not let this call be; empty where they do."""
-        settings = self.desk.settings
         subject = tool.subject(given)
-        said = permitted(tool.name, subject, settings.permission, settings.permission_floor)
-        if said is Permit.ALLOW:
+        names = dict.fromkeys((tool.name, self._meant(tool.name, subject)))
+        return next(filter(None, (self._refusal(name, subject) for name in names)), "")
+
+    def _meant(self, tool: str, path: str) -> str:
+        """The tool whose rules the pipeline will hold a write to: a new file is `write_file`'s."""
+        if tool not in WRITE_TOOLS or check_path(path, 0, kind="delete"):
+            return tool
+        try:
+            return write_tool(is_new=mode_beneath(self.desk.project, path) is None)
+        except RunnerError:  # something else stands in the way: the write itself will say so
+            return tool
+
+    def _refusal(self, tool: str, subject: str) -> str:
+        """What the rules, or a person who is asked now, have against one call."""
+        word = self.desk.book.word(tool, subject)
+        if word.permit is Permit.ASK and self.desk.bench.reviewed and tool in WRITE_TOOLS:
+            return ""  # a person sees the very bytes before they land
+        if word.permit is Permit.ASK:
+            word = self._asked(word, tool, subject)
+        if word.permit is Permit.ALLOW:
             return ""
-        if said is Permit.DENY:
-            return f"denied: the permission rules of the settings do not let {tool.name} {subject}"
+        if word.permit is Permit.DENY and word.reason:
+            return f"denied: a person does not let {tool} {subject}: {word.reason}"
+        if word.permit is Permit.DENY:
+            return f"denied: {word} does not let {tool} {subject}"
         return (
-            f"denied: a person must be asked before {tool.name} {subject}, and nobody can be "
-            "asked in the middle of an attempt; go another way, or say in the end what is missing"
+            f"denied for now: {word} wants a person asked before {tool} {subject}, and nobody "
+            "is there; they are asked later. Go another way, or say in the end what is missing"
         )
+
+    def _asked(self, word: Word, tool: str, subject: str) -> Word:
+        """What a person says to it; the word as it was where nobody is there to be asked."""
+        exact = asked_about(tool, subject, self.desk.known_secrets)
+        answer = self.desk.bench.ask(tool, exact, str(word))
+        if answer is None:
+            return word
+        self.desk.answers.append(answer)
+        return self.desk.book.word(tool, subject)
 
 
 def spent(what: str) -> Finding:

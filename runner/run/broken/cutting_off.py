@@ -19,6 +19,7 @@ from runner.run.reach import behind_whom
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from runner.impact.cutoff import CutOff
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Outcome, Task
@@ -41,6 +42,23 @@ def waits_through(known: TaskState) -> bool:
     return bool(known.via) and (
         known.status is Status.STALE or (known.status is Status.PENDING and bool(known.cut_off))
     )
+
+
+def still_speaks(task: Task, state: RunState) -> bool:
+    """Whether a task is STALE through others alone, and all that it rests on is in the tree.
+
+    Pure. Then its tests passed there and say something about a change, as those of a DONE one do.
+    Where the work of one of these others was taken back, they say nothing.
+    """
+    known, seen = state.task(task.id), set()
+    if known.spec is None or known.spec.what != task.spec.what or not waits_through(known):
+        return False
+    while known.done_at and known.id not in seen:
+        seen.add(known.id)
+        if not waits_through(known):
+            return True
+        known = state.task(known.via)
+    return known.id in seen
 
 
 def anew_since(
@@ -158,7 +176,19 @@ class CuttingOff:
             text = verdict.text or f"{known.via} is not DONE again; this rests on it"
             self._say(known, text, via=known.via)
             return True
-        return False
+        return not verdict.proves and self._waits_for_another(known)
+
+    def _waits_for_another(self, known: TaskState) -> bool:
+        """Say of whom a task waits once the one that is named is DONE; whether there was that."""
+        state = self.ledger.state
+        if state.task(known.via).status is not Status.DONE or not self._is_stale(known.id):
+            return False
+        before = (one for one in self._before[known.id] if one != known.via)
+        rest = next((one for one in before if state.task(one).status is Status.STALE), "")
+        if not rest or _is_through(rest, known.id, state):
+            return False
+        self._say(known, f"{rest} is STALE; this rests on it", via=rest)
+        return True
 
     def _say(self, known: TaskState, text: str, *, via: str = "") -> None:
         stale_again(self.ledger, known, text, via=via)
@@ -175,15 +205,22 @@ class CuttingOff:
         said = []
         for one in anew:
             offered = self._offerings.compared(self.tasks[one], known)
+            text = f"{one} {_how(offered)} and {offered.text}"
             if not offered.same:
-                text = f"{one} was built anew and {offered.text}"
                 return Verdict(proves=False, text=f"{text}; approve to have this built on it")
-            said.append(f"{one} was built anew and {offered.text}")
+            said.append(text)
         return Verdict(proves=True, text="; ".join(said))
 
     @cached_property
     def _offerings(self) -> Offerings:
         return Offerings(self.repository, self.documents)
+
+
+def _how(offered: CutOff) -> str:
+    """How a task became DONE once more: nobody built what has the very files of before."""
+    from runner.impact.cutoff import UNTOUCHED
+
+    return "is DONE again" if offered.text == UNTOUCHED else "was built anew"
 
 
 def stale_again(ledger: Ledger, known: TaskState, text: str, *, via: str = "") -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from runner.model import Outcome, Task
     from runner.run.broken.chain import Link
+    from runner.run.broken.pacing import Pace
     from runner.run.landing.lander import Lander
     from runner.run.preparation import Preparation
     from runner.run.settlement import Settlement
@@ -50,6 +51,7 @@ class Joint:
     settlement: Settlement
     lander: Lander
     work: Work
+    pace: Pace
 
     def build(self, group: Sequence[Task]) -> bool:
         """Build a culprit and its victims and land them; False when they wait again."""
@@ -86,7 +88,7 @@ class Joint:
         base = self.preparation.base()
         links: list[Link] = []
         for position, task in enumerate(group):
-            outcome, how = self._member(group, position, base)
+            outcome, how, why = self._member(group, position, base)
             if outcome.ending is Ending.PASSED:
                 links.append(link(self.lander, task, outcome, base, how))
                 base = links[-1].commit
@@ -97,13 +99,17 @@ class Joint:
                 return []
             else:
                 waits = "waits for a review, which is asked at a terminal"
-                why = waits if outcome.ending is Ending.WAITS else "could not be built on it"
-                self._wait(group[0], links, findings, f"{task.id} {why}")
+                failed = f"could not be built on it{f' ({why})' if why else ''}"
+                note = waits if outcome.ending is Ending.WAITS else failed
+                self._wait(group[0], links, findings, f"{task.id} {note}")
                 return []
         return links
 
-    def _member(self, group: Sequence[Task], position: int, base: str) -> tuple[Outcome, str]:
-        """Work on one member until it passes or nothing more can be tried."""
+    def _member(self, group: Sequence[Task], position: int, base: str) -> tuple[Outcome, str, str]:
+        """Work on one member until it passes or nothing more can be tried.
+
+        Gives the outcome, how it was approved, and what ended it where no check did.
+        """
         books, task, held = self.settlement.books, group[position], not position
         while True:
             assignment = replace(
@@ -111,20 +117,24 @@ class Joint:
                 unproven=frozenset(one.id for one in group[position + 1 :]),
                 beneath=frozenset(one.id for one in group[:position]),
             )
-            outcome = self.work(assignment)
+            outcome, why = self.settlement.in_time(task, self.work(assignment))
             if outcome.ending is Ending.PASSED:
                 ruling = self.settlement.ruling(task, outcome)
                 if ruling.answer is Answer.APPROVED:
                     books.finished(task, outcome)
                     books.approved(task, outcome, ruling.how)
-                    return outcome, ruling.how
+                    return outcome, ruling.how, ""
                 waits = Ending.WAITS if ruling.answer is Answer.WAITS else Ending.FAILED
                 outcome = replace(outcome, ending=waits, findings=ruling.findings)
             edited = bool(self.settlement.edited(task))
-            last = held or edited or self.settlement.is_last_try(task)
             books.finished(task, outcome)
-            if last or outcome.ending is not Ending.FAILED:
-                return outcome, ""
+            if held or edited or outcome.ending is not Ending.FAILED:
+                return outcome, "", why
+            pause = self.settlement.retries.pause(task, outcome)
+            if pause is None:
+                return outcome, "", why
+            if why := self.pace.rest(task.id, pause):
+                return outcome, "", why
 
     def _assignment(self, task: Task, base: str, *, held: bool) -> Assignment:
         known = self.settlement.ledger.state.task(task.id)
@@ -136,6 +146,10 @@ class Joint:
     def _culprit_failed(self, task: Task, outcome: Outcome, findings: tuple[Finding, ...]) -> None:
         """The held change breaks more than was approved, or does not even pass by itself."""
         books = self.settlement.books
+        if outcome.ending is Ending.INTERRUPTED:  # a person cancelled it: it waits as it did
+            regression.hold_again(task.id, findings, books.ledger)
+            self.settlement.codes.add(ExitCode.REGRESSION)
+            return
         if regression.victims(outcome.findings):
             known = books.ledger.state.task(task.id)
             every = (*findings, *(one for one in outcome.findings if one.refuses))

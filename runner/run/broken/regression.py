@@ -18,13 +18,15 @@ from runner.journal.events import (
     TaskApproved,
     TaskBlocked,
     TaskFailed,
+    TaskReopened,
     TaskStaled,
 )
+from runner.journal.task_fold import REJECTED
 from runner.model import Ending, Reason, Status
 from runner.run.landing import (
     drafts,
 )
-from runner.run.review import refusals, rejection
+from runner.run.review import CHECK, refusals, rejection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -62,7 +64,7 @@ def hold_back(task: Task, outcome: Outcome, books: Books, kept: str = "") -> Non
 def hold_again(culprit: str, findings: Iterable[Finding], ledger: Ledger) -> None:
     """Let a change that is still held wait once more, after an attempt that came to nothing."""
     known = ledger.state.task(culprit)
-    if _is_held(known) and not _waits(known):
+    if is_held(known) and not _waits(known):
         _block(culprit, findings, known.draft, ledger)
 
 
@@ -79,6 +81,9 @@ def _block(culprit: str, findings: Iterable[Finding], branch: str, ledger: Ledge
 
 
 def _stale(victim: str, culprit: str, findings: Iterable[Finding], ledger: Ledger) -> None:
+    """Have a task wait that a change breaks; what is not built (any more) is PENDING as it is."""
+    if not _is_built(ledger.state.task(victim)):
+        return
     event = TaskStaled(note=_chain(victim, culprit, findings), culprit=culprit)
     attempt = ledger.state.task(victim).last_attempt
     ledger.note(event, task=victim, attempt=attempt, durable=True)
@@ -106,7 +111,8 @@ def drop(culprit: str, findings: tuple[Finding, ...], ledger: Ledger, let_go: Le
     """
     attempt = ledger.state.task(culprit).last_attempt
     ledger.note(TaskFailed(findings=findings), task=culprit, attempt=attempt, durable=True)
-    note = "the change that was held is dropped: tried again"
+    refused = any(one.check == CHECK for one in findings)
+    note = REJECTED if refused else "the change that was held is dropped: tried again"
     ledger.note(TaskApproved(by="review", note=note), task=culprit, durable=True)
     give_back(culprit, ledger, let_go)
 
@@ -124,8 +130,12 @@ def give_back(culprit: str, ledger: Ledger, let_go: LetGo) -> None:
 def restore(victim: TaskState, ledger: Ledger) -> None:
     """A task that a held change broke is DONE again, with its evidence: the change does not come.
 
-    One that is not in use any more is not DONE by that.
+    What was taken back meanwhile is not DONE by that: it is to be built.
     """
+    if not _is_built(victim):
+        again = TaskReopened(note="what it built was taken back", by="review")
+        ledger.note(again, task=victim.id, attempt=victim.last_attempt, durable=True)
+        return
     event = TaskAdopted(
         spec=victim.spec,
         commit=victim.commit,
@@ -148,7 +158,7 @@ def set_apart(
     Puts right what a crash, a rejection or an edit left half told.
     """
     for culprit in tuple(ledger.state.tasks.values()):
-        if _is_held(culprit):
+        if is_held(culprit):
             _settle_culprit(culprit, held.get(culprit.id), ledger, let_go)
     _complete(ledger, let_go)
     return {id_: held.pop(id_) for id_ in tuple(held) if _waits(ledger.state.task(id_))}
@@ -191,18 +201,20 @@ def _settle_victims(culprit: TaskState, ledger: Ledger, let_go: LetGo) -> None:
             _stale(victim.id, culprit.id, culprit.findings, ledger)
 
 
-def _is_held(task: TaskState) -> bool:
+def is_held(task: TaskState) -> bool:
+    """Whether a change of a task is held that breaks others."""
     return task.held is not None and task.held.kind == HELD and task.status is not Status.DONE
 
 
 def _waits(task: TaskState) -> bool:
-    return _is_held(task) and task.status is Status.BLOCKED and task.reason is Reason.REGRESSION
+    return is_held(task) and task.status is Status.BLOCKED and task.reason is Reason.REGRESSION
 
 
 def _broken_by(culprit: str, state: RunState) -> tuple[TaskState, ...]:
     open_ones = (Status.STALE, Status.PENDING)
     tasks = tuple(state.tasks.values())
-    return tuple(one for one in tasks if one.culprit == culprit and one.status in open_ones)
+    found = (one for one in tasks if one.culprit == culprit and one.status in open_ones)
+    return tuple(sorted(found, key=lambda one: one.id))
 
 
 def victims_of(culprit: str, state: RunState) -> tuple[str, ...]:
@@ -231,4 +243,14 @@ def approved_groups(
 def unapproved(broken: Iterable[str], state: RunState) -> tuple[str, ...]:
     """Those that nobody has approved yet to be built anew on the change that breaks them."""
     known = (state.task(one) for one in broken)
-    return tuple(one.id for one in known if not one.approved and one.status is not Status.PENDING)
+    return tuple(one.id for one in known if not _is_approved(one))
+
+
+def _is_approved(victim: TaskState) -> bool:
+    """Whether a person let it be built anew; one that is PENDING was edited, and approved then."""
+    return victim.approved or (victim.status is Status.PENDING and _is_built(victim))
+
+
+def _is_built(task: TaskState) -> bool:
+    """Whether it was DONE, and nobody has taken that back since."""
+    return bool(task.done_at)

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.settings import Settings
-    from runner.gates.contracts.touched import Held, Touching
+    from runner.gates.contracts.touched import Held
     from runner.impact.answer import Affected, Changed, Width
     from runner.impact.knowledge import Knowledge
-    from runner.impact.reach import Reached
     from runner.model import Task
+    from runner.run.broken.keeping import Kept
     from runner.run.ledger import Ledger
 
 
@@ -40,27 +40,20 @@ class Suspecting:
             for name in one.contracts:
                 yield self._traced(self.tasks[one.task], name, why.path, why.line, why.text)
 
-    def contracts(
-        self, changes: Iterable[Changed], knowledge: Knowledge, width: Width
-    ) -> Iterator[Traced]:
-        """The contracts of which a change touches the document, an instance or the code.
+    def contracts(self, kept: Iterable[Kept]) -> Iterator[Traced]:
+        """The contracts that a change reaches."""
+        for one in kept:
+            yield self._traced(self.tasks[one.task], one.name, one.path, one.line, one.why)
 
-        It runs for an additive change of its document, too: who keeps to the contract passes, and
-        what the comparison of documents does not see is seen.
-        """
+    def kept(
+        self, changes: Iterable[Changed], knowledge: Knowledge, width: Width
+    ) -> tuple[Kept, ...]:
+        """Which contracts a change reaches, and how."""
         if not self._has_contracts:
-            return
-        met: set[tuple[str, str]] = set()
-        for change in changes:
-            for at in _reaching(knowledge, change, width):
-                for one in self._held.of(at.path):
-                    if one[:2] in met or not _matters(one, at):
-                        continue
-                    met.add(one[:2])
-                    way = f", and {at.told()}" if at.by else ""
-                    why = f"{one.task} keeps to a contract about {at.path}{way}"
-                    task = self.tasks[one.task]
-                    yield self._traced(task, one.name, change.path, change.first_line, why)
+            return ()
+        from runner.run.broken.keeping import reached
+
+        return tuple(reached(changes, knowledge, width, self._held))
 
     def everything(self, tasks: Iterable[Task], path: str) -> Iterator[Traced]:
         """Every proof of some tasks, where nothing can be decided."""
@@ -104,18 +97,3 @@ class Suspecting:
         from runner.gates.contracts.touched import Held
 
         return Held(self.tasks.values())
-
-
-def _matters(one: Touching, at: Reached) -> bool:
-    """Code and instances are reached by imports; a document by others that it refers to."""
-    return at.by is None or at.named == one.is_document
-
-
-def _reaching(knowledge: Knowledge, change: Changed, width: Width) -> Iterator[Reached]:
-    """The changed file, and what imports it, as far as is asked."""
-    from runner.impact.answer import Dependents
-    from runner.impact.blocks import is_quiet
-    from runner.impact.reach import reaching
-
-    deepest = 1 if width.dependents is Dependents.DIRECT else None
-    return reaching(knowledge.references, change.path, deepest, quiet=is_quiet(change))

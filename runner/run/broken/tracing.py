@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates.regression import Suspects
 from runner.model import Status
+from runner.run.broken.cutting_off import still_speaks
 from runner.run.broken.suspecting import Suspecting
 from runner.text.display import display
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from runner.impact.observed import Observations
     from runner.model import Finding, Outcome, Task
     from runner.repo.read import Repository
+    from runner.run.broken.keeping import Kept
     from runner.run.ledger import Ledger
     from runner.run.site import Assignment
 
@@ -126,10 +128,14 @@ class Tracer:
         return task in assignment.beneath or self._is_in_the_tree(task, assignment)
 
     def _is_in_the_tree(self, task: str, assignment: Assignment) -> bool:
-        """Whether a task was DONE when the attempt began: what landed since is not in its tree."""
+        """Whether a task was DONE when the attempt began: what landed since is not in its tree.
+
+        So was one that is only to be proven again: its code is there, and its tests speak for it.
+        """
         known, mine = self.ledger.state.task(task), self.ledger.state.task(assignment.task.id)
         began = mine.open_attempt.time if mine.open_attempt else ""
-        return known.status is Status.DONE and (not began or known.done_at <= began)
+        done = known.status is Status.DONE or still_speaks(self.tasks[task], self.ledger.state)
+        return done and (not began or known.done_at <= began)
 
     # --- asking -----------------------------------------------------------------------
 
@@ -144,9 +150,10 @@ class Tracer:
             change = self._change(outcome)
             knowledge = self._known(outcome.base, change)
             answer = judge(change, knowledge, width)
-            self._doubts = answer.doubts
+            kept = self._suspecting.kept(change, knowledge, width)
+            self._doubts = _decided(answer.doubts, kept)
             tests = self._suspecting.tests(answer.affected)
-            return (*tests, *self._suspecting.contracts(change, knowledge, width))
+            return (*tests, *self._suspecting.contracts(kept))
         return None  # the border told why
 
     @contextmanager
@@ -238,6 +245,14 @@ class Tracer:
             )
         finally:
             patience.cancel()
+
+
+def _decided(doubts: tuple[Why, ...], kept: tuple[Kept, ...]) -> tuple[Why, ...]:
+    if not doubts or not kept:
+        return doubts
+    from runner.run.broken.keeping import decided
+
+    return decided(doubts, kept)
 
 
 def _in_doubt(doubts: tuple[Why, ...]) -> tuple[Finding, ...]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.run.crew import Crew
     from runner.run.executors.addresses import Address
+    from runner.run.executors.message import Ground
     from runner.run.executors.patience import Patience
     from runner.run.site import Site
 
@@ -58,7 +59,9 @@ def crew_of(
 
     if cluster is None:
         return Crew(jobs, make_site, inline=inline)
-    return Crew(cluster.slots, make_site, executor=cluster.executor)
+    from runner.run.executors.late_site import LateSites
+
+    return Crew(cluster.slots, LateSites(make_site).site, executor=cluster.executor)
 
 
 def opened_cluster(
@@ -79,8 +82,8 @@ def opened_cluster(
     scheduler = scheduler_of(settings.executor)
     if scheduler is not None:
         require_private(scheduler, settings)
-    from runner.config.paths import repository_key
-    from runner.run.executors.cluster import Certificates, Cluster
+    from runner.run.executors.certificates import Certificates
+    from runner.run.executors.cluster import Cluster
     from runner.run.executors.errand import Dispatch
     from runner.run.executors.local_cluster import LocalCluster
     from runner.run.executors.remote import ClusterExecutor
@@ -107,12 +110,27 @@ def opened_cluster(
         if local is not None:
             local.close()
 
-    key = repository_key(repository.root)
-    name = repository.folders.top.name
     chosen = scheduler is None or loaded.sources.get("jobs") != "default"
     slots = settings.jobs if chosen else max(cluster.threads, 1)
-    dispatch = Dispatch(cluster, Supply(repository), tickets, key, name, say)
+    dispatch = Dispatch(cluster, Supply(repository), tickets, _ground(repository), say)
     return Opened(ClusterExecutor(slots, dispatch, close), slots)
+
+
+def _ground(repository: Repository) -> Ground:
+    """What workers are told of the repository; names and settings, no contents."""
+    from runner.config.paths import repository_key
+    from runner.run.executors.message import Ground
+
+    lender = repository.lender()
+    return Ground(
+        key=repository_key(repository.root),
+        name=repository.folders.top.name,
+        object_format=lender.object_format,
+        prefix=lender.prefix.value,
+        branch=lender.branch or "",
+        ignored=lender.ignored,
+        who=lender.who,
+    )
 
 
 def examined(settings: Settings) -> str:

@@ -17,6 +17,7 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.run.executors.addresses import read_address
 from runner.run.executors.border import run_job
+from runner.run.executors.certificates import has_certificates, security_of
 from runner.run.executors.patience import Patience
 from runner.run.executors.strict import FAMILIES, distributed
 
@@ -24,18 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from runner.run.executors.addresses import Address
+    from runner.run.executors.certificates import Certificates
 
     Hear = Callable[[str, str, str], None]
     """Told (ticket, kind, text) of what a worker says while it works; quickly, from a thread."""
-
-
-@dataclass(frozen=True, slots=True)
-class Certificates:
-    """TLS files of this side; empty where Dask's own configuration names them."""
-
-    ca: str = ""
-    cert: str = ""
-    key: str = ""
 
 
 @dataclass(slots=True)
@@ -220,10 +213,8 @@ class Cluster:
 
     def _connected(self, certificates: Certificates) -> Any:
         library = distributed()
-        security = _security(library, certificates)
-        if self.scheduler.is_encrypted and not security.get_connection_args("client").get(
-            "ssl_context"
-        ):
+        security = security_of(library, certificates)
+        if self.scheduler.is_encrypted and not has_certificates(security):
             raise RunnerError(
                 f"{self.scheduler} speaks TLS, and no certificates are set",
                 where="executor",
@@ -292,14 +283,3 @@ class Cluster:
         moved = before.moved if before is not None and before.beat == beat else now
         where = read_address(address)
         return Seen(threads, beat, moved, private=where is not None and where.is_private)
-
-
-def _security(library: Any, certificates: Certificates) -> Any:
-    """What the settings say of TLS, else what Dask's own configuration says."""
-    given = {
-        "tls_ca_file": certificates.ca,
-        "tls_client_cert": certificates.cert,
-        "tls_client_key": certificates.key,
-    }
-    named = {name: path for name, path in given.items() if path}
-    return library.Security(**named)

@@ -18,7 +18,8 @@ _LOOK = 0.1
 """Seconds between two looks whether the job is still wanted."""
 _UNWANTED = frozenset({"cancelled", "released", "forgotten", "resumed"})
 """States of a task that the scheduler took back while it runs (distributed's worker states)."""
-_LONGEST_LINE = 500
+_LONGEST_TEXT = 20_000
+"""Characters of what is told at once: the last ones of very many."""
 
 STARTED, LINE, LATE = "started", "line", "late"
 """What is told of a job: that it began, a line of output, that its answer comes too late."""
@@ -62,7 +63,7 @@ class Duty:
         """Let the coordinator hear something; strings only, and it may be lost."""
         if self.worker is not None:
             with suppress(RuntimeError, OSError):  # the worker is closing
-                said = json.dumps([self.ticket, kind, text[-_LONGEST_LINE:]])
+                said = json.dumps([self.ticket, kind, text[-_LONGEST_TEXT:]])
                 self.worker.log_event(self.topic, said)
 
     @contextmanager

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.errors import RunnerError
 from runner.run.executors.homecoming import tell_events
-from runner.run.executors.message import Answer, Ground, Job, Pack, as_bytes, read_answer
+from runner.run.executors.message import Answer, Job, Pack, as_bytes, read_answer
 from runner.run.executors.recheck import require_asked_for
 from runner.run.executors.shape import MisshapenError
 from runner.run.executors.supply import PIECE, in_parts
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.run.executors.cluster import Cluster, Running
-    from runner.run.executors.message import Part, Work
+    from runner.run.executors.message import Ground, Part, Work
     from runner.run.executors.supply import Supply
     from runner.run.executors.tickets import Ticket, Tickets
     from runner.run.site import Assignment, Site
@@ -53,10 +54,8 @@ class Dispatch:
     cluster: Cluster
     supply: Supply
     tickets: Tickets
-    key: str
-    """Names the repository on the workers."""
-    name: str
-    """The repository's folder, for paths that people read."""
+    ground: Ground
+    """What workers are told of the repository."""
     say: Callable[[str], None]
     """Tells a person what is worth a line that stays."""
 
@@ -154,19 +153,10 @@ class Errand:
         self, *, work: Work | None = None, pack: Pack | None = None, part: Part | None = None
     ) -> Job:
         """The job without its ticket."""
-        lender = self.site.scratch.lender
         return Job(
             ticket="",
             topic=self.dispatch.cluster.topic,
-            ground=Ground(
-                key=self.dispatch.key,
-                name=self.dispatch.name,
-                object_format=lender.object_format,
-                prefix=lender.prefix.value,
-                branch=lender.branch or "",
-                ignored=lender.ignored,
-                who=lender.who,
-            ),
+            ground=self.dispatch.ground,
             tree=self.tree,
             settings=self.site.settings,
             work=work,
@@ -191,6 +181,9 @@ class Errand:
             if lost is not None:
                 return lost
             return self._read(running, ticket, worker)
+        except (Cancelled, RunnerError):
+            self.dispatch.tickets.forget(ticket)
+            raise
         finally:
             self.dispatch.tickets.close(ticket)
             if running is not None:
@@ -247,7 +240,7 @@ class Errand:
             raise MisshapenError("it is to another job")
         if answer.outcome is not None:
             base = self.tree if self.assignment.base else ""
-            prefix = self.site.scratch.lender.prefix
+            prefix = self.dispatch.supply.repository.prefix
             require_asked_for(answer.outcome, self.assignment, base, prefix)
         said = (answer.outcome, answer.others, answer.lacks)
         if sum(one is not None for one in said) + answer.kept != 1:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.journal.events import GateCompleted, GateStarted
-from runner.journal.sessions import ToolCalled, ToolReturned
+from runner.journal.sessions import PermissionAsked, ToolCalled, ToolReturned
 from runner.run.executors.message import PLAIN
 from runner.run.executors.recheck import redacted_proofs
 from runner.secrets.redact import redact
@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from runner.run.executors.message import Answer
     from runner.run.site import Assignment, Site
 
-_HEARD = frozenset({"gate.started", "gate.completed", "tool.called", "tool.returned"})
+_HEARD = frozenset(
+    {"gate.started", "gate.completed", "tool.called", "tool.returned", "permission.asked"}
+)
 """Events that an attempt may tell of itself; no other one is a worker's to tell."""
 _MOST = 10_000
 _LONGEST_LOG = 2 << 20
 _LONGEST_NAME = 200
+_LONGEST_SUBJECT = 1_000
+"""Room for what `permissions.asked_about` makes of any subject."""
 
 
 def tell_events(answer: Answer, assignment: Assignment, site: Site, known: tuple[str, ...]) -> None:
@@ -50,6 +54,13 @@ def _event(line: str, known: tuple[str, ...]) -> Happening | None:
         return GateStarted(gate=event.gate, command=redact(event.command, known))
     if isinstance(event, GateCompleted):
         return GateCompleted(proof=redacted_proofs((event.proof,), known)[0])
+    if isinstance(event, PermissionAsked):
+        parts = (
+            event.tool[:_LONGEST_NAME],
+            event.subject[:_LONGEST_SUBJECT],
+            event.rule[:_LONGEST_NAME],
+        )
+        return PermissionAsked(*(redact(part, known) for part in parts))
     if isinstance(event, ToolCalled | ToolReturned):
         name = display(redact(event.name[:_LONGEST_NAME], known))
         return event._replace(name=name, arguments=display(redact(event.arguments[:_LONGEST_NAME])))

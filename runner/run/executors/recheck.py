@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from runner.context.task_plan import redacted
 from runner.errors import RunnerError
-from runner.model import Action, Change, Ending, Finding, ReviewMode, Verdict, digest_of
+from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Verdict, digest_of
 from runner.run.executors.message import OBJECT, PLAIN
 from runner.run.executors.shape import MisshapenError
-from runner.run.judgement import write_bench
-from runner.run.reviewer import reviewed_by_command
+from runner.run.judgement import without_tools, write_bench
+from runner.run.reviewer import UNABLE, reviewed_by_command
 from runner.run.workshop import LOGS
 from runner.secrets.redact import redact
 from runner.writes.pipeline import admit_writes, compile_writes
@@ -107,7 +107,7 @@ def checked_again(assignment: Assignment, site: Site, outcome: Outcome, tree: st
         if compiled.clean and site.settings.sast_block_at != "never"
         else ()
     )
-    return _with_findings(outcome, (*more, *blocking))
+    return without_tools(_with_findings(outcome, (*more, *blocking)))
 
 
 def reviewed_again(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
@@ -120,9 +120,12 @@ def reviewed_again(assignment: Assignment, site: Site, outcome: Outcome) -> Outc
 
 def _with_findings(outcome: Outcome, findings: tuple[Finding, ...]) -> Outcome:
     refused = any(finding.refuses for finding in findings)
+    unable = any(finding.check == UNABLE for finding in findings)  # another attempt helps nobody
+    failed = Ending.BLOCKED if unable else Ending.FAILED
     return replace(
         outcome,
-        ending=Ending.FAILED if refused else outcome.ending,
+        ending=failed if refused else outcome.ending,
+        reason=Reason.TOOL if unable else outcome.reason,
         findings=(*outcome.findings, *findings),
     )
 

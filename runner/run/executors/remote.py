@@ -108,7 +108,8 @@ class Remote:
 
     def _errand(self, assignment: Assignment, site: Site, suspects: Suspects | None) -> Errand:
         tree = self.dispatch.supply.tree_of(assignment.base)
-        work = Work(_told_away(assignment, tree), suspects)
+        former = {} if suspects else site.former(assignment)
+        work = Work(replace(_told_away(assignment, tree), former=tuple(former.items())), suspects)
         return Errand(self.dispatch, assignment, site, work, tree)
 
     def _beside_others(self, assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:

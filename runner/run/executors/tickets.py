@@ -59,21 +59,26 @@ class Tickets:
             if ticket is not None:
                 self._note_over(ticket)
                 return True
-            known = self._over.get(name)
+            known = self._over.pop(name, None)
         self._tell_late(known)
         return False
 
+    def forget(self, ticket: Ticket) -> None:
+        """A person ended it, or the run is over: what still comes is no surprise to anybody."""
+        with self._lock:
+            self._open.pop(ticket.name, None)
+
     def close(self, ticket: Ticket) -> None:
-        """Nobody waits for it any more."""
+        """Nobody waits for it any more: it was lost, and runs elsewhere."""
         with self._lock:
             if self._open.pop(ticket.name, None) is not None:
                 self._note_over(ticket)
 
     def hear(self, name: str, kind: str, text: str) -> None:
-        """A worker says something of a job; of one that is over only that it came too late."""
+        """A worker says something of a job; of one that is over only, once, that it came late."""
         with self._lock:
             ticket = self._open.get(name)
-            late = self._over.get(name) if kind == LATE else None
+            late = self._over.pop(name, None) if kind == LATE else None
         if ticket is not None:
             ticket.began = True
             ticket.heard = effects.monotonic()

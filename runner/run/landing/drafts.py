@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from runner.model import Action, Change, digest_of
@@ -12,12 +13,17 @@ from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Container
+
     from runner.journal.task_state import Held
     from runner.model import Finding, Outcome, Task
     from runner.repo.read import Repository
 
 IGNORE = "artifacts/build/.gitignore"
 """The file that keeps what runs leave out of commits; the runner's own."""
+_TRIED = "tried"
+_ATTEMPT = re.compile(r"draft\(.*\): attempt (\d+) ")
+"""The first line of what `_draft_message` gives."""
 
 
 def keep_draft(repository: Repository, task: Task, outcome: Outcome) -> str:
@@ -25,12 +31,16 @@ def keep_draft(repository: Repository, task: Task, outcome: Outcome) -> str:
 
     Files that the path rules or the secret scan refused are left out: they reach no git object.
     """
-    kept = [change for change in outcome.changes if change.path not in outcome.tainted]
+    kept = _untainted(outcome)
     if not kept:
         return ""
     message = _draft_message(task, outcome, sorted(outcome.tainted))
     kept += _with_ignored(repository, outcome.base)
     return draft(repository, task.id, task.title, outcome.base or None, kept, message)
+
+
+def _untainted(outcome: Outcome) -> list[Change]:
+    return [change for change in outcome.changes if change.path not in outcome.tainted]
 
 
 def _with_ignored(repository: Repository, base: str) -> list[Change]:
@@ -59,6 +69,52 @@ def _draft_message(task: Task, outcome: Outcome, left_out: list[str]) -> str:
 def _one_line(finding: Finding) -> str:
     place = f"{finding.path}:{finding.line}: " if finding.path else ""
     return f"{finding.check}: {place}{finding.message}".splitlines()[0]
+
+
+# --- what an attempt left that others follow -------------------------------------------
+
+
+def keep_tried(repository: Repository, task: Task, outcome: Outcome) -> bool:
+    """Keep what a failed attempt came to until a later one comes to more; whether it came to any.
+
+    Under a ref: neither a crash nor an attempt that a broken connection ended loses it.
+    """
+    kept = _untainted(outcome)
+    if not kept:
+        return False
+    message = _draft_message(task, outcome, sorted(outcome.tainted))
+    commit = commit_tree(repository, outcome.base or None, kept, message, sign=False)
+    keep_ref(repository, f"{_TRIED}/{task.id}", commit.sha)
+    return True
+
+
+def draft_of_tried(repository: Repository, task: Task, attempts: Container[int]) -> str:
+    """Make the draft of what was kept of one of these attempts; the branch, or nothing."""
+    commit = kept_ref(repository, f"{_TRIED}/{task.id}")
+    message = repository.message(commit) if commit else ""
+    number = _ATTEMPT.match(message)
+    if commit is None or number is None or int(number[1]) not in attempts:
+        return ""
+    base = repository.resolve(f"{commit}^")
+    kept = [*changes_between(repository, base, commit), *_with_ignored(repository, base or "")]
+    return draft(repository, task.id, task.title, base, kept, message)
+
+
+def drop_tried(repository: Repository, task: str) -> None:
+    """Forget what attempts left: a draft holds it, or what landed is better."""
+    drop_ref(repository, f"{_TRIED}/{task}")
+
+
+def sweep_tried(repository: Repository, is_open: Callable[[str], bool]) -> None:
+    """Forget what attempts left of tasks that begin anew, or are over; asks no git for nothing."""
+    folder = repository.folders.common / "refs/runner" / _TRIED
+    names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
+    for task in names:
+        if not is_open(task) and not task.endswith(".lock"):
+            drop_tried(repository, task)
+
+
+# --- what is proven --------------------------------------------------------------------
 
 
 def hold(repository: Repository, task: Task, outcome: Outcome) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from runner.model import Action, Change, digest_of
 from runner.repo.git import text
 from runner.repo.trees import TreeChange
+from runner.run.undone import is_undone, undone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from runner.repo.read import Repository
 
@@ -21,27 +23,75 @@ _MOST_LINES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class OwnWork:
-    """A task's changes as they stand in a later commit, and what stands around them."""
+    """What a task landed, as it stands in a later commit, and what stands around it."""
 
     changes: tuple[Change, ...] = ()
     others: Mapping[str, bytes | None] = field(default_factory=dict)
     """By path the file without the task's own lines; None for a file that the task made."""
 
 
-def own_work(repository: Repository, commits: Iterable[str], head: str) -> Mapping[str, OwnWork]:
-    """By commit what is left of its changes in `head`; unknown commits are left out.
+@dataclass(slots=True)
+class Landings:
+    """The commits that landed each task, asked of git once for each tip; for all threads."""
+
+    repository: Repository
+    _commits: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _asked: str = ""
+    _work: dict[tuple[str, str], OwnWork] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def of(self, task: str, tip: str) -> tuple[str, ...]:
+        """The commits of a task that `tip` reaches, newest first; none that were undone."""
+        with self._lock:
+            if tip and tip != self._asked:
+                for id_, commits in self._since(tip).items():
+                    self._commits[id_] = (*commits, *self._commits.get(id_, ()))
+                self._asked = tip
+            return self._commits.get(task, ())
+
+    def work(self, task: str, tip: str) -> OwnWork:
+        """What is left of all landings of a task in the commit `tip`."""
+        if (task, tip) not in self._work:
+            found = own_work(self.repository, {task: self.of(task, tip)}, tip)
+            self._work[task, tip] = found.get(task, OwnWork())
+        return self._work[task, tip]
+
+    def _since(self, tip: str) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for one in self.repository.log_trailers(tip, since=self._asked or None):
+            if not one.checked:
+                found[one.task] = (*found.get(one.task, ()), one.commit)
+        gone = undone(self.repository, tip) if found else {}
+        return {
+            task: tuple(one for one in some if not is_undone(self.repository, gone, task, one))
+            for task, some in found.items()
+        }
+
+
+def own_work(
+    repository: Repository, landings: Mapping[str, Iterable[str]], head: str
+) -> Mapping[str, OwnWork]:
+    """By task what is left in `head` of the commits that landed it, the newest first.
 
     Git is asked once for all of them; what this clone does not have, it passes over.
     """
-    entries = _entries(repository, [commit for commit in dict.fromkeys(commits) if commit])
-    return {
-        commit: OwnWork(
-            tuple(change for change, _ in found),
-            {change.path: before for change, before in found},
-        )
-        for commit, some in entries.items()
-        if (found := [one for entry in some if (one := _left(repository, entry, head))])
+    commits = dict.fromkeys(commit for some in landings.values() for commit in some if commit)
+    entries = _entries(repository, list(commits))
+    found = {
+        task: _work(repository, [one for commit in some for one in entries.get(commit, ())], head)
+        for task, some in landings.items()
     }
+    return {task: work for task, work in found.items() if work.changes}
+
+
+def _work(repository: Repository, entries: Iterable[TreeChange], head: str) -> OwnWork:
+    by_path: dict[str, list[TreeChange]] = {}
+    for entry in entries:
+        by_path.setdefault(entry.path, []).append(entry)
+    left = (_left(repository, some, head) for some in by_path.values())
+    found = [one for one in left if one]
+    changes = tuple(change for change, _ in found)
+    return OwnWork(changes, {change.path: before for change, before in found})
 
 
 def _entries(repository: Repository, commits: Sequence[str]) -> dict[str, list[TreeChange]]:
@@ -67,16 +117,26 @@ def _entries(repository: Repository, commits: Sequence[str]) -> dict[str, list[T
 
 
 def _left(
-    repository: Repository, entry: TreeChange, head: str
+    repository: Repository, entries: Sequence[TreeChange], head: str
 ) -> tuple[Change, bytes | None] | None:
-    """A change as it stands now, and what stands around it; None where nothing of it is left."""
-    now = repository.blob(head, entry.path)
-    made = repository.content(entry.new_sha) if entry.new_mode else None
-    if now is None or made is None:
+    """A file as it stands now, and what stands around; None where nothing of it is left."""
+    path = entries[0].path
+    wrote = [one for one in entries if one.new_mode]
+    now = repository.blob(head, path) if wrote else None
+    if now is None:
         return None
-    old = repository.content(entry.old_sha) if entry.old_mode else None
-    before = None if old is None else _without_own(old, made, now)
-    return _change(entry.path, entry.new_mode, before, now), before
+    if any(not one.old_mode for one in wrote):
+        return _change(path, wrote[0].new_mode, None, now), None
+    before = _without_own(list(_pairs(repository, wrote)), now)
+    return None if before is None else (_change(path, wrote[0].new_mode, before, now), before)
+
+
+def _pairs(repository: Repository, wrote: Iterable[TreeChange]) -> Iterator[tuple[bytes, bytes]]:
+    """What each commit found and what it made of it, as far as this clone has them."""
+    for one in wrote:
+        old, made = repository.content(one.old_sha), repository.content(one.new_sha)
+        if old is not None and made is not None:
+            yield old, made
 
 
 def _change(path: str, mode: int, before: bytes | None, now: bytes) -> Change:
@@ -90,18 +150,26 @@ def _change(path: str, mode: int, before: bytes | None, now: bytes) -> Change:
     )
 
 
-def _without_own(before: bytes, made: bytes, now: bytes) -> bytes:
-    """The file as it is now, without the lines that the task added to what was there before it."""
-    old, own, here = (text.splitlines(keepends=True) for text in (before, made, now))
-    if max(len(old), len(own), len(here)) > _MOST_LINES:
-        return before
-    added = set(range(len(own))) - set(_kept(old, own).values())
-    mine = {at for line, at in _kept(own, here).items() if line in added} if added else set()
+def _without_own(landed: Sequence[tuple[bytes, bytes]], now: bytes) -> bytes | None:
+    """The file as it is now, without the lines that the task's commits added."""
+    if not landed:
+        return None
+    here = now.splitlines(keepends=True)
+    texts = [[text.splitlines(keepends=True) for text in pair] for pair in landed]
+    if max(len(here), *(len(text) for pair in texts for text in pair)) > _MOST_LINES:
+        return landed[-1][0]
+    mine: set[int] = set()
+    for old, own in texts:
+        added = set(range(len(own))) - set(_kept(old, own).values())
+        if added:
+            mine |= {at for line, at in _kept(own, here).items() if line in added}
     return b"".join(line for at, line in enumerate(here) if at not in mine)
 
 
 def _kept(old: Sequence[bytes], new: Sequence[bytes]) -> dict[int, int]:
     """Lines of `old` that are in `new`, by their numbers there, from 0."""
+    if old == new:
+        return {line: line for line in range(len(old))}
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     return {
         block.a + step: block.b + step

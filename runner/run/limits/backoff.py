@@ -28,6 +28,14 @@ class Backoff:
         """Have a task wait until a time."""
         heapq.heappush(self._due, (at, next(self._order), task))
 
+    def drop(self, task: str) -> bool:
+        """Have a task wait no more; False where it did not."""
+        kept = [one for one in self._due if one[2] != task]
+        dropped = len(kept) < len(self._due)
+        self._due = kept
+        heapq.heapify(self._due)
+        return dropped
+
     def __contains__(self, task: str) -> bool:
         return any(waiting == task for _, _, waiting in self._due)
 

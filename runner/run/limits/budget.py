@@ -9,7 +9,7 @@ from runner.implementers.base import Allowance
 from runner.model import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from runner.config.settings import Settings
     from runner.journal.task_state import TaskState
@@ -81,9 +81,13 @@ def used_up(limits: Limits, spent: Spent) -> Measure | None:
     return next((one for one in measures(limits, spent) if one.is_over), None)
 
 
-def allowance(*both: tuple[Limits, Spent]) -> Allowance:
-    """What is left of all these limits together: the least of each."""
+def allowance(*both: tuple[Limits, Spent], names: Sequence[str] = ()) -> Allowance:
+    """What is left of all these limits together: the least of each.
+
+    `names` are what the settings of each of them begin with; empty for the task's own.
+    """
     return Allowance(
+        settings=tuple(_settings(both, names)),
         tokens=_whole(_least(limits.tokens, spent.usage.tokens) for limits, spent in both),
         dollars=_smallest(_least(limits.dollars, spent.usage.dollars) for limits, spent in both),
         tool_calls=_whole(
@@ -91,6 +95,21 @@ def allowance(*both: tuple[Limits, Spent]) -> Allowance:
         ),
         minutes=_smallest(_least(limits.minutes, spent.seconds / MINUTE) for limits, spent in both),
     )
+
+
+def _settings(
+    both: Sequence[tuple[Limits, Spent]], names: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Of each limit that a setting holds, which one leaves the least."""
+    for of in ("tokens", "dollars", "tool_calls", "minutes"):
+        left = []
+        for name, (limits, spent) in zip(names, both, strict=False):
+            used = spent.seconds / MINUTE if of == "minutes" else getattr(spent.usage, of)
+            if (rest := _least(getattr(limits, of), used)) is not None:
+                left.append((rest, f"{name}{of}"))
+        name = min(left, default=(0.0, ""))[1]
+        if name and (name != of or of == "tool_calls"):  # no task has a Budget of tool calls
+            yield of, name
 
 
 def _least(limit: float | None, used: float) -> float | None:

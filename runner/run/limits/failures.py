@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from runner.model import Failure, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from runner.journal.task_state import Try
+    from runner.journal.task_state import TaskState, Try
+    from runner.model import Finding
 
+_LONGEST_SAID = 160
 LONGEST_ASKED = 3600.0
 """Seconds a provider may ask to wait: for longer no run stays up, and the task is BLOCKED."""
 
@@ -69,7 +71,7 @@ class Over:
 
     reason: Reason
     tries: int
-    """Of the class that ended it, or of all where those were too many together."""
+    """Those of the class that ended it."""
 
 
 Next: TypeAlias = Again | Over
@@ -78,6 +80,24 @@ Next: TypeAlias = Again | Over
 def class_of(attempt: Try) -> Failure:
     """The class of a failed attempt: work that a check refused, where nothing else was said."""
     return attempt.failure or Failure.SEMANTIC
+
+
+def ended_by_itself(known: TaskState) -> Failure | None:
+    """The failure for which attempts left a task BLOCKED (tool); None where a tool was missing.
+
+    Then nothing here says when it would go better: a person does, or a later run that names it.
+    """
+    last = known.tries[-1].failure if known.tries else None
+    if known.reason is not Reason.TOOL or last not in (Failure.TRANSIENT, Failure.DETERMINISTIC):
+        return None
+    said = (one.message.splitlines()[0][:_LONGEST_SAID] for one in known.findings if one.message)
+    return last if any(known.note.startswith(one) for one in said) else None
+
+
+def first_refusal(findings: Iterable[Finding]) -> str:
+    """What stood in the way, as a task's note begins with it."""
+    refusals = (one.message for one in findings if one.refuses)
+    return next(refusals, "it did not pass").splitlines()[0][:_LONGEST_SAID]
 
 
 def worked(tries: Sequence[Try]) -> int:
@@ -96,6 +116,6 @@ def after(tries: Sequence[Try], most: int, *, asked: float = 0.0, chance: float 
     if course.tries and (same >= course.tries or asked > LONGEST_ASKED):
         return Over(course.reason, same)
     if len(tries) >= most:
-        return Over(course.reason, len(tries))
+        return Over(course.reason, same)
     pause = course.pause.seconds(same, chance) if course.pause else 0.0
     return Again(max(pause, asked))

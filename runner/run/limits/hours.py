@@ -50,7 +50,19 @@ class Hours:
 
     def take_due(self) -> tuple[str, ...]:
         """Tasks that may be tried again by now."""
-        return self.backoff.take(effects.monotonic()) if self.backoff else ()
+        due = self.backoff.take(effects.monotonic()) if self.backoff else ()
+        for id_ in due:
+            self.settlement.retries.waiting.pop(id_, None)
+        return due
+
+    def cancelled(self, task: Task | None) -> bool:
+        """A person wants a task ended; whether it waited for its next try, and is BLOCKED now."""
+        if task is None:
+            return False
+        if task.id in self.crew.working:  # its pause was over just before
+            self.crew.end(task.id)
+            return False
+        return self.settlement.retries.cancel(task)
 
     def wait(self) -> Message | None:
         """The next news; None when the time of something came first."""

@@ -16,6 +16,8 @@ CHECK = "loop"
 """The name under which a finding says what repeated; an implementer's own word has it too."""
 _BY_OTHERS = ("conflict",)
 """Checks that fail for what somebody else did meanwhile."""
+_ENDED = "budget"
+"""The check of an attempt that a limit ended: nobody knows what it would have come to."""
 MOST = 2
 """Loops after which a task is stuck."""
 
@@ -23,15 +25,19 @@ MOST = 2
 def loops(tries: Sequence[Try]) -> tuple[str, ...]:
     """What repeated, one text a loop, in the order of the attempts.
 
-    An attempt that ended for a connection or a rate limit says nothing of the work, and is left
-    out: waiting is no loop.
+    An attempt that ended for a connection, a rate limit or a budget says nothing of the work, and
+    is left out: waiting is no loop.
     """
-    worked = [one for one in tries if one.failure in (None, Failure.SEMANTIC)]
+    worked = [one for one in tries if _says_of_the_work(one)]
     found = {one.attempt: "it repeated itself" for one in worked if CHECK in one.checks}
     for before, now in pairwise(worked):
         if what := _repeated(before, now):
             found[now.attempt] = f"attempts {before.attempt} and {now.attempt} {what}"
     return tuple(found[one.attempt] for one in worked if one.attempt in found)
+
+
+def _says_of_the_work(attempt: Try) -> bool:
+    return attempt.failure in (None, Failure.SEMANTIC) and _ENDED not in attempt.checks
 
 
 def _repeated(before: Try, now: Try) -> str:
@@ -46,6 +52,20 @@ def _repeated(before: Try, now: Try) -> str:
 def _failed(attempt: Try) -> tuple[str, ...]:
     """The checks of the work; that it went in circles is no check of it."""
     return tuple(check for check in attempt.checks if check != CHECK)
+
+
+def gave_the_same(tries: Sequence[Try]) -> bool:
+    """Whether the last two attempts came to the same files, and failed the same checks with them.
+
+    For what no brief reaches, as a plain command: a third call would give these bytes again.
+    """
+    worked = [one for one in tries if _says_of_the_work(one)]
+    if len(worked) < 2 or worked[-1] is not tries[-1]:  # noqa: PLR2004 - a pair
+        return False
+    before, now = worked[-2:]
+    failed = _failed(now)
+    same = bool(now.tree) and now.tree == before.tree
+    return same and failed not in ((), _BY_OTHERS) and failed == _failed(before)
 
 
 def has_looped(tries: Sequence[Try]) -> bool:

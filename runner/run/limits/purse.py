@@ -11,6 +11,7 @@ from runner.journal.events import (
 )
 from runner.journal.sessions import (
     PlanProposed,
+    ToolCalled,
 )
 from runner.model import Reason, Status, Usage
 from runner.run.limits import (
@@ -41,10 +42,22 @@ def reopen_raised(tasks: Iterable[Task], ledger: Ledger, settings: Settings) -> 
         known = ledger.state.task(task.id)
         if known.status is not Status.BLOCKED or known.reason is not Reason.BUDGET:
             continue
+        if was_one_attempts(known):
+            continue
         limits = budget.of_task(task, settings)
         if known.held is None and budget.used_up(limits, budget.spent_on(known)) is None:
             event = TaskApproved(by="runner", note="its budget was raised")
             ledger.note(event, task=task.id, durable=True)
+
+
+def was_one_attempts(known: TaskState) -> bool:
+    """Whether limits of single attempts stopped it: of the task's own there may be plenty left."""
+    if known.reason is not Reason.BUDGET:
+        return False
+    ended = [one for one in known.findings if one.check == budget.CHECK and one.refuses]
+    return any("attempt" in f"{one.message} {one.hint}" for one in ended) and (
+        "; used " not in known.note
+    )
 
 
 @dataclass(slots=True)
@@ -57,6 +70,8 @@ class Purse:
     usage: Usage = field(default_factory=Usage)
     """Of this run so far."""
     _warned: set[tuple[str, str]] = field(default_factory=set)
+    _open: dict[str, Usage] = field(default_factory=dict)
+    """What sessions have used that go on, as far as they told."""
 
     @classmethod
     def at(
@@ -68,21 +83,32 @@ class Purse:
         return purse
 
     def hear(self, record: Record, state: RunState) -> None:
-        """Take down what an attempt used, and warn where a limit comes near."""
-        event = record.event
-        if not isinstance(event, AttemptFinished | PlanProposed):
-            return
-        if event.usage is not None:
-            self.usage += event.usage
+        """Take down what an attempt uses, and warn where a limit comes near."""
+        match record.event:
+            case ToolCalled(usage=usage):  # not every session tells what it has used so far
+                used = usage or self._open.get(record.task, Usage()) + Usage(tool_calls=1)
+                self._open[record.task] = used
+            case AttemptFinished(usage=usage) | PlanProposed(usage=usage):
+                used = usage or Usage()
+                self._open.pop(record.task, None)
+                self.usage += used
+            case _:
+                return
+        self._look(record, used, state)
+
+    def _look(self, record: Record, used: Usage, state: RunState) -> None:
+        """Warn of each limit that comes near, with what goes on counted in."""
         task = self.tasks.get(record.task)
         if task is not None:
-            limits, spent = budget.of_task(task, self.settings), state.task(task.id).spent
-            self._warn(task.id, replace(limits, minutes=None), Spent(usage=spent))
-        limits = replace(budget.of_run(self.settings), minutes=None)
-        self._warn("the run", limits, Spent(usage=self.usage))
+            who = f"attempt {record.attempt} of {task.id}"
+            self._warn(who, budget.of_attempt(self.settings), used)
+            spent = state.task(task.id).spent + self._open.get(task.id, Usage())
+            self._warn(task.id, budget.of_task(task, self.settings), spent)
+        in_all = sum(self._open.values(), self.usage)
+        self._warn("the run", budget.of_run(self.settings), in_all)
 
-    def _warn(self, who: str, limits: budget.Limits, spent: Spent) -> None:
-        for one in budget.measures(limits, spent):
+    def _warn(self, who: str, limits: budget.Limits, usage: Usage) -> None:
+        for one in budget.measures(replace(limits, minutes=None), Spent(usage=usage)):
             if one.is_near and (who, one.name) not in self._warned:
                 self._warned.add((who, one.name))
                 self.say(f"{who} has used {WARNED_AT:.0%} of a limit and more: {one}")
@@ -102,4 +128,5 @@ class Purse:
             (budget.of_attempt(self.settings), Spent()),
             (budget.of_task(task, self.settings), budget.spent_on(known)),
             (budget.of_run(self.settings), Spent(usage=self.usage)),
+            names=("attempt_", "", "run_"),
         )

@@ -18,17 +18,22 @@ from runner.run.limits.backoff import Backoff, chance
 from runner.run.limits.deadlines import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
-    from runner.journal.task_state import TaskState
+    from runner.journal.task_state import TaskState, Try
     from runner.model import Outcome, Task
     from runner.run.books import Books
     from runner.run.ledger import Ledger
     from runner.run.limits.deadlines import Deadline
     from runner.run.limits.failures import Over
     from runner.run.preparation import Preparation
+
+
+CANCELLED = "cancelled by a person"
+_WAS_CANCELLED = " was cancelled"
+"""How gates and implementers say that a command of theirs was ended from outside."""
 
 
 def _nobody(_text: str) -> None:
@@ -48,6 +53,8 @@ class Retries:
     """The bytes of a path in a commit."""
     say: Callable[[str], None] = _nobody
     backoff: Backoff = field(default_factory=Backoff)
+    waiting: dict[str, Outcome] = field(default_factory=dict)
+    """What the last attempt came to, of each task in back-off."""
 
     def implementer(self, task: Task) -> Implementer | None:
         """Who would be called again."""
@@ -72,22 +79,33 @@ class Retries:
         """Keep what the attempt proposed, for the next one to read."""
         self.preparation.remember(outcome, lambda path: self._before(outcome, path))
 
-    def again(self, task: Task, outcome: Outcome, *, same: bool) -> None:
-        """Leave the task PENDING for the next attempt, or block it where none can help."""
+    def again(
+        self, task: Task, outcome: Outcome, *, same: bool, refused_before: bool = False
+    ) -> None:
+        """Leave the task PENDING for the next attempt, or block it where none can help.
+
+        `refused_before` says that a person has refused these very bytes in an earlier attempt.
+        """
+        if not same:  # else the draft is made of it at once
+            self.books.keep_tried(task, outcome)
         self.books.finished(task, outcome)
         self.remember(outcome)
-        tries = self.ledger.state.task(task.id).attempts_in_row
+        tries = self.ledger.state.task(task.id).tries
         if task.id in self.preparation.adopted:
             self._not_adopted(task, outcome)
         elif outcome.ending is Ending.BLOCKED:
             reason = outcome.reason or Reason.CHECKS
-            self.books.block(task, outcome, reason, what_failed(outcome, 1))
+            told = _first_refusal if reason is Reason.TOOL else lambda one: what_failed(one, 1)
+            self.books.block(task, outcome, reason, told(outcome))
         elif not same and (outcome.failure is not None or self._is_agent(task)):
             self._by_its_class(task, outcome)
-        elif same or tries >= self._most(task):
-            self.books.block(task, outcome, Reason.CHECKS, what_failed(outcome, tries))
+        elif same or len(tries) >= self._most(task):
+            self._over(task, outcome, Reason.CHECKS, all_failed(outcome, tries))
+        elif refused_before or loops.gave_the_same(tries):
+            note = f"{all_failed(outcome, tries)}; {_circle(tries)}"
+            self._over(task, outcome, Reason.CHECKS, note)
         elif (used := self._used_up(task)) is not None:
-            self.stop(task, outcome, f"{what_failed(outcome, tries)}; used {used}")
+            self.stop(task, outcome, f"{all_failed(outcome, tries)}; used {used}")
 
     def ended(self, task: Task, outcome: Outcome, late: Deadline) -> None:
         """Its time was up: the attempt failed, unless it was the run's time and no fault of it."""
@@ -95,7 +113,7 @@ class Retries:
             self.books.finished(task, outcome)
             self.preparation.interrupted(task)
             return
-        failed = _ended_by(outcome, str(late))
+        failed = ended_by(outcome, late)
         if late.scope is Scope.TASK:
             self.books.finished(task, failed)
             self.stop(task, failed, str(late))
@@ -126,19 +144,24 @@ class Retries:
         if looped and len(loops.loops(known.tries)) >= loops.MOST:
             self._stuck(task, outcome, known)
         elif isinstance(step, failures.Over):
-            self.books.block(task, outcome, step.reason, _why_over(outcome, step))
+            self._over(task, outcome, step.reason, _why_over(outcome, step, known.tries))
         elif (used := self._used_up(task)) is not None:
-            failed = what_failed(outcome, failures.worked(known.tries))
-            self.stop(task, outcome, f"{failed}; used {used}")
+            self.stop(task, outcome, f"{all_failed(outcome, known.tries)}; used {used}")
         else:
             if looped:
                 self._begin_anew(task, outcome, known)
             self._wait(task, outcome, max(step.seconds * self.settings.backoff, asked))
 
     def _stuck(self, task: Task, outcome: Outcome, known: TaskState) -> None:
-        failed = what_failed(outcome, failures.worked(known.tries))
-        note = f"{failed}; {loops.loops(known.tries)[-1]}"
+        note = f"{all_failed(outcome, known.tries)}; {_circle(known.tries)}"
         self.books.block(task, outcome, Reason.STUCK, note)
+
+    def _over(self, task: Task, outcome: Outcome, reason: Reason, note: str) -> None:
+        """No further attempt; where a limit ended the last one, more of it is what is wanted."""
+        if _was_ended(outcome):
+            self.stop(task, outcome, note)
+        else:
+            self.books.block(task, outcome, reason, note)
 
     def _begin_anew(self, task: Task, outcome: Outcome, known: TaskState) -> None:
         """The next attempt is told what repeated, and sees nothing of what it did before."""
@@ -150,7 +173,42 @@ class Retries:
         if seconds <= 0:
             return
         self.backoff.put(task.id, effects.monotonic() + seconds)
+        self.waiting[task.id] = outcome
         self.say(f"{task.id} is tried again in {seconds:.1f} s: {_first_refusal(outcome)}")
+
+    def cancel(self, task: Task) -> bool:
+        """Give a task to a person that waits for its next try; False where it does not."""
+        outcome = self.waiting.pop(task.id, None)
+        if not self.backoff.drop(task.id) or outcome is None:
+            return False
+        self.books.block(task, outcome, Reason.REVIEW, CANCELLED)
+        return True
+
+    def pause(self, task: Task, outcome: Outcome) -> float | None:
+        """Seconds before a task is tried again that is built on a held change; None: no more.
+
+        As `again` decides it, of an attempt that is in the books; but nobody is blocked here.
+        """
+        known, looped = self.ledger.state.task(task.id), False
+        seconds = 0.0 if known.attempts_in_row < self._most(task) else None
+        if outcome.failure is not None or self._is_agent(task):
+            turned = chance(self.ledger.run, task.id, outcome.attempt)
+            asked = outcome.retry_after
+            step = failures.after(known.tries, self._most(task), asked=asked, chance=turned)
+            looped = loops.has_looped(known.tries)
+            again = None if looped and len(loops.loops(known.tries)) >= loops.MOST else step
+            pause = again.seconds if isinstance(again, failures.Again) else None
+            seconds = None if pause is None else max(pause * self.settings.backoff, asked)
+        elif loops.gave_the_same(known.tries):
+            seconds = None
+        if seconds is None or self.gives_the_same(task) or self._used_up(task) is not None:
+            return None
+        self.remember(outcome)
+        if looped:
+            self._begin_anew(task, outcome, known)
+        if seconds > 0:
+            self.say(f"{task.id} is tried again in {seconds:.1f} s: {_first_refusal(outcome)}")
+        return seconds
 
     # --- limits -----------------------------------------------------------------------
 
@@ -169,32 +227,78 @@ class Retries:
         return self.blob(outcome.base, path) if outcome.base else None
 
 
-def _ended_by(outcome: Outcome, said: str) -> Outcome:
-    """An attempt that was ended from outside since its time was up, as one that failed."""
+def ended_by(outcome: Outcome, late: Deadline) -> Outcome:
+    """An attempt that was ended from outside since its time was up, as one that failed.
+
+    What it did just then was not cancelled by anybody: that is said of it, too.
+    """
     hint = "do less at once; a command that takes long belongs into a gate"
-    finding = Finding(check=budget.CHECK, message=said, hint=hint)
-    return replace(outcome, ending=Ending.FAILED, findings=(finding, *outcome.findings))
+    finding = Finding(check=budget.CHECK, message=str(late), hint=hint)
+    others = tuple(
+        replace(
+            one, message=one.message.removesuffix(_WAS_CANCELLED) + " was ended by that", hint=""
+        )
+        if one.message.endswith(_WAS_CANCELLED)
+        else one
+        for one in outcome.findings
+    )
+    return replace(outcome, ending=Ending.FAILED, findings=(finding, *others))
 
 
 def what_failed(outcome: Outcome, tries: int) -> str:
-    """`TC-003 failed 5 times`, for the status note."""
+    """`TC-003 failed 5 times`, for the status note; of a limit, what was used up."""
+    first = next((one for one in outcome.findings if one.refuses), None)
+    if first is not None and first.check == budget.CHECK:
+        return first.message + (f" ({tries} attempts)" if tries > 1 else "")
+    times = {1: "", 2: " twice"}.get(tries, f" {tries} times")
+    return f"{_checks_of(outcome)} failed{times}"
+
+
+def all_failed(outcome: Outcome, tries: Sequence[Try]) -> str:
+    """The same of all failed attempts, of which the last came to `outcome`.
+
+    Those that a connection ended failed no check. A check is only said to have failed as often as
+    it did.
+    """
+    worked = [one for one in tries if failures.class_of(one) is Failure.SEMANTIC]
+    checks = {one.check for one in outcome.findings if one.refuses}
+    if _was_ended(outcome):
+        return what_failed(outcome, sum(budget.CHECK in one.checks for one in worked))
+    if all(checks <= set(one.checks) for one in worked):
+        return what_failed(outcome, len(worked))
+    return f"{len(worked)} attempts failed, the last by {_checks_of(outcome)}"
+
+
+def _circle(tries: Sequence[Try]) -> str:
+    """What the last attempt repeated."""
+    found = loops.loops(tries)
+    return found[-1] if found else "it gave again what was refused before"
+
+
+def _was_ended(outcome: Outcome) -> bool:
+    """Whether a limit ended the attempt."""
+    first = next((one for one in outcome.findings if one.refuses), None)
+    return first is not None and first.check == budget.CHECK
+
+
+def _checks_of(outcome: Outcome) -> str:
     checks = list(dict.fromkeys(f.check for f in outcome.findings if f.refuses))
     shown = ", ".join(checks[:3]) + (" …" if len(checks) > 3 else "")  # noqa: PLR2004 - three fit in a line
-    times = {1: "", 2: " twice"}.get(tries, f" {tries} times")
-    return f"{shown or 'its proof'} failed{times}"
+    return shown or "its proof"
 
 
-def _why_over(outcome: Outcome, over: Over) -> str:
+def _why_over(outcome: Outcome, over: Over, tries: Sequence[Try]) -> str:
     """What stood in the way; the checks alone say it where the work was at fault."""
     if outcome.failure in (None, Failure.SEMANTIC):
-        return what_failed(outcome, over.tries)
+        return all_failed(outcome, tries)
     if outcome.retry_after > failures.LONGEST_ASKED:
         hours = outcome.retry_after / 3600
         return f"{_first_refusal(outcome)}; it asks to wait {hours:.1f} hours"
     times = f" ({over.tries} times)" if over.tries > 1 else ""
+    if over.tries < len(tries):
+        times = f" ({over.tries} of {len(tries)} attempts)"
     return f"{_first_refusal(outcome)}{times}"
 
 
 def _first_refusal(outcome: Outcome) -> str:
-    refusals = (one.message for one in outcome.findings if one.refuses)
-    return next(refusals, "it did not pass").splitlines()[0][:160]
+    return failures.first_refusal(outcome.findings)

@@ -18,9 +18,11 @@ from runner.secrets.redact import redact
 from runner.writes.paths import check_path, in_scope, is_forbidden, scope_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+    from typing import Protocol
 
+    from runner.config.permissions import Permission
     from runner.model import Outcome, Task, TaskPlan
     from runner.process.command import Command, Place
     from runner.process.sandbox import Prepared, Sandbox
@@ -30,6 +32,20 @@ LONGEST_PLAN = 1 << 16
 """Characters of a plan's text: it goes into the journal, and a person reads it."""
 _NO_PLAN = "end with the plan: numbered steps, and every file that it creates or modifies"
 _FILE_MODE = 0o100644
+
+
+if TYPE_CHECKING:
+
+    class Ruled(Protocol):
+        """Holds permission rules: the settings, or the rules of an attempt."""
+
+        @property
+        def permission(self) -> tuple[Permission, ...]:
+            """The person's."""
+
+        @property
+        def permission_floor(self) -> tuple[Permission, ...]:
+            """The repository's, which only tighten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,27 +98,61 @@ def judged(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
     plan = redacted(outcome.plan, clean) if outcome.plan else None
     findings = (*outcome.findings, *wrote)
     if not _refused(findings):
-        findings = (*findings, *plan_findings(task, plan))
+        exists = partial(_is_there, assignment, site)
+        findings = (*findings, *plan_findings(task, plan, ruled_by(assignment.rules, exists)))
     if plan and assignment.review is ReviewMode.AUTO and not _refused(findings):
         findings = (*findings, *_reviewed(assignment, site, plan))
     return replace(
         outcome,
         ending=Ending.FAILED if _refused(findings) else Ending.PASSED,
-        tree=site.scratch.base_tree(),
+        tree="",  # there is none: sessions that only read do not come to the same files
         changes=(),
         findings=findings,
         plan=plan,
     )
 
 
-def plan_findings(task: Task, plan: TaskPlan | None) -> tuple[Finding, ...]:
-    """What is wrong with a plan; where it is too wide, with the one line that would allow it."""
+def _is_there(assignment: Assignment, site: Site, path: str) -> bool:
+    return site.before(assignment.base, path) is not None
+
+
+def _no_rules(_path: str) -> Finding | None:
+    return None
+
+
+def ruled_by(rules: Ruled, exists: Callable[[str], bool]) -> Callable[[str], Finding | None]:
+    """What the permission rules have against a file of a plan; one that asks is asked later.
+
+    A rule is about a new file (`write_file`) or a change of one that `exists` (`modify_file`).
+    """
+    if not (rules.permission or rules.permission_floor):
+        return _no_rules
+
+    def ruled(path: str) -> Finding | None:
+        from runner.config.permissions import write_finding
+
+        mine, floor = rules.permission, rules.permission_floor
+        new = not exists(path)
+        return write_finding(path, mine, floor, is_new=new, reviewed=True)
+
+    return ruled
+
+
+def plan_findings(
+    task: Task, plan: TaskPlan | None, ruled: Callable[[str], Finding | None] = _no_rules
+) -> tuple[Finding, ...]:
+    """What is wrong with a plan; where it is too wide, with the one line that would allow it.
+
+    `ruled` is what the permission rules have against one of its files.
+    """
     if plan is None:
         return (Finding(CHECK, "no plan came of it", hint=_NO_PLAN),)
-    return tuple(_mistakes(task, plan))
+    return tuple(_mistakes(task, plan, ruled))
 
 
-def _mistakes(task: Task, plan: TaskPlan) -> Iterator[Finding]:
+def _mistakes(
+    task: Task, plan: TaskPlan, ruled: Callable[[str], Finding | None]
+) -> Iterator[Finding]:
     files = files_of(plan)
     if not plan.steps:
         yield Finding(CHECK, "the plan has no steps", hint=_NO_PLAN)
@@ -117,6 +167,8 @@ def _mistakes(task: Task, plan: TaskPlan) -> Iterator[Finding]:
             yield replace(said, check=CHECK)
         elif is_forbidden(path):
             yield Finding(CHECK, f"no task may write {path!a}", path=path, hint="leave it out")
+        elif (against := ruled(path)) is not None:
+            yield replace(against, check=CHECK, hint="plan without it")
         else:
             sound.append(path)
     if outside := [path for path in sound if not in_scope(path, task.outputs)]:

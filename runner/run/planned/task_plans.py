@@ -20,12 +20,15 @@ from runner.journal.sessions import (
     PlanReviewed,
 )
 from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, digest_of
+from runner.run.landing import (
+    drafts,
+)
 from runner.run.planned import (
     phases,
 )
 from runner.run.planned.plan_step import Step, phase_step, plan_of
-from runner.run.planned.planning import plan_findings
-from runner.run.review import Answer
+from runner.run.planned.planning import plan_findings, ruled_by
+from runner.run.review import Answer, Spot
 from runner.secrets.redact import redact
 from runner.writes.beneath import sweep_beneath, write_beneath
 
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
 
 FOLDER = "artifacts/build/plans"
 MOST = 3
-"""Plans that may be refused or sent back in a row, before a person is needed."""
+"""Plans in a row that go back, refused or sent back; the next one has a person asked."""
 WAITS = "its plan waits for your review: runner review"
 _NO_REVIEWER = (
     "plan_review is auto, and no command reviews: set review_command in your own settings, "
@@ -90,7 +93,9 @@ class TaskPlans:
         What a killed run left behind of others is let go of.
         """
         sweep_beneath(self.root, f"{FOLDER}/TASK-001.md")
-        phases.sweep(self.repository, lambda id_: self.ledger.state.task(id_).kept is not None)
+        state = self.ledger.state
+        phases.sweep(self.repository, lambda id_: state.task(id_).kept is not None)
+        drafts.sweep_tried(self.repository, lambda id_: bool(state.task(id_).tries))
         if self.mode is ReviewMode.PROMPT and self.asker is None:
             return
         for task in tasks:
@@ -117,7 +122,7 @@ class TaskPlans:
                     self._block(task, WAITS)
                     return False
         known = self.ledger.state.task(task.id)
-        if planned is None and known.plans_refused >= MOST:
+        if planned is None and known.plans_refused > MOST:
             self._give_up(task)
             return False
         return planned is None or not self.only
@@ -163,7 +168,7 @@ class TaskPlans:
         """Write down what came of a session or of a phase; False where it is work to settle."""
         there = self.ledger.state.task(task.id).open_attempt
         if there is not None and there.mode == PLAN:
-            outcome = _seen_again(task, outcome)
+            outcome = self._seen_again(task, outcome)
         match (there.mode if there else "", outcome.ending):
             case (kind, Ending.PASSED) if kind == PLAN and outcome.plan is not None:
                 self._proposed(task, outcome.plan)
@@ -179,6 +184,20 @@ class TaskPlans:
             case (_, Ending.FAILED):
                 self._send_back(task, outcome)
         return False
+
+    def _seen_again(self, task: Task, outcome: Outcome) -> Outcome:
+        """A session's outcome with our own word on its plan: a worker may have made it."""
+        if outcome.ending is not Ending.PASSED:
+            return outcome
+
+        def exists(path: str) -> bool:
+            base = outcome.base
+            return bool(base) and self.repository.blob(base, path) is not None
+
+        findings = plan_findings(task, outcome.plan, ruled_by(self.settings, exists))
+        if not any(one.refuses for one in findings):
+            return outcome
+        return replace(outcome, ending=Ending.FAILED, findings=(*outcome.findings, *findings))
 
     def landed(self, task: Task) -> None:
         """Let go of what was kept for a task that has landed."""
@@ -221,7 +240,7 @@ class TaskPlans:
             return False
         content = plan_text(planned.plan, task.id, task.title).encode("utf-8", "replace")
         change = Change(planned.path, Action.CREATE, _MODE, None, planned.digest, content)
-        said = self.asker.ask(task, change, None, 1)
+        said = self.asker.ask(task, change, None, Spot())
         match said.answer:
             case Answer.APPROVED:
                 self._note_review(task, planned, approved=True, review="applied", by="person")
@@ -236,7 +255,7 @@ class TaskPlans:
 
     def _take_edit(self, task: Task, content: bytes) -> None:
         """A person's own text counts by its digest; one that cannot be a plan is shown again."""
-        plan = edited_plan(task, content)
+        plan = edited_plan(task, content, self.settings, self.root)
         if isinstance(plan, Finding):
             if self.asker is not None:
                 self.asker.choose(f"{plan.message}\nhint: {plan.hint}", "enter goes on ")
@@ -266,26 +285,20 @@ class TaskPlans:
 
     def _give_up(self, task: Task) -> None:
         """No plan fits: a person has to say what may be written, or what is wanted."""
-        findings = tuple(self.ledger.state.task(task.id).findings)
+        known = self.ledger.state.task(task.id)
+        findings = tuple(known.findings)
         last = next((one.message for one in findings if one.refuses), "no plan came of it")
-        self._block(task, f"{MOST} plans did not do; the last one: {last}", findings)
-
-
-def _seen_again(task: Task, outcome: Outcome) -> Outcome:
-    """A session's outcome with our own word on its plan: a worker elsewhere may have made it."""
-    findings = plan_findings(task, outcome.plan) if outcome.ending is Ending.PASSED else ()
-    if not any(one.refuses for one in findings):
-        return outcome
-    return replace(outcome, ending=Ending.FAILED, findings=(*outcome.findings, *findings))
+        self._block(task, f"{known.plans_refused} plans did not do; the last one: {last}", findings)
 
 
 # --- what is known without a run ------------------------------------------------------
 
 
-def edited_plan(task: Task, content: bytes) -> TaskPlan | Finding:
+def edited_plan(task: Task, content: bytes, settings: Settings, root: Path) -> TaskPlan | Finding:
     """A plan as a person wrote it, without what looks like a secret; or what is wrong with it."""
     plan = redacted(read_plan(content.decode("utf-8", "replace")), redact)
-    wrong = [one for one in plan_findings(task, plan) if one.refuses]
+    ruled = ruled_by(settings, lambda path: (root / path).is_file())
+    wrong = [one for one in plan_findings(task, plan, ruled) if one.refuses]
     return wrong[0] if wrong else plan
 
 

@@ -54,7 +54,7 @@ def _said(check: Check, assignment: Assignment, site: Site) -> tuple[Finding, ..
     bench = bench_of(assignment, site, unproven)
     bench = replace(bench, logs=bench.logs / "tried", logs_shown=f"{bench.logs_shown}/tried")
     ran = bench.run(check)
-    failed = failures_of(check, ran, proof_of(check, ran, bench, ()))
+    failed = failures_of(check, ran, proof_of(check, ran, bench, ()), bench)
     return failed or (Finding(check.id, "passed", severity=Severity.NOTE, detail=ran.tail),)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.model import Verdict
+from runner.text.counting import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,7 +57,9 @@ def _new(proof: Proof) -> Difference:
 def _between(old: Proof, new: Proof) -> Iterator[Difference]:
     if (old.verdict, old.exit) != (new.verdict, new.exit):
         worse = old.verdict in _GOOD and new.verdict not in _GOOD
-        yield Difference(old.id, f"was {_ended(old)}, is {_ended(new)}", worse)
+        same = old.exit == new.exit
+        was, now = (old.verdict, new.verdict) if same else (_ended(old), _ended(new))
+        yield Difference(old.id, f"was {was}, is {now}", worse)
     counted, counts = dict(old.counts), dict(new.counts)
     if counted != counts:
         fewer = counts.get("passed", 0) < counted.get("passed", 0)
@@ -73,7 +76,9 @@ def _coverage(old: Coverage | None, new: Coverage | None) -> Iterator[Difference
 
 
 def _covered(coverage: Coverage | None) -> str:
-    return f"{int(coverage.percent)}% of {coverage.lines} lines" if coverage else "not measured"
+    if coverage is None:
+        return "not measured"
+    return f"{int(coverage.percent)}% of {coverage.lines} line{'' if coverage.lines == 1 else 's'}"
 
 
 def _ended(proof: Proof) -> str:
@@ -81,4 +86,4 @@ def _ended(proof: Proof) -> str:
 
 
 def _counted(counts: dict[str, int]) -> str:
-    return ", ".join(f"{number} {name}" for name, number in counts.items()) or "no count"
+    return ", ".join(numbered(number, name) for name, number in counts.items()) or "no count"

@@ -13,7 +13,7 @@ from runner.gates import imported
 from runner.gates.base import Bench
 from runner.gates.coverage.stored import data_folder, emptied_folder
 from runner.run.crew import Crew
-from runner.run.landing.own_work import OwnWork, own_work
+from runner.run.landing.own_work import Landings, OwnWork, own_work
 from runner.run.proof.verification import Verified, as_known, inspected, key_of
 
 if TYPE_CHECKING:
@@ -65,13 +65,7 @@ class Inspection:
     def _all(self, plan: Plan) -> Iterator[list[Said]]:
         if not plan.jobs:
             return
-        commits = [
-            one.known.commit
-            for job in plan.jobs
-            for one, steps in job.steps
-            if any(check.kind == "test" for _, check in steps)
-        ]
-        work = own_work(self.repository, commits, self.head)
+        work = self._own_work(plan)
         count = min(self.settings.jobs, len(plan.jobs))
         sites = [self.workshop.site(number, self.crew) for number in range(count)]
         free: SimpleQueue[Site] = SimpleQueue()
@@ -80,7 +74,7 @@ class Inspection:
         executor = ThreadPoolExecutor(max_workers=count, thread_name_prefix="verify")
         try:
             futures = [executor.submit(self._run, job, free, work) for job in plan.jobs]
-            yield from self._gathered(futures)
+            yield from self._gathered(futures, _about(plan))
         except BaseException:
             self.crew.cancel()
             raise
@@ -89,9 +83,20 @@ class Inspection:
             for site in sites:
                 site.close()
 
-    def _gathered(self, futures: list[Future[list[Said]]]) -> Iterator[list[Said]]:
+    def _own_work(self, plan: Plan) -> Mapping[str, OwnWork]:
+        """By task what all its landings made that stands, of those whose tests run."""
+        landings = Landings(self.repository)
+        asked = {
+            one.task.id: dict.fromkeys((*landings.of(one.task.id, self.head), one.known.commit))
+            for job in plan.jobs
+            for one, steps in job.steps
+            if any(check.kind == "test" for _, check in steps)
+        }
+        return own_work(self.repository, asked, self.head)
+
+    def _gathered(self, futures: list[Future[list[Said]]], about: str) -> Iterator[list[Said]]:
         """What the jobs said, in their order, once all have; how far it is, where that takes."""
-        spoken = self._began
+        spoken, told = self._began, -1
         open_ones = set(futures)
         while open_ones:
             done, open_ones = wait(open_ones, timeout=0.2, return_when=FIRST_COMPLETED)
@@ -99,10 +104,10 @@ class Inspection:
             if self.crew.cancelled.is_set():
                 raise KeyboardInterrupt
             now = effects.monotonic()
-            if open_ones and now - spoken > _PATIENCE:
-                spoken = now
-                count = len(futures) - len(open_ones)
-                self.say(f"verifying the whole tree: {count} of {len(futures)} jobs done")
+            count = len(futures) - len(open_ones)
+            if open_ones and count != told and now - spoken > _PATIENCE:
+                spoken, told = now, count
+                self.say(f"verifying {about}: {count} of {len(futures)} jobs done")
         for future in futures:
             yield future.result()
 
@@ -119,7 +124,7 @@ class Inspection:
         known: dict[object, tuple[Check, Proved]] = {}
         for one, steps in job.steps:
             bench = self._bench(one, site, shared=bool(job.owners))
-            own = work.get(one.known.commit, OwnWork())
+            own = work.get(one.task.id, OwnWork())
             said: list[Proof] = []
             about_own = replace(bench, changes=own.changes, before=_around(own, bench.before))
             for family, check in steps:
@@ -175,6 +180,10 @@ class Inspection:
             base=self.head,
             kept=site.kept,
         )
+
+
+def _about(plan: Plan) -> str:
+    return plan.subjects[0].task.id if len(plan.subjects) == 1 else "the whole tree"
 
 
 def _around(own: OwnWork, before: Callable[[str], bytes | None]) -> Callable[[str], bytes | None]:

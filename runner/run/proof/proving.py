@@ -34,7 +34,7 @@ def proof_of(assignment: Assignment, site: Site, outcome: Outcome) -> Proven:
     if ran_something and outcome.changes:
         site.reset(assignment.base)
         site.scratch.apply(outcome.changes)
-    bench = bench_of(assignment, site, outcome)
+    bench = replace(bench_of(assignment, site, outcome), former=site.former(assignment))
 
     def tell(event: Happening) -> None:
         site.crew.report(assignment.task.id, assignment.attempt, event)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.journal.task_state import TaskState
     from runner.model import Digest, Task
+    from runner.plan.outline import OutlineTask
     from runner.repo.read import Repository
 
 
@@ -20,7 +21,7 @@ def tree_key(
     repository: Repository,
     head: str,
     documents: frozenset[str],
-    tasks: Iterable[Task],
+    tasks: Iterable[Task | OutlineTask],
     settings: Settings,
 ) -> Digest:
     """What was verified: every file but the runner's own documents, and all that proves them."""

@@ -104,10 +104,7 @@ class Verified:
         lines = [f"{one.task}: {', '.join(one.failing)}" for one in self.tasks if not one.passed]
         whole = self.coverage
         if whole is not None and whole.percent < whole.threshold:
-            lines.append(
-                f"coverage of the project: {whole.percent:g}% of {whole.lines} lines "
-                f"(threshold {whole.threshold:g}%)"
-            )
+            lines.append(f"coverage of the project: {whole.shown} (threshold {whole.threshold:g}%)")
         return tuple(lines)
 
     @property

@@ -294,25 +294,25 @@ def test_a_port_in_use_is_told_and_nothing_is_tested(project):
     [
         (
             '{"openapi": "3.1.0", "paths": {}}',
-            'api.json is no valid OpenAPI document: "info" is a required property',
+            'it is no valid OpenAPI document: "info" is a required property',
         ),
         (
             document(**{"/x": {"get": {"responses": {"200": {}}}}}),
-            "api.json is no valid OpenAPI document: ",
+            "it is no valid OpenAPI document: ",
         ),
         (
             '{"swagger": "2.0"}',
-            "api.json is no valid OpenAPI document: it does not say that it is OpenAPI 3",
+            "it is no valid OpenAPI document: it does not say that it is OpenAPI 3",
         ),
         (
             document(**{"/x": {"$ref": "#/nowhere"}}),
-            "api.json is no valid OpenAPI document: its reference #/nowhere leads to nothing",
+            "it is no valid OpenAPI document: its reference #/nowhere leads to nothing",
         ),
-        ("[]", "api.json is no OpenAPI document"),
-        ('{"openapi"', "api.json is not JSON: Expecting ':' delimiter"),
+        ("[]", "it is no OpenAPI document"),
+        ('{"openapi"', "it is not JSON: Expecting ':' delimiter"),
         (
             '{"paths": {"$ref": "http://example.org/x.json"}}',
-            "api.json refers to http://example.org/x.json, outside the repository",
+            "it refers to http://example.org/x.json, outside the repository",
         ),
     ],
 )

@@ -106,6 +106,11 @@ def test_a_type_that_cannot_be_had_is_told(things, source, why):
     proved = things.write("things.py", source).prove("schema", CONTRACT)
     (finding,) = proved.findings
     assert finding.message == f"nothing to compare thing.json with: things:Thing: {why}"
+    assert "describe.py" not in finding.detail
+    assert "importlib" not in finding.detail
+    printed = "things.py" in finding.detail
+    hint = "see what it printed" if printed else "name a type that can be imported: MODULE:TYPE"
+    assert (printed, finding.hint) == (source.startswith("import"), hint)
     assert proved.proof.verdict is Verdict.FAIL
 
 
@@ -131,11 +136,11 @@ def test_instances_are_validated_all_of_a_glob(things):
     proved = things.prove("schema", "thing.json = data/*.json")
     assert [(one.message, one.path) for one in proved.findings] == [
         (
-            "data/b.json is not as thing.json says: 'much too long' is too long (at $.name)",
+            "it is not as thing.json says: 'much too long' is too long (at $.name)",
             "data/b.json",
         ),
         (
-            "data/b.json is not as thing.json says: 'c' is not one of ['a', 'b'] (at $.tags[0])",
+            "it is not as thing.json says: 'c' is not one of ['a', 'b'] (at $.tags[0])",
             "data/b.json",
         ),
     ]
@@ -147,12 +152,12 @@ def test_instances_are_validated_all_of_a_glob(things):
     ("value", "message"),
     [
         ("thing.json = data/*.json", "data/*.json names no file"),
-        ("thing.json = one.json", "one.json is not there"),
-        ("thing.json = bad.json", "bad.json is not JSON: Expecting value"),
-        ("none.json = bad.json", "none.json is not there"),
+        ("thing.json = one.json", "it is not there"),
+        ("thing.json = bad.json", "it is not JSON: Expecting value"),
+        ("none.json = bad.json", "it is not there"),
         ("../x.json = bad.json", "'../x.json' is no path inside the repository"),
         ("thing.json = /etc/passwd", "'/etc/passwd' is no path inside the repository"),
-        ("out.json = bad.json", "out.json lies outside the repository"),
+        ("out.json = bad.json", "it lies outside the repository"),
     ],
 )
 def test_what_is_not_there_or_not_ours_is_told(things, tmp_path, value, message):
@@ -177,11 +182,11 @@ def test_a_pattern_that_takes_for_ever_is_ended(project):
         (
             '{"type": 7}',
             (
-                "thing.json is no valid JSON Schema: 7 is not valid under any of the given "
+                "it is no valid JSON Schema: 7 is not valid under any of the given "
                 "schemas (at $.type)"
             ),
         ),
-        ("[]", "thing.json is no JSON Schema: it is neither an object nor a boolean"),
+        ("[]", "it is no JSON Schema: it is neither an object nor a boolean"),
     ],
 )
 def test_a_schema_must_be_one(project, text, message):
@@ -225,8 +230,10 @@ def test_a_zod_schema_is_said_by_the_projects_own_zod(things, length, said):
 )
 def test_a_zod_schema_that_cannot_be_had_is_told(things, source, why):
     things.write("thing.mjs", source)
-    (message,) = things.said("schema", "thing.json = thing.mjs:Thing")
-    assert message == f"nothing to compare thing.json with: thing.mjs:Thing: {why}"
+    (finding,) = things.prove("schema", "thing.json = thing.mjs:Thing").findings
+    assert finding.message == f"nothing to compare thing.json with: thing.mjs:Thing: {why}"
+    assert "zod.mjs" not in finding.detail
+    assert ("thing.mjs:1" in finding.detail) == ("throw" in source)
 
 
 def test_zod_without_node_is_a_missing_tool(things, tmp_path):

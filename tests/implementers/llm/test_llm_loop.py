@@ -218,6 +218,14 @@ def test_a_cancelled_run_ends_the_session_at_once(chat):
     assert chat.files == {}
 
 
+def test_a_session_for_which_no_time_is_left_does_nothing(chat):
+    chat.set(left=Allowance(minutes=0.0))
+    chat.gates["slow"] = lambda: threading.Event().wait(0.1) or ()
+    said = chat.run([("run_gate", {"name": "slow"})], [write("src/a.py")], "Done.")
+    assert said.findings[0].message.startswith("the session took longer than the attempt may")
+    assert chat.files == {}
+
+
 def test_a_session_takes_no_longer_than_the_attempt_may(chat):
     chat.set(left=Allowance(minutes=0.002))
     chat.gates["slow"] = lambda: threading.Event().wait(0.2) or ()
@@ -242,16 +250,23 @@ def test_rules_are_checked_before_a_tool_does_anything(chat):
         [("search", {"pattern": "hidden"}), ("list_files", {}), ("run_gate", {"name": "deploy-x"})],
         "Done.",
     )
-    denied = "denied: the permission rules of the settings do not let"
+    denied = 'denied: the rule "deny * src/private/**" of your settings does not let'
     assert chat.answers[0] == f"{denied} read_file src/private/a.py"
     assert chat.answers[1] == f"{denied} write_file src/private/b.py"
-    assert "a person must be asked before write_file tests/test_a.py" in chat.answers[2]
+    assert "wants a person asked before write_file tests/test_a.py, and nobody" in chat.answers[2]
     assert chat.answers[3:] == [
         "nothing matches",
         "there are no such files",
-        f"{denied} run_gate deploy-x",
+        'denied: the rule "deny run_gate deploy*" of your settings does not let run_gate deploy-x',
     ]
     assert list(chat.files) == ["src/private/a.py"]
+
+
+def test_a_key_of_several_lines_stands_in_no_log(chat):
+    body = "\n".join(["MIIEvQIBADANBg" + "Zx8K" * 12, *["Zx8Kq2Lm9Rt4" * 5] * 4])
+    mark = "PRIVATE" + " KEY-----"
+    chat.run([read("a")], f"-----BEGIN {mark}\n{body}\n-----END {mark}\nDone.")
+    assert "Zx8K" not in chat.bench.log.read_text()
 
 
 def test_known_secrets_are_shown_nowhere(chat):

@@ -87,7 +87,7 @@ def test_permission_rules_hold_for_them_by_wildcards(served):
     served.again(rules=rules)
     served.run([shout("ok"), shout("no")], "Done.")
     assert served.answers[0].startswith("OK")
-    assert served.answers[1].startswith("denied: the permission rules of the settings")
+    assert served.answers[1].startswith('denied: the rule "deny mcp__* **" of your settings')
 
 
 def test_a_server_runs_in_the_sandbox_and_read_only_while_planning(served, tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from llm_server import Answer, Server, says
+from wire import FORMATS, sse
 
 from runner.config.settings import Settings
 from runner.implementers.base import Allowance, Mode
@@ -148,6 +149,45 @@ def test_an_answer_that_is_cut_off_is_never_taken_for_a_whole_one(ask, chat, mod
     said = ask(model, says(*turn, cut=2 if "google" in model else 4, ends=ends))
     assert said.failure is Failure.TRANSIENT
     assert chat.files == {}
+
+
+def faulty(monkeypatch, spoil):
+    """The server's streams, spoilt by a function of their events."""
+    spoilt = tuple((end, lambda turn, speak=speak: spoil(speak(turn))) for end, speak in FORMATS)
+    monkeypatch.setattr("llm_server.FORMATS", spoilt)
+
+
+@pytest.mark.parametrize(
+    ("model", "event"),
+    [
+        ("anthropic:claude-x", {"type": "error", "error": {"type": "overloaded_error"}}),
+        ("openai-chat:gpt-x", {"error": {"message": "oops", "type": "server_error"}}),
+        ("openai-chat:gpt-x", "{half an event"),
+        ("google:gemini-x", {"error": {"code": 503, "status": "UNAVAILABLE"}}),
+    ],
+)
+def test_an_error_in_the_middle_of_an_answer_is_transient(ask, chat, monkeypatch, model, event):
+    faulty(monkeypatch, lambda events: [*events[:2], *sse(event, named="type" in event)])
+    said = ask(model, says("I will write it.\n", WRITE))
+    assert said.failure is Failure.TRANSIENT
+    assert chat.files == {}
+
+
+@pytest.mark.parametrize("model", ["anthropic:claude-x", "openai-chat:gpt-x", "google:gemini-x"])
+def test_last_words_that_end_at_a_limit_are_told_and_the_work_is_proven(ask, monkeypatch, model):
+    ends = ((b"end_turn", b"max_tokens"), (b'"stop"', b'"length"'), (b"STOP", b"MAX_TOKENS"))
+
+    def spoil(events):
+        for whole, cut in ends:
+            events = [one.replace(whole, cut) for one in events]
+        return events
+
+    faulty(monkeypatch, spoil)
+    said = ask(model, says(WRITE), says("Then I will also"))
+    assert said.failure is None
+    (warning,) = said.findings
+    assert not warning.refuses
+    assert warning.message.endswith("was cut off at its provider's limit of tokens")
 
 
 def test_a_silent_model_does_not_hold_up_a_run_that_ends(ask, chat):

@@ -6,7 +6,15 @@ import sys
 import pytest
 
 from runner.config.mcp import McpServer
-from runner.config.permissions import Permission, Permit, permitted, write_finding
+from runner.config.permissions import (
+    Permission,
+    PermissionAnswer,
+    Permit,
+    Rulebook,
+    asked_about,
+    permitted,
+    write_finding,
+)
 from runner.config.settings import load_settings
 from runner.errors import RunnerError
 from runner.implementers.llm.model import ModelLoop
@@ -81,6 +89,8 @@ def test_a_person_sets_servers_and_addresses_and_a_repository_only_tightens(load
     ("text", "said"),
     [
         ('[[permission]]\ntool = "write"\naction = "deny"', "permission.tool must be one of"),
+        ('[[permission]]\ntool = "MCP__*"\naction = "deny"', "permission.tool must be one of"),
+        ('[[permission-floor]]\ntool = "*"\naction = "allow"', "unknown"),
         ('[[permission]]\ntool = "search"\naction = "maybe"', "permission.action must be"),
         ('[[permission]]\ntool = "*"\naction = "deny"\npattern = "!a"', "must not begin with !"),
         ('[[permission]]\naction = "deny"', "permission.tool is missing"),
@@ -162,8 +172,60 @@ def test_the_last_rule_that_matches_wins_and_a_repository_only_tightens(rules, f
 def test_the_pipeline_can_ask_the_same_rules_about_any_write():
     rules = made([("write_file", "new/**", "deny"), ("modify_*", "old/**", "ask")])
     assert write_finding("new/a", rules) is None
-    assert write_finding("new/a", rules, is_new=True).message.endswith(
-        "do not let this file be written"
+    assert write_finding("new/a", rules, is_new=True).message == (
+        'the rule "deny write_file new/**" of your settings does not let this file be written'
     )
-    assert write_finding("old/a", rules).message.endswith("want a person asked about this file")
+    assert write_finding("new/a", (), rules, is_new=True).message.startswith(
+        'the rule "deny write_file new/**" of the repository\'s settings'
+    )
+    assert write_finding("old/a", rules).message.endswith("wants a person asked about this file")
     assert write_finding("old/a", rules, reviewed=True) is None
+    yes, no = (PermissionAnswer("modify_file", "old/a", said, "not now") for said in (True, False))
+    assert write_finding("old/a", rules, answers=(no, yes)) is None
+    assert write_finding("old/a", rules, answers=(no,), reviewed=True).message.endswith(": not now")
+    assert write_finding("old/b", rules, answers=(yes,)).refuses
+    denied = PermissionAnswer("write_file", "new/a", allowed=True)
+    assert write_finding("new/a", rules, answers=(denied,), is_new=True).refuses
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "subject"),
+    [
+        (("write_file", "./src/**"), "write_file", "src/a"),
+        (("write_file", "src//a"), "write_file", "src/a"),
+        (("write_file", "src/./a"), "write_file", "src/a"),
+        (("write_file", "#notes"), "write_file", "#notes"),
+        (("read_file", "private/"), "read_file", "private/a/b"),
+        (("read_file", "/"), "read_file", "a"),
+        (("read_file", "private/x"), "read_file", "./private//./x"),
+        (("read_file", "private/x"), "read_file", "src/../private/x"),
+        (("read_file", "private/x"), "read_file", "Private/X"),
+        (("mcp__*", "**"), "mcp__docs__get", '{"a": "b\nc"}'),
+        (("mcp__Docs__*", "*"), "mcp__docs__get", "{}"),
+        (("mcp__docs__get", '*"Secret"*'), "mcp__docs__get", '{"a": "secret"}'),
+        (("[a-z]*", "**"), "run_gate", "deploy"),
+    ],
+)
+def test_no_way_of_writing_a_path_or_a_rule_leads_past_a_repositorys_deny(rule, tool, subject):
+    floor = made([(*rule, "deny")])
+    loosest = made([("*", "**", "allow"), (tool, "**", "allow"), (tool, "**", "ask")])
+    assert permitted(tool, subject, loosest, floor) is Permit.DENY
+    assert permitted(tool, subject, floor, made([("*", "**", "allow")])) is Permit.DENY
+    book = Rulebook(loosest, floor, (PermissionAnswer(tool, subject, allowed=True),))
+    assert book.word(tool, subject).permit is Permit.DENY
+    assert book.word(tool, subject).of_repository
+
+
+def test_an_allowing_rule_is_exact_in_the_case_of_letters():
+    rules = made([("write_file", "**", "deny"), ("write_file", "Docs/*", "allow")])
+    assert permitted("write_file", "Docs/a", rules) is Permit.ALLOW
+    assert permitted("write_file", "docs/a", rules) is Permit.DENY
+
+
+def test_what_a_person_is_asked_about_is_bounded_exact_and_of_no_secret():
+    assert asked_about("write_file", "./a//b") == "a/b"
+    key = "a-value-" + "of-a-task"
+    assert key not in asked_about("mcp__a__b", f'{{"t": "{key}"}}', (key,))
+    long = [asked_about("mcp__a__b", "x" * 5_000 + end) for end in "ab"]
+    assert long[0] != long[1]
+    assert all(len(one) < 800 for one in long)

@@ -5,7 +5,7 @@ import signal
 import threading
 
 import pytest
-from yard import running, until
+from yard import alive, children, running, until
 
 from runner.run.executors.message import read_job
 
@@ -86,6 +86,39 @@ def test_the_next_task_on_the_same_base_sends_none_of_it(workplace, healthy, sen
     assert all(size < 20_000 for _, _, size in sent[2:])
 
 
+def test_a_check_that_a_worker_makes_needs_no_scratch_tree_here(workplace, healthy, alone):
+    workplace.plan(
+        *(f"## TASK-00{n}: Look\n- Status: PENDING\n- Command: `sleep 0.2`\n" for n in (1, 2, 3))
+    )
+    assert on_cluster(workplace, healthy, "-j", "3").code == 0
+    trees = [one for one in (alone / "cache").rglob("slots/*") if one.is_dir()]
+    assert len(trees) == 1, trees  # the first slot's, as the pattern of all
+
+
+def test_an_answer_that_comes_late_and_twice_lands_once_and_is_told_once(
+    workplace, healthy, yard, monkeypatch
+):
+    from runner.run.executors import cluster
+
+    soon = cluster.Patience(look=0.1)
+    monkeypatch.setattr(cluster, "Patience", lambda: soon)
+    yard.worker(preload="late_twice")
+    workplace.plan(
+        *(
+            f"## TASK-00{n}: File\n- Status: PENDING\n- Output files: f{n}.py\n"
+            f"- Command: `echo X = {n} > f{n}.py; sleep 0.5`\n"
+            for n in (1, 2, 3)
+        )
+    )
+    ended = on_cluster(workplace, healthy, "-j", "3", "--no-sandbox")
+    assert ended.code == 0, ended.said
+    assert "answered twice" in yard.log(0)
+    assert ended.said.count("was lost while it worked") == 2  # as it happens, and with its task
+    assert ended.said.count("came late") == 1, ended.said
+    assert len(landed(workplace)) == 3
+    assert workplace.dirt == []
+
+
 def test_a_change_that_breaks_another_task_is_found_by_a_second_job(workplace, healthy, sent):
     breaks = TWO.replace("two.py\n- Command", "one.py\n- Command").replace(
         "echo working; echo 'from one import X as Y' > two.py", "echo X = 0 > one.py"
@@ -131,6 +164,7 @@ def test_ctrl_c_reaches_what_runs_on_a_worker(workplace, healthy, tmp_path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
+    assert "came late" not in err  # who ended it is not told that its end came too late
     until(lambda: not running("sleep\x00987654"), what="the end of the command")
 
 
@@ -148,6 +182,7 @@ def test_cancel_ends_one_task_on_its_worker(workplace, healthy, tmp_path):
     ended = on_cluster(workplace, healthy, "--no-sandbox")
     canceller.join()
     assert statuses(workplace)[0].startswith("BLOCKED"), ended.said
+    assert "came late" not in ended.said
     until(lambda: not running("sleep\x00876543"), what="the end of the command")
 
 
@@ -167,12 +202,35 @@ def test_a_second_coordinator_is_refused_by_the_lock(workplace, healthy, tmp_pat
     assert statuses(workplace) == ["DONE"]
 
 
-def test_dask_alone_starts_a_cluster_here_that_ends_with_the_run(workplace):
+def test_dask_alone_starts_a_cluster_here_that_ends_with_the_run(workplace, tmp_path, monkeypatch):
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     workplace.plan(ONE, TWO)
     ended = workplace.run("--executor", "dask", "-j", "2", "--review", "off")
     assert ended.code == 0, ended.said
     assert landed(workplace) == ["feat(TASK-001): one", "feat(TASK-002): two"]
     until(lambda: not running("executors.local_cluster import serve"), what="its end")
+    until(lambda: not list(temporary.iterdir()), what="an empty folder for temporary files")
+
+
+def test_a_coordinator_that_is_killed_leaves_no_worker_behind(workplace, tmp_path):
+    mark = tmp_path / "began"
+    workplace.plan(
+        f"## TASK-001: Wait\n- Status: PENDING\n- Command: `touch {mark}; sleep 765432`\n"
+    )
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    words = ("run", "--trust", "--executor", "dask", "-j", "1", "--no-sandbox", "--review", "off")
+    process = workplace.start(*words, TMPDIR=str(temporary))
+    until(mark.exists, what="the command")
+    child = next(pid for pid in children(process.pid) if pid in running("local_cluster import"))
+    below = [pid for one in children(child) for pid in (one, *children(one))]
+    process.kill()
+    process.communicate(timeout=30)
+    until(lambda: not any(alive(pid) for pid in (child, *below)), what="the end of all workers")
+    until(lambda: not running("sleep\x00765432"), what="the end of the command")
+    until(lambda: not list(temporary.iterdir()), what="an empty folder for temporary files")
 
 
 def test_a_base_too_large_for_one_message_is_sent_in_pieces(workplace, healthy, sent, monkeypatch):
@@ -226,3 +284,21 @@ def test_tls_without_certificates_is_told_before_anybody_is_called(workplace, mo
     assert "speaks TLS, and no certificates are set" in ended.err
     assert "dask_tls_ca" in ended.err
     assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+def test_a_tls_file_that_is_missing_or_none_is_named_without_a_traceback(
+    workplace, monkeypatch, tmp_path, content
+):
+    workplace.plan(ONE)
+    file = tmp_path / "ca.pem"
+    if content is not None:
+        file.write_text(content)
+    for name in ("CA", "CERT", "KEY"):
+        monkeypatch.setenv(f"RUNNER_DASK_TLS_{name}", str(file))
+    monkeypatch.setenv("RUNNER_EXECUTOR", "dask:tls://127.0.0.1:9")
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert "a TLS file cannot be used" in ended.err
+    assert "check dask_tls_ca" in ended.err
+    assert (str(file) in ended.err) == (content is None)

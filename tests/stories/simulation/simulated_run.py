@@ -231,7 +231,8 @@ def virtual_time(world, monkeypatch):
         patched.setattr(effects, "fsync", lambda _descriptor, _target="": None)
         patched.setattr(effects, "fsync_folder", lambda _folder: None)
         paper = PaperDrafts(world)
-        for name in ("keep_draft", "hold", "held_changes", "let_go"):
+        tried = ("keep_tried", "draft_of_tried", "drop_tried")
+        for name in ("keep_draft", "hold", "held_changes", "let_go", *tried):
             patched.setattr(drafts, name, getattr(paper, name))
         effects.watch(watch)
         try:

@@ -199,6 +199,20 @@ class PaperDrafts:
     def let_go(self, _repository, task):
         self._world.refs.pop(f"held/{task}", None)
 
+    def keep_tried(self, _repository, task, outcome):
+        if outcome.changes:
+            self._world.refs[f"tried/{task.id}"] = outcome.attempt
+        return bool(outcome.changes)
+
+    def draft_of_tried(self, _repository, task, attempts):
+        if self._world.refs.get(f"tried/{task.id}") not in attempts:
+            return ""
+        self._world.drafts.add(task.id)
+        return f"draft/{task.id}"
+
+    def drop_tried(self, _repository, task):
+        self._world.refs.pop(f"tried/{task}", None)
+
 
 class PaperStaging:
     """Staged writes that nobody reads."""

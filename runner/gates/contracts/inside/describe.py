@@ -52,13 +52,27 @@ def main() -> None:
     try:
         said = describe(load(target), target)
     except BaseException as problem:  # noqa: BLE001 - an import may also call sys.exit
-        traceback.print_exc()
+        show(problem)
         code = f"it called sys.exit({problem.code!r})" if isinstance(problem, SystemExit) else ""
         said = {"error": f"{target}: {code or f'{type(problem).__name__}: {problem}'}"}
     beside = Path(out + ".new")
     beside.write_text(json.dumps(said, default=str), "utf-8")
     beside.replace(out)
     sys.exit("error" in said)
+
+
+def show(problem: BaseException) -> None:
+    """Print a failure with the project's own frames alone; nothing where it has none."""
+    frames = problem.__traceback__
+    while frames and is_ours(frames.tb_frame.f_code.co_filename):
+        frames = frames.tb_next
+    if frames or isinstance(problem, SyntaxError):
+        traceback.print_exception(type(problem), problem, frames)
+
+
+def is_ours(file: str) -> bool:
+    """Whether this script, or Python's own import of a module, stands in a file."""
+    return file in (__file__, importlib.__file__) or file.startswith("<frozen importlib")
 
 
 def load(target: str) -> Any:

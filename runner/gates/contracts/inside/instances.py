@@ -27,7 +27,9 @@ def main() -> None:
     beside.replace(job["report"])
     for problem in problems:
         sys.stdout.write(f"{problem['path']}: {problem['where']}: {problem['text']}\n")
-    sys.stdout.write(f"{len(job['instances'])} instances, {len(problems)} problems\n")
+    many = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
+    count = len(job["instances"])
+    sys.stdout.write(f"{count} instance{'' if count == 1 else 's'}, {many}\n")
     sys.exit(bool(problems))
 
 

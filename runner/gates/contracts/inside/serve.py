@@ -34,7 +34,7 @@ def main() -> None:
     try:
         app = load(target)
     except BaseException as problem:  # noqa: BLE001 - an import may also call sys.exit
-        traceback.print_exc()
+        show(problem)
         tell(handshake, {"error": f"{target} could not be imported: {said(problem)}"})
         raise SystemExit(1) from None
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -47,6 +47,20 @@ def main() -> None:
         serve_asgi(app, listener)
     else:
         serve_wsgi(app, listener)
+
+
+def show(problem: BaseException) -> None:
+    """Print a failure with the project's own frames alone; nothing where it has none."""
+    frames = problem.__traceback__
+    while frames and is_ours(frames.tb_frame.f_code.co_filename):
+        frames = frames.tb_next
+    if frames or isinstance(problem, SyntaxError):
+        traceback.print_exception(type(problem), problem, frames)
+
+
+def is_ours(file: str) -> bool:
+    """Whether this script, or Python's own import of a module, stands in a file."""
+    return file in (__file__, importlib.__file__) or file.startswith("<frozen importlib")
 
 
 def load(target: str) -> Any:
@@ -247,7 +261,7 @@ class Asgi:
         await asyncio.wait({answering})
         problem = answering.exception()
         if problem is not None:
-            traceback.print_exception(type(problem), problem, problem.__traceback__)
+            show(problem)
         if not started:
             await send({"type": "http.response.start", "status": 500, "headers": []})
 

@@ -1,0 +1,66 @@
+"""What questions of permission rules make of a task: which wait, and what a person has answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.model import Finding, Reason, Status
+
+if TYPE_CHECKING:
+    from runner.journal import sessions
+    from runner.journal.events import Record
+    from runner.journal.task_state import TaskState
+
+CHECK = "permission"
+"""The name under which a rule's refusal, and a person's, speaks."""
+_MOST = 50
+"""Questions that wait of one attempt; a model that asks more asks nothing."""
+
+
+def asked(task: TaskState, record: Record, event: sessions.PermissionAsked) -> TaskState:
+    """A question waits, each once."""
+    del record
+    known = {(one.tool, one.subject) for one in task.asks}
+    if (event.tool, event.subject) in known or len(task.asks) >= _MOST:
+        return task
+    return task._replace(asks=(*task.asks, event))
+
+
+def answered(task: TaskState, record: Record, event: sessions.PermissionAnswered) -> TaskState:
+    """A person's word about exactly this call; with the last one the task goes on."""
+    waited, call = waits(task), (event.tool, event.subject)
+    asks = tuple(one for one in task.asks if (one.tool, one.subject) != call)
+    others = tuple(one for one in task.answers if (one.tool, one.subject) != call)
+    answers = others if event.once else (*others, event)
+    task = task._replace(asks=asks, answers=answers)
+    if not waited:
+        return task
+    rest = tuple(one for one in task.findings if one.check != CHECK or one.path != event.subject)
+    told = task._replace(findings=rest if event.allowed else (_refusal(event), *rest))
+    if asks:
+        return told
+    return told._replace(
+        status=Status.PENDING,
+        note="",
+        reason=None,
+        tries=(),
+        cause=record.id,
+        origin=record.origin,
+    )
+
+
+def waits(task: TaskState) -> bool:
+    """Whether a task stands still until a person has answered what its rules ask."""
+    if not task.asks or task.held is not None:
+        return False
+    return task.status is Status.BLOCKED and task.reason is Reason.REVIEW
+
+
+def _refusal(event: sessions.PermissionAnswered) -> Finding:
+    """What the next attempt is told of a no."""
+    return Finding(
+        check=CHECK,
+        message=f"a person does not allow {event.tool} {event.subject}: {event.reason}",
+        path=event.subject if event.tool in ("write_file", "modify_file") else "",
+        hint="go another way",
+    )

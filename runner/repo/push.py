@@ -1,0 +1,195 @@
+"""A push with nothing of the repository's own configuration in it but the address it names.
+
+`.git/config` comes with a clone that is unpacked, and names programs that a push would run: an
+ssh command, helpers for logins, rewritten addresses, what answers at the other end. So git pushes
+from a folder of its own that borrows the objects, and reads the person's own files alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.errors import ExitCode, RunnerError
+from runner.repo.borrowed import lay_out
+from runner.repo.configuration import OWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runner.repo.configuration import Configuration
+    from runner.repo.read import Repository
+
+_PROTOCOLS = ("file", "git", "http", "https", "ssh")
+_HELPER = re.compile(r"([A-Za-z0-9][A-Za-z0-9+.-]*)::")
+"""`<transport>::<address>` names a program (gitremote-helpers(7))."""
+_RUNS_ANYTHING = frozenset({"ext", "fd"})
+_SSH = re.compile(r"[^/]+:")
+"""`host:path`, where no slash comes before the colon (git-push(1), "GIT URLS")."""
+_SYMREF = re.compile(r"^ref: refs/heads/(\S+)\tHEAD$", re.MULTILINE)
+_HEEDED = ("core.askpass", "core.gitproxy", "core.sshcommand", "credential.", "http.", "url.")
+_UNSAID = frozenset(
+    {"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """A git command that may be run, and the environment that it needs."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+@contextmanager
+def prepared_push(
+    repository: Repository, remote: str, refs: tuple[str, ...], environ: Mapping[str, str]
+) -> Iterator[Push]:
+    """While entered, refs can be pushed under their own names to a remote's address.
+
+    Raises RunnerError for an address that names a program, or a folder of the repository itself.
+    """
+    address = address_of(repository, remote)
+    names = [f"{repository.git.line('rev-parse', '--verify', ref)}:{ref}" for ref in refs]
+    words = ("push", "--porcelain", "--no-recurse-submodules", "--receive-pack=git-receive-pack")
+    effects.step("push", address)
+    with _apart(repository, (*words, "--", address, *names), environ) as push:
+        yield push
+
+
+@contextmanager
+def prepared_question(
+    repository: Repository, remote: str, environ: Mapping[str, str]
+) -> Iterator[Push]:
+    """While entered, a remote's address can be asked for its HEAD, as `head_said` reads it.
+
+    Raises RunnerError where a push there would be refused.
+    """
+    words = ("ls-remote", "--symref", "--upload-pack=git-upload-pack")
+    address = address_of(repository, remote)
+    with _apart(repository, (*words, "--", address, "HEAD"), environ) as question:
+        yield question
+
+
+def head_said(output: str) -> str:
+    """The branch in what `git ls-remote --symref ADDRESS HEAD` prints; empty where it has none."""
+    found = _SYMREF.search(output)
+    return found[1] if found else ""
+
+
+@contextmanager
+def _apart(
+    repository: Repository, words: tuple[str, ...], environ: Mapping[str, str]
+) -> Iterator[Push]:
+    """A git command in a folder of its own, by the person's own configuration."""
+    configuration = repository.configuration()
+    with TemporaryDirectory(prefix="runner-push-") as box:
+        folder, own = Path(box) / "git", Path(box) / "config"
+        lay_out(folder, repository.lender(), (), "ref: refs/heads/none")
+        own.write_text(own_text(configuration), "utf-8", "surrogateescape")
+        # a person's own hooks are meant for their repository, which this folder is not
+        yield Push(
+            ("git", f"--git-dir={folder}", "-c", "core.hooksPath=/dev/null", *words),
+            {
+                "GIT_ALLOW_PROTOCOL": ":".join(_allowed(configuration)),
+                **{name: value for name, value in environ.items() if name not in _UNSAID},
+                "GIT_CONFIG_GLOBAL": str(own),
+                "GIT_CONFIG_NOSYSTEM": "1",
+            },
+        )
+
+
+def pushed(repository: Repository, remote: str, ref: str) -> None:
+    """Remember what a remote's branch is on now, where this clone follows its branches."""
+    branch = ref.removeprefix("refs/heads/")
+    followed = f"+refs/heads/*:refs/remotes/{remote}/*"
+    if branch != ref and followed in _said(repository.configuration(), remote, "fetch"):
+        repository.git.ask("update-ref", f"refs/remotes/{remote}/{branch}", ref)
+
+
+def address_of(repository: Repository, remote: str) -> str:
+    """Where a push to a remote goes. Raises RunnerError where a push would run what it names."""
+    configuration = repository.configuration()
+    said = _said(configuration, remote, "pushurl") or _said(configuration, remote, "url")
+    address = said[-1] if said else ""
+    hint = f"git remote set-url --push {remote} ADDRESS"
+    if not address or address.startswith("-"):
+        raise _refused(f"the remote {remote!a} has no address", hint)
+    helper = _HELPER.match(address)
+    if helper and helper[1].lower() not in _allowed(configuration):
+        raise _refused(f"the address of {remote!a} names a program, {helper[1]}", hint)
+    folder = _folder(address)
+    if folder is None:
+        return address
+    there = Path(os.path.realpath(repository.root / folder))
+    if there.is_relative_to(repository.folders.top):
+        raise _refused(f"the address of {remote!a} is inside this repository", hint)
+    return str(there)
+
+
+def left_out(repository: Repository) -> tuple[str, ...]:
+    """Keys of the repository's own configuration that a push would have heeded, and this does not.
+
+    Where a push fails, a person may want them in their own configuration.
+    """
+    said = repository.configuration().said
+    keys = dict.fromkeys(one.key for one in said if one.scope not in (*OWN, "command"))
+    return tuple(key for key in keys if key.startswith(_HEEDED))
+
+
+def own_text(configuration: Configuration) -> str:
+    """The person's own configuration as one file; what depends on the folder is taken up in it."""
+    own = (one for one in configuration.said if one.scope in OWN)
+    return "".join(
+        _entry(one.key, one.value)
+        for one in own
+        if not one.key.startswith(("include.", "includeif."))
+    )
+
+
+def _entry(key: str, value: str) -> str:
+    """One value as git-config(1) writes it, under a heading of its own."""
+    section, _, rest = key.partition(".")
+    subsection, _, name = rest.rpartition(".")
+    heading = f'{section} "{_escaped(subsection)}"' if subsection else section
+    text = _escaped(value).replace("\n", "\\n").replace("\t", "\\t").replace("\b", "\\b")
+    return f'[{heading}]\n\t{name} = "{text}"\n'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _said(configuration: Configuration, remote: str, name: str) -> list[str]:
+    """All values of a remote's key; the remote's name is told in its own case."""
+    key = f"remote.{remote}.{name}"
+    return [one.value for one in configuration.said if one.key == key]
+
+
+def _allowed(configuration: Configuration) -> list[str]:
+    """Ways to reach an address that run no program it names, and those the person allows."""
+    keys = (
+        one.key.split(".")
+        for one in configuration.said
+        if one.scope in OWN and one.value == "always" and one.key.startswith("protocol.")
+    )
+    more = (words[1] for words in keys if words[2:] == ["allow"])
+    return [*_PROTOCOLS, *(name for name in more if name not in _RUNS_ANYTHING)]
+
+
+def _folder(address: str) -> str | None:
+    """The folder that an address names on this machine; None for another machine."""
+    if address.startswith("file://"):
+        return address.removeprefix("file://")
+    elsewhere = "://" in address or _HELPER.match(address) or _SSH.match(address)
+    return None if elsewhere else address
+
+
+def _refused(message: str, hint: str) -> RunnerError:
+    return RunnerError(f"nothing was pushed: {message}", hint=hint, code=ExitCode.PERSON)

@@ -1,0 +1,40 @@
+"""A person's home and repository for every test that asks, whatever machine it runs on."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "stories"))  # the person and their repository
+
+pytest.register_assert_rewrite("workplace")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell without job control starts what is in the background so, and every program that a
+    # test starts would inherit it: none could be interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def alone(monkeypatch, tmp_path_factory):
+    """A home folder that only this test has: nothing of this machine's settings comes in."""
+    home = tmp_path_factory.mktemp("home")
+    for name in tuple(os.environ):
+        if name.startswith(("GIT_", "RUNNER_", "XDG_", "GITHUB_")) or name in ("CI", "EMAIL"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("CONFIG", "CACHE", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
+    return home
+
+
+@pytest.fixture
+def workplace(tmp_path, alone):
+    """A git repository of somebody called Ada, with nothing in it yet."""
+    from workplace import Workplace
+
+    return Workplace.begin(tmp_path / "shop", alone)

@@ -1,0 +1,158 @@
+"""A value is found wherever a secret-looking name can give it one: in code, settings and prose."""
+
+from __future__ import annotations
+
+import base64
+import random
+import string
+
+import pytest
+from secret_samples import pem
+
+from runner.secrets.entropy import looks_random
+from runner.secrets.redact import StreamRedactor, redact
+from runner.secrets.scan import scan_content
+
+CHANCE = random.Random("contexts")
+WORD = string.ascii_letters + string.digits
+NAME, UPPER = "ap" + "i_key", "AP" + "I_KEY"
+
+
+def key(size=32, alphabet=WORD):
+    while True:
+        made = "".join(CHANCE.choices(alphabet, k=size))
+        if made[-1].isalnum() and looks_random(made):
+            return made
+
+
+def refused(text, path="notes.txt"):
+    content = text if isinstance(text, bytes) else text.encode()
+    return any(finding.refuses for finding in scan_content(content, path))
+
+
+GIVEN = {
+    "a literal on the next line": f'{UPPER} = (\n    "@"\n)\n',
+    "a list": f'{{"{NAME}s": [\n    "@"\n]}}',
+    "the default of a lookup": f'{NAME} = os.getenv("SERVICE_{UPPER}_FOR_US", "@")',
+    "a text within a text": f'{{"body": "{{\\"{NAME}\\": \\"@\\"}}"}}',
+    "a generated constant": f'buildConfigField "String", "{UPPER}", "\\"@\\""',
+    "a type in between": f"const {UPPER}: &'static str = \"@\";",
+    "a property of C#": "public string Api" + 'Key { get; set; } = "@";',
+    "a variable of Terraform": f'variable "{NAME}" {{\n  type    = string\n  default = "@"\n}}',
+    "a block of YAML": f"{NAME}: |\n  @\nother: 1\n",
+    "a folded block of YAML": f"{NAME}: >-\n  @\n",
+    "a property list": "<key>api" + "Key</key>\n\t<string>@</string>",
+    "a resource": f'<string name="{NAME}" translatable="false">@</string>',
+    "an attribute without quotes": f"<input name={NAME} value=@>",
+    "an option": f"deploy --{NAME.replace('_', '-')} @ --fast",
+    "an instruction of Docker": f"ENV {UPPER} @\n",
+    "a .netrc": "machine example.org login bot passw" + "ord @\n",
+    "the default of a variable": f': "${{{UPPER}:=@}}"',
+    "a conditional assignment": f"{UPPER} ?= @\n",
+    "a header of curl": "curl -H 'X-Api-" + "Key: @' https://example.org/",
+    "a login of curl": "curl -s -u bot:@ https://example.org/",
+    "an address without a user": "git clone https://@\0example.org/x.git",
+    "a unit of systemd": f'Environment="{UPPER}=@"',
+    "a bold label": "**Api " + "key:** @\n",
+    "a table": f"| `{UPPER}` | `@` |\n",
+    "a field of a document": f":{NAME}: ``@``\n",
+    "a longer sentence": "Use `@` as the billing service api " + "key.",
+    "two literals": f'{NAME} = "@1" + "@2"',
+    "literals on three lines": f'{NAME} = (\n    "@1"\n    "@2"\n)\n',
+    "a join": f'{NAME} = "".join(["@1", "@2"])',
+    "a zero-width space": f'{NAME} = "@1\u200b@2"',
+}  # fmt: skip
+
+
+def filled(text, value):
+    half = len(value) // 2
+    parts = text.replace("@1", value[:half]).replace("@2", value[half:])
+    return parts.replace("@", value).replace("\0", "@")
+
+
+@pytest.mark.parametrize("text", GIVEN.values(), ids=GIVEN)
+def test_a_value_is_found_in(text):
+    value = key()
+    written = filled(text, value)
+    assert refused(written)
+    assert value[:12] not in redact(written)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-be", "utf-16", "utf-32"])
+def test_a_value_is_found_in_other_encodings(encoding):
+    assert refused(f'{NAME} = "{key()}"\n'.encode(encoding))
+
+
+def test_a_value_written_in_escapes_is_found():
+    escaped = "".join(f"\\x{ord(letter):02x}" for letter in key())
+    assert refused(f'{NAME} = "{escaped}"')
+
+
+def test_an_address_in_the_base64_of_a_manifest_is_found():
+    address = "postgres://app:" + key(20) + "@db.internal/app"
+    manifest = f"data:\n  database: {base64.b64encode(address.encode()).decode()}\n"
+    assert refused(manifest, "secret.yaml")
+
+
+def test_a_password_may_have_punctuation_and_need_not_have_digits():
+    for value in (key(20, WORD + "!@#%^&*_+-"), key(20, string.ascii_letters)):
+        assert refused(f'password = "{value}"'), value
+        assert refused(f"PASSWORD={value}\n", ".env"), value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "self._token = binascii.b2a_hex(token)",
+        f'{NAME} = (\n    "read_it_from_the_environment"\n)',
+        f"| {NAME} | the name of the header to send |",
+        f"deploy --{NAME.replace('_', '-')} CONFIGURED_IN_THE_PIPELINE_2",
+        f"ENV {UPPER} ${{{UPPER}_FROM_THE_BUILD_2}}",
+        "https://registry.example.org:4873/scoped/packages/@types/node12",
+        "token is " + "TheQuickBrownFoxJumpsOverTheLazyDog",
+    ],
+)
+def test_what_only_looks_like_it_does_not_refuse(text):
+    assert not refused(text)
+
+
+def test_a_template_beside_a_value_does_not_hide_it():
+    assert refused(f'{NAME} = "{key(40)}%s"')
+    assert not refused(f'{NAME} = "${{PREFIX_OF_THE_KEY}}-%s"')
+
+
+def streamed(*chunks):
+    stream = StreamRedactor()
+    return b"".join(stream.feed(chunk) for chunk in chunks) + stream.finish()
+
+
+def test_no_part_of_a_key_in_three_literals_leaks_at_any_cut_behind_the_first():
+    made = "EA" + "AC" + key(190)
+    text = f'X = (\n    "{made[:90]}"\n    "{made[90:140]}"\n    "{made[140:]}"\n)\n'.encode()
+    for cut in range(100, len(text), 4):
+        assert made[-24:].encode() not in streamed(text[:cut], text[cut:]), cut
+
+
+def test_the_last_line_of_a_private_key_is_taken_out_with_what_closes_it():
+    body = pem("").split("\n")
+    text = f'KEY = """{chr(10).join(body[:-1])}""",  # old\nx = 1\n'.encode()
+    for cut in range(0, len(text), 23):
+        shown = streamed(text[:cut], text[cut:])
+        assert body[-2][:12].encode() not in shown
+        assert shown.endswith(b"x = 1\n")
+
+
+def test_a_private_key_split_within_a_line_is_taken_out_whole():
+    whole = pem("").replace("\n", "\\n")
+    middle = len(whole) // 2
+    shown = redact(f"KEY = '{whole[:middle]}' +\n  '{whole[middle:]}'")
+    assert not any(line[:12] in shown for line in pem("").splitlines()[1:-1])
+    assert whole[middle + 20 : middle + 40] not in shown
+
+
+@pytest.mark.parametrize("start", ["AI" + "za", "AK" + "IA"])
+def test_a_key_behind_an_underscore_is_seen_in_a_text_and_in_a_name(start):
+    made = start + key(35 if "za" in start else 16, string.ascii_uppercase + "234567")
+    assert refused(f"see my_{made} for it\n")
+    assert refused("nothing in it\n", f"my_{made}_x.txt")
+    assert redact(f"my_{made}").startswith("my_[REDACTED:")

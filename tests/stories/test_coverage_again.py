@@ -1,0 +1,43 @@
+"""A task that was DONE answers for all it landed, whenever it is proven or built again."""
+
+import pytest
+from workplace import a_task
+
+CODE = "def f(x):\n    if x:\n        return 1\n    y = 2\n    z = 3\n    return y + z\n"
+MORE = "\n\ndef g():\n    a = 1\n    return a\n"
+TEST = "from m import f\nassert f(1) == 1\n"
+
+
+@pytest.fixture
+def built(workplace):
+    blocks = {"m.py": CODE, "test_m.py": f"{TEST}assert f(0) == 5\n"}
+    fields = ("Coverage: 75%",)
+    workplace.plan(a_task("TASK-001", blocks=blocks, tests=("python3 test_m.py",), fields=fields))
+    assert again(workplace)[0] == 0
+    return workplace
+
+
+def again(workplace):
+    ended = workplace.run("--no-sandbox", "--no-verify-at-end")
+    return ended.code, ended.said
+
+
+def test_with_fewer_tests_the_same_code_is_refused(built):
+    built.edit_plan("assert f(0) == 5\n", "")
+    built.edit_plan("- Status: DONE", "- Status: PENDING")
+    code, said = again(built)
+    assert code == 1, said
+    assert "lines 4-6 are not run by any test contract (50% of 6 lines, threshold 75%)" in said
+
+
+def test_what_it_adds_is_weighed_with_what_it_landed_and_so_it_is_proven_and_verified(built):
+    built.edit_plan("    return y + z\n", f"    return y + z\n{MORE}")
+    built.edit_plan("- Status: DONE", "- Status: PENDING")
+    code, said = again(built)
+    assert code == 0, said
+    built.edit_plan("Coverage: 75%", "Coverage: 90%")
+    code, said = again(built)
+    assert code == 1, said
+    assert "proof alone)" in said
+    assert "m.py:10: lines 10-11 are not run" in said
+    assert "(77% of 9 lines, threshold 90%)" in said

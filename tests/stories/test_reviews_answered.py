@@ -1,0 +1,137 @@
+"""A person's word given between two runs: every command tells it at once, and the next run acts."""
+
+import sys
+
+import pytest
+from workplace import a_task
+
+COMMAND = "echo x >> {calls}; echo hi > a.txt; echo ho > b.txt"
+
+
+@pytest.fixture
+def calls(tmp_path):
+    """A file that tells how often the implementer was called."""
+    return tmp_path / "calls"
+
+
+@pytest.fixture
+def waiting(workplace, calls, monkeypatch, request):
+    """A task of two files that waits for a review; before its proof where that is asked."""
+    monkeypatch.setenv("RUNNER_REVIEW", "prompt")
+    monkeypatch.setenv("RUNNER_REVIEW_AT", getattr(request, "param", "write"))
+    workplace.plan(
+        a_task(
+            "TASK-001",
+            outputs=["a.txt", "b.txt"],
+            command=COMMAND.format(calls=calls),
+            tests=["grep -q h a.txt"],
+        )
+    )
+    ended = run(workplace)
+    assert (ended.code, workplace.happened("gate.completed")) == (3, [])
+    assert "waits for your review: runner review" in ended.out
+    return workplace
+
+
+def run(workplace, *words):
+    return workplace.run("--no-sandbox", "-j", "1", *words)
+
+
+def times(calls):
+    return calls.read_text().count("x")
+
+
+def told(workplace, *words):
+    return workplace.runner(*words).out
+
+
+def test_what_is_reviewed_at_the_write_lands_as_it_was_approved(waiting, calls):
+    assert "+hi" in told(waiting, "review", "1")
+    assert "2 staged" not in waiting.runner("staged-write", "list").err
+    assert waiting.runner("approve", "1").code == 0
+    assert run(waiting).code == 0
+    assert (times(calls), waiting.read("a.txt"), waiting.landings) == (1, "hi\n", ["TASK-001"])
+    assert "Review: applied" in waiting.git("log", "--format=%B")
+    proofs = waiting.happened("test.contract.completed") or waiting.happened("attempt.finished")
+    assert proofs[-1]["seq"] > waiting.happened("write.reviewed")[-1]["seq"]
+
+
+def test_what_was_edited_at_the_write_is_proven_with_the_edit(waiting, calls, monkeypatch):
+    monkeypatch.setenv("EDITOR", "sed -i s/h/H/")
+    assert "edited" in told(waiting, "edit", "1")
+    assert run(waiting).code == 3  # grep -q h does not find it, so it is built anew, and waits
+    proven = waiting.happened("attempt.finished")[1]
+    assert "TC-001" in str(proven["findings"])
+    assert waiting.happened("attempt.started")[1]["mode"] == "prove"
+    assert times(calls) == 2
+
+
+def test_one_answer_of_two_leaves_it_waiting(waiting, calls):
+    staged = waiting.runner("staged-write", "list", "--json").document["staged"]
+    waiting.runner("staged-write", "apply", staged[0]["id"])
+    assert run(waiting).code == 3
+    assert times(calls) == 1
+    assert "BLOCKED (review)" in told(waiting, "status")
+    waiting.runner("staged-write", "apply", staged[1]["id"])
+    assert "approved: lands with the next `runner`" in told(waiting, "status")
+    assert run(waiting).code == 0
+    assert times(calls) == 1
+
+
+def test_an_approval_is_told_by_every_command_at_once(waiting):
+    waiting.runner("approve", "1")
+    approved = "approved: lands with the next `runner`"
+    assert approved in told(waiting, "status")
+    assert told(waiting, "review") == f"nothing waits for you\nTASK-001 Work — {approved}\n"
+    assert waiting.runner("review", "--json").document["waiting"] == []
+    assert told(waiting, "next") == "TASK-001  Work\n"
+    assert "would run now" in told(waiting, "why", "TASK-001")
+    assert told(waiting, "approve", "--all") == "nothing waits for you\n"
+
+
+def test_a_rejection_is_told_too_and_takes_an_approval_back(waiting, calls):
+    waiting.runner("approve", "1")
+    assert waiting.runner("reject", "TASK-001", "--reason", "shorter").code == 0
+    assert "rejected: is tried again" in told(waiting, "status")
+    assert "shorter" in told(waiting, "why", "TASK-001")
+    assert told(waiting, "review") == "nothing waits for you\n"
+    run(waiting)
+    assert times(calls) > 1
+    assert not waiting.has("a.txt")
+
+
+def test_a_command_approves_no_control_file(workplace, monkeypatch):
+    monkeypatch.setenv("RUNNER_REVIEW", "auto")
+    monkeypatch.setenv("RUNNER_REVIEW_COMMAND", f"{sys.executable} -c pass")
+    workplace.plan(a_task("TASK-001", outputs=[".envrc"], command="echo hi > .envrc"))
+    assert run(workplace).code == 3
+    assert "create .envrc" in told(workplace, "review")
+    assert not workplace.has(".envrc")
+
+
+# --- a reviewer that is not there -----------------------------------------------------
+
+
+def built(workplace, monkeypatch, calls, reviewer=""):
+    """A run where a command reviews, and what is said of its one task."""
+    monkeypatch.setenv("RUNNER_REVIEW", "auto")
+    monkeypatch.setenv("RUNNER_REVIEW_COMMAND", reviewer)
+    if not workplace.has("TASK-GRAPH.md"):
+        command = COMMAND.format(calls=calls)
+        workplace.plan(a_task("TASK-001", outputs=["a.txt", "b.txt"], command=command))
+    return run(workplace)
+
+
+def test_nobody_is_called_to_build_what_nobody_could_review(workplace, monkeypatch, calls):
+    ended = built(workplace, monkeypatch, calls)
+    assert (ended.code, calls.exists()) == (3, False)
+    assert "review is auto, and nothing reviews; set review_command or [model] review" in ended.out
+    assert "BLOCKED TASK-001 (tool)" in ended.out
+
+
+def test_a_reviewing_command_that_cannot_start_is_no_rejection(workplace, monkeypatch, calls):
+    ended = built(workplace, monkeypatch, calls, "/no/such/reviewer")
+    assert (ended.code, times(calls)) == (3, 1)
+    assert "(tool): the reviewing command cannot run (exit 127)" in ended.out
+    assert "sandbox_read" in told(workplace, "why", "TASK-001")
+    assert built(workplace, monkeypatch, calls, "cat > /dev/null").code == 0
