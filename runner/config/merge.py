@@ -284,11 +284,12 @@ def _all_of(problems: Sequence[_Problem]) -> RunnerError:
 def _laid_over(layers: Sequence[tuple[_Opened, dict[str, object]]], notes: list[str]) -> Merged:
     values: dict[str, object] = {}
     sources: dict[str, str] = {}
-    for one, found in layers:
+    for one, said in layers:
+        found = said
         if one.layer.origin is Origin.REPOSITORY:
-            found, dear = _within_budgets(found, values, one)  # noqa: PLW2901  what is left of it
-            found, more = _tightening(found, values, one)  # noqa: PLW2901
-            notes += [*dear, *more]
+            affordable, dear = _within_budgets(said, values, one)
+            found, loose = _tightening(affordable, values, one)
+            notes += [*dear, *loose]
         elif "review" in found and one.layer.origin is not Origin.USER:
             values["review_insisted"] = True
         if "plan_review" in found and one.layer.origin in (Origin.ENVIRONMENT, Origin.FLAG):

@@ -151,15 +151,18 @@ def _phases(rows: Iterable[object]) -> Iterator[Phase]:
             yield Phase(str(title), tuple(steps), tuple(files))
 
 
+_NAMED = ("step", "title", "description", "text", "path", "name")
+"""What models call the text of an entry that is an object."""
+
+
 def _texts(value: object) -> Iterator[str]:
     """The texts of a list; an entry may be an object that has one."""
     rows = value if isinstance(value, list) else [value]
     for row in rows:
-        if isinstance(row, dict):
-            named = ("step", "title", "description", "text", "path", "name")
-            row = next((row[name] for name in named if isinstance(row.get(name), str)), "")  # noqa: PLW2901
-        if isinstance(row, str) and row.strip():
-            yield " ".join(row.split())
+        named = [row.get(name) for name in _NAMED] if isinstance(row, dict) else [row]
+        text = next((one for one in named if isinstance(one, str)), "")
+        if text.strip():
+            yield " ".join(text.split())
 
 
 def _paths(value: object) -> Iterator[str]:

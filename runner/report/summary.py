@@ -34,6 +34,13 @@ _NEXT = {
 }
 
 
+HELD_UP = {
+    "in-the-way": "commit or move your own file, then: runner",
+    "conflict": "go back to the branch that the run began on, then: runner",
+}
+"""What a person does where work is proven and cannot land, by the kind of what is held."""
+
+
 @dataclass(frozen=True, slots=True)
 class BlockedTask:
     """A task that waits for a person."""
@@ -52,6 +59,8 @@ class BlockedTask:
     """Why its attempts ended, where something else than a missing tool or a check did that."""
     hint: str = ""
     """What would help, in the words of what ended the last attempt."""
+    held: str = ""
+    """What kind of bytes are held for it; empty for none."""
     answered: bool = True
     """Whether there is something that `approve` or `reject` answers, of a task in review."""
 
@@ -128,6 +137,8 @@ def _blocked(task: BlockedTask) -> list[str]:
 
 def _advice(task: BlockedTask, name: str) -> str:
     """What helps, for what stopped just this task."""
+    if task.held in HELD_UP:
+        return HELD_UP[task.held]
     if task.failure is Failure.TRANSIENT:
         return f"`runner run {name}` later: what it called did not answer"
     if task.failure is not None:

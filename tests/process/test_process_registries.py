@@ -76,13 +76,17 @@ def test_inside_a_named_host_answers_others_are_refused_and_there_is_no_other_wa
 
 def test_nothing_of_the_way_outlives_the_command(walled):
     before, threads = open_now(), threading.active_count()
-    line = "echo $https_proxy; (sleep 30; curl -s http://pypi.org) & "
+    line = "echo $https_proxy; readlink /proc/self/ns/net; (sleep 30; curl -s http://pypi.org) & "
     ran = run(walled, line, QUICK)
     assert ran.passed
     assert ran.left_behind
     assert open_now() == before
     assert threading.active_count() == threads
-    assert ran.tail.startswith("http://127.0.0.1:")  # a port that this machine never had
+    address, network = ran.tail.split()[:2]
+    assert address.startswith("http://127.0.0.1:")
+    assert network.startswith("net:[")
+    ours = str(Path("/proc/self/ns/net").readlink())
+    assert network != ours  # it never was a port of this machine
 
 
 def test_a_command_ends_as_it_would_without_a_proxy(walled):

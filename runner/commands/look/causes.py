@@ -11,6 +11,7 @@ from runner.journal.permission_fold import waits as permission_waits
 from runner.journal.plan_fold import waits
 from runner.model import Reason, Status, Verdict
 from runner.report.event_lines import attempted
+from runner.report.summary import HELD_UP
 from runner.run.broken.regression import unapproved, victims
 from runner.run.limits.failures import ended_by_itself
 from runner.run.review import CHECK
@@ -37,8 +38,7 @@ _NEXT = {
 }
 _HELD = {
     "review": "runner review shows it; runner approve or runner reject answers",
-    "in-the-way": "commit or move your own file, then: runner",
-    "conflict": "go back to the branch that the run began on, then: runner",
+    **HELD_UP,
 }
 _CHANGED = {"what": "what is to be built", "proof": "how it is proven"}
 """The digests of a task, in a person's words."""

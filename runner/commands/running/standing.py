@@ -142,6 +142,7 @@ def _blocked(known: TaskState, state: RunState) -> BlockedTask:
         unapproved(victims, state),
         failure=failure,
         hint=hints[0] if hints and is_helped else "",
+        held=known.held.kind if known.held else "",
         answered=known.held is not None or waits(known) or bool(known.asks),
     )
 
