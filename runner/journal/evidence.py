@@ -146,7 +146,7 @@ def from_commit(commit: LandedCommit) -> Evidence | None:
         commit="" if commit.checked else commit.commit,
         tree=commit.tree,
         verified=True,
-        proofs=tuple(_told(commit.trailers.get("Proof", ()))),
+        proofs=tuple(proofs_told(commit.trailers.get("Proof", ()))),
         coverage=parse_coverage(said.get("Coverage", "")),
         patterns=(),
         done_at=commit.time.isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -172,7 +172,7 @@ def _lacking(commit: LandedCommit) -> Iterator[str]:
         yield "all of its proofs: there were more than a record commit tells"
 
 
-def _told(lines: Iterable[str]) -> Iterator[Proof]:
+def proofs_told(lines: Iterable[str]) -> Iterator[Proof]:
     """Proofs as trailers tell them: without their commands."""
     for line in lines:
         said = parse_proof(line)
@@ -187,6 +187,7 @@ def _told(lines: Iterable[str]) -> Iterator[Proof]:
                 output=said.output,
                 counts=said.counts,
                 base=said.base,
+                by=said.by,
             )
 
 

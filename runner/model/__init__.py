@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from runner.model.grades import Grade, Graded, ProvenBy, grade_of
 from runner.model.session import (
     Failure,
     Phase,
@@ -57,12 +58,15 @@ __all__ = [
     "Failure",
     "Finding",
     "GateSpec",
+    "Grade",
+    "Graded",
     "Level",
     "Network",
     "Observed",
     "Outcome",
     "Phase",
     "Proof",
+    "ProvenBy",
     "Reason",
     "Requirement",
     "Resource",
@@ -76,4 +80,5 @@ __all__ = [
     "Usage",
     "Verdict",
     "digest_of",
+    "grade_of",
 ]

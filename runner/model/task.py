@@ -6,6 +6,11 @@ from dataclasses import dataclass, field
 
 from runner.model.words import BlockKind, Digest, Level, Network, ReviewMode, Status
 
+MILESTONE = "milestone"
+"""The Type of a task that only waits for others."""
+_CHECK = "check"
+"""The implementer that does nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class TestContract:
@@ -125,6 +130,10 @@ class Task:
     blocks: tuple[Block, ...] = ()
     changes: tuple[str, ...] = ()
     """Texts of the `> CHANGE-NNN` quotes in the section."""
+    no_proof: str = ""
+    """Why nothing proves it, where the plan says `Proof: none — reason`."""
+    no_contracts: str = ""
+    """Why it has no contracts, where the plan says `Contracts: none — reason`."""
 
     @property
     def writes_anything(self) -> bool:
@@ -135,3 +144,23 @@ class Task:
     def writes_everything(self) -> bool:
         """Whether Output files says `any`: such a task runs alone."""
         return self.outputs == ("any",)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing in the section can be done or checked: prose, and what it depends on.
+
+        Gates of the project are no check of it: they say nothing of what it asks for.
+        """
+        proven = self.test_contracts or self.contracts or self.gates
+        done = self.outputs or self.blocks or self.command
+        return not (proven or done) and self.implementer in ("", _CHECK)
+
+    @property
+    def is_milestone(self) -> bool:
+        """Whether it is DONE as soon as what it depends on is."""
+        return self.type == MILESTONE and self.is_bare and bool(self.depends_on)
+
+    @property
+    def is_wish(self) -> bool:
+        """Whether it can neither be built nor checked."""
+        return self.is_bare and not self.is_milestone

@@ -37,6 +37,10 @@ class Reason(StrEnum):
     REVIEW = "review"
     REGRESSION = "regression"
     BUDGET = "budget"
+    PROOF = "proof"
+    """What it rests on would be no proof: nothing, too little, or a command that cannot fail."""
+    WISH = "wish"
+    """There is nothing in its section that could be done or checked."""
 
 
 class Level(StrEnum):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.model.session import Failure, TaskPlan, Usage
 from runner.model.words import Action, Digest, Level, Reason, Severity
+
+if TYPE_CHECKING:
+    from runner.model.grades import ProvenBy
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,9 @@ class Proof:
     base: str = ""
     """The commit it was proven on, where that is not what it landed on: nothing that it ran has
     changed between the two."""
+    by: ProvenBy | None = None
+    """What it shows, where that is not to be seen from the rest: tests that ran nothing of the
+    task are a command to it."""
 
     @property
     def is_of_another_task(self) -> bool:

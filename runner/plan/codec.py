@@ -47,6 +47,7 @@ _TEXTS = (
     "changes",
 )
 _PLAIN = ("type", "coverage", "implementer", "command", "red_first", "timeout", "prose")
+_REASONS = ("no_proof", "no_contracts")
 
 
 def plain_sections(sections: Sequence[KnownSection]) -> list[object]:
@@ -105,7 +106,7 @@ def _plain_task(task: Task, first: int) -> dict[str, object]:
     """The fields of a task that differ from the default."""
     row: dict[str, object] = {
         key: getattr(task, key)
-        for key in (*_TEXTS, *_PLAIN)
+        for key in (*_TEXTS, *_PLAIN, *_REASONS)
         if getattr(task, key) != getattr(_DEFAULTS, key)
     }
     parts = {

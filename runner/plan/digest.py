@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from runner.model import Block, Contract, GateSpec, TestContract
 
+_REASONS = ("no_proof", "no_contracts")
+"""Why a task does without a proof, or without contracts."""
 Part: TypeAlias = "str | float | tuple[Part, ...] | None"
 
 
@@ -46,11 +48,14 @@ def _proof(values: Mapping[str, object]) -> Part:
     contracts: tuple[Contract, ...] = values.get("contracts", ())  # type: ignore[assignment]  # the same
     gates: tuple[GateSpec, ...] = values.get("gates", ())  # type: ignore[assignment]  # the same
     coverage: float | None = values.get("coverage")  # type: ignore[assignment]  # the same
+    # only where they are given: what was proven before there were such fields stays proven
+    without = tuple((key, str(values[key])) for key in _REASONS if values.get(key))
     return (
         tuple((test.id, test.level.value, test.command) for test in tests),
         tuple((contract.kind, contract.value) for contract in contracts),
         tuple((gate.name, gate.command, gate.network.value, gate.seconds) for gate in gates),
         coverage,
+        *without,
     )
 
 

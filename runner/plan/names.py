@@ -31,6 +31,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "requires": ("Requires",),
     "budget": ("Budget",),
     "review": ("Review",),
+    "no_proof": ("Proof",),
 }
 """Key of a field, and its names; the first is the one that messages use."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from runner.model import Contract, GateSpec, Level, Network, TestContract
 from runner.plan.inline import EMPTY_WORDS, literal, plain, spans
 from runner.plan.source import Run
-from runner.plan.values import BadValueError, Complaint, seconds_in
+from runner.plan.values import BadValueError, Complaint, complain, seconds_in
 from runner.text.hints import did_you_mean
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ _TEST = re.compile(
 _NAMED = re.compile(
     r"(?:\*\*|__|`)?(?P<name>[\w][\w ./-]*?)(?:\*\*|__|`)?\s*"
     r"(?:\((?P<in>[^()]*)\)\s*)?(?:\*\*)?:(?:\*\*|__)?\s*"
+)
+_WITHOUT = re.compile(
+    r"none\s*(?:[—\u2013:;,]|-+(?=\s)|(?=\())\s*(?P<why>.*\w.*)\Z", re.IGNORECASE | re.DOTALL
 )
 _NEXT = re.compile(r"\s*(?:<br\s*/?>|;)\s*|,\s*(?=TC-)", re.IGNORECASE)
 _QUOTED = re.compile(r"""=("(?:[^"\\]|\\.)*"|'[^']*')""")
@@ -107,8 +110,35 @@ def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Com
 
 
 def contracts(field: Field, first_line: int) -> tuple[Contract, ...]:
-    """`openapi:`, `schema:` and `command:` entries."""
+    """`openapi:`, `schema:` and `command:` entries; none where it says why there are none."""
+    if no_contracts(field):
+        return ()
     return _collected(_contract(run, first_line) for run in entries(field))
+
+
+def no_contracts(field: Field) -> str:
+    """The reason of `Contracts: none — reason`; empty where there are entries."""
+    found = list(entries(field))
+    return _without(found[0].text) if len(found) == 1 else ""
+
+
+def no_proof(field: Field) -> str:
+    """The reason of `Proof: none — reason`."""
+    text = field.values[0].text if field.values else ""
+    reason = _without(text) if len(field.values) == 1 else ""
+    if reason:
+        return reason
+    if plain(text).casefold() in EMPTY_WORDS:
+        hint = "say why nothing can prove it: Proof: none — reason"
+        raise complain(field, "Proof: none gives no reason", hint)
+    hint = "write none — reason; what proves it stands under Test contracts, Contracts or Gates"
+    raise complain(field, f'bad Proof "{plain(text)}"', hint)
+
+
+def _without(text: str) -> str:
+    """Why something is left out, of a value such as `none — reason`."""
+    match = _WITHOUT.match(plain(text))
+    return " ".join(match["why"].split()) if match else ""
 
 
 def _contract(run: Run, first_line: int) -> Contract | Complaint:

@@ -123,5 +123,6 @@ def _model() -> type[BaseModel]:
         requires: Annotated[tuple[Requirement, ...], by(values.requirements)] = ()
         budget: Annotated[Budget, by(values.budget)] = Budget()
         review: Annotated[ReviewMode | None, by(values.review)] = None
+        no_proof: Annotated[str, by(proofs.no_proof)] = ""
 
     return TaskFields

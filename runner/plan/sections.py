@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from runner.model import Budget, Severity, Status, Task
-from runner.plan import digest, names, schema
+from runner.plan import digest, names, proofs, schema
 from runner.plan.body import Body, read_body
 from runner.plan.ids import TaskHeading, heading_of
 from runner.plan.inline import plain
@@ -205,8 +205,11 @@ class _Maker:
         read = schema.validate(fields, around)
         for complaint in (*body.complaints, *read.complaints):
             self._complain(complaint)
+        values = dict(read.values)
+        if "contracts" in values:
+            values["no_contracts"] = proofs.no_contracts(fields["contracts"])
         line = node.start + self.source.first_line
-        self.tasks.append(_task(heading, line, body, read.values))
+        self.tasks.append(_task(heading, line, body, values))
         self.spans.append(status_span(node, below, body, self.source))
         self.written.extend(
             Written(heading.id, said.kind, said.text, said.line + self.source.first_line)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from runner.model import Coverage, Verdict
+from runner.model import Coverage, ProvenBy, Verdict
+from runner.model.grades import shown_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -93,13 +94,17 @@ def task_trailers(
 def proof_line(proof: Proof) -> str:
     """One proof in one line: `TC-002 pass exit=0 passed=3 seconds=0.41 output=sha256:…`.
 
-    `on=` names the commit it ran on, where the branch moved on without touching what it ran.
+    `on=` names the commit it ran on, where the branch moved on without touching what it ran;
+    `by=` what it shows, where the line by itself would say something else.
     """
+    by = shown_by(proof)
+    is_plain = by is shown_by(replace(proof, command="", by=None))
     counts = [f"{one_line(name).replace(' ', '-')}={number}" for name, number in proof.counts]
     words = [
         *(one_line(proof.id).replace(" ", "-"), str(proof.verdict), f"exit={proof.exit}", *counts),
         *(f"seconds={proof.seconds:.2f}", f"output={proof.output}"),
         *([f"on={one_line(proof.base)[:_COMMIT]}"] if proof.base else []),
+        *([f"by={by}"] if by and not is_plain else []),
     ]
     return " ".join(words)
 
@@ -133,6 +138,7 @@ class SaidProof:
     output: str
     counts: tuple[tuple[str, int], ...] = ()
     base: str = ""
+    by: ProvenBy | None = None
 
 
 def parse_proof(line: str) -> SaidProof | None:
@@ -144,10 +150,11 @@ def parse_proof(line: str) -> SaidProof | None:
     try:
         exit_code, seconds = int(said.pop("exit")), float(said.pop("seconds"))
         output, base = said.pop("output"), said.pop("on", "")
+        by = ProvenBy(said.pop("by")) if "by" in said else None
         counts = tuple((name, int(number)) for name, number in said.items())
     except (KeyError, ValueError):
         return None
-    return SaidProof(words[0], words[1], exit_code, seconds, output, counts, base)
+    return SaidProof(words[0], words[1], exit_code, seconds, output, counts, base, by)
 
 
 def coverage_line(coverage: Coverage | None) -> str:

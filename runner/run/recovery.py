@@ -11,8 +11,8 @@ from runner.journal.events import (
     TaskFailed,
     TaskReopened,
 )
-from runner.model import Proof, Reason, Spec, Status, Verdict
-from runner.repo.trailers import parse_proof
+from runner.journal.evidence import proofs_told
+from runner.model import Reason, Spec, Status
 from runner.run.fields import fields_since
 from runner.run.landing import (
     drafts,
@@ -26,13 +26,12 @@ from runner.run.undone import is_undone, undone
 from runner.writes.landing import in_the_way
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Change, Task
-    from runner.repo.landed import LandedCommit
     from runner.repo.read import Repository
     from runner.run.landing.lander import Lander
     from runner.run.ledger import Ledger
@@ -163,29 +162,12 @@ def _landings(
                 else None
             )
             sha = "" if commit.checked else commit.commit
-            found[commit.task] = Landed(sha, commit.attempt, spec, tuple(_proofs(commit)))
+            found[commit.task] = Landed(
+                sha, commit.attempt, spec, tuple(proofs_told(commit.trailers.get("Proof", ())))
+            )
         if len(found) == len(wanted):
             break
     return found
-
-
-def _proofs(commit: LandedCommit) -> Iterator[Proof]:
-    """The evidence that a commit's trailers carry into every clone."""
-    for line in () if commit.checked else commit.trailers.get("Proof", ()):
-        said = parse_proof(line)
-        if said is not None and said.verdict in tuple(Verdict):
-            prefix = said.id.partition(":")[0]
-            yield Proof(
-                id=said.id,
-                kind=prefix if prefix in ("gate", "contract") else "test",
-                command="",
-                verdict=Verdict(said.verdict),
-                exit=said.exit,
-                seconds=said.seconds,
-                output=said.output,
-                counts=said.counts,
-                base=said.base,
-            )
 
 
 def resumable(

@@ -1,0 +1,190 @@
+"""What DONE is worth: proven and by what, unproven, or waived by a person.
+
+Pure, from what the journal or a commit recorded: old records are graded by the same rules.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from runner.model.work import Proof
+
+
+class Grade(StrEnum):
+    """What a DONE is worth."""
+
+    PROVEN = "proven"
+    UNPROVEN = "unproven"
+    WAIVED = "waived"
+
+
+class ProvenBy(StrEnum):
+    """The strongest thing that a task's proof holds; the first is the strongest."""
+
+    TESTS = "tests"
+    """Counted tests, at least one of which passed."""
+    CONTRACT = "contract"
+    COMMAND = "command"
+    """An exit code alone."""
+    STATIC = "static"
+    """Lint, types, compile: nothing of the work ran. It proves nothing by itself."""
+
+
+NOTHING = "nothing proves it"
+STATIC_ALONE = "lint, types and builds alone prove nothing"
+BY_HAND = "a person's word"
+"""Why a task is unproven, where nobody gave a reason."""
+
+_BY = tuple(ProvenBy)
+_WORTH = (Grade.UNPROVEN, Grade.WAIVED, Grade.PROVEN)
+
+
+class Graded(NamedTuple):
+    """The grade of one DONE task; `why` is for what is not proven."""
+
+    grade: Grade
+    by: ProvenBy | None = None
+    """By what it is proven; of an unproven task what there is all the same (`static`)."""
+    why: str = ""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the runner ran something that could have failed, and it passed."""
+        return self.grade is Grade.PROVEN
+
+    @property
+    def words(self) -> str:
+        """`proven by tests`, `unproven: nothing proves it`, `waived: reason`."""
+        if self.grade is Grade.PROVEN:
+            return f"{self.grade} by {self.by}"
+        return f"{self.grade}: {self.why}" if self.why else str(self.grade)
+
+    @property
+    def note(self) -> str:
+        """What stands behind DONE in the plan: nothing where it is proven."""
+        return "" if self.is_proven else self.words
+
+
+def grade_of(
+    proofs: Iterable[Proof], *, none: str = "", waived: str = "", unverified: str = ""
+) -> Graded:
+    """The grade of what these proofs say.
+
+    `none`: why the plan says that nothing proves it. `waived`: a person's reason, valid for these
+    bytes. `unverified`: why the proofs are not about these bytes (written by hand, merged).
+    """
+    by = strongest(proofs)
+    counts = by is not None and by is not ProvenBy.STATIC
+    if counts and not unverified:
+        return Graded(Grade.PROVEN, by)
+    if waived:
+        return Graded(Grade.WAIVED, by, waived)
+    why = unverified or none or (STATIC_ALONE if by else NOTHING)
+    return Graded(Grade.UNPROVEN, by, why)
+
+
+def strongest(proofs: Iterable[Proof]) -> ProvenBy | None:
+    """By what these proofs show anything; None where they show nothing."""
+    found = [by for by in map(shown_by, proofs) if by is not None]
+    return min(found, key=_BY.index, default=None)
+
+
+def weakest(grades: Sequence[Graded]) -> Graded:
+    """The grade of what rests on all of these alone, such as a milestone."""
+    return min(grades, key=_worth, default=Graded(Grade.UNPROVEN, None, NOTHING))
+
+
+def _worth(graded: Graded) -> tuple[int, int]:
+    by = len(_BY) if graded.by is None else _BY.index(graded.by)
+    return _WORTH.index(graded.grade), -by
+
+
+# --- one proof ------------------------------------------------------------------------
+
+
+def shown_by(proof: Proof) -> ProvenBy | None:
+    """What one proof shows of the task; None for what failed, ran nothing, or is of another."""
+    if proof.verdict not in ("pass", "flaky"):
+        return None
+    if proof.by is not None:
+        return proof.by
+    match proof.kind:
+        case "test":
+            return _of_a_test(proof)
+        case "contract" if not proof.id.startswith("contract:command"):
+            # no process takes no time: a schema was held against nothing
+            return ProvenBy.CONTRACT if proof.seconds else ProvenBy.STATIC
+        case "contract" | "gate":
+            return _of_a_command(proof)
+    return None
+
+
+def _of_a_test(proof: Proof) -> ProvenBy | None:
+    if not proof.counts:
+        return ProvenBy.COMMAND
+    return ProvenBy.TESTS if _passed(proof) else None
+
+
+def _of_a_command(proof: Proof) -> ProvenBy:
+    if _passed(proof):
+        return ProvenBy.TESTS
+    name = proof.id.partition(":")[2]
+    is_static = proof.kind == "gate" and (_names_static(name) or _runs_static(proof.command))
+    return ProvenBy.STATIC if is_static else ProvenBy.COMMAND
+
+
+def _passed(proof: Proof) -> int:
+    return sum(number for word, number in proof.counts if word == "passed")
+
+
+# --- what only looks ------------------------------------------------------------------
+
+_STATIC_NAME = (
+    r"(?:lint|linter|linting|types?|typing|typecheck|type-check|typescript|format|formatting|fmt"
+    r"|style|build|compile|compilation|static|sast|security|audit|imports|spelling|docs"
+    r"|ruff|flake8|pylint|black|isort|mypy|pyright|bandit|eslint|prettier|biome|stylelint|tsc"
+    r"|vet|gofmt|staticcheck|golangci|clippy|rustfmt|shellcheck|semgrep)"
+)
+_STATIC_COMMAND = (
+    r"(?:\S*/)?(?:(?:python[\d.]*|uv\s+run|poetry\s+run|pipenv\s+run|npx|pnpm(?:\s+exec)?|bunx"
+    r"|yarn(?:\s+run)?|hatch\s+run)\s+(?:-m\s+|--\S+\s+)*)?(?:\S*/)?"
+    r"(?:ruff|flake8|pylint|pyflakes|pycodestyle|pydocstyle|black|isort|autopep8|mypy|pyright"
+    r"|basedpyright|pyre|pytype|bandit|vulture|lint-imports|codespell|compileall|py_compile"
+    r"|eslint|prettier|biome|stylelint|standard|xo|oxlint|tsc|vue-tsc|svelte-check"
+    r"|gofmt|goimports|staticcheck|golangci-lint|rustfmt|shellcheck|shfmt|hadolint|yamllint"
+    r"|actionlint|markdownlint\S*|semgrep|clang-format|clang-tidy|cppcheck|checkstyle|ktlint"
+    r"|rubocop|phpstan|psalm|phpcs|javac|rustc|gcc|g\+\+|clang(?:\+\+)?|ajv)(?=\s|\Z)"
+    r"|go\s+(?:build|vet|fmt|mod)\b|cargo\s+(?:build|check|clippy|fmt|doc|audit|deny)\b"
+    r"|(?:npm|pnpm|yarn|bun)\s+(?:--?\S+\s+)*(?:run(?:-script)?\s+)?(?:--?\S+\s+)*"
+    r"(?:lint|types?|typecheck|type-check|check-types|tsc|format|fmt|build|compile|prettier|eslint)"
+    r"(?::\S+)?(?=\s|\Z)"
+    r"|(?:make|just|task|nox\s+-s|tox\s+-e)\s+(?:--?\S+\s+)*"
+    r"(?:lint|types?|typecheck|mypy|format|fmt|style|build|compile)(?=\s|\Z)"
+    r"|mvn\s+(?:--?\S+\s+)*(?:compile|package\s+-DskipTests\S*)\b|(?:\./)?gradlew?\s+(?:assemble|classes)\b"
+    r"|dotnet\s+(?:build|format)\b|docker\s+(?:image\s+)?build\b|python[\d.]*\s+-m\s+build\b"
+    r"|(?:node\s+(?:-c|--check)|(?:ba|da|z)?sh\s+-n)\b|true\b|:(?=\s|\Z)"
+)
+
+
+@lru_cache(maxsize=256)
+def _names_static(name: str) -> bool:
+    return bool(re.fullmatch(rf"{_STATIC_NAME}(?:[-_.:/ ].*)?", name, re.IGNORECASE))
+
+
+@lru_cache(maxsize=256)
+def _runs_static(command: str) -> bool:
+    """Whether every program of a shell line only looks at files."""
+    parts = [part.strip() for part in re.split(r"&&|;|\n", command) if part.strip()]
+    parts = [part for part in parts if not part.startswith(("cd ", "export ", "set "))]
+    return bool(parts) and all(re.match(_STATIC_COMMAND, _bare(part)) for part in parts)
+
+
+def _bare(command: str) -> str:
+    """A command without the variables that stand before it."""
+    return re.sub(r"\A(?:env\s+)?(?:[A-Za-z_]\w*=\S*\s+)*", "", command)
