@@ -58,10 +58,13 @@ class TaskReport:
 
 
 def regressions(proofs: Iterable[Proof]) -> tuple[str, ...] | None:
-    """The checks of other tasks that fail since a change; None where none were run on it."""
+    """The checks of other tasks that fail since a change, by id; None where none were run on it.
+
+    They run side by side, and which of them ends first is chance.
+    """
     others = [proof for proof in proofs if proof.is_of_another_task]
     failing = (proof for proof in others if proof.verdict is Verdict.FAIL)
-    return tuple(_short(proof) for proof in failing) if others else None
+    return tuple(sorted(_short(proof) for proof in failing)) if others else None
 
 
 def status_line(report: TaskReport) -> str:

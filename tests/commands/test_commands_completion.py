@@ -60,7 +60,6 @@ def test_bash_completes_the_values_of_a_flag(completing, ground):
     assert completing(str(RUNNER), "run", "--junit", "out") == ["out.xml"]
 
 
-@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
 def test_bash_completes_the_options_of_a_command_below_another(completing):
     offered = completing(str(RUNNER), "staged-write", "stage", "--")
     assert {"--task", "--file", "--content"} <= set(offered)
@@ -76,6 +75,7 @@ def test_bash_completes_statuses_shells_and_commands_to_explain(completing):
     assert completing(str(RUNNER), "help", "staged") == ["staged-write"]
 
 
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
 def test_fish_completes_commands_ids_and_values(ground, monkeypatch):
     a_ground(ground)
     monkeypatch.setenv("PATH", str(RUNNER.parent), prepend=":")

@@ -196,3 +196,11 @@ def test_what_a_change_breaks_is_named():
 def test_none_of_others_that_ran_is_not_the_same_as_none_that_failed():
     assert regressions(TESTS) is None
     assert regressions((of_others("TASK-002/TC-002"),)) == ()
+
+
+def test_failures_of_others_are_named_by_id_whichever_test_ended_first():
+    ran = (
+        of_others("TASK-003/TC-003", Verdict.FAIL),
+        of_others("TASK-002/TC-002", Verdict.FAIL),
+    )
+    assert regressions(ran) == ("TASK-002/TC-002", "TASK-003/TC-003")
