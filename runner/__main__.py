@@ -2,7 +2,8 @@
 
 With `-m` Python puts the working folder first, so a repository that holds `json.py` or `rich.py`
 would run it inside the runner. The console script does not do that; this file must undo it before
-any other import.
+any other import. A `runner.py` there is taken before this file is reached: `python -P -m runner`
+keeps the folder out from the start.
 """
 
 import sys

@@ -141,8 +141,39 @@ class Project:
     def plan(self, data: bytes) -> Plan:
         """The whole plan in these bytes, with its problems; nothing is raised for them."""
         from runner.plan.cache import load_plan
+        from runner.plan.literals import with_literals
 
-        return load_plan(data, self.plan_path, self.cache, prefixes=self.settings.id_prefixes)
+        plan = load_plan(data, self.plan_path, self.cache, prefixes=self.settings.id_prefixes)
+        return with_literals(plan, self._is_file)
+
+    def _is_file(self, path: str) -> bool:
+        """Whether a path that looks like a glob is a file: of the tree, the map or HEAD."""
+        if path not in self._files:
+            self._files[path] = (self.root / path).is_file() or (
+                # Signs that no file name of a framework has: rather a glob than a look at git.
+                not set("*?") & set(path) and (path in self._map_rows or self._is_committed(path))
+            )
+        return self._files[path]
+
+    @cached_property
+    def _files(self) -> dict[str, bool]:
+        return {}
+
+    @cached_property
+    def _map_rows(self) -> frozenset[str]:
+        from runner.plan.ownership import OwnershipMap
+        from runner.run.landing.documents import MAP
+        from runner.writes.beneath import read_beneath
+
+        rows = OwnershipMap.read(read_beneath(self.root, MAP) or b"", MAP).rows
+        return frozenset(file for file, _ in rows)
+
+    def _is_committed(self, path: str) -> bool:
+        from runner.repo.read import Repository
+
+        commit = self.head().commit
+        with Repository.open(self.root) as repository:
+            return bool(commit) and path in repository.tree_entries(commit, [path])
 
     def checked(self) -> Reading:
         """The plan, its graph, and every problem of the file and of the graph together."""

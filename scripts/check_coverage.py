@@ -1,4 +1,4 @@
-"""How much of a task's lines its tests run: the same as `python -m runner check-coverage`."""
+"""How much of a task's lines its tests run: the same as `runner check-coverage`."""
 
 import sys
 

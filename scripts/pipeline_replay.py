@@ -1,4 +1,4 @@
-"""Go back to a task's checkpoint, or verify: the same as `python -m runner replay`."""
+"""Go back to a task's checkpoint, or verify: the same as `runner replay`."""
 
 import sys
 

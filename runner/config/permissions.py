@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.model import Finding
+from runner.text.ignore_rules import ignore_rules, is_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -223,9 +224,13 @@ def _fits(name: str, pattern: str, *, tight: bool) -> bool:
 
 @lru_cache(maxsize=256)
 def _glob(pattern: str) -> Callable[[str], bool]:
-    from pathspec import GitIgnoreSpec
+    return ignore_rules((_glob_text(pattern),))
 
-    return GitIgnoreSpec.from_lines((_glob_text(pattern),)).match_file
+
+def is_pattern(tool: str, pattern: str) -> bool:
+    """Whether a rule's pattern can be read; one that cannot would refuse nothing."""
+    is_glob = tool in FILE_TOOLS and pattern not in _ALL
+    return not is_glob or is_rule(_glob_text(pattern))
 
 
 def _glob_text(pattern: str) -> str:

@@ -5,7 +5,6 @@ Every layer is validated alone, so that the mistakes of all of them are told tog
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -14,173 +13,45 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PositiveInt,
     ValidationError,
     model_validator,
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from runner.config import registries as hosts
-from runner.config.permissions import TOOLS, names_a_tool
-from runner.config.sizes import bytes_of, had, with_names
-from runner.config.values import GATE_KEYS
-from runner.model import Network, ReviewMode
-from runner.text.hints import nearest
-
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(
-    r"(\d+(?:\.\d+)?)\s*(?:(s|m|h)|(s)ec(?:ond)?s?|(m)in(?:ute)?s?|(h)(?:ou)?rs?)?"
+from runner.config.permissions import is_pattern
+from runner.config.setting_types import (
+    Folder,
+    Had,
+    HomePath,
+    Hosts,
+    Line,
+    ModelName,
+    Name,
+    Names,
+    Percent,
+    Positive,
+    Reach,
+    Review,
+    Seconds,
+    Size,
+    Whole,
+    executor_name,
+    id_prefix,
+    lower_case,
+    no_switch,
+    rule_pattern,
+    server_address,
+    server_name,
+    split_globs,
+    split_paths,
+    split_words,
+    tool_name,
+    variable_name,
 )
-
-
-def _no_switch(value: object) -> object:
-    """TOML's true is Python's 1: no number was meant."""
-    if isinstance(value, bool):
-        raise ValueError("must be a number")  # noqa: TRY004  pydantic wants ValueError
-    return value
-
-
-def _seconds(value: object) -> object:
-    """`90`, `"90s"`, `"10 minutes"`, `"1h"`."""
-    if not isinstance(value, str):
-        return _no_switch(value)
-    match = _DURATION.fullmatch(value.strip().lower())
-    if match is None:
-        raise ValueError('must be seconds, or a time such as "90s" or "10 minutes"')
-    unit = next((found for found in match.groups()[1:] if found), "s")
-    return float(match[1]) * _UNITS[unit]
-
-
-def _percent(value: object) -> object:
-    return value.strip().removesuffix("%") if isinstance(value, str) else _no_switch(value)
-
-
-def _words(value: object) -> object:
-    """A list, or one text of words between commas or blanks."""
-    return re.split(r"[,\s]+", value.strip()) if isinstance(value, str) else value
-
-
-def _paths(value: object) -> object:
-    """A list, or one text as in PATH."""
-    return [path for path in value.split(":") if path] if isinstance(value, str) else value
-
-
-def _globs(value: object) -> object:
-    """A list, or one text of globs between commas."""
-    return (
-        [one for one in re.split(r"\s*,\s*", value.strip()) if one]
-        if isinstance(value, str)
-        else value
-    )
-
-
-def _folder(value: str) -> str:
-    path = value.strip().removeprefix("./").rstrip("/")
-    if not path or path.startswith("/") or ".." in path.split("/"):
-        raise ValueError("must be folders of the project")
-    return path
-
-
-def _lower(value: object) -> object:
-    return value.strip().lower() if isinstance(value, str) else value
-
-
-def _variable_name(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z_*][A-Za-z0-9_*]*", value):
-        raise ValueError("must be names of environment variables")
-    return value
-
-
-def _registry(value: str) -> str:
-    if mistake := hosts.wrong(value):
-        raise ValueError(mistake)
-    return hosts.spelled(value)
-
-
-def _prefix(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value.removesuffix("-")):
-        raise ValueError("must be letters and digits, a letter first")
-    return value.removesuffix("-")
-
-
-def _one_line(value: str) -> str:
-    if "\0" in value or not value.strip():
-        raise ValueError("must not be empty")
-    return value.strip()
-
-
-def _below_home(value: str) -> str:
-    path = value.strip().removeprefix("~/")
-    if not path or path.startswith("/") or ".." in path.split("/"):
-        raise ValueError("must be paths below your home folder")
-    return path
-
-
-def _model_name(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][^\s]*", value.strip()):
-        raise ValueError("must be a model's name, without blanks")
-    return value.strip()
-
-
-def _address(value: str) -> str:
-    if not re.fullmatch(r"https?://[^\s/@]+(/[^\s]*)?", value.strip()):
-        raise ValueError("must be an address, such as http://127.0.0.1:8080/v1")
-    return value.strip()
-
-
-def _tool(value: str) -> str:
-    if not names_a_tool(value):
-        raise ValueError(f"must be one of {', '.join(TOOLS)}, mcp__SERVER__TOOL, or a wildcard")
-    return value
-
-
-def _pattern(value: str) -> str:
-    if value.startswith("!"):
-        raise ValueError("must not begin with !: write a later rule that allows")
-    return _one_line(value)
-
-
-def _server_name(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,31}", value):
-        raise ValueError("must be named with letters, digits and -, at most 32")
-    return value
-
-
-def _size(value: str) -> str:
-    if bytes_of(value) is None:
-        raise ValueError("must be a number of bytes, or one with k, m, g or t behind it")
-    return value.strip()
-
-
-def _executor(value: str) -> str:
-    if not re.fullmatch(r"inline|threads|dask|dask:\s*\S+", value.strip()):
-        raise ValueError(
-            "must be inline, threads, dask, dask:tcp://HOST:8786 or dask:SCHEDULER-FILE.json"
-        )
-    return value.strip()
-
-
-def _amount(value: object) -> object:
-    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
-
-
-Whole = Annotated[PositiveInt, BeforeValidator(_no_switch)]
-Seconds = Annotated[float, Field(gt=0, le=7 * 86400), BeforeValidator(_seconds)]
-Percent = Annotated[float, Field(ge=0, le=100), BeforeValidator(_percent)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(_no_switch)]
-Line = Annotated[str, AfterValidator(_one_line)]
-ModelName = Annotated[str, AfterValidator(_model_name)]
-HomePath = Annotated[str, AfterValidator(_below_home)]
-Folder = Annotated[str, AfterValidator(_folder)]
-Size = Annotated[str, BeforeValidator(_amount), AfterValidator(_size)]
-Names = Annotated[
-    tuple[Annotated[str, AfterValidator(_variable_name)], ...], BeforeValidator(_words)
-]
-Hosts = Annotated[tuple[Annotated[str, AfterValidator(_registry)], ...], BeforeValidator(_words)]
-Name = Annotated[str, AfterValidator(_one_line), AfterValidator(str.casefold)]
-Had = Annotated[str, BeforeValidator(had)]
-Review = Annotated[ReviewMode, BeforeValidator(_lower)]
-Reach = Annotated[Network, BeforeValidator(_lower)]
+from runner.config.sizes import with_names
+from runner.config.values import GATE_KEYS
+from runner.model import Network
+from runner.text.hints import nearest
 
 
 class Gate(BaseModel):
@@ -204,9 +75,15 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    tool: Annotated[Line, AfterValidator(_tool)]
-    pattern: Annotated[str, AfterValidator(_pattern)] = "**"
-    action: Annotated[Literal["allow", "ask", "deny"], BeforeValidator(_lower)]
+    tool: Annotated[Line, AfterValidator(tool_name)]
+    pattern: Annotated[str, AfterValidator(rule_pattern)] = "**"
+    action: Annotated[Literal["allow", "ask", "deny"], BeforeValidator(lower_case)]
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Rule:
+        if not is_pattern(self.tool, self.pattern):
+            raise ValueError("must be a glob as in gitignore(5); this one cannot be read")
+        return self
 
 
 class Server(BaseModel):
@@ -265,7 +142,7 @@ class Given(BaseSettings):
     run_tokens: Whole | None = None
     run_dollars: Positive | None = None
     run_tool_calls: Whole | None = None
-    backoff: Annotated[float, Field(ge=0, le=100), BeforeValidator(_no_switch)] | None = None
+    backoff: Annotated[float, Field(ge=0, le=100), BeforeValidator(no_switch)] | None = None
     notify_command: Line | None = None
     draft_pr: bool | None = None
     soft_seconds: Seconds | None = None
@@ -277,28 +154,29 @@ class Given(BaseSettings):
     gates: Annotated[dict[Line, Gate], BeforeValidator(_flat_gates)] | None = None
     coverage: Percent | None = None
     project_coverage: Percent | None = None
-    checkpoint_every: Annotated[int, Field(ge=3, le=5), BeforeValidator(_no_switch)] | None = None
+    checkpoint_every: Annotated[int, Field(ge=3, le=5), BeforeValidator(no_switch)] | None = None
     implementer: Line | None = None
     command: Line | None = None
     agent_command: Line | None = None
     agent_env: Names | None = None
-    agent_files: Annotated[tuple[HomePath, ...], BeforeValidator(_paths)] | None = None
+    agent_files: Annotated[tuple[HomePath, ...], BeforeValidator(split_paths)] | None = None
     model_plan: ModelName | None = None
     model_execute: ModelName | None = None
     model_review: ModelName | None = None
-    model_base_url: Annotated[str, AfterValidator(_address)] | None = None
-    model_key_env: Annotated[str, AfterValidator(_variable_name)] | None = None
+    model_base_url: Annotated[str, AfterValidator(server_address)] | None = None
+    model_key_env: Annotated[str, AfterValidator(variable_name)] | None = None
     permission: tuple[Rule, ...] | None = None
-    mcp: dict[Annotated[str, AfterValidator(_server_name)], Server] | None = None
+    mcp: dict[Annotated[str, AfterValidator(server_name)], Server] | None = None
     review: Review | None = None
-    review_at: Annotated[Literal["proof", "write"], BeforeValidator(_lower)] | None = None
+    review_at: Annotated[Literal["proof", "write"], BeforeValidator(lower_case)] | None = None
     plan_first: bool | None = None
     plan_review: Review | None = None
     review_command: Line | None = None
     sandbox: (
-        Annotated[Literal["auto", "bubblewrap", "landlock", "none"], BeforeValidator(_lower)] | None
+        Annotated[Literal["auto", "bubblewrap", "landlock", "none"], BeforeValidator(lower_case)]
+        | None
     ) = None
-    sandbox_read: Annotated[tuple[Line, ...], BeforeValidator(_paths)] | None = None
+    sandbox_read: Annotated[tuple[Line, ...], BeforeValidator(split_paths)] | None = None
     processes: Whole | None = None
     memory: Size | None = None
     file_size: Size | None = None
@@ -308,36 +186,38 @@ class Given(BaseSettings):
     secrets: Names | None = None
     id_prefixes: (
         Annotated[
-            tuple[Annotated[str, AfterValidator(_prefix)], ...],
-            BeforeValidator(_words),
+            tuple[Annotated[str, AfterValidator(id_prefix)], ...],
+            BeforeValidator(split_words),
         ]
         | None
     ) = None
     task_graph: Line | None = None
     context_tokens: Whole | None = None
-    read_allow: Annotated[tuple[Line, ...], BeforeValidator(_globs)] | None = None
+    read_allow: Annotated[tuple[Line, ...], BeforeValidator(split_globs)] | None = None
     skills_auto_discover: bool | None = None
     skills_fallback_to_builtin: bool | None = None
-    skills_folders: Annotated[tuple[Folder, ...], BeforeValidator(_paths)] | None = None
+    skills_folders: Annotated[tuple[Folder, ...], BeforeValidator(split_paths)] | None = None
     compile: dict[Line, Line] | None = None
     resources: Annotated[dict[Name, Had], BeforeValidator(with_names)] | None = None
     sast_block_at: (
-        Annotated[Literal["low", "medium", "high", "never"], BeforeValidator(_lower)] | None
+        Annotated[Literal["low", "medium", "high", "never"], BeforeValidator(lower_case)] | None
     ) = None
     strict_contracts: bool | None = None
     strict: bool | None = None
-    coverage_missing: Annotated[Literal["warn", "fail"], BeforeValidator(_lower)] | None = None
+    coverage_missing: Annotated[Literal["warn", "fail"], BeforeValidator(lower_case)] | None = None
     contract_examples: Whole | None = None
     default_gates: bool | None = None
-    red_first: Annotated[Literal["auto", "always", "never"], BeforeValidator(_lower)] | None = None
-    regression: Annotated[Literal["repair", "halt"], BeforeValidator(_lower)] | None = None
+    red_first: Annotated[Literal["auto", "always", "never"], BeforeValidator(lower_case)] | None = (
+        None
+    )
+    regression: Annotated[Literal["repair", "halt"], BeforeValidator(lower_case)] | None = None
     changed_dependents: (
-        Annotated[Literal["direct", "transitive"], BeforeValidator(_lower)] | None
+        Annotated[Literal["direct", "transitive"], BeforeValidator(lower_case)] | None
     ) = None
     conservative: bool | None = None
-    commit: Annotated[Literal["task", "manual"], BeforeValidator(_lower)] | None = None
+    commit: Annotated[Literal["task", "manual"], BeforeValidator(lower_case)] | None = None
     verify_at_end: bool | None = None
-    executor: Annotated[str, AfterValidator(_executor)] | None = None
+    executor: Annotated[str, AfterValidator(executor_name)] | None = None
     insecure_cluster: bool | None = None
     dask_tls_ca: Line | None = None
     dask_tls_cert: Line | None = None

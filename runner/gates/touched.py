@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.model import Finding, Severity
 from runner.repo.signature import TICK
+from runner.text.ignore_rules import ignore_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,11 +127,9 @@ def _same(path: str, bench: Bench) -> bool:
 
 def _not_ignored(paths: list[str], rules: Path) -> Iterator[str]:
     """The paths that the tree's own ignore rules let be seen."""
-    from pathspec import GitIgnoreSpec
-
     try:
         lines = rules.read_text("utf-8", "replace").splitlines()
     except OSError:
         lines = []
-    spec = GitIgnoreSpec.from_lines(lines)
-    return (path for path in paths if not spec.match_file(path))
+    is_ignored = ignore_rules(lines)
+    return (path for path in paths if not is_ignored(path))

@@ -91,6 +91,16 @@ class Spec:
     proof: Digest
 
 
+class LiteralPath(str):
+    """A path that is meant as it stands, whatever it looks like: `app/[slug]/page.tsx`."""
+
+    __slots__ = ()
+
+    def removeprefix(self, prefix: str, /) -> LiteralPath:
+        """Without the prefix, and still literal."""
+        return LiteralPath(str.removeprefix(self, prefix))
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One task of the plan, as its section says it."""
@@ -134,6 +144,15 @@ class Task:
     """Why nothing proves it, where the plan says `Proof: none — reason`."""
     no_contracts: str = ""
     """Why it has no contracts, where the plan says `Contracts: none — reason`."""
+    literal: tuple[str, ...] = ()
+    """Those of `outputs` and `inputs` that look like globs and are paths; they are kept there as
+    `LiteralPath`, so that whoever asks for a glob is told that they are none."""
+
+    def __post_init__(self) -> None:
+        if self.literal:
+            for name in ("outputs", "inputs"):
+                paths = (LiteralPath(p) if p in self.literal else p for p in getattr(self, name))
+                object.__setattr__(self, name, tuple(paths))  # frozen: only while it is made
 
     @property
     def writes_anything(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.model import Severity
 from runner.plan.commands import executables, shell_operator, swallows_failure
-from runner.plan.globs import Claims, is_glob, matches
+from runner.plan.globs import GLOB_HINT, Claims, glob_fault, is_glob, matches
 from runner.plan.graph import TaskGraph
 from runner.plan.problem import Problem
 from runner.text.hints import did_you_mean
@@ -57,6 +57,7 @@ def check_plan(
         *_unknown_ids(plan),
         *_circles(plan),
         *_shared_outputs(plan),
+        *_bad_globs(plan),
         *_early_reads(plan, exists),
         *_stray_blocks(plan),
         *_commands(plan, found),
@@ -167,6 +168,16 @@ def _shared_outputs(plan: Plan) -> Iterator[Problem]:
                 f"they run one after the other; to choose, add {early} to Depends on of {late}",
                 Severity.WARNING,
             )
+
+
+def _bad_globs(plan: Plan) -> Iterator[Problem]:
+    """Globs that cannot be read, and name no file as they stand."""
+    for task in plan.by_id.values():
+        for key in ("outputs", "inputs"):
+            for path in getattr(task, key):
+                if is_glob(path) and (fault := glob_fault(path)):
+                    at = plan.places.find(task, key, path)
+                    yield _problem(plan, at, f'bad glob "{path}": {fault}', GLOB_HINT)
 
 
 def _early_reads(plan: Plan, exists: Callable[[str], bool]) -> Iterator[Problem]:

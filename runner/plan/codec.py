@@ -45,6 +45,7 @@ _TEXTS = (
     "stack",
     "patterns",
     "changes",
+    "literal",
 )
 _PLAIN = ("type", "coverage", "implementer", "command", "red_first", "timeout", "prose")
 _REASONS = ("no_proof", "no_contracts")

@@ -1,4 +1,8 @@
-"""Paths with wildcards: which ones can name the same file, found without comparing all pairs."""
+"""Paths with wildcards: which ones can name the same file, found without comparing all pairs.
+
+Globs come from anybody's plan, so both questions take time linear in pattern times path whatever
+they hold, and no glob raises: what cannot be read names only the path that is spelled like it.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,58 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from runner.model import LiteralPath
+from runner.text.ignore_rules import MOST_WILDCARDS, wildcards
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _WILD = re.compile(r"[*?\[]")
+# A `]` right behind the opening is one of the signs, as in fnmatch(3).
+_PARTS = re.compile(r"\*\*/?|\*|\?|\[[!^]?\]?[^\]]*\]|\[|.", re.DOTALL)
+LONGEST_PATH = 1024
+"""Bytes of UTF-8 in a path or glob; a file with a longer path could not be written."""
+GLOB_HINT = "mend the glob; a path that merely looks like one is taken as it is once such a file is"
+_FEW = 2
+"""So many stars cost a backtracking search at most the path's length squared."""
+_MOST_MEETINGS = 200_000
+"""Pairs of globs that are compared for a warning: who has more reads them no more."""
 
 
 def is_glob(path: str) -> bool:
-    """Whether a path has wildcards or names a whole folder (`src/`)."""
+    """Whether a path has wildcards or names a whole folder (`src/`), and is not meant literally."""
+    if isinstance(path, LiteralPath):
+        return False
     return bool(_WILD.search(path)) or path.endswith("/")
+
+
+def glob_fault(glob: str) -> str:
+    """Why this is no glob that is read, in words; empty where it is one."""
+    if len(glob.encode("utf-8", "surrogatepass")) > LONGEST_PATH:
+        return f"it is longer than {LONGEST_PATH} bytes"
+    if wildcards(glob) > MOST_WILDCARDS:
+        return f"it has more than {MOST_WILDCARDS} wildcards"
+    for part in _PARTS.findall(glob):
+        if part == "[":
+            return "its `[` is never closed"
+        if part[0] == "[" and (fault := _class_fault(part)):
+            return fault
+    return ""
+
+
+def _class_fault(part: str) -> str:
+    for low, high in _ranges(part)[1]:
+        if low > high:
+            return f"its range {low}-{high} runs backwards"
+    return ""
+
+
+def _ranges(part: str) -> tuple[bool, list[tuple[str, str]]]:
+    """Whether `[...]` is negated, and its signs as ranges."""
+    inner = part[1:-1]
+    negated = inner[:1] in ("!", "^")
+    signs = re.findall(r"(.)-(.)|(.)", inner[negated:], re.DOTALL)
+    return negated, [(low or one, high or one) for low, high, one in signs]
 
 
 def literal_folder(glob: str) -> str:
@@ -31,29 +78,133 @@ def folders_of(path: str) -> Iterator[str]:
         yield path
 
 
+def matches(glob: str, path: str) -> bool:
+    """Whether a glob names a path (gitignore's wildcards: `**` crosses folders, `*` does not).
+
+    A path always names itself, whatever it looks like.
+    """
+    if glob == path:
+        return True
+    return not isinstance(glob, LiteralPath) and _pattern(glob).match(path)
+
+
+# --- one glob -------------------------------------------------------------------------
+
+
 @lru_cache(maxsize=4096)
-def _pattern(glob: str) -> re.Pattern[str]:
+def _pattern(glob: str) -> _Pattern:
     parts = ("**/" if "/" not in glob.rstrip("/") else "") + glob.removeprefix("/")
     parts += "**" if parts.endswith("/") else ""
-    return re.compile(
-        "".join(map(_translated, re.findall(r"\*\*/?|\[[^\]]+\]|.", parts))) + r"\Z", re.DOTALL
-    )
+    return _Pattern([] if glob_fault(glob) else _PARTS.findall(parts))
+
+
+class _Pattern:
+    """A glob made ready: a regular expression where it is cheap, else sets of states as bits."""
+
+    def __init__(self, parts: list[str]) -> None:
+        """`parts` are those of a sound glob; none match nothing."""
+        self._parts = parts
+        self._states: _States | None = None
+        stars = sum(part[0] == "*" for part in parts)
+        self._expression = re.compile(
+            "".join(map(_translated, parts)) + r"\Z" if parts else r"(?!)", re.DOTALL
+        )
+        self._is_cheap = stars <= _FEW
+
+    def match(self, path: str) -> bool:
+        """Whether it names this path, whole."""
+        if self._is_cheap and len(path) <= LONGEST_PATH:
+            return bool(self._expression.match(path))
+        if self._states is None:
+            self._states = _States(self._parts)
+        return self._states.match(path)
 
 
 def _translated(part: str) -> str:
-    if part.startswith("["):
-        return part.replace("[!", "[^", 1)
+    if part[0] == "[":
+        return _class_expression(part)
     return {"**/": r"(?:.*/)?", "**": r".*", "*": r"[^/]*", "?": r"[^/]"}.get(part, re.escape(part))
 
 
-def matches(glob: str, path: str) -> bool:
-    """Whether a glob names a path (gitignore's wildcards: `**` crosses folders, `*` does not)."""
-    return bool(_pattern(glob).match(path))
+def _class_expression(part: str) -> str:
+    negated, ranges = _ranges(part)
+    inner = "".join(f"{re.escape(low)}-{re.escape(high)}" for low, high in ranges)
+    return f"[{'^/' if negated else ''}{inner}]" if negated else f"(?!/)[{inner}]"
+
+
+class _States:
+    """Thompson's way: the places that may be reached in a glob, as bits of a number."""
+
+    def __init__(self, parts: list[str]) -> None:
+        steps = [step for part in parts for step in _steps(part)]
+        self._end = 1 << len(steps)
+        self._stay_anywhere = self._stay_in_folder = 0
+        self._after: dict[int, int] = {}  # a state to those it reaches without a character
+        self._single: list[tuple[int, str]] = []
+        for at, step in enumerate(steps):
+            bit = 1 << at
+            if step == "gate":  # `**/` may be nothing at all
+                self._after[bit] = bit << 1 | bit << 3
+            elif step == "**":
+                self._stay_anywhere |= bit
+                self._after[bit] = bit << 1
+            elif step == "*":
+                self._stay_in_folder |= bit
+                self._after[bit] = bit << 1
+            else:
+                self._single.append((bit, step))
+        self._skips = sum(self._after)
+        self._moves: dict[str, int] = {}
+
+    def match(self, path: str) -> bool:
+        """Whether the glob names this path."""
+        states = self._closed(1)
+        for sign in path:
+            stay = self._stay_anywhere | (0 if sign == "/" else self._stay_in_folder)
+            states = self._closed(states & stay | (states & self._moved(sign)) << 1)
+            if not states:
+                return False
+        return bool(states & self._end)
+
+    def _closed(self, states: int) -> int:
+        """These states, and those that are reached from them without a character."""
+        open_ = states & self._skips
+        while open_:
+            low = open_ & -open_
+            new = self._after[low] & ~states
+            states |= new
+            open_ = (open_ ^ low) | (new & self._skips)
+        return states
+
+    def _moved(self, sign: str) -> int:
+        """The states whose character this one is."""
+        if sign not in self._moves:
+            self._moves[sign] = sum(bit for bit, step in self._single if _takes(step, sign))
+        return self._moves[sign]
+
+
+def _steps(part: str) -> tuple[str, ...]:
+    return ("gate", "**", "/") if part == "**/" else (part,)
+
+
+def _takes(step: str, sign: str) -> bool:
+    if len(step) > 1:
+        negated, ranges = _ranges(step)
+        return sign != "/" and negated != any(low <= sign <= high for low, high in ranges)
+    return step == sign or (step == "?" and sign != "/")
+
+
+# --- two globs ------------------------------------------------------------------------
 
 
 def may_overlap(one: str, other: str) -> bool:
     """Whether two globs can name one file; never False when they can."""
-    return _meet(tuple(_segments(one)), tuple(_segments(other)))
+    if isinstance(one, LiteralPath) or isinstance(other, LiteralPath):
+        glob, path = (other, one) if isinstance(one, LiteralPath) else (one, other)
+        return matches(glob, path)
+    if max(len(one), len(other)) > LONGEST_PATH:
+        return True  # refused elsewhere; until then rather kept apart
+    return _meet(_segments(one), _segments(other))
 
 
 def _segments(glob: str) -> list[str]:
@@ -61,14 +212,30 @@ def _segments(glob: str) -> list[str]:
     return whole.split("/") if "/" in glob.rstrip("/") else ["**", *whole.split("/")]
 
 
-def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    if not one or not other:
-        return all(part == "**" for part in one + other)
-    if one[0] == "**":
-        return _meet(one[1:], other) or _meet(one, other[1:])
-    if other[0] == "**":
-        return _meet(other, one)
-    return _names_meet(one[0], other[0]) and _meet(one[1:], other[1:])
+def _meet(one: list[str], other: list[str]) -> bool:
+    """Whether two lists of names meet, by a table of their ends: each pair is looked at once."""
+    below = [False] * len(other) + [True]
+    for at in range(len(other) - 1, -1, -1):
+        below[at] = below[at + 1] and _crosses(other[at])
+    for mine in reversed(one):
+        row = [False] * len(other) + [below[len(other)] and _crosses(mine)]
+        for at in range(len(other) - 1, -1, -1):
+            theirs = other[at]
+            if _crosses(mine) or _crosses(theirs):
+                row[at] = (
+                    (_crosses(mine) and (below[at] or row[at + 1]))
+                    or (_crosses(theirs) and (row[at + 1] or below[at]))
+                    or below[at + 1]
+                )
+            else:
+                row[at] = below[at + 1] and _names_meet(mine, theirs)
+        below = row
+    return below[0]
+
+
+def _crosses(name: str) -> bool:
+    """Whether a name may stand for several folders; `a**b` may, for `matches`."""
+    return "**" in name
 
 
 def _names_meet(one: str, other: str) -> bool:
@@ -113,11 +280,16 @@ class Claims:
         for path in self._exact:
             if len(owners := self.of(path)) > 1:
                 yield path, owners
+        left = _MOST_MEETINGS
         for glob, owners in self._globs.items():
+            around = [one for one in self._globs_around(glob) if one != glob]
+            left -= len(around)
+            if left < 0:
+                return
             others = [
                 owner
-                for other in self._globs_around(glob)
-                if other != glob and may_overlap(glob, other)
+                for other in around
+                if may_overlap(glob, other)
                 for owner in self._globs[other]
             ]
             if len(owners) + len(others) > 1:

@@ -7,17 +7,17 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
-from runner.plan.globs import folders_of, is_glob, literal_folder
+from runner.model import Severity
+from runner.plan.globs import GLOB_HINT, folders_of, glob_fault, is_glob, literal_folder
 from runner.plan.ids import task_id
 from runner.plan.inline import words
 from runner.plan.problem import Problem
 from runner.plan.sheet import Row, Sheet, ends_fenced, read_sheet
 from runner.plan.source import BOM, body_start, line_end_of
+from runner.text.ignore_rules import ignore_rules, is_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pathspec import GitIgnoreSpec
+    from collections.abc import Callable, Iterator, Mapping
 
 _COLUMNS = ("file", "tasks")
 _PATH = "FILE_OWNERSHIP_MAP.md"
@@ -88,15 +88,13 @@ def glob_folder(glob: str) -> str:
 
 
 def names_file(glob: str, path: str) -> bool:
-    """Whether a gitignore-style glob names a file."""
-    return _spec(glob).match_file(path)
+    """Whether a row's path or gitignore-style glob names a file; a path always names itself."""
+    return glob == path or _rule(glob)(path)
 
 
 @lru_cache(maxsize=4096)
-def _spec(glob: str) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec
-
-    return GitIgnoreSpec.from_lines([glob])
+def _rule(glob: str) -> Callable[[str], bool]:
+    return ignore_rules((glob,))
 
 
 def _files_in(row: Row) -> tuple[str, ...]:
@@ -124,6 +122,7 @@ def _problems(sheet: Sheet, path: str, prefixes: tuple[str, ...]) -> list[Proble
         for line in sheet.conflicts
     ]
     for row in sheet.rows:
+        found += _bad_globs(row, sheet, path)
         cell = row.cells.get("tasks")
         for word in words(cell.text) if cell else ():
             if cell and not task_id(word.text, prefixes):
@@ -143,6 +142,25 @@ def _problems(sheet: Sheet, path: str, prefixes: tuple[str, ...]) -> list[Proble
                     )
                 )
     return found
+
+
+def _bad_globs(row: Row, sheet: Sheet, path: str) -> Iterator[Problem]:
+    """Globs that cannot be read; such a row owns the file that is spelled like it, and no other."""
+    cell = row.cells.get("file")
+    for word in words(cell.text) if cell else ():
+        file = word.text.removeprefix("./")
+        fault = glob_fault(file) if is_glob(file) else ""
+        if cell and (fault or (is_glob(file) and not is_rule(file))):
+            yield Problem(
+                f'bad glob "{file}": {fault or "its end or a range cannot be read"}',
+                path,
+                row.line + 1,
+                cell.start + word.start + 1,
+                GLOB_HINT,
+                Severity.WARNING,
+                sheet.lines[row.line],
+                word.end - word.start,
+            )
 
 
 # --- adding ---------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from runner.plan import digest, names, proofs, schema
 from runner.plan.body import Body, read_body
 from runner.plan.ids import TaskHeading, heading_of
 from runner.plan.inline import plain
+from runner.plan.literals import literal_paths
 from runner.plan.markdown import Cuts, piece_at
 from runner.plan.nodes import Kind, Node
 from runner.plan.placement import status_span
@@ -319,5 +320,6 @@ def _task(heading: TaskHeading, line: int, body: Body, values: Mapping[str, obje
         prose="\n\n".join(body.prose),
         blocks=tuple(body.blocks),
         changes=tuple(body.changes),
+        literal=literal_paths(others, {block.path for block in body.blocks}.__contains__),
         **others,  # type: ignore[arg-type]  # the schema holds the types of its keys
     )

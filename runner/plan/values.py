@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from runner.config.sizes import amount_of, lacking_in
 from runner.model import Budget, Network, Requirement, Resource, ReviewMode, Status
 from runner.plan import status as statuses
+from runner.plan.globs import LONGEST_PATH
 from runner.plan.ids import task_id
 from runner.plan.inline import EMPTY_WORDS, Word, literal, plain, words
 from runner.text.hints import did_you_mean
@@ -252,6 +253,8 @@ def path_complaint(path: str) -> tuple[str, str] | None:
         return f'bad path "{path}": it has ..', "a task stays inside the project's folder"
     if any(part.casefold().rstrip(" .") == ".git" for part in parts):
         return f'bad path "{path}": it lies in .git', "no task may write git's own files"
+    if len(path.encode("utf-8", "surrogatepass")) > LONGEST_PATH:
+        return f'bad path "{path[:40]}…": it is longer than {LONGEST_PATH} bytes', "shorten it"
     if not path.strip() or any(ord(sign) < ord(" ") for sign in path):
         return f'bad path "{path}": it has characters no path has', "write the path in a code span"
     return None

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=65536, typed=True)  # a literal path equals the glob it looks like
 def may_meet(one: str, other: str) -> bool:
     """Whether two paths or globs can name the same file; never False when they can."""
     return any(_meet(left, right) for left in _forms(one) for right in _forms(other))

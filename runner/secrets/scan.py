@@ -211,5 +211,5 @@ def _and_more(count: int, last: Finding) -> Finding:
 
 def _failed(why: str, path: str) -> Finding:
     return Finding(CHECK, f"the second secret scan failed, so the file is refused: {why}", path,
-                   hint="`python -m runner doctor` says what is missing; "
+                   hint="`runner doctor` says what is missing; "
                         "split a file that is too hostile or too large to read")  # fmt: skip

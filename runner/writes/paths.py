@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import stat
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from runner.model import Finding, Severity
+from runner.model import Finding, LiteralPath, Severity
 from runner.secrets.allowlist import FILE_NAME as ALLOW_LIST
+from runner.text.ignore_rules import ignore_rules
 from runner.writes import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 LONGEST_PATH = 1024
 """Bytes of UTF-8 in a whole path; leaves room below Linux's 4,096 for the repository's own."""
@@ -171,15 +173,18 @@ def _refused(path: str, message: str, hint: str, *, check: str = "paths") -> Fin
 
 
 def _is_glob(output: str) -> bool:
+    if isinstance(output, LiteralPath):
+        return False
     return output.startswith("!") or any(character in output for character in "*?[")
 
 
 def _matches_glob(path: str, globs: tuple[str, ...]) -> bool:
-    if not globs:
-        return False
-    from pathspec import GitIgnoreSpec
+    return bool(globs) and _rules(globs)(path)
 
-    return GitIgnoreSpec.from_lines(globs).match_file(path)
+
+@lru_cache(maxsize=256)
+def _rules(globs: tuple[str, ...]) -> Callable[[str], bool]:
+    return ignore_rules(globs)
 
 
 def _code_span(text: str) -> str:

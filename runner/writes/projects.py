@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from runner.model import Finding
+from runner.text.ignore_rules import ignore_rules
 from runner.writes.compiles import CHECK, is_missing_tool, missing_tool
 
 if TYPE_CHECKING:
@@ -166,10 +167,7 @@ def _project_folder(tree: Path, path: str, compiler: Compiler) -> str | None:
 
 
 def _matching(glob: str, paths: Sequence[str]) -> tuple[str, ...]:
-    from pathspec import GitIgnoreSpec
-
-    spec = GitIgnoreSpec.from_lines([glob])
-    return tuple(path for path in paths if spec.match_file(path))
+    return tuple(filter(ignore_rules((glob,)), paths))
 
 
 def _run(job: Job, run_command: RunCommand) -> tuple[Finding, ...]:

@@ -98,7 +98,7 @@ class Staging:
         if not found:
             raise RunnerError(
                 f"nothing is staged under {wanted!a}",
-                hint="see what waits with: python -m runner review",
+                hint="see what waits with: runner review",
             )
         return found[-1]
 

@@ -1,0 +1,178 @@
+"""The types of single settings: a value as a person writes it, read or refused with a reason."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field, PositiveInt
+
+from runner.config import registries as hosts
+from runner.config.permissions import TOOLS, names_a_tool
+from runner.config.sizes import bytes_of, had
+from runner.model import Network, ReviewMode
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(?:(s|m|h)|(s)ec(?:ond)?s?|(m)in(?:ute)?s?|(h)(?:ou)?rs?)?"
+)
+
+
+def no_switch(value: object) -> object:
+    """TOML's true is Python's 1: no number was meant."""
+    if isinstance(value, bool):
+        raise ValueError("must be a number")  # noqa: TRY004  pydantic wants ValueError
+    return value
+
+
+def _seconds(value: object) -> object:
+    """`90`, `"90s"`, `"10 minutes"`, `"1h"`."""
+    if not isinstance(value, str):
+        return no_switch(value)
+    match = _DURATION.fullmatch(value.strip().lower())
+    if match is None:
+        raise ValueError('must be seconds, or a time such as "90s" or "10 minutes"')
+    unit = next((found for found in match.groups()[1:] if found), "s")
+    return float(match[1]) * _UNITS[unit]
+
+
+def _percent(value: object) -> object:
+    return value.strip().removesuffix("%") if isinstance(value, str) else no_switch(value)
+
+
+def split_words(value: object) -> object:
+    """A list, or one text of words between commas or blanks."""
+    return re.split(r"[,\s]+", value.strip()) if isinstance(value, str) else value
+
+
+def split_paths(value: object) -> object:
+    """A list, or one text as in PATH."""
+    return [path for path in value.split(":") if path] if isinstance(value, str) else value
+
+
+def split_globs(value: object) -> object:
+    """A list, or one text of globs between commas."""
+    return (
+        [one for one in re.split(r"\s*,\s*", value.strip()) if one]
+        if isinstance(value, str)
+        else value
+    )
+
+
+def _folder(value: str) -> str:
+    path = value.strip().removeprefix("./").rstrip("/")
+    if not path or path.startswith("/") or ".." in path.split("/"):
+        raise ValueError("must be folders of the project")
+    return path
+
+
+def lower_case(value: object) -> object:
+    """A word in any case."""
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def variable_name(value: str) -> str:
+    """The name of an environment variable, or the beginning of some."""
+    if not re.fullmatch(r"[A-Za-z_*][A-Za-z0-9_*]*", value):
+        raise ValueError("must be names of environment variables")
+    return value
+
+
+def _registry(value: str) -> str:
+    if mistake := hosts.wrong(value):
+        raise ValueError(mistake)
+    return hosts.spelled(value)
+
+
+def id_prefix(value: str) -> str:
+    """What ids of tasks begin with."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value.removesuffix("-")):
+        raise ValueError("must be letters and digits, a letter first")
+    return value.removesuffix("-")
+
+
+def _one_line(value: str) -> str:
+    if "\0" in value or not value.strip():
+        raise ValueError("must not be empty")
+    return value.strip()
+
+
+def _below_home(value: str) -> str:
+    path = value.strip().removeprefix("~/")
+    if not path or path.startswith("/") or ".." in path.split("/"):
+        raise ValueError("must be paths below your home folder")
+    return path
+
+
+def _model_name(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][^\s]*", value.strip()):
+        raise ValueError("must be a model's name, without blanks")
+    return value.strip()
+
+
+def server_address(value: str) -> str:
+    """Where a model's server answers."""
+    if not re.fullmatch(r"https?://[^\s/@]+(/[^\s]*)?", value.strip()):
+        raise ValueError("must be an address, such as http://127.0.0.1:8080/v1")
+    return value.strip()
+
+
+def tool_name(value: str) -> str:
+    """A tool, or a wildcard of their names."""
+    if not names_a_tool(value):
+        raise ValueError(f"must be one of {', '.join(TOOLS)}, mcp__SERVER__TOOL, or a wildcard")
+    return value
+
+
+def rule_pattern(value: str) -> str:
+    """What a permission is about."""
+    if value.startswith("!"):
+        raise ValueError("must not begin with !: write a later rule that allows")
+    return _one_line(value)
+
+
+def server_name(value: str) -> str:
+    """A name that fits between the underscores of `mcp__NAME__TOOL`."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,31}", value):
+        raise ValueError("must be named with letters, digits and -, at most 32")
+    return value
+
+
+def _size(value: str) -> str:
+    if bytes_of(value) is None:
+        raise ValueError("must be a number of bytes, or one with k, m, g or t behind it")
+    return value.strip()
+
+
+def executor_name(value: str) -> str:
+    """Where tasks are worked on."""
+    if not re.fullmatch(r"inline|threads|dask|dask:\s*\S+", value.strip()):
+        raise ValueError(
+            "must be inline, threads, dask, dask:tcp://HOST:8786 or dask:SCHEDULER-FILE.json"
+        )
+    return value.strip()
+
+
+def _amount(value: object) -> object:
+    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+Whole = Annotated[PositiveInt, BeforeValidator(no_switch)]
+Seconds = Annotated[float, Field(gt=0, le=7 * 86400), BeforeValidator(_seconds)]
+Percent = Annotated[float, Field(ge=0, le=100), BeforeValidator(_percent)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(no_switch)]
+Line = Annotated[str, AfterValidator(_one_line)]
+ModelName = Annotated[str, AfterValidator(_model_name)]
+HomePath = Annotated[str, AfterValidator(_below_home)]
+Folder = Annotated[str, AfterValidator(_folder)]
+Size = Annotated[str, BeforeValidator(_amount), AfterValidator(_size)]
+Names = Annotated[
+    tuple[Annotated[str, AfterValidator(variable_name)], ...], BeforeValidator(split_words)
+]
+Hosts = Annotated[
+    tuple[Annotated[str, AfterValidator(_registry)], ...], BeforeValidator(split_words)
+]
+Name = Annotated[str, AfterValidator(_one_line), AfterValidator(str.casefold)]
+Had = Annotated[str, BeforeValidator(had)]
+Review = Annotated[ReviewMode, BeforeValidator(lower_case)]
+Reach = Annotated[Network, BeforeValidator(lower_case)]

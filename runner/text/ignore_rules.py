@@ -1,0 +1,60 @@
+"""Lines as in gitignore(5), from anywhere: bad ones match nothing, as in git, and raise nothing.
+
+The one door to pathspec. It matches by RE2, so in time linear in rules and path.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+LONGEST = 4096
+MOST_WILDCARDS = 16
+"""Runs of `*`, `?` and `[` in one rule."""
+_WILDCARD = re.compile(r"\*+|[?\[]")
+
+
+def ignore_rules(lines: Iterable[str]) -> Callable[[str], bool]:
+    """Whether these rules together name a file."""
+    from pathspec import GitIgnoreSpec
+
+    good = [line for line in lines if is_rule(line)]
+    if not good:
+        return _nothing
+    spec = GitIgnoreSpec.from_lines(good)
+
+    def matches(path: str) -> bool:
+        try:
+            return bool(spec.match_file(path))
+        except UnicodeEncodeError:  # RE2 reads UTF-8, which a name need not be
+            return bool(spec.match_file(path.encode("utf-8", "replace").decode()))
+
+    return matches
+
+
+def wildcards(rule: str) -> int:
+    """How many wildcards a rule has; `**` is one."""
+    return len(_WILDCARD.findall(rule))
+
+
+@lru_cache(maxsize=4096)
+def is_rule(line: str) -> bool:
+    """Whether one line is a rule that can be read, and bounded in what it costs."""
+    import re2
+    from pathspec import GitIgnoreSpec
+
+    if len(line) > LONGEST:
+        return False
+    try:
+        GitIgnoreSpec.from_lines([line]).match_file("a")
+    except (ValueError, re.error, re2.error):  # pathspec's own is a ValueError
+        return False
+    return True
+
+
+def _nothing(_path: str) -> bool:
+    return False
