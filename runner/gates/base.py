@@ -101,6 +101,8 @@ class Bench:
     """What the checks before this one said."""
     reviewed: bool = True
     """Whether a person wrote the change, or will have seen it before it lands."""
+    by_person: bool = False
+    """Whether a person wrote the change themselves: what would be a question is said to them."""
     red_first: bool = False
     """Whether the test contracts must fail on the tree without the implementation."""
 

@@ -91,7 +91,8 @@ def _finished(task: TaskState, record: Record, event: events.AttemptFinished) ->
         )
     if event.ending is Ending.WAITS and event.held:  # a person looks before it is proven
         held = _held(task, record, event, task.open_attempt)
-        return back._replace(status=Status.PENDING, held=held, passed=None, findings=())
+        asked = tuple(finding for finding in event.findings if finding.asks)
+        return back._replace(status=Status.PENDING, held=held, passed=None, findings=asked)
     if task.open_attempt is None:
         return back._replace(status=_settled(task))
     was = task.open_attempt

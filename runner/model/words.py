@@ -87,8 +87,10 @@ class Action(StrEnum):
 
 
 class Severity(StrEnum):
-    """How bad a finding is; `ERROR` refuses, the others inform."""
+    """How bad a finding is; `ERROR` refuses, `QUESTION` waits for a person, the others inform."""
 
     ERROR = "error"
+    QUESTION = "question"
+    """No failed check: a person says whether it is meant, for exactly these bytes."""
     WARNING = "warning"
     NOTE = "note"

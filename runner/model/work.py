@@ -43,8 +43,13 @@ class Finding:
 
     @property
     def refuses(self) -> bool:
-        """Whether this finding keeps the work from landing."""
-        return self.severity is Severity.ERROR
+        """Whether this finding keeps the work from landing, for good or until a person says so."""
+        return self.severity in {Severity.ERROR, Severity.QUESTION}
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a question: a person may let these very bytes pass."""
+        return self.severity is Severity.QUESTION
 
 
 class Verdict(StrEnum):
@@ -179,3 +184,16 @@ class Outcome:
     """Seconds that a provider asked to wait before the next attempt; 0 where it asked nothing."""
     plan: TaskPlan | None = None
     """What an attempt in plan mode came to."""
+
+    @property
+    def questions(self) -> tuple[Finding, ...]:
+        """What only a person can answer, where nothing else keeps the work from landing."""
+        refusals = tuple(finding for finding in self.findings if finding.refuses)
+        return refusals if all(finding.asks for finding in refusals) else ()
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it passed, or would but for what a person has to say."""
+        return self.ending is Ending.PASSED or (
+            self.ending is Ending.FAILED and bool(self.questions)
+        )

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from runner.model import Finding
     from runner.report.results import Results, TaskResult
 
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+_LEVELS = {
+    Severity.ERROR: "error",
+    Severity.QUESTION: "error",
+    Severity.WARNING: "warning",
+    Severity.NOTE: "notice",
+}
 _SIGNS = {Status.DONE: "✅", Status.BLOCKED: "❌", Status.STALE: "⚠️"}
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>])")
 MOST_ROWS = 500

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 VERSION = "2.1.0"
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 OWN_TOOL = "runner"
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+_LEVELS = {
+    Severity.ERROR: "error",
+    Severity.QUESTION: "error",
+    Severity.WARNING: "warning",
+    Severity.NOTE: "note",
+}
 _RANKS = {"high": "error", "medium": "warning", "low": "note"}
 _SECURITY = {"high": "8.0", "medium": "5.0", "low": "2.0"}
 """What GitHub orders by (`security-severity`), in the middle of its bands."""

@@ -166,6 +166,7 @@ class Preparation:
             plan=step.plan,
             phase=step.phase,
             reviewed=self._is_seen(task),
+            by_person=self._is_by_person(task),
             red_first=wants_red_first(task, self.settings, named, is_new_work=new),
             again=_was_tried(known),
             carried=() if step.mode is Mode.PLAN else self.edits.get(task.id, step.carried),
@@ -186,9 +187,15 @@ class Preparation:
 
     def _is_seen(self, task: Task) -> bool:
         """Whether a person wrote what the task does (blocks of the plan), or reviews it."""
-        implementer = self.implementer(task)
-        by_a_person = not isinstance(implementer, Finding) and implementer.name in _UNREAD
-        return by_a_person or self.review_mode(task) is ReviewMode.PROMPT
+        chosen = self.implementer(task)
+        written = not isinstance(chosen, Finding) and chosen.name in _UNREAD
+        return written or self.review_mode(task) is ReviewMode.PROMPT
+
+    def _is_by_person(self, task: Task) -> bool:
+        """Whether a person wrote what the task does, in the plan or on a branch of their own."""
+        chosen = self.implementer(task)
+        written = not isinstance(chosen, Finding) and chosen.name in _UNREAD
+        return written or task.id in self.adopted
 
     def _recorded(self, task: Task) -> tuple[Change, ...]:
         """What landed before and fits now, tried once: if it does not pass, it is built anew."""
@@ -211,6 +218,7 @@ class Preparation:
             again=_was_tried(self.ledger.state.task(task.id)),
             review=self.review_mode(task),
             reviewed=self._is_seen(task),
+            by_person=self._is_by_person(task),
             rules=self.write_rules(task, attempt),
             secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
         )

@@ -21,7 +21,7 @@ from runner.run.landing.lander import complete_landing
 from runner.run.limits.failures import ended_by_itself
 from runner.run.reconcile import Facts, Landed, Planned, behind, own_readings
 from runner.run.reconcile_rewritten import Rewritten
-from runner.run.review import refusals, rejection
+from runner.run.review import is_open, refusals, rejection
 from runner.run.undone import is_undone, undone
 from runner.writes.landing import in_the_way
 
@@ -227,7 +227,7 @@ def release_held(
             continue
         if known.held.kind == "review":
             said = [ledger.state.review(id_, one.path, one.before, one.after) for one in changes]
-            ready = terminal or all(said)
+            ready = terminal or (all(said) and not is_open(ledger.state, id_, changes))
         else:
             ready = not in_the_way(root, changes)
         if ready:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from runner.implementers.base import Implementer
     from runner.journal.events import Event
     from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
     from runner.model import Change, Digest, Task
     from runner.run.ledger import Ledger
 
@@ -223,9 +224,26 @@ def refusals(state: RunState, task: str, changes: Sequence[Change]) -> tuple[Wri
     return tuple(event for event in said if isinstance(event, WriteRejected))
 
 
+def is_approved(state: RunState, task: str, changes: Sequence[Change]) -> bool:
+    """Whether a person let exactly these bytes pass, with their questions shown."""
+    said = state.review(task, WHOLE, None, proposal_digest(changes))
+    return isinstance(said, WriteReviewed)
+
+
+def open_questions(known: TaskState) -> tuple[Finding, ...]:
+    """What a task's held work asks a person."""
+    return tuple(finding for finding in known.findings if finding.asks) if known.held else ()
+
+
+def is_open(state: RunState, task: str, changes: Sequence[Change]) -> bool:
+    """Whether held work asks something that nobody has answered."""
+    return bool(open_questions(state.task(task))) and not is_approved(state, task, changes)
+
+
 def is_answered(state: RunState, task: str, changes: Sequence[Change]) -> bool:
     """Whether a person has said all there is to say of a proposal."""
     said = all(said_of(state, task, change) for change in changes)
+    said = said and not is_open(state, task, changes)
     return bool(changes) and (said or bool(refusals(state, task, changes)))
 
 

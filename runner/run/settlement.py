@@ -14,6 +14,7 @@ from runner.journal.events import (
 )
 from runner.model import Ending, Reason, ReviewMode
 from runner.run import (
+    approvals,
     review,
 )
 from runner.run.broken import (
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from runner.run.ledger import Ledger
     from runner.run.limits.deadlines import Deadline
     from runner.run.preparation import Preparation
-    from runner.run.review import Review, Ruling
+    from runner.run.review import Asker, Review, Ruling
     from runner.run.site import Assignment
 
 
@@ -133,13 +134,16 @@ class Settlement:
         plans = self.preparation.plans
         if plans is not None and plans.heard(task, outcome, self.books):
             return False
+        outcome = self._asked(task, outcome)
         match outcome.ending:
             case Ending.PASSED:
                 return self._passed(task, outcome)
             case Ending.FAILED | Ending.BLOCKED:
                 self._failed(task, outcome)
             case Ending.WAITS:
-                self.books.hold(task, outcome, "review", WAITS_FOR_REVIEW)
+                asked = approvals.note_of(outcome.questions)
+                note = "; ".join(filter(None, (asked, WAITS_FOR_REVIEW)))
+                self.books.hold(task, outcome, review.HELD, note)
             case Ending.INTERRUPTED if late is not None:
                 self.retries.ended(task, outcome, late)
             case Ending.INTERRUPTED if task.id in self.cancelled:
@@ -198,8 +202,13 @@ class Settlement:
         return self._land(task, outcome, ADOPTED if adopted else ruling.how)
 
     def ruling(self, task: Task, outcome: Outcome) -> Ruling:
-        """Whether these writes may land, by whom the task's review asks."""
+        """Whether these writes may land, by whom the task's review asks.
+
+        Where a person answered what the proof asked about these bytes, it is theirs.
+        """
         mode = self.preparation.review_mode(task)
+        if review.is_approved(self.ledger.state, task.id, outcome.changes):
+            mode = ReviewMode.PROMPT
         before = partial(self._before, outcome.base)
         return self.review.rule(task, outcome.attempt, outcome.changes, mode, before)
 
@@ -223,7 +232,8 @@ class Settlement:
         match self._landed(task, outcome, how):
             case Landed(commit, tree, late):
                 self.books.close_writes(outcome, Fate.LANDED, commit)
-                note = f"kept your own {', '.join(late)}" if late else ""
+                kept = f"kept your own {', '.join(late)}" if late else ""
+                note = "; ".join(filter(None, (kept, approvals.note_on_done(outcome))))
                 self.preparation.landed(task)
                 self.books.done(task, outcome, commit=commit, tree=tree, note=note)
                 if task.id in self.preparation.released:
@@ -284,6 +294,49 @@ class Settlement:
             self.books.block(task, failed, Reason.REVIEW, findings[0].message)
             return
         self.ledger.note(TaskApproved(by="review", note="try again"), task=task.id)
+
+    # --- asked ------------------------------------------------------------------------
+
+    def answered(self, task: Task, outcome: Outcome) -> Outcome:
+        """The outcome as passed where a person let these bytes pass; else as it is."""
+        if not outcome.questions or not outcome.changes:
+            return outcome
+        known = review.is_approved(self.ledger.state, task.id, outcome.changes)
+        return approvals.with_approval(outcome) if known else outcome
+
+    def _asked(self, task: Task, outcome: Outcome) -> Outcome:
+        """What becomes of questions that only a person can answer: one repair, then it waits."""
+        outcome = self.answered(task, outcome)
+        if outcome.ending is not Ending.FAILED or not outcome.questions or not outcome.changes:
+            return outcome
+        refused = review.refusals(self.ledger.state, task.id, outcome.changes)
+        if refused or self._may_repair(task, outcome):
+            return outcome
+        if self.review.asker and self.preparation.review_mode(task) is ReviewMode.PROMPT:
+            self._ask_person(self.review.asker, task, outcome)
+            if review.refusals(self.ledger.state, task.id, outcome.changes):
+                return outcome
+            outcome = self.answered(task, outcome)
+        passed = outcome.ending is Ending.PASSED
+        return outcome if passed else replace(outcome, ending=Ending.WAITS)
+
+    def _may_repair(self, task: Task, outcome: Outcome) -> bool:
+        """Whether its implementer tries once more: it was not told of this before."""
+        known = self.ledger.state.task(task.id)
+        told = known.held is not None or approvals.was_told(known, outcome.questions)
+        return not told and not self.retries.gives_the_same(task) and not self.is_last_try(task)
+
+    def _ask_person(self, asker: Asker, task: Task, outcome: Outcome) -> None:
+        """Ask at the terminal, and keep what is said."""
+        lines = [f"{task.id} asks you:", *approvals.told(outcome.questions)]
+        typed = asker.choose("\n".join(lines), approvals.PROMPT)[:1]
+        reason = asker.choose("", "why? ") if typed == "r" else ""
+        if typed == "y":
+            yes = approvals.approval(outcome.changes)
+            self.ledger.note(yes, task=task.id, attempt=outcome.attempt, durable=True)
+        elif reason:
+            no = approvals.rejection(outcome.changes, reason)
+            self.ledger.note(no, task=task.id, attempt=outcome.attempt, durable=True)
 
     # --- not passed -------------------------------------------------------------------
 

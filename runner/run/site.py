@@ -50,6 +50,8 @@ class Assignment:
     """Tasks not DONE yet that this change stands on: their tests are run against it."""
     reviewed: bool = True
     """Whether a person wrote the change, or will have seen it before it lands."""
+    by_person: bool = False
+    """Whether a person wrote the change themselves: blocks of the plan, a branch handed in."""
     red_first: bool = False
     """Whether its test contracts must fail before anything is implemented."""
     again: bool = False

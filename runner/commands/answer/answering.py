@@ -12,7 +12,8 @@ from runner.commands.answer import (
 )
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
-from runner.run.review import WHOLE, proposal_digest, what_follows
+from runner.run.approvals import approval
+from runner.run.review import WHOLE, open_questions, proposal_digest, what_follows
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -75,9 +76,13 @@ def _approvals(state: RunState, one: Waiting, *, reuse: bool) -> list[Event]:
     if one.kind == permitting.KIND:
         return permitting.answers(state, one.task, allowed=True)
     if one.changes:
+        asked = [approval(one.changes)] if open_questions(known) else []
         return [
-            WriteReviewed(change.path, change.before, change.after, "applied", "person")
-            for change in one.changes
+            *asked,
+            *(
+                WriteReviewed(change.path, change.before, change.after, "applied", "person")
+                for change in one.changes
+            ),
         ]
     how = ": only proven again" if reuse else ""
     on = f" on the change of {one.culprit}" if one.culprit else ""

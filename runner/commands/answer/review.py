@@ -22,7 +22,7 @@ from runner.report.console import wants_colour
 from runner.report.documents import document
 from runner.run.broken.regression import HELD
 from runner.run.review import HELD as REVIEW
-from runner.run.review import is_answered
+from runner.run.review import is_answered, open_questions
 from runner.run.selection import find_id
 from runner.text.display import display
 
@@ -239,7 +239,11 @@ def _review(
 
 
 def _below(state: RunState, one: Waiting, *, whole: bool) -> Iterator[str]:
-    """What is listed below one item."""
+    """What is listed below one item: what it asks first."""
+    from runner.run.approvals import told
+
+    if one.kind == "writes":
+        yield from told(open_questions(state.task(one.task)))
     yield from (f"{change.action} {display(change.path)}" for change in one.changes)
     if one.kind == "plan":
         from runner.commands.answer import (
@@ -301,6 +305,7 @@ def _as_data(project: Project, state: RunState, one: Waiting) -> dict[str, objec
         "kind": one.kind,
         "note": one.note,
         "changes": changes,
+        "questions": [finding.message for finding in open_questions(state.task(one.task))],
         **(stale_data(project, one.task) if one.kind == "stale" else {}),
         **(planned.as_data(state, one.task) if one.kind == "plan" else {}),
         **(permitting.as_data(state, one.task) if one.kind == permitting.KIND else {}),

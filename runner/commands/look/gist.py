@@ -46,7 +46,7 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
         case events.WriteStaged(path=path, action=action):
             return f"{action} {display(path)}"
         case events.WriteReviewed(path=path, review=review):
-            return f"{display(path)}: {display(review)}"
+            return f"{display(path) or 'what it asks'}: {display(review)}"
         case events.WriteRejected(path=path, reason=reason):
             return f"{display(path)}: {display(reason)}"
         case events.TaskLanding(paths=paths):

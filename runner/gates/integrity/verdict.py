@@ -20,6 +20,8 @@ CHECK = "integrity"
 _STAYS = "a test that has landed stays as it is: leave it, or "
 _FROZEN = _STAYS + "let a task list {path} exactly"
 _UNREAD = _STAYS + "have a person review the change: --review prompt"
+ASKED = "keep it green, or say which expectation of the plan asks for this"
+"""What a question says to who may still repair it."""
 _LISTED = "the task lists {path} exactly, so this only warns: see that it is meant"
 _ABLE = "take it out: every test must run, and be able to fail"
 _CAUGHT = "catch what you expect, and let the rest be raised"
@@ -38,11 +40,13 @@ def findings(
     *,
     reviewed: bool,
     must_assert: bool,
+    by_person: bool = True,
 ) -> tuple[Finding, ...]:
     """What a person or an implementer must hear of the proposal's tests.
 
     `reviewed`: a person applied the change or will; then files that the task lists exactly only
-    warn. `must_assert`: a new test that asserts nothing refuses, else it warns.
+    warn. `must_assert`: a new test that asserts nothing refuses, else it warns. Unless `by_person`,
+    what a test that has landed lost is a question: a person says whether that is meant.
     """
     told: list[Finding] = []
     elsewhere = _codes(changes)
@@ -51,7 +55,8 @@ def findings(
         lenient = reviewed and excused(change.path, task)
         hint = _hint(change.path, task, lenient=lenient)
         for weak, advice in _looks(change, old, elsewhere, hint, must_assert=must_assert):
-            told += _told(change.path, weak, advice, lenient=lenient)
+            asks = advice is hint and not by_person
+            told += _told(change.path, weak, advice, lenient=lenient, asks=asks)
     return tuple(told)
 
 
@@ -75,15 +80,18 @@ def _looks(
         yield swallowed.weaknesses(path, old, new), _CAUGHT
 
 
-def _told(path: str, weak: Iterable[Weakness], hint: str, *, lenient: bool) -> Iterator[Finding]:
+def _told(
+    path: str, weak: Iterable[Weakness], hint: str, *, lenient: bool, asks: bool
+) -> Iterator[Finding]:
+    grave = Severity.QUESTION if asks else Severity.ERROR
     for one in weak:
         yield Finding(
             check=CHECK,
             message=one.message,
             path=path,
             line=one.line,
-            severity=Severity.ERROR if one.grave and not lenient else Severity.WARNING,
-            hint=hint,
+            severity=grave if one.grave and not lenient else Severity.WARNING,
+            hint=ASKED if asks and one.grave and not lenient else hint,
         )
 
 

@@ -118,6 +118,7 @@ class Joint:
                 beneath=frozenset(one.id for one in group[:position]),
             )
             outcome, why = self.settlement.in_time(task, self.work(assignment))
+            outcome = self.settlement.answered(task, outcome)
             if outcome.ending is Ending.PASSED:
                 ruling = self.settlement.ruling(task, outcome)
                 if ruling.answer is Answer.APPROVED:

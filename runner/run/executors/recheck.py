@@ -81,7 +81,7 @@ def checked_again(assignment: Assignment, site: Site, outcome: Outcome, tree: st
     outcome = replace(
         outcome, changes=tuple(_made_anew(one, site, assignment.base) for one in outcome.changes)
     )
-    passed, lands = outcome.ending is Ending.PASSED, assignment.kind in _LANDING
+    passed, lands = outcome.is_good, assignment.kind in _LANDING
     if passed and lands and (missing := _unproven(assignment, outcome)):
         return _refused(outcome, f"the worker says it passed, without {', '.join(missing)}")
     if not outcome.changes:
@@ -97,7 +97,7 @@ def checked_again(assignment: Assignment, site: Site, outcome: Outcome, tree: st
     if outcome.tainted or not admitted.clean:
         return replace(outcome, ending=Ending.FAILED) if passed else outcome
     outcome = _laid_out(assignment, site, outcome)
-    if outcome.ending is not Ending.PASSED:
+    if not outcome.is_good:
         return outcome
     compiled = compile_writes(admitted, assignment.rules, bench)
     site.crew.scanning(assignment.task.id, assignment.attempt, compiled.sast)

@@ -102,7 +102,7 @@ class Remote:
         outcome = replace(answer.outcome, base=assignment.base, findings=findings)
         tree = self.dispatch.supply.tree_of(assignment.base)
         outcome = checked_again(assignment, site, outcome, tree)
-        if outcome.ending is Ending.PASSED and outcome.changes:
+        if outcome.is_good and outcome.changes:
             outcome = self._beside_others(assignment, site, outcome)
         return reviewed_again(assignment, site, outcome)
 

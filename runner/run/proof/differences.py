@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _GOOD = frozenset({Verdict.PASS, Verdict.FLAKY, Verdict.SKIPPED, Verdict.KNOWN})
 _COVERAGE = "coverage"
+_OF_A_CHANGE = frozenset({_COVERAGE, "integrity"})
+"""Compared otherwise, or about a change alone: a whole tree has none to look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,8 @@ def differences(
 
     `covered` is the coverage before and now.
     """
-    old = {proof.id: proof for proof in before if proof.id != _COVERAGE}
-    new = {proof.id: proof for proof in now if proof.id != _COVERAGE}
+    old = {proof.id: proof for proof in before if proof.id not in _OF_A_CHANGE}
+    new = {proof.id: proof for proof in now if proof.id not in _OF_A_CHANGE}
     return (
         *(_gone(one) for id_, one in old.items() if id_ not in new),
         *(_new(one) for id_, one in new.items() if id_ not in old),

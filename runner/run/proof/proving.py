@@ -49,7 +49,7 @@ def proof_of(assignment: Assignment, site: Site, outcome: Outcome) -> Proven:
     asked = replace(task, test_contracts=()) if assignment.stands else task
     own = prove_all(asked, settings, bench, started=started, completed=completed)
     own = replace(own, findings=(*own.findings, *imported.findings(bench)))
-    if not outcome.changes or any(finding.refuses for finding in own.findings):
+    if not outcome.changes or any(one.refuses and not one.asks for one in own.findings):
         return own
     others = prove_others(
         site.crew.trace(assignment, outcome),
@@ -104,6 +104,7 @@ def bench_of(assignment: Assignment, site: Site, outcome: Outcome) -> Bench:
         on_base=partial(_on_base, assignment, site, outcome),
         kept=site.kept,
         reviewed=assignment.reviewed,
+        by_person=assignment.by_person,
         red_first=assignment.red_first,
     )
 
