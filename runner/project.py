@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Loaded, Settings
     from runner.journal.state import RunState
+    from runner.model import Status
     from runner.plan.document import Plan
     from runner.plan.graph import TaskGraph
     from runner.plan.outline import Outline
     from runner.plan.problem import Problem
     from runner.repo.head import Folders, Head
+    from runner.run.older_text import PlanFile
 
 BUILD = "artifacts/build"
 JOURNAL = f"{BUILD}/journal.jsonl"
@@ -137,6 +139,20 @@ class Project:
             found = load_outline(data, self.plan_path, self.cache, prefixes=prefixes)
             self._outline = (data, found)
         return self._outline[1]
+
+    def statuses_in(self, data: bytes) -> dict[str, Status]:
+        """What another text of the plan, such as a committed one, says of its tasks."""
+        from runner.plan.cache import load_outline
+
+        found = load_outline(data, self.plan_path, self.cache, prefixes=self.settings.id_prefixes)
+        return {task.id: task.status for task in reversed(found.tasks)}
+
+    @property
+    def plan_file(self) -> PlanFile:
+        """The plan as git is asked about it."""
+        from runner.run.older_text import PlanFile
+
+        return PlanFile(self.plan_path, self.statuses_in)
 
     def plan(self, data: bytes) -> Plan:
         """The whole plan in these bytes, with its problems; nothing is raised for them."""

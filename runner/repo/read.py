@@ -217,6 +217,12 @@ class Repository:
         answer = self.git.ask("rev-parse", "-q", "--verify", "--end-of-options", name + "^{commit}")
         return answer.out.decode().strip() or None
 
+    def added(self, tip: str, path: str) -> str:
+        """The last commit that `tip` reaches and that made this file; empty for none."""
+        words = ("log", "--max-count=1", "--diff-filter=A", "--no-renames", "--format=%H")
+        options = ("--no-show-signature", "--end-of-options", tip, "--", self.prefix.whole(path))
+        return text(self.git.run(*words, *options)).strip()
+
     def message(self, commit: str) -> str:
         """The whole message of a commit. Raises GitError."""
         form = ("--no-show-signature", "--no-notes", "--format=%B")

@@ -85,6 +85,9 @@ class Facts:
     """What this head has of a commit out of its reach; asked only where it matters."""
     fields_of: Callable[[Planned, Spec], tuple[str, ...]] = lambda _task, _proven: UNKNOWN
     """Which fields of a task were edited since it was built under these digests."""
+    is_older: Callable[[Planned, str], bool] = lambda _task, _since: False
+    """Whether a task's status in the file is no more than what the commits had all along since
+    one of them; since the statuses were last written where none is named."""
 
 
 class Behind(NamedTuple):
@@ -153,7 +156,9 @@ def _read_one(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
         known = _as_pending(known)
     if not facts.descends:
         yield from _on_another_branch(task, known, facts)
-    elif task.status in (known.status, known.published or Status.PENDING):
+    elif task.status in (known.status, known.published or Status.PENDING) or (
+        known.published is not None and facts.is_older(task, "")
+    ):
         yield from _by_the_journal(task, known, facts)
     else:
         yield from _by_a_persons_hand(task, known, facts)
@@ -219,11 +224,16 @@ def _said_done(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]
 
 
 def _said_in_progress(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
-    """No run is alive, so nobody works on it; an old text that was saved again undoes no work."""
+    """No run is alive, so nobody works on it: an old text that was saved again.
+
+    It undoes no work, and answers nothing that waits for a person.
+    """
     if known.status is Status.DONE and known.spec is not None:
         yield from _against_spec(task, known.spec, facts)
-    elif known.status is not Status.PENDING:
+    elif known.status is Status.DONE:
         yield TaskReopened(note="IN-PROGRESS without a run that works on it", by="person")
+    else:
+        yield from _by_the_journal(task, known, facts)
 
 
 def _on_another_branch(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
@@ -231,16 +241,7 @@ def _on_another_branch(task: Planned, known: TaskState, facts: Facts) -> Iterato
     landed = facts.landed.get(task.id)
     match task.status:
         case Status.DONE | Status.IN_PROGRESS if landed is not None and landed.spec is not None:
-            if known.status is not Status.DONE or known.commit != landed.commit:
-                yield TaskAdopted(
-                    spec=landed.spec,
-                    commit=landed.commit,
-                    verified=True,
-                    source="trailers",
-                    note="its commit is in this branch",
-                    proofs=landed.proofs,
-                )
-            yield from _against_spec(task, landed.spec, facts)
+            yield from _by_its_trailers(task, known, landed, landed.spec, facts)
         case Status.DONE | Status.IN_PROGRESS if task.id in facts.gone:
             yield TaskReopened(note="what it built was taken back", by="branch")
         case Status.DONE | Status.IN_PROGRESS if known.status is Status.DONE and known.commit:
@@ -249,8 +250,54 @@ def _on_another_branch(task: Planned, known: TaskState, facts: Facts) -> Iterato
             yield from _by_the_journal(task, known, facts)
         case Status.DONE:
             yield from _said_done(task, TaskState(id=task.id), facts)
+        case Status.PENDING if known.status is Status.PENDING and landed is not None:
+            yield from _not_as_known(task, known, facts)
         case status if status is not known.status:
-            yield from _by_a_persons_hand(task, known, facts)
+            yield from _not_as_known(task, known, facts)
+
+
+def _by_its_trailers(
+    task: Planned, known: TaskState, landed: Landed, spec: Spec, facts: Facts
+) -> Iterator[Event]:
+    """Its commit is within reach: it is DONE, as far as it asks for the same."""
+    if known.status is not Status.DONE or known.commit != landed.commit:
+        yield TaskAdopted(
+            spec=spec,
+            commit=landed.commit,
+            verified=True,
+            source="trailers",
+            note="its commit is in this branch",
+            proofs=landed.proofs,
+        )
+    yield from _against_spec(task, spec, facts)
+
+
+def _not_as_known(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
+    """The file of another branch says something else than the journal: by a hand, or as ever.
+
+    A rebase or a clone of what a killed run left has the landings, and the plan from before them.
+    """
+    landed = facts.landed.get(task.id)
+    spec = landed.spec if landed is not None else None
+    if landed is not None and spec is not None and known.status in _ITS_WORK_MAY_COUNT:
+        same = known.status is Status.DONE or spec.what == task.spec.what
+        if same and facts.is_older(task, landed.commit):
+            yield from _by_its_trailers(task, known, landed, spec, facts)
+            return
+    if task.status is known.status:
+        return
+    if known.published is None or not facts.is_older(task, ""):
+        yield from _by_a_persons_hand(task, known, facts)
+    elif known.status is not Status.DONE:
+        yield from _by_the_journal(task, known, facts)
+    elif known.commit:
+        yield from _out_of_reach(task, known, facts)
+    else:  # a check that was made elsewhere
+        yield TaskReopened(note="it was proven on another branch", by="branch")
+
+
+_ITS_WORK_MAY_COUNT = (Status.DONE, Status.PENDING)
+"""What the journal may say of a task whose landing a branch has: else a person is waited for."""
 
 
 def _out_of_reach(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.journal.events import (
@@ -19,6 +20,7 @@ from runner.run.landing import (
 )
 from runner.run.landing.lander import complete_landing
 from runner.run.limits.failures import ended_by_itself
+from runner.run.older_text import OlderText, is_put_back
 from runner.run.reconcile import Facts, Landed, Planned, behind, own_readings
 from runner.run.reconcile_rewritten import Rewritten
 from runner.run.review import is_open, refusals, rejection
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.run.landing.lander import Lander
     from runner.run.ledger import Ledger
+    from runner.run.older_text import PlanFile
 
 
 def recover(lander: Lander, ledger: Ledger) -> str:
@@ -114,30 +117,66 @@ def reconcile(tasks: Iterable[Planned], ledger: Ledger, facts: Facts) -> frozens
     return frozenset(prove_first)
 
 
-def gather_facts(repository: Repository, state: RunState, tasks: Iterable[Planned]) -> Facts:
+def gather_facts(
+    repository: Repository, state: RunState, tasks: Iterable[Planned], plan: PlanFile
+) -> Facts:
     """What git says; its history is read only where the journal does not speak of this head."""
+    tasks = tuple(tasks)
     head = repository.head().commit
     last = state.last_landing_head
     fresh = not last and not state.published_plan  # it may have begun, and said nothing yet
-    wanted = {task.id for task in tasks if task.status in (Status.DONE, Status.IN_PROGRESS)}
+    # where no record is ever made the committed text lags for good: then only all of it is older
+    manual = repository.head().beneath is not None
+    older = OlderText(
+        repository,
+        plan,
+        state.published_head,
+        whole=is_put_back(tasks, state),
+        heard_alone=lambda id_: manual or state.task(id_).status is not Status.DONE,
+    )
 
     def fields_of(task: Planned, proven: Spec) -> tuple[str, ...]:
         return fields_since(repository, task, proven.what, state.task(task.id).commit)
 
-    if head is None or (fresh and not wanted):
-        return Facts(descends=True, landed={}, fields_of=fields_of)
+    here = Facts(descends=True, landed={}, fields_of=fields_of, is_older=older.holds)
+    if head is None:
+        return here
     if not fresh and (not last or last == head or _reaches(repository, head, last)):
-        return Facts(descends=True, landed={}, fields_of=fields_of)
-    if not wanted:
-        return Facts(descends=False, landed={}, fields_of=fields_of)
+        return here
+    wanted = {task.id for task in tasks if task.status in (Status.DONE, Status.IN_PROGRESS)}
+    behind = {task.id for task in tasks} - wanted  # the plan may be older than what has landed
+    planned = repository.added(head, plan.path) if behind else ""
+    made_since = _any_since(repository, head, planned, behind)
+    if not wanted and not made_since:
+        return replace(here, descends=fresh)
     gone = undone(repository, head)
-    landed = _landings(repository, head, wanted, gone)
-    return Facts(
+    landed = dict(_landings(repository, head, wanted, gone)) if wanted else {}
+    if made_since:
+        landed |= _landings(repository, head, behind, gone, since=planned)
+    return replace(
+        here,
         descends=False,
         landed=landed,
         gone=frozenset(gone) - landed.keys(),
         presence=Rewritten(repository, head, last).presence,
-        fields_of=fields_of,
+    )
+
+
+def _any_since(repository: Repository, head: str, since: str, ids: set[str]) -> bool:
+    """Whether any of these tasks landed since the plan was committed first."""
+    if not since:
+        return False
+    found = repository.log_trailers(head, since=since)
+    return any(one.task in ids and not one.checked for one in found)
+
+
+def put_back(tasks: Iterable[Planned], state: RunState, facts: Facts) -> tuple[str, ...]:
+    """Tasks of which the file says what an older text of it said, and not how they stand."""
+    known = ((task, state.task(task.id)) for task in tasks)
+    return tuple(
+        task.id
+        for task, there in known
+        if task.status not in (there.status, there.published) and facts.is_older(task, "")
     )
 
 
@@ -146,12 +185,17 @@ def _reaches(repository: Repository, head: str, commit: str) -> bool:
 
 
 def _landings(
-    repository: Repository, head: str, wanted: set[str], gone: Mapping[str, tuple[str, ...]]
+    repository: Repository,
+    head: str,
+    wanted: set[str],
+    gone: Mapping[str, tuple[str, ...]],
+    *,
+    since: str | None = None,
 ) -> Mapping[str, Landed]:
     """The newest landing of each wanted task within reach of `head`, if nothing took it back."""
     found: dict[str, Landed] = {}
     wanted = set(wanted)
-    for commit in repository.log_trailers(head):
+    for commit in repository.log_trailers(head, since=since):
         if commit.task in wanted and commit.task not in found:
             if is_undone(repository, gone, commit.task, commit.commit):
                 wanted.discard(commit.task)  # whatever landed before that is gone too

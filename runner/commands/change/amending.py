@@ -97,7 +97,9 @@ def amending(project: Project) -> Iterator[Amendment]:
             )
         data = project.plan_bytes  # a crash may have been put right in it
         plan = project.plan(data)
-        facts = recovery.gather_facts(session.repository, session.ledger.state, plan.tasks)
+        facts = recovery.gather_facts(
+            session.repository, session.ledger.state, plan.tasks, project.plan_file
+        )
         recovery.reconcile(plan.tasks, session.ledger, facts)
         yield Amendment(session, plan, data)
 

@@ -156,30 +156,42 @@ def _read_together(
     landing = state.landing.task if state.landing is not None else ""
     # cast: the readings look at id, status, note and spec alone, which an outline's tasks have
     seen = cast("Iterable[Task]", [task for task in tasks if task.id != landing])
-    facts = _facts(project, state, tasks)
     read: dict[str, Event] = {}
-    for id_, attempt, event in tuple(readings(seen, ledger.state, facts)):
-        ledger.note(event, task=id_, attempt=attempt)
-        read[id_] = event
+    with _facts(project, state, tasks) as facts:
+        for id_, attempt, event in tuple(readings(seen, ledger.state, facts)):
+            ledger.note(event, task=id_, attempt=attempt)
+            read[id_] = event
     return ledger.state, read
 
 
-def _facts(project: Project, state: RunState, tasks: tuple[OutlineTask, ...]) -> Facts:
+@contextmanager
+def _facts(project: Project, state: RunState, tasks: tuple[OutlineTask, ...]) -> Iterator[Facts]:
     """What git says, without asking it where HEAD is known from before."""
     head = project.head().commit
     known = (state.last_landing_head, state.published_head, state.ended_head)
-    fresh = not state.seq and not any(task.status is Status.DONE for task in tasks)
     behind = f"{state.last_landing_head} {head}"
-    if head is None or fresh or head in known or _kept(project.cache) == behind:
-        return Facts(descends=True, landed={})
+    is_known = head in known or (state.seq > 0 and _kept(project.cache) == behind)
+    if head is None or (is_known and not _says_otherwise(tasks, state)):
+        yield Facts(descends=True, landed={})
+        return
     from runner.repo.read import Repository
     from runner.run.recovery import gather_facts
 
     with Repository.open(project.root) as repository:
-        facts = gather_facts(repository, state, cast("Iterable[Task]", tasks))  # as above
-    if facts.descends:
-        _keep(project.cache, behind)
-    return facts
+        seen = cast("Iterable[Task]", tasks)  # as above
+        facts = gather_facts(repository, state, seen, project.plan_file)
+        if facts.descends and state.seq:
+            _keep(project.cache, behind)
+        yield facts
+
+
+def _says_otherwise(tasks: tuple[OutlineTask, ...], state: RunState) -> bool:
+    """Whether the file has a status that was not written there: by a hand, or an older text's."""
+    known = ((task.status, state.task(task.id)) for task in tasks)
+    return any(
+        one.published is not None and status not in (one.status, one.published)
+        for status, one in known
+    )
 
 
 def _kept(cache: Path) -> str:

@@ -143,7 +143,9 @@ def _begin(session: Session, reading: Reading) -> None:
     plan = digest_of(reading.data)
     begin(session.ledger, head=branch.commit or "", branch=branch.shown, plan=plan, settings={})
     tasks = reading.plan.tasks
-    facts = recovery.gather_facts(session.repository, session.ledger.state, tasks)
+    facts = recovery.gather_facts(
+        session.repository, session.ledger.state, tasks, session.project.plan_file
+    )
     recovery.reconcile(tasks, session.ledger, facts)
 
 

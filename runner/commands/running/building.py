@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.commands.answer.task_plans import task_plans
 from runner.commands.running.forecasting import Outlook
+from runner.commands.running.older_statuses import restore, tell_of_older
 from runner.errors import ExitCode, worst
 from runner.model import digest_of
 from runner.process.sandbox import choose_sandbox
@@ -159,6 +160,8 @@ class _Building:
         )
 
     def _close_books(self, ids: tuple[str, ...], code: ExitCode) -> None:
+        if self._at_home():
+            restore(self.session, self.board)
         plan_path = self.session.project.plan_path
         document = PlanDocument(plan_path, self._statuses, self.board.edited)
         self.session.close_books(document, ids, code)
@@ -179,8 +182,11 @@ class _Building:
         session, tasks = self.session, self.reading.plan.tasks
         states = session.ledger.state.tasks.values()
         self._held_before = {one.id: one.held for one in states if one.held}
-        facts = recovery.gather_facts(session.repository, session.ledger.state, tasks)
+        facts = recovery.gather_facts(
+            session.repository, session.ledger.state, tasks, session.project.plan_file
+        )
         prove_first = recovery.reconcile(tasks, session.ledger, facts)
+        tell_of_older(session, tasks, facts, self.tell)
         if self.asker is not None:
             from runner.commands.running.edited import ask_about_edits
 

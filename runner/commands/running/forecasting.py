@@ -48,7 +48,7 @@ def foresee(project: Project, reading: Reading, selection: Selection) -> Foresig
     tasks = {task.id: task for task in plan.tasks}
     ledger = rehearse(project.state())
     with Repository.open(project.root) as repository:
-        facts = recovery.gather_facts(repository, ledger.state, plan.tasks)
+        facts = recovery.gather_facts(repository, ledger.state, plan.tasks, project.plan_file)
     recovery.reconcile(plan.tasks, ledger, facts)
     named = frozenset(find_id(typed, tasks) for typed in (*selection.ids, *selection.only))
     recovery.reopen(

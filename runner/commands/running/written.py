@@ -39,7 +39,9 @@ def _done(
     plan = reading.plan
     for line in lines:
         _require_text(line, plan.path)
-    facts = recovery.gather_facts(session.repository, session.ledger.state, plan.tasks)
+    facts = recovery.gather_facts(
+        session.repository, session.ledger.state, plan.tasks, session.project.plan_file
+    )
     recovery.reconcile(plan.tasks, session.ledger, facts)
     amendment = Amendment(session, plan, reading.data)
     amendment.begin("run")

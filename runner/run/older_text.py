@@ -1,0 +1,139 @@
+"""Whether a status in the plan's file is a person's request, or no more than an older text.
+
+Between two record commits the committed plan lags behind what has landed. Whatever puts its text
+back (git stash, checkout, reset, rebase, a merge, an editor's undo) asks for nothing by it: a
+status that equals the committed one is no request, unless a commit since then moved it there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from runner.repo.git import text
+from runner.run.landing.record import SUBJECT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from runner.journal.state import RunState
+    from runner.model import Status
+    from runner.repo.read import Repository
+
+_MOST_VERSIONS = 200
+"""Versions of the plan that are looked at; a range with more is seen from its newest end."""
+
+
+class Said(Protocol):
+    """A task as the plan's file says it."""
+
+    @property
+    def id(self) -> str:
+        """The task's id."""
+
+    @property
+    def status(self) -> Status:
+        """The status in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """The plan in the repository: where it is, and how the statuses in a text of it are read."""
+
+    path: str
+    read: Callable[[bytes], Mapping[str, Status]]
+
+
+class _Version(NamedTuple):
+    """The plan in one commit."""
+
+    statuses: Mapping[str, Status]
+    next_is_ours: bool
+    """Whether a record commit made the next version: what it wrote is no person's request."""
+
+
+@dataclass
+class OlderText:
+    """Asks the commits of one head; git is asked nothing before the first question."""
+
+    repository: Repository
+    plan: PlanFile
+    since: str
+    """The commit under which statuses were last written into the plan."""
+    whole: Callable[[Mapping[str, Status]], bool]
+    """Whether the file as a whole is at the committed statuses."""
+    heard_alone: Callable[[str], bool]
+    """Whether a task's status counts where the rest of the file is as it was written."""
+    _versions: dict[str, tuple[_Version, ...]] = field(default_factory=dict)
+    _texts: dict[str, Mapping[str, Status]] = field(default_factory=dict)
+
+    def holds(self, task: Said, since: str = "") -> bool:
+        """Whether a task's status is what the commits had all along `since` (a commit)."""
+        if self._committed.get(task.id) is not task.status:
+            return False
+        if self.heard_alone(task.id) and not self._is_whole:
+            return False
+        for version in self._since(since):
+            if version.statuses.get(task.id, task.status) is not task.status:
+                return version.next_is_ours
+        return True
+
+    @cached_property
+    def _head(self) -> str:
+        """What is checked out: landings that wait for a person's commit have no text of theirs."""
+        return self.repository.checked_out().commit or ""
+
+    @cached_property
+    def _committed(self) -> Mapping[str, Status]:
+        return self._text(self._head) if self._head else {}
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        return self.whole(self._committed)
+
+    def _since(self, since: str) -> tuple[_Version, ...]:
+        """Each version of the plan that a commit made since then, newest first; last that of then.
+
+        Git's own simplification at merges is what is wanted: the side that the text came from.
+        """
+        start = since or self.since
+        if start not in self._versions:
+            begins = self.repository.merge_base(start, self._head) if start else None
+            commits = [*self._commits(begins), (begins, "")] if begins else []
+            ours = [False, *(subject == SUBJECT for _, subject in commits)]
+            self._versions[start] = tuple(
+                _Version(self._text(commit), is_next)
+                for (commit, _), is_next in zip(commits, ours, strict=False)
+            )
+        return self._versions[start]
+
+    def _commits(self, begins: str) -> list[tuple[str, str]]:
+        out = self.repository.git.run(
+            *("log", f"--max-count={_MOST_VERSIONS}", "--no-show-signature", "--format=%H %s"),
+            *("--end-of-options", self._head, f"^{begins}", "--"),
+            self.repository.prefix.whole(self.plan.path),
+        )
+        lines = text(out).splitlines()
+        return [(commit, subject) for commit, _, subject in (one.partition(" ") for one in lines)]
+
+    def _text(self, commit: str) -> Mapping[str, Status]:
+        if commit not in self._texts:
+            data = self.repository.blob(commit, self.plan.path)
+            self._texts[commit] = self.plan.read(data) if data is not None else {}
+        return self._texts[commit]
+
+
+def is_put_back(tasks: Iterable[Said], state: RunState) -> Callable[[Mapping[str, Status]], bool]:
+    """Whether every status that a run wrote and nobody committed is gone from the file."""
+
+    def whole(committed: Mapping[str, Status]) -> bool:
+        written = {task.id: state.task(task.id).published for task in tasks}
+        return all(
+            task.status is committed.get(task.id)
+            for task in tasks
+            if written[task.id] not in (None, committed.get(task.id))
+        )
+
+    tasks = tuple(tasks)
+    return whole

@@ -1,0 +1,227 @@
+"""Ordinary tidying with git puts an older text of the plan back: what landed stays landed."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from workplace import Workplace, a_task
+
+COUNT = 4
+
+
+def chain(count=COUNT, *, slow=()):
+    """Tasks that need each other in a row; each says in a file of its own that it was built."""
+    tasks = []
+    for n in range(1, count + 1):
+        wait = f"while [ ! -e ../go-{n} ]; do sleep 0.02; done; " if n in slow else ""
+        tasks.append(
+            a_task(
+                f"TASK-{n:03d}",
+                f"Makes f{n}",
+                needs=[f"TASK-{n - 1:03d}"] if n > 1 else [],
+                outputs=[f"f{n}.txt"],
+                command=f"{wait}echo {n} > f{n}.txt",
+                tests=[f"grep {n} f{n}.txt"],
+            )
+        )
+    return tasks
+
+
+def ids(count=COUNT):
+    return [f"TASK-{n:03d}" for n in range(1, count + 1)]
+
+
+@pytest.fixture
+def cut_off(workplace, monkeypatch):
+    """Two of the tasks have landed, and the run that built them was killed: no record commit."""
+    workplace.plan(*chain())
+    killed_after(workplace, "TASK-002", monkeypatch)
+    assert workplace.landings == ids(2)
+    assert workplace.git("show", "HEAD:TASK-GRAPH.md").count("PENDING") == COUNT
+    return workplace
+
+
+def killed_after(workplace, task, monkeypatch):
+    """A run in a process of its own that ends, like a killed one, once a task is DONE."""
+    from runner.run.landing.record import record as honest
+
+    assert honest
+    code = f"""
+import os, sys
+from runner.run import engine
+end = engine.Engine._end
+def ended(self, one):
+    end(self, one)
+    if one.id == {task!r}:
+        self._publish(now=True)
+        os._exit(9)
+engine.Engine._end = ended
+from runner.cli import main
+sys.exit(main(["run", "--trust", "-j", "1"]))
+"""
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=workplace.root, capture_output=True, check=False
+    )
+    assert done.returncode == 9, done.stderr.decode()
+
+
+def all_built_once(workplace, count=COUNT):
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert workplace.landings == ids(count)
+    assert len(workplace.happened("attempt.started")) == count
+    assert workplace.read("TASK-GRAPH.md").count("- Status: DONE") == count
+    assert workplace.git("show", "HEAD:TASK-GRAPH.md").count("- Status: DONE") == count
+    assert workplace.dirt == []
+    again = workplace.run()
+    assert (again.code, again.out) == (0, f"all {count} tasks are DONE; nothing to do\n")
+    return ended
+
+
+def stash(workplace):
+    workplace.git("stash")
+
+
+def checkout(workplace):
+    workplace.git("checkout", "--", "TASK-GRAPH.md")
+
+
+def restore(workplace):
+    workplace.git("restore", "TASK-GRAPH.md")
+
+
+def reset(workplace):
+    workplace.git("reset", "-q", "--hard")
+
+
+def undone_in_an_editor(workplace):
+    workplace.write({"TASK-GRAPH.md": workplace.git("show", "HEAD~2:TASK-GRAPH.md") + "\n"})
+
+
+def rebase(workplace):
+    workplace.git("stash")
+    workplace.git("switch", "-q", "-c", "upstream", "HEAD~2")
+    workplace.commit({"other.txt": "theirs\n"}, "theirs")
+    workplace.git("switch", "-q", "main")
+    workplace.git("rebase", "-q", "upstream")
+
+
+def amended(workplace):
+    workplace.git("stash")
+    workplace.git("commit", "-q", "--amend", "--allow-empty", "--no-edit", "--date=now")
+
+
+@pytest.mark.parametrize(
+    "tidy", [stash, checkout, restore, reset, undone_in_an_editor, rebase, amended]
+)
+def test_what_landed_is_not_built_again(cut_off, tidy):
+    tidy(cut_off)
+    assert cut_off.read("TASK-GRAPH.md").count("PENDING") == COUNT
+    assert cut_off.statuses["TASK-001"] == "DONE"
+    ended = all_built_once(cut_off)
+    assert "older text" in ended.err
+
+
+def test_a_stash_that_comes_back_afterwards_changes_nothing(cut_off):
+    cut_off.git("stash")
+    all_built_once(cut_off)
+    cut_off.git("stash", "pop", check=False)
+    cut_off.git("checkout", "HEAD", "--", "TASK-GRAPH.md", check=False)
+    assert cut_off.run().out == f"all {COUNT} tasks are DONE; nothing to do\n"
+
+
+def test_a_clone_of_what_was_cut_off_adopts_what_landed(cut_off, tmp_path, alone):
+    subprocess.run(["git", "clone", "-q", str(cut_off.root), str(tmp_path / "clone")], check=True)
+    clone = Workplace(tmp_path / "clone", alone)
+    clone.git("config", "user.name", "Bo")
+    clone.git("config", "user.email", "bo@example.org")
+    ended = clone.run()
+    assert ended.code == 0, ended.said
+    assert clone.landings == ids()
+    assert [one["task"] for one in clone.happened("attempt.started")] == ids()[2:]
+
+
+def test_a_record_that_was_reset_away_is_no_request(workplace):
+    workplace.plan(*chain(2))
+    assert workplace.run().code == 0
+    workplace.git("reset", "-q", "--hard", "HEAD~1")
+    assert workplace.read("TASK-GRAPH.md").count("PENDING") == 2
+    all_built_once(workplace, 2)
+
+
+@pytest.mark.parametrize("tidy", [stash, checkout, reset, undone_in_an_editor])
+def test_tidying_while_a_run_goes_on_leaves_a_true_plan(workplace, tidy):
+    workplace.plan(*chain(3, slow=(3,)))
+    going = workplace.start("run", "--trust", "-j", "1", "--no-sandbox")
+    try:
+        until(lambda: workplace.has("artifacts/build/journal.jsonl"))
+        until(lambda: len(workplace.happened("task.done")) == 2)
+        until(lambda: workplace.read("TASK-GRAPH.md").count("DONE") == 2)
+        tidy(workplace)
+        assert workplace.read("TASK-GRAPH.md").count("PENDING") == 3
+        slots = workplace.home / "cache"
+        until(lambda: [*slots.rglob("f2.txt")])
+        for found in {path.parent.parent for path in slots.rglob("f2.txt")}:
+            (found / "go-3").touch()
+        _, err = going.communicate(timeout=120)
+    finally:
+        if going.poll() is None:
+            os.kill(going.pid, signal.SIGKILL)
+    assert going.returncode == 0, err
+    assert workplace.read("TASK-GRAPH.md").count("- Status: DONE") == 3
+    assert workplace.run().out == "all 3 tasks are DONE; nothing to do\n"
+    assert workplace.landings == ids(3)
+
+
+def until(said, seconds=120):
+    ends = time.monotonic() + seconds
+    while not said():
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+
+
+def test_a_status_that_a_person_committed_is_a_request(cut_off):
+    """The record says DONE, a commit of a person says PENDING: that is no older text."""
+    assert cut_off.run().code == 0
+    cut_off.edit_plan("- Status: DONE", "- Status: PENDING")
+    cut_off.git("commit", "-qam", "TASK-001 once more")
+    ended = cut_off.run()
+    assert ended.code == 0, ended.said
+    assert len(cut_off.happened("attempt.started", "TASK-001")) == 2
+    assert len(cut_off.happened("attempt.started", "TASK-002")) == 1
+
+
+def test_done_taken_back_by_an_older_text_of_a_stale_task_stays_stale(workplace):
+    """The committed DONE is older than what made the task STALE: it approves nothing."""
+    workplace.plan(*chain(1))
+    assert workplace.run().code == 0
+    workplace.edit_plan("- Status: DONE", "- Status: STALE — look again")
+    assert workplace.run().code == 3
+    workplace.git("reset", "-q", "--hard", "HEAD~1")
+    assert workplace.status_line("TASK-001") == "- Status: DONE"
+    assert workplace.run().code == 3
+    assert workplace.status_line("TASK-001") == "- Status: STALE — look again"
+
+
+def test_a_blocked_task_that_a_person_makes_pending_is_tried_again_before_any_record(cut_off):
+    """One status edited among others that stand as they were written is a hand's."""
+    cut_off.edit_plan(cut_off.status_line("TASK-003"), "- Status: BLOCKED — not yet")
+    assert cut_off.run().code == 3
+    cut_off.git("reset", "-q", "--soft", "HEAD~1")  # the record: what is committed lags again
+    cut_off.git("reset", "-q")
+    cut_off.edit_plan("- Status: BLOCKED — not yet", "- Status: PENDING")
+    ended = cut_off.run()
+    assert ended.code == 0, ended.said
+    assert cut_off.landings == ids()
+
+
+def test_a_text_from_the_middle_of_a_run_is_no_request(cut_off):
+    """An editor's undo may go back to any text that it had: here to one where TASK-001 is DONE."""
+    cut_off.edit_plan(
+        "- Status: DONE\n- Depends on: TASK-001", "- Status: PENDING\n- Depends on: TASK-001"
+    )
+    all_built_once(cut_off)
