@@ -210,6 +210,7 @@ class Given(BaseSettings):
     red_first: Annotated[Literal["auto", "always", "never"], BeforeValidator(lower_case)] | None = (
         None
     )
+    mutation: Annotated[Literal["off", "warn", "strict"], BeforeValidator(lower_case)] | None = None
     regression: Annotated[Literal["repair", "halt"], BeforeValidator(lower_case)] | None = None
     changed_dependents: (
         Annotated[Literal["direct", "transitive"], BeforeValidator(lower_case)] | None

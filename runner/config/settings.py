@@ -184,6 +184,9 @@ class Settings:
     red_first: str = "auto"
     """Whether test contracts must fail before the implementation: `auto` (new work of agents and
     models), `always` or `never`; a task's own Red first wins."""
+    mutation: str = "warn"
+    """What it does that no test notices changes to the task's own code: `off`, `warn` (of what
+    agents, commands and models wrote) or `strict` (of everybody's, and refuses)."""
     regression: str = "repair"
     """What a change does that breaks another task: `repair` (a finding for the next attempt) or
     `halt`."""

@@ -105,6 +105,10 @@ class Bench:
     """Whether a person wrote the change themselves: what would be a question is said to them."""
     red_first: bool = False
     """Whether the test contracts must fail on the tree without the implementation."""
+    observed: tuple[Observed, ...] = ()
+    """What the tests of the checks before this one ran."""
+    refused: bool = False
+    """Whether a check before this one refuses already."""
 
     def after(self, path: str) -> bytes | None:
         """The bytes of a path as they are proposed; None where it is not there."""

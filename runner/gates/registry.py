@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from runner.gates import by_type, commands, contract_tests, contracts, covered, integrity
+from runner.gates import (
+    by_type,
+    commands,
+    contract_tests,
+    contracts,
+    covered,
+    integrity,
+    knows_tests,
+    mutation,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +23,7 @@ if TYPE_CHECKING:
     from runner.gates.base import Bench, Check, Proved
     from runner.model import Coverage, Finding, Observed, Proof, Task
 
-FAMILIES = (integrity, by_type, contract_tests, contracts, commands, covered)
+FAMILIES = (integrity, by_type, contract_tests, contracts, commands, covered, knows_tests, mutation)
 """One module a family: `checks(task, settings)` names them, `prove(check, bench)` runs one."""
 
 
@@ -50,12 +59,23 @@ def prove_all(
                 return together(said)
             if check.command:
                 started(check)
-            proofs = tuple(one.proof for one in said if one.proof)
-            proved = family.prove(check, replace(bench, proofs=proofs))
+            proved = family.prove(check, _with(bench, said))
             if proved.proof:
                 completed(proved.proof)
             said.append(proved)
     return together(said)
+
+
+def _with(bench: Bench, said: list[Proved]) -> Bench:
+    """The bench, and what the checks before said."""
+    return replace(
+        bench,
+        proofs=tuple(one.proof for one in said if one.proof),
+        observed=tuple(row for one in said for row in one.observed),
+        refused=any(
+            finding.refuses and not finding.asks for one in said for finding in one.findings
+        ),
+    )
 
 
 def together(said: list[Proved]) -> Proven:

@@ -99,7 +99,7 @@ def evidence_of(task: TaskState) -> Evidence | None:
 
 WANTED = frozenset({"task.done", "task.landing", "decision.made"})
 """The kinds of records that `from_journal` looks at."""
-_OWN = frozenset({"coverage", "integrity"})
+_OWN = frozenset({"coverage", "integrity", "mutation"})
 """Checks that the runner does itself: their id is their kind, and they have no command."""
 
 

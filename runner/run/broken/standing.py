@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.run.site import Assignment
 
-_OWN = ("test", "coverage")
+_OWN = ("test", "coverage", "mutation")
 """Kinds of proofs that rest on the task's own tests alone."""
 _SHOWN = 12
 

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 _GOOD = frozenset({Verdict.PASS, Verdict.FLAKY, Verdict.SKIPPED, Verdict.KNOWN})
 _COVERAGE = "coverage"
-_OF_A_CHANGE = frozenset({_COVERAGE, "integrity"})
-"""Compared otherwise, or about a change alone: a whole tree has none to look at."""
+_OF_A_CHANGE = frozenset({_COVERAGE, "integrity", "mutation"})
+"""Compared otherwise, or about a change alone: a whole tree has none to look at;
+mutants are a sample, tried where the settings say so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.gates.base import Check, Proved
-    from runner.model import Proof
+    from runner.model import Observed, Proof
     from runner.process.command import Place
     from runner.repo.read import Repository
     from runner.run.proof.verification import Job, Plan, Subject
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     Said = tuple[Job, str, Check, Proved]
 
+_OF_OWN_LINES = frozenset({"test", "coverage", "mutation"})
+"""Kinds of checks that are about the task's own lines."""
 _PATIENCE = 2.0
 """Seconds before it is said how far a verification has come, and between two such lines."""
 
@@ -126,11 +128,12 @@ class Inspection:
             bench = self._bench(one, site, shared=bool(job.owners))
             own = work.get(one.task.id, OwnWork())
             said: list[Proof] = []
+            seen: tuple[Observed, ...] = ()
             about_own = replace(bench, changes=own.changes, before=_around(own, bench.before))
             for family, check in steps:
                 if self.crew.cancelled.is_set():
                     return
-                mine = about_own if check.kind in ("test", "coverage") else bench
+                mine = about_own if check.kind in _OF_OWN_LINES else bench
                 key = key_of(check) if check.kind == "test" and not one.task.requires else None
                 if key in known:
                     again = _again(check, *known[key], site.place)
@@ -138,12 +141,15 @@ class Inspection:
                     yield job, one.task.id, replace(check, command=""), again
                     continue
                 self._reset(site)
-                proved: Proved = family.prove(check, replace(mine, proofs=tuple(said)))
+                proved: Proved = family.prove(
+                    check, replace(mine, proofs=tuple(said), observed=seen)
+                )
                 if check.kind == "test":
                     proved = replace(proved, findings=(*proved.findings, *imported.findings(mine)))
                 if not self.settings.strict:
                     proved = as_known(proved, check, one.known)
                 said += [proved.proof] if proved.proof else []
+                seen += proved.observed
                 if key is not None:
                     known[key] = (check, proved)
                 yield job, one.task.id, check, proved

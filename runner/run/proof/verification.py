@@ -26,6 +26,8 @@ _SHARED = frozenset({"gate", "contract"})
 """Kinds of checks that say the same for every task."""
 _OF_A_CHANGE = frozenset({"integrity"})
 """Kinds of checks that are about how files changed, not about how they are."""
+_MUTATION = "mutation"
+"""The kind that looks at the tests themselves: again only where the settings are strict."""
 _GOOD = frozenset({Verdict.PASS, Verdict.FLAKY, Verdict.SKIPPED, Verdict.KNOWN})
 
 
@@ -145,7 +147,7 @@ def plan_for(
     Gates and contracts run once for all tasks that have them; tasks whose tests are the same
     command share one run of it.
     """
-    here = {one.task.id for one in subjects if is_this(one.known)}
+    here = {one.task.id for one in subjects if is_this(one.known) and _says_all(one, settings)}
     proven = {
         (proof.kind, proof.command): proof
         for one in subjects
@@ -163,7 +165,8 @@ def plan_for(
     for one in subjects:
         if one.task.id in here:
             continue
-        steps = [step for step in _checks(one.task, settings) if step[1].kind not in _OF_A_CHANGE]
+        left_out = _OF_A_CHANGE if settings.mutation == "strict" else {*_OF_A_CHANGE, _MUTATION}
+        steps = [step for step in _checks(one.task, settings) if step[1].kind not in left_out]
         for step in steps:
             if _is_shared(step[1]):
                 known = proven.get((step[1].kind, redact(step[1].command)))
@@ -176,6 +179,17 @@ def plan_for(
         if mine:
             own.append((one, mine))
     return Plan(tuple(subjects), (*_of_all(shared), *_together(own)), remembered)
+
+
+def _says_all(one: Subject, settings: Settings) -> bool:
+    """Whether the proof that is kept holds what these settings ask for beside."""
+    asked = any(check.kind == _MUTATION for _, check in _checks(one.task, settings))
+    if settings.mutation != "strict" or not asked:
+        return True
+    return any(
+        proof.kind == _MUTATION and proof.verdict is Verdict.PASS and not proof.note
+        for proof in one.known.proofs
+    )
 
 
 def _checks(task: Task, settings: Settings) -> list[Step]:

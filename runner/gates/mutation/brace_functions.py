@@ -1,0 +1,117 @@
+"""The functions of source with braces: name, place, and in Go what they give."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.gates.integrity.braces import closing, statement_end
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SCRIPT = re.compile(
+    r"\bfunction\b\s*\*?\s*(?P<plain>[\w$]*)\s*(?:<[^()]*>)?\s*(?=\()"
+    r"|(?:^|[;{}\n])[ \t]*"
+    r"(?:(?:async|static|public|private|protected|readonly|override|get|set)\s+)*"
+    r"\*?\s*#?(?P<method>[\w$]+)\s*(?:<[^()]*>)?\s*(?=\()"
+)
+_ARROW = re.compile(
+    r"(?:(?P<name>[\w$]+)\s*(?::[^=;\n]*)?[=:]\s*)?(?:async\s+)?(?:\([^()]*\)|[\w$]+)"
+    r"\s*(?::\s*[^=;{}\n]+)?=>\s*"
+)
+_GO = re.compile(r"\bfunc\s*(?:\((?P<on>[^)]*)\)\s*)?(?P<name>\w+)\s*(?:\[[^\]]*\])?(?=\()")
+_RUST = re.compile(r"\bfn\s+(?P<name>\w+)\s*(?:<[^{(]*>)?\s*(?=\()")
+_NO_METHODS = frozenset(
+    {"if", "for", "while", "switch", "catch", "return", "function", "with", "await", "super"}
+    | {"typeof", "new", "throw", "else", "do", "yield"}
+)
+_RESULT = re.compile(r"\s*(?::[^{;=]*)?(?=\{)")
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function's body."""
+
+    name: str
+    start: int
+    end: int
+    types: tuple[str, ...] = ()
+    """The types of what it gives, where the language says them and they decide what can stand
+    in a value's place."""
+    is_expression: bool = False
+    """Whether its body is a single expression, which is what it gives."""
+
+
+def functions(mask: str, language: str) -> tuple[Function, ...]:
+    """Every function with a body, as far as its head can be read."""
+    if language == "go":
+        return tuple(_of_go(mask))
+    if language == "rs":
+        return tuple(_of_rust(mask))
+    return (*_of_script(mask), *_arrows(mask))
+
+
+def _of_script(mask: str) -> Iterator[Function]:
+    for match in _SCRIPT.finditer(mask):
+        name = match["plain"] or match["method"] or "an anonymous function"
+        if match["method"] in _NO_METHODS:
+            continue
+        head = _RESULT.match(mask, closing(mask, match.end()) + 1)
+        if head:
+            yield Function(name, head.end(), closing(mask, head.end()))
+
+
+def _arrows(mask: str) -> Iterator[Function]:
+    for match in _ARROW.finditer(mask):
+        if not match["name"]:
+            continue  # part of the function around it
+        start = match.end()
+        if mask[start : start + 1] == "{":
+            yield Function(match["name"], start, closing(mask, start))
+        else:
+            yield Function(match["name"], start, statement_end(mask, start), is_expression=True)
+
+
+def _of_go(mask: str) -> Iterator[Function]:
+    for match in _GO.finditer(mask):
+        last = closing(mask, match.end())
+        opening = _go_body(mask, last + 1)
+        if opening < 0:
+            continue
+        on = re.sub(r"\A\s*\w+\s+|[*\s]", "", match["on"] or "")
+        name = f"{on}.{match['name']}" if on else match["name"]
+        types = _go_types(mask[last + 1 : opening].strip())
+        yield Function(name, opening, closing(mask, opening), types)
+
+
+def _go_body(mask: str, at: int) -> int:
+    """The `{` of the body, behind results that may be `interface{}`; -1 where there is none."""
+    while at < len(mask) and mask[at] != "\n":
+        if mask[at] == "(":
+            at = closing(mask, at)
+        elif mask[at] == "{":
+            if not re.search(r"(?:interface|struct)\s*\Z", mask[:at]):
+                return at
+            at = closing(mask, at)
+        at += 1
+    return -1
+
+
+def _go_types(result: str) -> tuple[str, ...]:
+    if not result:
+        return ()
+    if not result.startswith("("):
+        return (result,)
+    parts = [part.strip() for part in result[1:-1].split(",")]
+    named = any(" " in part and not part.startswith(("func", "chan")) for part in parts)
+    return () if named or "(" in result[1:-1] else tuple(parts)
+
+
+def _of_rust(mask: str) -> Iterator[Function]:
+    for match in _RUST.finditer(mask):
+        last = closing(mask, match.end())
+        opening = re.compile(r"[^{;]*(?=\{)").match(mask, last + 1)
+        if opening:
+            yield Function(match["name"], opening.end(), closing(mask, opening.end()))

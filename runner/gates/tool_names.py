@@ -1,0 +1,175 @@
+"""Where code asks whether a test tool runs it: by names of tools and of their variables."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.gates.integrity.braces import GO, JAVASCRIPT, RUST, line_of
+from runner.text.syntax import python_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_VARIABLE = re.compile(
+    r"\A(?:PYTEST_\w+|_PYTEST_\w+|COVERAGE_RUN|COV_CORE_\w+|TOX_ENV_NAME|TOX_WORK_DIR|NOX_\w+"
+    r"|JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_TEST_CONTEXT|MOCHA_\w+|CYPRESS|NEXTEST(?:_\w+)?"
+    r"|RUNNER_(?:TASK|ATTEMPT|COVER_\w+|WATCH_\w+))\Z"
+)
+_TOOLS = frozenset({"pytest", "_pytest", "py.test", "unittest", "nose", "nose2", "doctest"})
+_IN_ARGUMENTS = re.compile(r"pytest|unittest|py\.test|nose2?\b")
+_ASKED = frozenset({"modules", "argv", "find_spec", "import_module", "stack", "f_globals"})
+"""What a tool's name is looked up in."""
+_SHOWN = 100
+
+_SCRIPT = re.compile(
+    r"\b(?P<variable>JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_TEST_CONTEXT|MOCHA_\w+|CYPRESS"
+    r"|RUNNER_(?:TASK|ATTEMPT))\b"
+    r"|(?P<env>\bNODE_ENV\b['\"`\]\s]*[!=]==?\s*(?P<q>['\"`])test(?P=q)"
+    r"|(?P<r>['\"`])test(?P=r)\s*[!=]==?[^;\n]*\bNODE_ENV\b)"
+    r"|\btypeof\s+(?P<global>jest|vi|vitest|describe|it|test|expect|mocha|beforeEach)\b"
+    r"|\b(?:globalThis|global|window)\s*(?:\.|\[\s*['\"])(?P<on>jest|vi|vitest|describe|expect)\b"
+    r"|\bnpm_lifecycle_event\b[^\n;]*(?P<life>['\"`]test)"
+    r"|\bargv\b[^\n;]*['\"`/](?P<argv>jest|vitest|mocha|ava|tap)\b"
+)
+_GO = re.compile(
+    r"\btesting\.(?P<call>Testing)\(\)|\bflag\.Lookup\(\s*\"(?P<flag>test\.\w+)\""
+    r"|\bos\.Args\[0\][^\n]*\"(?P<args>[./_]?test(?:\.exe)?)\""
+    r"|\bos\.(?:Getenv|LookupEnv)\(\s*\"(?P<variable>GO_TEST\w*|RUNNER_(?:TASK|ATTEMPT))\""
+)
+_RUST = re.compile(
+    r"\bcfg!\(\s*(?:not\(\s*)?(?P<macro>test)\b|#\[cfg\(\s*not\(\s*(?P<without>test)\s*\)"
+    r"|\benv::var(?:_os)?\(\s*\"(?P<variable>NEXTEST\w*|RUST_TEST_\w+|RUNNER_(?:TASK|ATTEMPT))\""
+)
+_BRACES = {
+    **dict.fromkeys(("js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"), (_SCRIPT, JAVASCRIPT)),
+    "go": (_GO, GO),
+    "rs": (_RUST, RUST),
+}
+
+
+class Named(NamedTuple):
+    """One place that asks."""
+
+    name: str
+    """The tool or variable that it asks for."""
+    line: int
+    code: str
+    """The condition as it is written, on one line."""
+
+
+def names_of_tests(path: str, content: bytes | None) -> tuple[Named, ...]:
+    """Every place of a file that asks whether a test tool runs it."""
+    if content is None:
+        return ()
+    text = content.decode("utf-8", "replace")
+    ending = path.rpartition(".")[2].lower()
+    if ending == "py":
+        tree = python_tree(text)
+        return tuple(_in_python(tree)) if tree else ()
+    if ending in _BRACES:
+        pattern, tokens = _BRACES[ending]
+        return tuple(_in_braces(text, pattern, tokens))
+    return ()
+
+
+# --- Python ---------------------------------------------------------------------------
+
+
+def _in_python(tree: ast.Module) -> Iterator[Named]:
+    """Conditions, and values that are there to be one, such as `"pytest" in sys.modules`."""
+    seen: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Try):
+            yield from _tried_imports(node)
+        for asked in _conditions(node):
+            if id(asked) in seen:
+                continue
+            seen |= {id(inner) for inner in ast.walk(asked)}
+            name = _tool_in(asked)
+            if name:
+                yield Named(name, asked.lineno, _short(ast.unparse(asked)))
+
+
+def _conditions(node: ast.AST) -> Iterator[ast.expr]:
+    match node:
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            yield test
+        case ast.comprehension(ifs=tests):
+            yield from tests
+        case ast.Match(subject=subject):
+            yield subject
+        case ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+            yield node
+        case ast.Assign(value=value) | ast.Return(value=ast.expr() as value):
+            yield value
+        case ast.Call(args=arguments):
+            yield node
+            yield from arguments
+
+
+def _tool_in(node: ast.expr) -> str:
+    """The tool or variable that an expression looks up; empty where it looks up none."""
+    words = [_text(inner) for inner in ast.walk(node)]
+    for word in words:
+        if word and _VARIABLE.match(word):
+            return word
+    asked = {
+        inner.attr if isinstance(inner, ast.Attribute) else getattr(inner, "id", "")
+        for inner in ast.walk(node)
+    }
+    if not asked & _ASKED:
+        return ""
+    for word in words:
+        if word and (word.partition(".")[0] in _TOOLS or word in _TOOLS):
+            return word
+        if word and "argv" in asked and (found := _IN_ARGUMENTS.search(word)):
+            return found[0]
+    return ""
+
+
+def _text(node: ast.AST) -> str:
+    """A text as it is written, pieces put together."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _text(left) + _text(right)
+    return ""
+
+
+def _tried_imports(node: ast.Try) -> Iterator[Named]:
+    """`try: import pytest` asks whether it is there, too."""
+    caught = any(one.type and "ImportError" in ast.unparse(one.type) for one in node.handlers)
+    for inner in node.body if caught else ():
+        named = [one.name for one in inner.names] if isinstance(inner, ast.Import) else []
+        if isinstance(inner, ast.ImportFrom):
+            named = [inner.module or ""]
+        for name in named:
+            if name.partition(".")[0] in _TOOLS - {"unittest", "doctest"}:
+                yield Named(name.partition(".")[0], inner.lineno, _short(ast.unparse(inner)))
+
+
+# --- languages with braces ------------------------------------------------------------
+
+
+def _in_braces(text: str, pattern: re.Pattern[str], tokens: re.Pattern[str]) -> Iterator[Named]:
+    bare = tokens.sub(lambda found: _without_comment(found[0]), text)
+    for match in pattern.finditer(bare):
+        line = line_of(bare, match.start())
+        code = bare.split("\n")[line - 1].strip()
+        if "import.meta.vitest" in code:
+            continue  # tests that stand beside the code
+        said = next((one for one in match.groupdict().values() if one), match[0])
+        name = "NODE_ENV" if match.groupdict().get("env") else said
+        yield Named(name, line, _short(code))
+
+
+def _without_comment(token: str) -> str:
+    return re.sub(r"[^\n]", " ", token) if token.startswith(("//", "/*")) else token
+
+
+def _short(code: str) -> str:
+    line = " ".join(code.split())
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
