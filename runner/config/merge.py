@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.config.layers import PREFIX, Layer, Origin
 from runner.config.positions import line_of
+from runner.config.sizes import amount_of
 from runner.config.toml import parse_toml
 from runner.config.values import GATE_KEYS, Merged, flag_of, tightest
 from runner.errors import RunnerError
@@ -43,6 +44,8 @@ BUDGETS = frozenset(
     for what in ("tokens", "dollars", "minutes", "tool_calls")
 )
 """What work may cost: of the person's bound and the repository's, the smaller holds."""
+BOUNDS = {"proposal_file_size": "50MB", "proposal_size": "500MB", "proposal_files": 10_000}
+"""What work may propose, with what holds where the person says nothing: the smaller holds, too."""
 _GROUPS = frozenset({"sast", "model", "skills"})
 """Tables whose keys are settings with the table's name before theirs."""
 _KEYS = {"gates": GATE_KEYS, "permission": ("tool", "pattern", "action")}
@@ -314,10 +317,12 @@ def _within_budgets(
     found: dict[str, object], values: Mapping[str, object], one: _Opened
 ) -> tuple[dict[str, object], list[str]]:
     """The repository's values without those that would let work cost more than the person does."""
-    dearer = {name for name in BUDGETS & set(found) & set(values) if _more(found, values, name)}
+    allowed = {**BOUNDS, **values}
+    bounded = (BUDGETS | BOUNDS.keys()) & set(found) & set(allowed)
+    dearer = {name for name in bounded if _more(found, allowed, name)}
     notes = [
         f"{one.where([name])}: {name} = {found[name]} is ignored: "
-        f"your own settings allow {values[name]}"
+        f"your own settings allow {allowed[name]}"
         for name in sorted(dearer)
     ]
     return {name: value for name, value in found.items() if name not in dearer}, notes
@@ -325,8 +330,8 @@ def _within_budgets(
 
 def _more(found: Mapping[str, object], values: Mapping[str, object], name: str) -> bool:
     asked, allowed = found[name], values[name]
-    numbers = isinstance(asked, (int, float)) and isinstance(allowed, (int, float))
-    return not numbers or float(str(asked)) > float(str(allowed))
+    most, wanted = amount_of(str(allowed)), amount_of(str(asked))
+    return most is None or wanted is None or wanted > most
 
 
 def _tightening(

@@ -180,6 +180,9 @@ class Given(BaseSettings):
     processes: Whole | None = None
     memory: Size | None = None
     file_size: Size | None = None
+    proposal_file_size: Size | None = None
+    proposal_size: Size | None = None
+    proposal_files: Whole | None = None
     network: Reach | None = None
     registries: Hosts | None = None
     pass_env: Names | None = None

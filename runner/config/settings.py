@@ -138,6 +138,12 @@ class Settings:
     """Memory of one command, as `4GB`, where its task names none; none: no limit."""
     file_size: str = "8GB"
     """The largest file that a command may write."""
+    proposal_file_size: str = "50MB"
+    """The largest file that a task may propose."""
+    proposal_size: str = "500MB"
+    """The most bytes of all files that a task proposes."""
+    proposal_files: int = 10_000
+    """The most files that a task proposes."""
     network: Network = Network.YES
     """The most that any command may reach, whatever plan and gates ask for."""
     registries: tuple[str, ...] = ()

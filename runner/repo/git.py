@@ -14,7 +14,7 @@ from runner.errors import RunnerError
 from runner.repo import neutral
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from git.cmd import Git as Stranger
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _PIPE = -1
 """`subprocess.PIPE`, without importing what only `process/` may import."""
 _SECONDS = 600.0
+_LOOK = 0.2
+"""Seconds between two looks whether somebody still waits."""
 _PATIENCE = 5.0
 """Seconds an interrupted git may go on: one that is killed leaves its locks behind."""
 
@@ -63,6 +65,13 @@ class GitTimeoutError(GitError):
     """Git did not end in time and was killed."""
 
 
+class StoppedError(RunnerError):
+    """Whoever waited wants it no more: the run ends, or a person ended the task."""
+
+    def __init__(self) -> None:
+        super().__init__("stopped before it was done")
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What one git process gave back."""
@@ -81,6 +90,8 @@ class Git:
     settings: neutral.Settings = ()
     alone: bool = False
     """Whether the person's own environment and configuration stay out of it."""
+    stopped: Callable[[], bool] | None = None
+    """Whether what is waited for is wanted no more; asked a few times a second."""
 
     def told(self, *settings: tuple[str, str], **environment: str) -> Git:
         """The same with more settings and variables."""
@@ -105,7 +116,10 @@ class Git:
         """What one git command answers, whatever its exit code."""
         process = self.start(*words)
         try:
-            outputs = _outputs(process, seconds, stdin)
+            outputs = _heard(process, seconds, stdin, self.stopped)
+        except StoppedError:
+            _end(process, patience=0)
+            raise
         except BaseException:
             _end(process, patience=_PATIENCE)
             raise
@@ -190,6 +204,23 @@ def _outputs(process: Running, seconds: float, stdin: bytes | None = None) -> Ou
         if type(error).__name__ != "TimeoutExpired":
             raise
         return None
+
+
+def _heard(
+    process: Running, seconds: float, stdin: bytes, stopped: Callable[[], bool] | None
+) -> Outputs | None:
+    """The same, given up as soon as nobody wants it. Raises StoppedError."""
+    if stopped is None:
+        return _outputs(process, seconds, stdin)
+    until = effects.monotonic() + seconds
+    more: bytes | None = stdin
+    while (left := until - effects.monotonic()) > 0:
+        if (outputs := _outputs(process, min(left, _LOOK), more)) is not None:
+            return outputs
+        more = None  # Popen goes on with what it was given
+        if stopped():
+            raise StoppedError
+    return None
 
 
 def _end(process: Running, patience: float) -> None:

@@ -6,29 +6,37 @@ import os
 import stat
 import time
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from runner import effects
 from runner.errors import RunnerError
 from runner.model import Action, Change, digest_of
 from runner.repo.borrowed import lay_out
-from runner.repo.git import Git, GitError, GitTimeoutError, ObjectReader, raw, text
+from runner.repo.git import (
+    Git,
+    GitError,
+    GitTimeoutError,
+    ObjectReader,
+    StoppedError,
+    raw,
+    text,
+)
 from runner.repo.merge import Merged, carry
 from runner.repo.objects import Objects
+from runner.repo.proposal_bounds import Bounds, same_but_case
 from runner.repo.putting import put
 from runner.repo.signature import TICK, Signature, signature
 from runner.repo.sweep import make_readable, remove_odd_files, remove_tree, sweep
 from runner.repo.trees import EMPTY, GITLINK, TreeChange, TreeEntry, diff_index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from runner.repo.borrowed import Lender
 
-LARGEST = 100_000_000
-"""Bytes of one file that a task may propose; it is held in memory."""
+T = TypeVar("T")
 _SOON = 60.0
 """Seconds after which something is wrong with the tree, not with its size."""
 _FIXED = {
@@ -37,14 +45,6 @@ _FIXED = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_SYSTEM": "/dev/null",
 }
-
-
-class TooLargeError(RunnerError):
-    """A task left a file that is too large to hold; `path` names it."""
-
-    def __init__(self, path: str, size: int) -> None:
-        super().__init__(f"{path} has {size:,} bytes; a task may write {LARGEST:,} at most")
-        self.path = path
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,10 @@ class Scratch:
 
     def __init__(self, slot: Path, lender: Lender, shares: tuple[str, ...]) -> None:
         self.slot = slot
+        self.bounds = Bounds()
+        """What a task may propose; whoever opens it sets what the settings say."""
+        self.stopped: Callable[[], bool] = _never
+        """Asked by all that takes long, whether nobody wants it any more."""
         self.tree_folder = slot / "tree"
         self.lender = lender
         self.base: str | None = None
@@ -79,6 +83,7 @@ class Scratch:
         named = {"GIT_DIR": self._git_folder, "GIT_WORK_TREE": self.tree_folder}
         environment = _FIXED | {name: str(path) for name, path in named.items()}
         self._git = Git(slot, environment, (("core.fsync", "none"),), alone=True)
+        self._git = replace(self._git, stopped=self._is_unwanted)
         self._reader = ObjectReader(self._git)
         self._objects = Objects(self._git_folder / "objects", lender.object_format, self._reader)
 
@@ -245,16 +250,18 @@ class Scratch:
         and not written. Modes are
         reported as they are: 120000 for a link, 160000 for a repository inside, the file's own
         type for what git cannot hold; those have empty content and wait for the path rules.
-        Raises TooLargeError.
+        Raises ProposalError for more than the bounds allow, before anything is read, and
+        StoppedError.
         """
         git = self._staged()
+        self._add(git)
         self._bring_gitlinks_back(git)
         differing = diff_index(
             git, self.lender.prefix, self.base or EMPTY[self.lender.object_format]
         )
         tree = self._named(differing)
         odd = self._left_over(git) if self._incomplete else ()
-        changes = [self._change(at) for at in differing]
+        changes = [self._change(at) for at in self._while_wanted(differing)]
         return Snapshot(tree, tuple(sorted((*changes, *odd), key=lambda change: change.path)))
 
     def _staged(self) -> Git:
@@ -273,9 +280,21 @@ class Scratch:
             raise RunnerError(
                 "the scratch slot was damaged while the task ran", where=str(self.slot)
             ) from error
-        git = self._on("index.work")
+        return self._on("index.work")
+
+    def _add(self, git: Git) -> None:
+        self.bounds.hold(git, self.tree_folder, self.lender.prefix.inside)
         self._incomplete = not self._added(git)
-        return git
+
+    def _while_wanted(self, items: Iterable[T]) -> Iterator[T]:
+        """The same items, one after the other, as long as somebody waits for what they make."""
+        for item in items:
+            if self.stopped():
+                raise StoppedError
+            yield item
+
+    def _is_unwanted(self) -> bool:
+        return self.stopped()
 
     def _added(self, git: Git) -> bool:
         """Add the whole tree; whether git could hold all of it."""
@@ -322,11 +341,22 @@ class Scratch:
         inside = self.lender.prefix.inside(path.rstrip("/"))
         return Change(inside, Action.CREATE, mode, None, digest_of(b""), b"")
 
+    def same_but_case(self, changes: Iterable[Change]) -> dict[str, str]:
+        """New paths that a file system without case takes for another one, with that one."""
+        given = tuple(changes)
+        new = {change.path for change in given if change.action is Action.CREATE}
+        if not new:
+            return {}
+        gone = {change.path for change in given if change.content is None}
+        there = {self.lender.prefix.inside(text(path)) for path in self._held(self.base)}
+        return same_but_case(new, (there - gone) | new)
+
     # --- into the tree ---
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Put the bytes of changes into the tree. Raises RunnerError for a path outside of it."""
-        for change in sorted(changes, key=lambda change: (change.content is not None, change.path)):
+        ordered = sorted(changes, key=lambda change: (change.content is not None, change.path))
+        for change in self._while_wanted(ordered):
             path = self.lender.prefix.value + change.path
             put(self.tree_folder, path, change.mode, change.content)
 
@@ -349,18 +379,13 @@ class Scratch:
         old = digest_of(before) if before is not None else None
         if not at.new_mode:
             return Change(at.path, Action.DELETE, 0, old, None, None)
-        self._refuse_large(at.path)
         content = _bytes(self._reader, at.new_mode, at.new_sha) or b""
         action = Action.MODIFY if at.old_mode else Action.CREATE
         return Change(at.path, action, at.new_mode, old, digest_of(content), content)
 
-    def _refuse_large(self, path: str) -> None:
-        try:
-            size = (self.tree_folder / self.lender.prefix.whole(path)).lstat().st_size
-        except OSError:  # gone since it was added: its object is what counts
-            return
-        if size > LARGEST:
-            raise TooLargeError(path, size)
+
+def _never() -> bool:
+    return False
 
 
 def _bytes(reader: ObjectReader, mode: int, sha: str) -> bytes | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -85,9 +86,10 @@ def make_readable(tree: Path) -> None:
             mode = os.lstat(path).st_mode
             if stat.S_ISREG(mode) and not mode & stat.S_IRUSR:
                 os.chmod(path, stat.S_IMODE(mode) | stat.S_IRUSR)
-        for entry in _entries(folder):
-            if entry.is_dir(follow_symlinks=False):
-                _unlock(entry.path)
+        with suppress(OSError):  # a path too long to be opened: whoever asks git hears of it
+            for entry in _entries(folder):
+                if entry.is_dir(follow_symlinks=False):
+                    _unlock(entry.path)
 
 
 def _entries(folder: bytes) -> list[os.DirEntry[bytes]]:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.gates.base import command_limits
 from runner.implementers.base import Mode, Said, Workbench
-from runner.model import Ending, Finding, Outcome
-from runner.repo.scratch import Snapshot, TooLargeError
+from runner.model import Ending, Finding, Outcome, Severity
+from runner.repo.git import StoppedError
+from runner.repo.proposal_bounds import ProposalError
+from runner.repo.scratch import Snapshot
 from runner.run.claims import is_glob
 from runner.run.judgement import judged, screened
 from runner.run.planned import (
@@ -20,12 +22,24 @@ from runner.run.planned import (
 from runner.run.questions import Questions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from runner.run.site import Assignment, Site
 
 
 def attempt(assignment: Assignment, site: Site) -> Outcome:
     """Implement, ask the tree, pass every write, prove; nothing outside the slot is touched."""
     began = effects.monotonic()
+    try:
+        outcome = _attempted(assignment, site)
+    except StoppedError:  # nobody has looked through what is there, so nothing of it is kept
+        outcome = Outcome(
+            assignment.task.id, assignment.attempt, Ending.INTERRUPTED, assignment.base, tree=""
+        )
+    return replace(outcome, seconds=round(effects.monotonic() - began, 3))
+
+
+def _attempted(assignment: Assignment, site: Site) -> Outcome:
     site.reset(assignment.base)
     asked = Questions(assignment, site)
     said = _implement(assignment, site, asked)
@@ -54,9 +68,7 @@ def attempt(assignment: Assignment, site: Site) -> Outcome:
         outcome = screened(assignment, site, outcome)
     if outcome.tainted:
         site.reset(assignment.base)  # what was refused, a secret perhaps, is not kept in the slot
-    if site.cancelled.is_set():
-        outcome = replace(outcome, ending=Ending.INTERRUPTED)
-    return replace(outcome, seconds=round(effects.monotonic() - began, 3))
+    return replace(outcome, ending=Ending.INTERRUPTED) if site.cancelled.is_set() else outcome
 
 
 def _look(assignment: Assignment, site: Site) -> tuple[Snapshot, tuple[Finding, ...]]:
@@ -65,11 +77,27 @@ def _look(assignment: Assignment, site: Site) -> tuple[Snapshot, tuple[Finding, 
         site.scratch.sign()
         return Snapshot(site.scratch.base_tree(), ()), ()
     try:
-        return site.scratch.snapshot(), ()
-    except TooLargeError as error:
-        hint = "write a smaller file, or have it ignored"
-        finding = Finding(check="scope", path=error.path, message=error.message, hint=hint)
+        seen = site.scratch.snapshot()
+    except ProposalError as error:
+        finding = Finding(check="scope", path=error.path, message=error.message, hint=error.hint)
         return Snapshot(tree="", changes=()), (finding,)
+    return seen, tuple(_clashes(assignment, site, seen))
+
+
+def _clashes(assignment: Assignment, site: Site, seen: Snapshot) -> Iterator[Finding]:
+    """New names that differ from others in case alone: one file on other people's systems.
+
+    The plan may ask for it, by naming the file exactly.
+    """
+    for path, other in sorted(site.scratch.same_but_case(seen.changes).items()):
+        named = path in assignment.task.outputs
+        yield Finding(
+            check="paths",
+            message=f"{path!a} and {other!a} are one file where case does not count",
+            path=path,
+            severity=Severity.WARNING if named else Severity.ERROR,
+            hint=f"choose another name, or name `{path}` exactly in Output files",
+        )
 
 
 def _ignored(assignment: Assignment, site: Site, seen: Snapshot) -> tuple[Finding, ...]:

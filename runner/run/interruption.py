@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from threading import Timer
 from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode
+from runner.process.proc import descendants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -14,6 +18,10 @@ if TYPE_CHECKING:
     from runner.run.review import Asker, Said, Spot
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+LONGEST = 4.5
+"""Seconds from the signal until the process ends whatever it still does. Killing it at any
+instant loses nothing, so what is lost is a draft at most."""
+_GAVE_UP = b"\nrunner: it did not end in time, so it was ended; run again to go on\n"
 ENDING = "ending what runs and keeping the books; once more ends at once"
 
 
@@ -31,6 +39,18 @@ class Interruption:
         self._say = say
         self._asking = False
         self._wake: Callable[[], None] | None = None
+        self._insists = False
+        self._watchdog: Timer | None = None
+
+    def insist(self) -> None:
+        """From now on a signal ends the process within `LONGEST` seconds, unless `relent` comes."""
+        self._insists = True
+
+    def relent(self) -> None:
+        """What a signal was to end has ended by itself."""
+        self._insists = False
+        if self._watchdog is not None:
+            self._watchdog.cancel()
 
     def wakes(self, wake: Callable[[], None]) -> None:
         """Have `wake` called when a signal comes, or at once when one has come already."""
@@ -61,6 +81,10 @@ class Interruption:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         self.heard = True
+        if self._insists:
+            self._watchdog = Timer(LONGEST, _end_process)
+            self._watchdog.daemon = True
+            self._watchdog.start()
         self._say(ENDING)
         if self._wake is not None:
             self._wake()
@@ -76,6 +100,17 @@ class Interruption:
             yield
         finally:
             self._asking = False
+
+
+def _end_process() -> None:
+    """End all that was started here, and this process, from a thread that nothing holds up."""
+    with suppress(OSError):
+        os.write(2, _GAVE_UP)
+    with suppress(OSError):
+        for child in descendants(os.getpid()):
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+    os._exit(ExitCode.INTERRUPTED)
 
 
 class _Interruptible:

@@ -143,6 +143,7 @@ def write_bench(assignment: Assignment, site: Site, outcome: Outcome) -> WriteBe
         before=lambda path: site.before(assignment.base, path),
         run_command=run_command,
         sast=site.sast,
+        stopped=site.scratch.stopped,
         laboratory=Laboratory(
             folder=site.place.box.parent / "scans",
             tree=site.scratch.project,

@@ -11,8 +11,10 @@ from runner.process.command import Place
 from runner.process.environment import command_environment
 from runner.process.tree import end_marked, own_prefix
 from runner.repo.pool import Pool
+from runner.repo.proposal_bounds import Bounds
 from runner.repo.scratch import Scratch
 from runner.run.landing.own_work import Landings
+from runner.run.last_look import LastLook
 from runner.run.site import Site
 
 if TYPE_CHECKING:
@@ -64,6 +66,8 @@ class Workshop:
         slot = self._pool.take()
         end_former_owner(slot.folder / "owner")
         scratch = Scratch.open(slot.folder, self.repository.lender(), shares=self._shares)
+        scratch.bounds = Bounds.of(self.settings)
+        scratch.stopped = LastLook(lambda: crew.ends(number).is_set())
         box = slot.folder / "box"
         effects.make_folder(box / "tmp")
         mine = {"TMPDIR": str(box / "tmp")}  # bubblewrap shows a /tmp of the command's own instead

@@ -23,6 +23,10 @@ class RunCommand(Protocol):
         ...
 
 
+def _never() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """Where one attempt's changes are judged; what is None is a step that only says so."""
@@ -34,5 +38,7 @@ class Bench:
     run_command: RunCommand | None = None
     staging: Staging | None = None
     sast: SastPool | None = None
+    stopped: Callable[[], bool] = _never
+    """Asked between two files, whether nobody wants the answer any more."""
     laboratory: Laboratory | None = None
     """Where analysers of other languages look at copies; without it only bandit looks."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.model import Action, Finding
+from runner.repo.git import StoppedError
 from runner.writes.compiles import compile_file
 from runner.writes.markers import marker_findings
 from runner.writes.paths import check_path, is_control, scope_finding
@@ -88,7 +89,7 @@ def admit_writes(changes: Sequence[Change], rules: WriteRules, bench: Bench) -> 
         lambda change: tuple(map(_shown, _path_findings(change, rules, bench))),
         lambda change: _secret_findings(change, rules),
     )
-    findings, clean = _through(changes, steps)
+    findings, clean = _through(changes, steps, bench.stopped)
     marks = [
         mark for change in clean for mark in marker_findings(change, bench.before(change.path))
     ]
@@ -106,7 +107,9 @@ def admit_writes(changes: Sequence[Change], rules: WriteRules, bench: Bench) -> 
 def compile_writes(admitted: Passed, rules: WriteRules, bench: Bench) -> Passed:
     """Steps three and four, for what was admitted; a review at the write comes in between."""
     findings, compiled = _through(
-        admitted.changes, (lambda change: _compile_findings(change, rules, bench),)
+        admitted.changes,
+        (lambda change: _compile_findings(change, rules, bench),),
+        bench.stopped,
     )
     whole = () if admitted.refused or len(compiled) < len(admitted.changes) else compiled
     found = (*findings, *_project_findings(whole, rules, bench))
@@ -136,12 +139,17 @@ def _shown(finding: Finding) -> Finding:
 
 
 def _through(
-    changes: Sequence[Change], steps: Sequence[Step]
+    changes: Sequence[Change], steps: Sequence[Step], stopped: Callable[[], bool]
 ) -> tuple[tuple[Finding, ...], tuple[Change, ...]]:
-    """All findings, and the changes that no step refused; each stops at its first refusal."""
+    """All findings, and the changes that no step refused; each stops at its first refusal.
+
+    Raises StoppedError where nobody wants the answer any more.
+    """
     findings: list[Finding] = []
     passed: list[Change] = []
     for change in changes:
+        if stopped():
+            raise StoppedError
         for step in steps:
             said = step(change)
             findings += said

@@ -6,11 +6,10 @@ from repo_build import a_change, a_repository, commit_all, files_of, git, summar
 
 from runner.errors import RunnerError
 from runner.model import digest_of
-from runner.repo import scratch as scratch_module
 from runner.repo.commit import commit_tree
 from runner.repo.git import GitError
 from runner.repo.read import Repository
-from runner.repo.scratch import Scratch, TooLargeError
+from runner.repo.scratch import Scratch
 
 
 def a_scratch(real, slot, *, shares=()):
@@ -335,16 +334,6 @@ def test_a_link_where_a_file_is_put_is_replaced_not_followed(tmp_path):
 
     assert (tmp_path / "outside").read_text() == "theirs"
     assert (scratch.project / "b").read_text() == "ours"
-
-
-def test_a_file_too_large_to_hold_is_named(tmp_path, monkeypatch):
-    scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
-    monkeypatch.setattr(scratch_module, "LARGEST", 1000)
-    write(scratch.project, {"big": "x" * 1001})
-
-    with pytest.raises(TooLargeError) as refused:
-        scratch.changes()
-    assert refused.value.message == "big has 1,001 bytes; a task may write 1,000 at most"
 
 
 def test_a_project_in_a_subdirectory_counts_from_there(tmp_path):

@@ -128,6 +128,8 @@ class _Building:
         broken_off = self.session.ledger.state.run_open
         _ = self._cluster  # where nobody answers, nothing has begun yet
         self._begin()
+        self.interruption.insist()
+        self.session.on_close(self.interruption.relent)
         with self.interruption.listening():
             try:
                 engine = self._engine(chosen, self._reconcile())

@@ -149,11 +149,13 @@ def _worked_on(bureau: Bureau, task: Task) -> Trial:
     crew = Crew(1, lambda number, own: _apart(workshop.site(number, own), project), inline=True)
     crew.tracer = _tracer(bureau, preparation).trace
     interruption.wakes(crew.interrupt)
+    interruption.insist()
     try:
         with interruption.listening():
             return tried(task, preparation, lambda one: _work(crew, one))
     finally:
         crew.close()
+        interruption.relent()
 
 
 def _work(crew: Crew, assignment: Assignment) -> Outcome:

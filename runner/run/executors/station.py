@@ -18,10 +18,12 @@ from runner.process.sandbox import choose_sandbox
 from runner.repo.borrowed import Lender
 from runner.repo.pool import Pool
 from runner.repo.prefix import Prefix
+from runner.repo.proposal_bounds import Bounds
 from runner.repo.scratch import Scratch
 from runner.run.executors.message import PLAIN, Log
 from runner.run.executors.shape import MisshapenError
 from runner.run.executors.store import Store
+from runner.run.last_look import LastLook
 from runner.run.site import Site
 from runner.run.workshop import LOGS, end_former_owner
 
@@ -76,6 +78,8 @@ class Station:
         self, tree: str, settings: Settings, crew: Crew, show: Callable[[str, str], None]
     ) -> Site:
         """What one job works with. Raises RunnerError where no sandbox can be had."""
+        self.scratch.bounds = Bounds.of(settings)
+        self.scratch.stopped = LastLook(lambda: crew.ends(self.slot.number).is_set())
         box = self.slot.folder / "box"
         effects.make_folder(box / "tmp")
         read = tuple(Path(path).expanduser() for path in settings.sandbox_read)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from runner.gates.base import failures_of, proof_of
 from runner.gates.registry import checks_of
 from runner.model import Ending, Finding, Outcome, Severity
-from runner.repo.scratch import TooLargeError
+from runner.repo.proposal_bounds import ProposalError
 from runner.run.proof.proving import bench_of
 from runner.text.hints import did_you_mean
 from runner.writes.bench import Bench as WriteBench
@@ -44,8 +44,8 @@ def tried(assignment: Assignment, site: Site, name: str) -> tuple[Finding, ...]:
     try:
         with _put_back(assignment, site):
             return _said(found, assignment, site)
-    except TooLargeError as error:
-        return (Finding(_CHECK, error.message, path=error.path, hint="write a smaller file"),)
+    except ProposalError as error:
+        return (Finding(_CHECK, error.message, path=error.path, hint=error.hint),)
 
 
 def _said(check: Check, assignment: Assignment, site: Site) -> tuple[Finding, ...]:
@@ -60,7 +60,7 @@ def _said(check: Check, assignment: Assignment, site: Site) -> tuple[Finding, ..
 
 @contextmanager
 def _put_back(assignment: Assignment, site: Site) -> Iterator[None]:
-    """Afterwards the tree holds what it held before. Raises TooLargeError."""
+    """Afterwards the tree holds what it held before. Raises ProposalError."""
     before = site.scratch.snapshot()
     try:
         yield

@@ -1,0 +1,140 @@
+"""What a task may propose at most, told by `stat` alone before a byte of it is read."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from runner.config.sizes import bytes_of, spelled
+from runner.errors import RunnerError
+from runner.repo.git import text
+from runner.repo.sweep import make_readable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from runner.config.settings import Settings
+    from runner.repo.git import Git
+
+_MEGABYTE = 1 << 20
+_SHOWN = 200
+"""Characters of a path too long to be opened."""
+# dir.c, `warning_errno(_("could not open directory '%s'"), ...)`; git ends with 0 all the same, and
+# cuts the line where it is longer than 4 kB
+_UNOPENED = re.compile(r"could not open directory '([^'\n]*)")
+_CHANGED = ("ls-files", "-z", "--others", "--modified", "--exclude-standard")
+
+
+class ProposalError(RunnerError):
+    """A task left what is not even read: too large, too much, or out of reach; `path` names it."""
+
+    def __init__(self, path: str, message: str, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The settings `proposal_file_size`, `proposal_size` and `proposal_files`; sizes in bytes."""
+
+    file_size: int = 50 * _MEGABYTE
+    size: int = 500 * _MEGABYTE
+    files: int = 10_000
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Those of a run."""
+        file_size, size = map(bytes_of, (settings.proposal_file_size, settings.proposal_size))
+        usual = cls()
+        return cls(file_size or usual.file_size, size or usual.size, settings.proposal_files)
+
+    def hold(self, git: Git, tree: Path, inside: Callable[[str], str]) -> None:
+        """Raise ProposalError where the files that differ from the index of `git` are too much.
+
+        `inside` gives a path of the tree as the project has it.
+        """
+        paths = _differing(git, tree, inside)
+        if len(paths) > self.files:
+            raise ProposalError(
+                "",
+                f"the task left {len(paths):,} files that are new or changed; "
+                f"it may propose {self.files:,} at most",
+                "have git ignore what is made on the way, write fewer files, or raise "
+                "proposal_files in your settings",
+            )
+        total, top = 0, os.fsencode(tree)
+        for path in paths:
+            size = _size(os.path.join(top, path))  # noqa: PTH118 - names are bytes, as git has them
+            total += size
+            if size > self.file_size:
+                shown = inside(text(path))
+                raise ProposalError(
+                    shown,
+                    f"{shown} has {size:,} bytes; a task may propose files of "
+                    f"{self.file_size:,} at most",
+                    "write a smaller file, have git ignore it, or raise proposal_file_size "
+                    f"({spelled(self.file_size)}) in your settings",
+                )
+        if total > self.size:
+            raise ProposalError(
+                "",
+                f"the task's files have {total:,} bytes; it may propose {self.size:,} at most",
+                "write less, have git ignore what is made on the way, or raise proposal_size "
+                f"({spelled(self.size)}) in your settings",
+            )
+
+
+def _differing(git: Git, tree: Path, inside: Callable[[str], str]) -> list[bytes]:
+    """Paths that are new or changed; a folder that git cannot look into is no empty one."""
+    plain = git.told(LC_ALL="C")
+    answer = plain.ask(*_CHANGED)
+    if _UNOPENED.search(answer.said):
+        make_readable(tree)
+        answer = plain.ask(*_CHANGED)
+    if closed := _UNOPENED.search(answer.said):
+        shown = inside(closed[1].rstrip("/"))
+        short = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+        raise ProposalError(
+            short,
+            f"{short} cannot be opened: it is too deep, or closed",
+            "leave no folder that git cannot look into",
+        )
+    return list(dict.fromkeys(path for path in answer.out.split(b"\0") if path))
+
+
+def _size(path: bytes) -> int:
+    """Bytes of a plain file; 0 for what is no such file, or gone."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+
+
+def same_but_case(new: Iterable[str], there: Iterable[str]) -> dict[str, str]:
+    """New paths that a file system without case takes for another path, with that one.
+
+    `there` are all paths after the change. Folders count: `Src/a` and `src/b` are one folder there.
+    """
+    wanted = set(new)
+    spelled_as: dict[str, str] = {}
+    clashes: dict[str, str] = {}
+    for path in sorted(there, key=lambda one: (one in wanted, one)):
+        at = path
+        while at:
+            other = spelled_as.setdefault(_folded(at), at)
+            if other != at and path in wanted:
+                clashes[path] = other
+            if other == at and at != path:
+                break  # its folders were looked at with another file
+            at = at.rpartition("/")[0]
+    return clashes
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFC", path).casefold()

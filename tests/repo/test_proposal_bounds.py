@@ -1,0 +1,110 @@
+"""What a task may propose at most: told by stat, before anything is read."""
+
+import os
+import time
+
+import pytest
+from repo_build import a_change, a_repository, write
+
+from runner.repo.git import StoppedError
+from runner.repo.proposal_bounds import Bounds, ProposalError
+from runner.repo.read import Repository
+from runner.repo.scratch import Scratch
+
+
+def a_scratch(real, slot):
+    with Repository.open(real) as repo:
+        scratch = Scratch.open(slot, repo.lender())
+        scratch.reset(repo.head().commit)
+    return scratch
+
+
+def test_a_file_too_large_to_hold_is_named(tmp_path):
+    scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
+    scratch.bounds = Bounds(file_size=1000)
+    write(scratch.project, {"big": "x" * 1001})
+
+    with pytest.raises(ProposalError) as refused:
+        scratch.changes()
+    assert refused.value.message == "big has 1,001 bytes; a task may propose files of 1,000 at most"
+    assert "proposal_file_size" in refused.value.hint
+
+
+def test_a_huge_file_is_refused_before_a_byte_of_it_is_read(tmp_path):
+    scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
+    with (scratch.project / "big").open("wb") as file:
+        file.truncate(7 << 30)
+
+    began = time.process_time()
+    with pytest.raises(ProposalError, match="7,516,192,768 bytes"):
+        scratch.changes()
+    assert time.process_time() - began < 2
+    assert not any((tmp_path / "slot/git/objects").glob("*/tmp_obj*"))
+
+
+def test_files_that_are_small_are_bounded_together_and_in_number(tmp_path):
+    scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
+    write(scratch.project, {"a": "22", "b": "x" * 600, "c": "x" * 600, "ignored.pyc": "x" * 9000})
+    scratch.bounds = Bounds(size=1000)
+    with pytest.raises(ProposalError, match=r"1,202 bytes; it may propose 1,000") as refused:
+        scratch.changes()
+    assert "proposal_size" in refused.value.hint
+    scratch.bounds = Bounds(files=2)
+    with pytest.raises(ProposalError, match=r"3 files .* 2 at most") as refused:
+        scratch.changes()
+    assert "proposal_files" in refused.value.hint
+    scratch.bounds = Bounds(file_size=600, size=1202, files=3)
+    assert [change.path for change in scratch.changes()] == ["a", "b", "c"]
+
+
+def test_a_folder_too_deep_to_be_opened_is_told(tmp_path):
+    scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
+    at = os.open(scratch.project, os.O_RDONLY)
+    for _ in range(40):
+        os.mkdir("d" * 200, dir_fd=at)
+        inner = os.open("d" * 200, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(os.open("lost.txt", os.O_WRONLY | os.O_CREAT, dir_fd=at))
+    os.close(at)
+
+    with pytest.raises(ProposalError, match="too deep") as refused:
+        scratch.changes()
+    assert len(refused.value.path) < 300
+    scratch.reset(scratch.base)
+    assert scratch.changes() == ()
+
+
+def test_what_takes_long_is_given_up_when_nobody_wants_it(tmp_path):
+    scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
+    write(scratch.project, {f"f{n}": "x" for n in range(300)})
+    began = time.monotonic()
+    scratch.stopped = lambda: True
+    with pytest.raises(StoppedError):
+        scratch.changes()
+    with pytest.raises(StoppedError):
+        scratch.apply([a_change("z", "1")])
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("files", "new", "clashes"),
+    [
+        ({"src/A.py": "1"}, "src/a.py", {"src/a.py": "src/A.py"}),
+        ({"Src/a.py": "1"}, "src/b.py", {"src/b.py": "Src"}),
+        ({"src/a.py": "1"}, "src/b.py", {}),
+        ({"ü.py": "1"}, "u\u0308.py", {"u\u0308.py": "ü.py"}),
+    ],
+)
+def test_new_names_that_differ_in_case_alone_are_known(tmp_path, files, new, clashes):
+    scratch = a_scratch(a_repository(tmp_path / "real", files), tmp_path / "slot")
+    write(scratch.project, {new: "2"})
+    changes = scratch.changes()
+    assert [change.path for change in changes] == [new]
+    assert scratch.same_but_case(changes) == clashes
+
+
+def test_a_file_that_only_changes_its_case_clashes_with_nothing(tmp_path):
+    scratch = a_scratch(a_repository(tmp_path / "real", {"A.py": "1"}), tmp_path / "slot")
+    (scratch.project / "A.py").rename(scratch.project / "a.py")
+    assert scratch.same_but_case(scratch.changes()) == {}
