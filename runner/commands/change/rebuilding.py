@@ -101,7 +101,8 @@ def _prover(
     project: Project, repository: Repository, plan: Plan, stack: ExitStack
 ) -> Callable[[Task, tuple[Change, ...], str, int], Outcome]:
     """A job slot in which recorded bytes are put and proven; what it prints goes to the cache."""
-    from runner.commands.running.building import allowed_here, sandbox_of
+    from runner.commands.running.allowed import allowed_here
+    from runner.commands.running.building import sandbox_of
     from runner.commands.running.preparing import preparation_of
     from runner.journal.state import RunState
     from runner.model import ReviewMode

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.commands.answer.task_plans import task_plans
+from runner.commands.running.allowed import allowed_here
 from runner.commands.running.forecasting import Outlook
 from runner.commands.running.older_statuses import restore, tell_of_older
 from runner.errors import ExitCode, worst
@@ -41,8 +42,6 @@ from runner.run.review import Review
 from runner.run.selection import find_id, selected
 from runner.run.settlement import Settlement
 from runner.run.workshop import Workshop
-from runner.secrets.allowlist import FILE_NAME as ALLOW_LIST
-from runner.secrets.allowlist import read_allow_list
 from runner.writes.beneath import read_beneath
 from runner.writes.log import WriteLog
 from runner.writes.sast import SastPool
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
     from runner.run.executors.choice import Opened
     from runner.run.review import Asker
     from runner.run.selection import Selection
-    from runner.secrets.allowlist import AllowList
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,9 +396,3 @@ def sandbox_of(settings: Settings) -> Sandbox:
     """What encloses commands, by the person's settings. Raises RunnerError where it cannot."""
     read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
     return choose_sandbox(settings.sandbox, read)
-
-
-def allowed_here(root: Path) -> AllowList | None:
-    """The false positives of the secret scan that a person let pass in this repository."""
-    file = root / ALLOW_LIST
-    return read_allow_list(file.read_bytes(), effects.now().date()) if file.is_file() else None

@@ -175,7 +175,7 @@ def _apart(site: Site, project: Project) -> Site:
 def _preparation(bureau: Bureau) -> Preparation:
     """What a run would prepare, with a plan of the task's own where that comes first."""
     from runner.commands.answer.task_plans import task_plans
-    from runner.commands.running.building import allowed_here
+    from runner.commands.running.allowed import allowed_here
     from runner.commands.running.preparing import preparation_of
     from runner.run.planned.trial import unreviewed
 
