@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from runner.gates.base import Check, Proved
 from runner.gates.trial import tried
 from runner.model import Finding, Proof, Verdict, digest_of
 from runner.plan.commands import shell_operator, swallows_failure
+from runner.plan.shell.line import bypass_of
 from runner.process.limits import Limits, bounded
 from runner.secrets.redact import redact
 
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 
 _SHELL = "sh:"
 _NOT_RUN = 126
-_BYPASS = re.compile(
-    r"(?<!\S)--(?:no-verify|exit-zero|passWithNoTests|suppress-tests-failed)(?![\w-])"
-    r"|(?:^|(?<=[\s;&|(]))SKIP=\S+"
-)
-"""Words that leave out what would fail: in no gate, however it is written."""
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
@@ -52,11 +47,11 @@ def prove(check: Check, bench: Bench) -> Proved:
 
     A task that changes what the gate runs must pass it as it was, too.
     """
-    if bypass := _BYPASS.search(check.command):
-        return _refused(check, f"skips checks (`{bypass[0]}`)", f"take `{bypass[0]}` out of it")
+    if bypass := bypass_of(check.command):
+        return refused(check, f"skips checks (`{bypass}`)", f"take `{bypass}` out of it")
     if why := _why_not(check, bench):
         hint = f"say that it is one shell line, `sh: {redact(check.command)}`, or "
-        return _refused(check, why, f"{hint}write several gates")
+        return refused(check, why, f"{hint}write several gates")
     trial = tried(check, bench)
     if _found_nothing(trial, bench):
         note = "there was nothing for it to check"
@@ -93,8 +88,8 @@ def _why_not(check: Check, bench: Bench) -> str:
     return f"passes over what fails (`{word}`)" if word else ""
 
 
-def _refused(check: Check, why: str, hint: str) -> Proved:
-    """A gate that is not run: it would say less than it seems to."""
+def refused(check: Check, why: str, hint: str) -> Proved:
+    """A check that is not run: it would say less than it seems to."""
     command = redact(check.command)
     finding = Finding(
         check=check.id,

@@ -10,7 +10,8 @@ from runner.gates import coverage
 from runner.gates.base import Check, Fitted, Proved, command_limits
 from runner.gates.junit import TestOutcome
 from runner.gates.trial import tried
-from runner.model import Finding, Severity, Verdict
+from runner.model import Finding, Level, Severity, TestContract, Verdict
+from runner.plan.shell.line import no_proof_in
 from runner.process.command import Ended
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ def prove(check: Check, bench: Bench) -> Proved:
     What fails is run once more: a test that then passes is flaky, and that is said. Another
     task's contract (`check.task`) may fail as it did before the change.
     """
+    if not check.task and (why := no_proof_in(TestContract(check.id, Level.UNIT, check.command))):
+        from runner.gates.commands import refused
+
+        return refused(check, why.message, why.hint)
     early = _too_early(check, bench)
     first = tried(check, bench, _measured(check, bench))
     proved = _proved(first, bench)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,7 @@ from runner.plan.commands import executables, shell_operator, swallows_failure
 from runner.plan.globs import GLOB_HINT, Claims, glob_fault, is_glob, matches
 from runner.plan.graph import TaskGraph
 from runner.plan.problem import Problem
+from runner.plan.shell.line import no_proof_in
 from runner.text.hints import did_you_mean
 
 if TYPE_CHECKING:
@@ -242,21 +244,40 @@ def _commands(plan: Plan, found: Callable[[str], bool]) -> Iterator[Problem]:
                     f"install {missing}; if an earlier task installs it, all is well",
                     Severity.WARNING,
                 )
-            if swallowed := swallows_failure(command):
-                yield _problem(
-                    plan,
-                    plan.places.at_line(line, swallowed),
-                    f"{name} of {task.id} {_what_it_does(swallowed)}",
-                    f"take `{swallowed}` out of the command",
-                    Severity.WARNING,
-                )
+        yield from _no_proofs(plan, task)
         yield from _shell_lines(plan, task)
+
+
+def _no_proofs(plan: Plan, task: Task) -> Iterator[Problem]:
+    """Commands that cannot fail: of a test contract a mistake, which blocks its task alone."""
+    for test in task.test_contracts:
+        if why := no_proof_in(test):
+            at = plan.places.at_line(test.line, why.by)
+            message = f"{test.id} of {task.id} {why.message}"
+            yield replace(_problem(plan, at, message, why.hint), task=task.id)
+    for name, command, line in _other_lines(task):
+        if swallowed := swallows_failure(command):
+            yield _problem(
+                plan,
+                plan.places.at_line(line, swallowed),
+                f"{name} of {task.id} {_what_it_does(swallowed)}",
+                f"take `{swallowed}` out of the command",
+                Severity.WARNING,
+            )
 
 
 def _what_it_does(swallowed: str) -> str:
     if swallowed.startswith(("--no-verify", "SKIP=")):
         return f"skips checks: `{swallowed}`"
     return f"cannot fail: `{swallowed}` swallows it"
+
+
+def _other_lines(task: Task) -> Iterator[tuple[str, str, int]]:
+    for gate in task.gates:
+        yield f"gate {gate.name}", gate.command.removeprefix("sh:").strip(), gate.line
+    for contract in task.contracts:
+        if contract.kind == "command":
+            yield "contract command", contract.value, contract.line
 
 
 def _shell_lines(plan: Plan, task: Task) -> Iterator[Problem]:

@@ -21,11 +21,18 @@ class Problem:
     severity: Severity = Severity.ERROR
     source_line: str = ""
     width: int = 1
+    task: str = ""
+    """The one task that a mistake stops, when its turn comes; else nothing runs."""
 
     @property
     def is_error(self) -> bool:
-        """Whether nothing may run before this is mended."""
+        """Whether this is a mistake, which `validate` refuses."""
         return self.severity is Severity.ERROR
+
+    @property
+    def stops_all(self) -> bool:
+        """Whether nothing may run before this is mended."""
+        return self.is_error and not self.task
 
 
 def render(problem: Problem) -> str:

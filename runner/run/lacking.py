@@ -9,6 +9,7 @@ from runner.implementers.registry import choose
 from runner.implementers.requirements import unmet_requirements
 from runner.model import Finding, Reason
 from runner.plan.globs import is_glob
+from runner.plan.shell.line import no_proof_in
 from runner.process.tools import which
 from runner.run.claims import capacities, too_much
 from runner.writes.projects import missing_compiler
@@ -30,6 +31,8 @@ def lacking(
         place = which(name, environ)
         return None if place is None else str(place)
 
+    if why := no_proof(task):
+        return Reason.PROOF, why
     unmet = unmet_requirements(
         task,
         environ,
@@ -55,6 +58,14 @@ def lacking(
         return Reason.TOOL, _advised(unable)
     much = too_much(task, capacities(settings.resources))
     return (Reason.POLICY, much) if much else None
+
+
+def no_proof(task: Task) -> str:
+    """Why its test contracts would prove nothing: one cannot fail, or skips checks; else empty."""
+    for contract in task.test_contracts:
+        if why := no_proof_in(contract):
+            return f"{contract.id} {why.message}; {why.hint}".replace("`", '"')
+    return ""
 
 
 def _of_its_agent(

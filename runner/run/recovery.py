@@ -229,7 +229,7 @@ def resumable(
     return found
 
 
-_MET_AGAIN = (Reason.TOOL, Reason.SECRET, Reason.ROOT, Reason.POLICY)
+_MET_AGAIN = (Reason.TOOL, Reason.SECRET, Reason.ROOT, Reason.POLICY, Reason.PROOF)
 """Reasons that may be gone by themselves: what was missing is looked for again."""
 
 

@@ -74,7 +74,7 @@ def _tasks(project: Project, typed: str) -> tuple[Task, ...]:
     from runner.run.selection import find_id
 
     reading = project.checked()
-    if any(problem.is_error for problem in reading.problems):
+    if any(problem.stops_all for problem in reading.problems):
         raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
     known = {task.id: task for task in reading.plan.tasks}
     words = [word for word in typed.replace(",", " ").split() if word]

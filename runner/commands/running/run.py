@@ -259,12 +259,14 @@ def _sound_plan(project: Project, console: Console) -> Reading:
 
     reading = project.checked()
     problems = reading.problems
-    errors = [problem for problem in problems if problem.is_error]
+    errors = [problem for problem in problems if problem.stops_all]
     if errors:
         text = "\n\n".join(render(problem) for problem in errors)
         count = f"{len(errors)} mistake{'' if len(errors) == 1 else 's'}"
         raise RunnerError(f"the plan has {count}; nothing has run", detail=text)
-    warnings = len(problems)
+    for mistake in (problem for problem in problems if problem.is_error):
+        console.say(render(mistake))  # of a task that is BLOCKED when its turn comes
+    warnings = sum(not problem.is_error for problem in problems)
     if warnings:
         console.say(
             f"the plan has {warnings} warning{'' if warnings == 1 else 's'}: runner validate"

@@ -63,7 +63,7 @@ def execute(
 
     project = Project.open(Path.cwd(), environ, flags)
     reading = project.checked()
-    if any(problem.is_error for problem in reading.problems):
+    if any(problem.stops_all for problem in reading.problems):
         raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
     view = View.of(project)
     task = _task(given, reading, view)

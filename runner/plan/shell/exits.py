@@ -1,0 +1,384 @@
+"""How a shell line may end where one of its commands fails: a run in thought, without effects.
+
+Every other command may succeed or fail; `true`, `exit 1`, `test $? -eq 0`, `set -e`, `wait $!` and
+their like are what they are. Shell Command Language of POSIX.1-2017, and pipefail.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.plan.shell.syntax import ShellSyntaxError
+from runner.plan.shell.tree import Case, Function, Group, If, Loop, Script, Simple, simples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from runner.plan.shell.tree import AndOr, Node, Pipeline
+
+_MOST = 100
+"""States that are followed at once; what has more is not judged."""
+_MOST_COMMANDS = 500
+"""Of a script that is judged at all."""
+_MOST_STEPS = 20_000
+_ROUNDS = 3
+"""Of a loop, and of calls within calls."""
+_NOTHING = frozenset(
+    {"true", ":", "echo", "printf", "export", "unset", "shift", "local", "declare"}
+)
+_ASKS = frozenset({"test", "[", "[["})
+_ZERO = re.compile(r"(?:-eq|==?)\s+[\"']?0[\"']?(?=\s|\]|$)")
+_NOT_ZERO = re.compile(r"(?:-ne|-gt|!=)\s+[\"']?0[\"']?(?=\s|\]|$)")
+_STATUS = "?"
+_VARIABLE = re.compile(r"\$\{?(\?|!|[A-Za-z_]\w*)")
+
+
+class _Said(Enum):
+    OK = "ok"
+    FAILED = "failed"
+    EITHER = "either"
+
+
+class _State(NamedTuple):
+    """One way that the line may have come to where it is."""
+
+    said: _Said = _Said.OK
+    """How the last command ended (`$?`)."""
+    ran: bool = False
+    """Whether the command in question ran and failed."""
+    jump: str = ""
+    """`exit`, `return`, `break` or `continue`, until whoever takes it."""
+    errexit: bool = False
+    pipefail: bool = False
+    told: frozenset[str] = frozenset()
+    """Variables that hold its failure."""
+    behind: bool = False
+    """Whether it runs in the background, and nobody has waited for it."""
+    at_exit: _Said | None = None
+    """What a trap makes of the end."""
+
+
+def may_end_well(script: Script, failing: Simple, options: str = "") -> bool:
+    """Whether a script may end with 0 although this command of it ran and failed.
+
+    False where that cannot be told: nobody is blamed for a line that is not understood.
+    """
+    strict = bool(re.search(r"(?:^|\s)-[a-z]*e", options))
+    start = _State(errexit=strict, pipefail="pipefail" in options)
+    if sum(1 for _ in simples(script)) > _MOST_COMMANDS:
+        return False
+    try:
+        ends = _Thought(failing, script).script(script, {start}, guarded=False)
+    except ShellSyntaxError:
+        return False
+    return any(end.ran and _final(end) is not _Said.FAILED for end in ends)
+
+
+def _final(end: _State) -> _Said:
+    return end.at_exit or end.said
+
+
+class _Thought:
+    """One run in thought. Sets of states go in and come out; what jumped is passed on."""
+
+    def __init__(self, failing: Simple, whole: Script) -> None:
+        self.failing = failing
+        self.functions: dict[str, Node] = {}
+        self.own_variables: list[str] = []
+        """Of the `for` loops around: a command that names one is another one each time."""
+        self.calls = 0
+        self.steps = 0
+        self.whole = whole
+
+    # --- lists ------------------------------------------------------------------------
+
+    def script(self, script: Script, states: set[_State], *, guarded: bool) -> set[_State]:
+        found = states
+        for item in script.items:
+            found = self.each(found, partial(self.item, item, guarded=guarded))
+        return found
+
+    def each(self, states: set[_State], go_on: Callable[[set[_State]], set[_State]]) -> set[_State]:
+        """Go on with those that have not jumped."""
+        going = {one for one in states if not one.jump}
+        found = (states - going) | (go_on(going) if going else set())
+        if len(found) > _MOST:
+            raise ShellSyntaxError("too many ways to end")
+        return found
+
+    def item(self, item: AndOr, states: set[_State], *, guarded: bool) -> set[_State]:
+        if item.ended != "&":
+            return self.and_or(item, states, guarded=guarded)
+        inside = self.and_or(item, states, guarded=guarded)
+        lost = {one for one in inside if one.ran and not any(s.ran for s in states)}
+        return {
+            state._replace(said=_Said.OK, ran=state.ran or bool(lost), behind=bool(lost))
+            for state in states
+        }
+
+    def and_or(self, item: AndOr, states: set[_State], *, guarded: bool) -> set[_State]:
+        found = states
+        last = len(item.parts) - 1
+        for at, (operator, pipeline) in enumerate(item.parts):
+            here = guarded or at != last
+            if not operator:
+                found = self.each(found, partial(self.pipeline, pipeline, guarded=here))
+                continue
+            wanted = _Said.OK if operator == "&&" else _Said.FAILED
+            taken = {one for one in found if not one.jump and one.said in (wanted, _Said.EITHER)}
+            # a state that may be either goes both ways
+            kept = {one for one in found if one.jump or one.said is not wanted}
+            other = _Said.FAILED if wanted is _Said.OK else _Said.OK
+            kept = {
+                one._replace(said=other) if one.said is _Said.EITHER and not one.jump else one
+                for one in kept
+            }
+            taken = {
+                one._replace(said=wanted) if one.said is _Said.EITHER else one for one in taken
+            }
+            found = kept | (self.pipeline(pipeline, taken, guarded=here) if taken else set())
+        return found
+
+    def pipeline(self, pipeline: Pipeline, states: set[_State], *, guarded: bool) -> set[_State]:
+        guarded = guarded or pipeline.negated
+        if len(pipeline.parts) == 1:
+            found = self.node(pipeline.parts[0], states, guarded=guarded)
+        else:
+            found = {
+                end for state in states for end in self.joined(pipeline, state, guarded=guarded)
+            }
+        return {_turned(one) for one in found} if pipeline.negated else found
+
+    def joined(self, pipeline: Pipeline, state: _State, *, guarded: bool) -> Iterable[_State]:
+        """Each part is a shell of its own; the last one's exit is that of all."""
+        every = [self.own_shell(part, state, guarded=guarded) for part in pipeline.parts]
+        ran = [any(end.ran for end in ends) for ends in every]
+        ends = {end.said for end in every[-1]} or {_Said.EITHER}
+        lost = state.pipefail and any(
+            all(end.said is _Said.FAILED for end in ends_ if end.ran)
+            for ends_, did in zip(every[:-1], ran[:-1], strict=True)
+            if did
+        )
+        for said in ends:
+            ended = state._replace(
+                said=_Said.FAILED if lost else said,
+                ran=state.ran or any(ran),
+            )
+            exits = ended.said is _Said.FAILED and ended.errexit and not guarded
+            yield ended._replace(jump="exit") if exits else ended
+
+    def own_shell(self, node: Node, state: _State, *, guarded: bool) -> set[_State]:
+        """What happens in a shell of its own: only its exit is known outside."""
+        inside = self.node(node, {state}, guarded=guarded)
+        return {state._replace(said=_final(end), ran=end.ran, behind=end.behind) for end in inside}
+
+    # --- commands ---------------------------------------------------------------------
+
+    def node(self, node: Node, states: set[_State], *, guarded: bool) -> set[_State]:
+        self.steps += len(states)
+        if self.steps > _MOST_STEPS:
+            raise ShellSyntaxError("too many steps")
+        match node:
+            case Simple():
+                return {
+                    end for state in states for end in self.simple(node, state, guarded=guarded)
+                }
+            case Group(subshell=True):
+                found = {
+                    one
+                    for state in states
+                    for one in self.own_shell(
+                        Group(node.body, subshell=False), state, guarded=guarded
+                    )
+                }
+                return {_left(one, guarded=guarded) for one in found}
+            case Group():
+                return self.script(node.body, states, guarded=guarded)
+            case If():
+                return self.condition(node, states, guarded=guarded)
+            case Loop():
+                return self.loop(node, states, guarded=guarded)
+            case Case():
+                bodies = [self.script(one, states, guarded=guarded) for one in node.bodies]
+                return set().union({one._replace(said=_Said.OK) for one in states}, *bodies)
+            case Function():
+                self.functions[node.name] = node.body
+                return {one._replace(said=_Said.OK) for one in states}
+
+    def condition(self, node: If, states: set[_State], *, guarded: bool) -> set[_State]:
+        found: set[_State] = set()
+        asking = states
+        for asked, body in node.branches:
+            ends = self.script(asked, asking, guarded=True)
+            found |= {one for one in ends if one.jump}
+            then = _those(ends, _Said.OK)
+            found |= self.each(then, partial(self.script, body, guarded=guarded))
+            asking = _those(ends, _Said.FAILED)
+        if node.otherwise:
+            rest = node.otherwise
+            return found | self.each(asking, partial(self.script, rest, guarded=guarded))
+        return found | {one._replace(said=_Said.OK) for one in asking}
+
+    def loop(self, node: Loop, states: set[_State], *, guarded: bool) -> set[_State]:
+        if node.variable:
+            self.own_variables.append(node.variable)
+        found = {one._replace(said=_Said.OK) for one in states} if node.variable else set()
+        going = states
+        for _ in range(_ROUNDS):
+            if node.condition is not None:
+                asked = self.script(node.condition, going, guarded=True)
+                found |= {one for one in asked if one.jump}
+                ended = _Said.FAILED if node.word == "while" else _Said.OK
+                found |= {one._replace(said=_Said.OK) for one in _those(asked, ended)}
+                going = _those(asked, _Said.OK if node.word == "while" else _Said.FAILED)
+            going = self.each(going, partial(self.script, node.body, guarded=guarded))
+            found |= {one for one in going if one.jump in ("exit", "return")}
+            found |= {one._replace(jump="") for one in going if one.jump == "break"}
+            going = {one._replace(jump="") for one in going if one.jump in ("", "continue")}
+            if node.variable:
+                found |= going
+        if node.variable:
+            self.own_variables.pop()
+        return found
+
+    def simple(self, node: Simple, state: _State, *, guarded: bool) -> Iterable[_State]:
+        state, substituted = self.substituted(node, state)
+        if node is self.failing:
+            yield _left(self.fails(node, state), guarded=guarded)
+            return
+        if not node.words:
+            yield _left(_assigned(node, state, substituted), guarded=guarded)
+            return
+        name, words = node.words[0].value, tuple(word.value for word in node.words[1:])
+        if name in self.functions and self.calls < _ROUNDS:
+            self.calls += 1
+            inside = self.node(self.functions[name], {state}, guarded=guarded)
+            self.calls -= 1
+            yield from (e._replace(jump="") if e.jump == "return" else e for e in inside)
+            return
+        yield from (_left(end, guarded=guarded) for end in _known(name, words, state))
+
+    def fails(self, node: Simple, state: _State) -> _State:
+        """The command in question. One that a loop gives another word each time may then pass."""
+        named = {name for word in node.words for name in _VARIABLE.findall(word.value)}
+        again = state.ran and named & set(self.own_variables)
+        return state._replace(said=_Said.EITHER if again else _Said.FAILED, ran=True)
+
+    def substituted(self, node: Simple, state: _State) -> tuple[_State, _Said | None]:
+        """What ran in `$(…)` before the command itself; how the last of it ended."""
+        said = None
+        for word in (*node.assignments, *node.words):
+            for script in word.scripts:
+                ends = self.own_shell(Group(script, subshell=False), state, guarded=False)
+                ran = any(end.ran for end in ends)
+                every = {end.said for end in ends if end.ran == ran}
+                said = every.pop() if len(every) == 1 else _Said.EITHER
+                state = state._replace(ran=state.ran or ran)
+        return state, said
+
+
+# --- single commands ------------------------------------------------------------------
+
+
+def _known(name: str, words: tuple[str, ...], state: _State) -> Iterable[_State]:
+    """What a command that is not in question says."""
+    if name in ("exit", "return", "break", "continue"):
+        yield _jumped(name, words, state)
+    elif name == "set":
+        yield _set(words, state)._replace(said=_Said.OK)
+    elif name == "trap":
+        yield _trapped(words, state)
+    elif name == "wait":
+        waited = state.behind and any(word.startswith(("$", "%")) or word == "-n" for word in words)
+        yield state._replace(said=_Said.FAILED if waited else _Said.OK, behind=False)
+    elif name in _ASKS:
+        yield state._replace(said=_asked(words, state))
+    elif name == "false":
+        yield state._replace(said=_Said.FAILED)
+    else:
+        yield state._replace(said=_Said.OK if name in _NOTHING else _Said.EITHER)
+
+
+def _jumped(name: str, words: tuple[str, ...], state: _State) -> _State:
+    jump = state._replace(jump=name)
+    if name in ("break", "continue"):
+        return jump._replace(said=_Said.OK)
+    word = words[0].strip() if words else "$?"
+    if word.isdecimal():
+        return jump._replace(said=_Said.FAILED if int(word) % 256 else _Said.OK)
+    return jump._replace(said=_held(word, state))
+
+
+def _held(text: str, state: _State) -> _Said:
+    """What `$?` or a variable in a word says."""
+    named = _VARIABLE.findall(text)
+    if _STATUS in named:
+        return state.said
+    return _Said.FAILED if any(name in state.told for name in named) else _Said.EITHER
+
+
+def _asked(words: tuple[str, ...], state: _State) -> _Said:
+    """`test $? -eq 0` says what was said."""
+    text = " ".join(words)
+    if _held(text, state) is not _Said.FAILED:
+        return _Said.EITHER
+    if _ZERO.search(text):
+        return _Said.FAILED
+    return _Said.OK if _NOT_ZERO.search(text) else _Said.EITHER
+
+
+def _assigned(node: Simple, state: _State, substituted: _Said | None) -> _State:
+    """`rc=$?` keeps what was said; `x=$(…)` says what that said."""
+    told = set(state.told)
+    for word in node.assignments:
+        name, _, value = word.value.partition("=")
+        holds = state.ran and not word.scripts and _held(value, state) is _Said.FAILED
+        (told.add if holds else told.discard)(name.rstrip("+"))
+    return state._replace(said=substituted or _Said.OK, told=frozenset(told))
+
+
+def _set(words: tuple[str, ...], state: _State) -> _State:
+    on = True
+    for at, word in enumerate(words):
+        if re.fullmatch(r"[-+][A-Za-z]+", word):
+            on = word[0] == "-"
+            if "e" in word:
+                state = state._replace(errexit=on)
+        if word == "pipefail" and at:
+            state = state._replace(pipefail=on)
+        if word == "errexit" and at:
+            state = state._replace(errexit=on)
+    return state
+
+
+def _trapped(words: tuple[str, ...], state: _State) -> _State:
+    ends = len(words) > 1 and words[-1] in ("EXIT", "0")
+    good = ends and re.search(r"\bexit\s+0\b", words[0])
+    return state._replace(said=_Said.OK, at_exit=_Said.OK if good else state.at_exit)
+
+
+# --- states ---------------------------------------------------------------------------
+
+
+def _turned(state: _State) -> _State:
+    opposite = {_Said.OK: _Said.FAILED, _Said.FAILED: _Said.OK, _Said.EITHER: _Said.EITHER}
+    return state if state.jump else state._replace(said=opposite[state.said])
+
+
+def _left(state: _State, *, guarded: bool) -> _State:
+    """Under `set -e` the shell ends where a command fails that nobody asks about."""
+    if not state.errexit or guarded or state.jump or state.said is not _Said.FAILED:
+        return state
+    return state._replace(jump="exit")
+
+
+def _those(states: set[_State], said: _Said) -> set[_State]:
+    """Those that have not jumped and may have ended so."""
+    return {
+        one._replace(said=said)
+        for one in states
+        if not one.jump and one.said in (said, _Said.EITHER)
+    }

@@ -1,0 +1,228 @@
+"""Which command of a shell line is a test program, whatever starts it for us."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from runner.plan.shell.tree import Simple
+
+_WHATEVER = """
+pytest py.test pytest-3 nosetests nose2 trial stestr ward behave tox nox jest vitest mocha ava tap
+tape jasmine karma qunit uvu gotestsum ginkgo rspec phpunit pest bats ctest busted shellspec
+web-test-runner wtr testem cucumber cucumber-js behat
+"""
+ALWAYS = frozenset(_WHATEVER.split())
+"""Programs that do nothing but test."""
+_BY_WORD = {
+    "go": {"test"},
+    "cargo": {"test", "t", "nextest", "llvm-cov", "tarpaulin"},
+    "bun": {"test"},
+    "deno": {"test"},
+    "dotnet": {"test"},
+    "mvn": {"test", "verify", "install"},
+    "mvnw": {"test", "verify", "install"},
+    "gradle": {"test", "check", "build"},
+    "gradlew": {"test", "check", "build"},
+    "mix": {"test"},
+    "swift": {"test"},
+    "flutter": {"test"},
+    "dart": {"test"},
+    "zig": {"test"},
+    "stack": {"test"},
+    "cabal": {"test"},
+    "lein": {"test"},
+    "sbt": {"test"},
+    "rails": {"test"},
+    "playwright": {"test"},
+    "cypress": {"run"},
+    "wdio": {"run"},
+    "bazel": {"test"},
+    "meson": {"test"},
+    "ng": {"test"},
+    "react-scripts": {"test"},
+    "nx": {"test"},
+    "hatch": {"test"},
+}
+"""Programs that test where one of these is among their words."""
+_TARGETS = frozenset({"make", "gmake", "just", "task", "rake", "ninja", "invoke", "inv", "mage"})
+_SCRIPTS = frozenset({"npm", "pnpm", "yarn", "bun", "turbo", "lerna", "hatch", "pdm", "rye", "poe"})
+_TESTS = re.compile(
+    r"(?:\A|[-_:./])(?:tests?|specs?|check|checks|verify|unit|integration|e2e|acceptance|ci)(?:[-_:.\d]|\Z)"
+    r"|\Atest|tests?\Z",
+    re.IGNORECASE,
+)
+"""What a target or script calls itself that tests."""
+_TEST_FILE = re.compile(
+    r"(?:run|all|do)?[-_]?(?:unit|all|integration|e2e)?[-_]?(?:tests?|specs?)(?:[-_].*)?"
+    r"|.*[-_.](?:tests?|specs?)",
+    re.IGNORECASE,
+)
+"""What a file without its ending is called that tests."""
+_FAR = frozenset(
+    {"docker", "podman", "docker-compose", "nerdctl", "ssh", "vagrant", "nix-shell", "nix"}
+)
+"""Programs that run another elsewhere, whose exit they pass on."""
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+_PYTHON = re.compile(r"python[\d.]*\Z|pypy[\d.]*\Z")
+_MODULES = "pytest unittest nose nose2 doctest trial testtools.run stestr xmlrunner behave"
+_TEST_MODULES = frozenset(_MODULES.split())
+_ASSIGNS = re.compile(r"[A-Za-z_]\w*=")
+_RUN_BY = frozenset(
+    {"poetry", "uv", "pipenv", "hatch", "pdm", "rye", "conda", "micromamba", "mise"}
+)
+_EXEC_BY = frozenset({"npm", "pnpm", "yarn", "bun", "bundle", "mise", "direnv"})
+_STANDS_BEFORE: dict[str, frozenset[str]] = {
+    "env": frozenset({"-u", "-C", "-S"}),
+    "timeout": frozenset({"-s", "-k", "--signal", "--kill-after"}),
+    "nice": frozenset({"-n"}),
+    "ionice": frozenset({"-c", "-n"}),
+    "taskset": frozenset(),
+    "nohup": frozenset(),
+    "setsid": frozenset(),
+    "time": frozenset({"-f", "-o"}),
+    "stdbuf": frozenset({"-o", "-e", "-i"}),
+    "unbuffer": frozenset(),
+    "xvfb-run": frozenset({"-s", "-n"}),
+    "sudo": frozenset({"-u", "-g"}),
+    "command": frozenset(),
+    "builtin": frozenset(),
+    "exec": frozenset({"-a"}),
+    "npx": frozenset({"-p", "--package"}),
+    "pnpx": frozenset(),
+    "bunx": frozenset(),
+    "cross-env": frozenset(),
+    "dotenv": frozenset({"-f", "-e"}),
+    "c8": frozenset({"-r", "--reporter", "-o", "-x", "-n"}),
+    "nyc": frozenset({"-r", "--reporter", "-x", "-n"}),
+    "xargs": frozenset({"-n", "-P", "-I", "-L", "-d", "-s", "-a"}),
+    "strace": frozenset({"-o", "-e"}),
+    "catchsegv": frozenset(),
+    "chronic": frozenset(),
+    "tsx": frozenset(),
+}
+"""Programs that run another, with those of their options that take a word."""
+_TAKES_ONE_MORE = frozenset({"timeout", "taskset"})
+
+
+class Program(NamedTuple):
+    """The program that a command starts in the end, with its words."""
+
+    name: str
+    words: tuple[str, ...]
+    """Those after the name."""
+
+
+def program_of(command: Simple | list[str] | tuple[str, ...]) -> Program:
+    """The program of a command, past those that only run another (`env`, `timeout`, `npx`)."""
+    words = _words(command)
+    for _ in range(len(words)):
+        rest = _past(words)
+        if rest is None or not rest:
+            break
+        words = rest
+    return Program(_name(words[0]), tuple(words[1:])) if words else Program("", ())
+
+
+def is_test_program(command: Simple | list[str] | tuple[str, ...]) -> bool:
+    """Whether a command starts tests, by the program that it names or its target."""
+    name, words = program_of(command)
+    if name in ALWAYS:
+        return True
+    if _PYTHON.match(name):
+        return _python_tests(words)
+    plain = [word for word in words if not word.startswith("-")]
+    if name in _BY_WORD and _BY_WORD[name] & set(plain):
+        return True
+    if name in ("node", "tsx", "ts-node"):
+        return "--test" in words
+    if name in _TARGETS:
+        return any(_TESTS.search(word) for word in plain if "=" not in word)
+    if name in _SCRIPTS:
+        return any(_TESTS.search(word) for word in plain[:3]) or "t" in plain[:1]
+    return name in _FAR and any(_name(word) in ALWAYS for word in plain)
+
+
+def may_be_test_program(command: Simple | list[str] | tuple[str, ...]) -> bool:
+    """Whether a command starts a file that is called like one of tests (`python run_tests.py`)."""
+    name, words = program_of(command)
+    plain = [word for word in words if not word.startswith("-")]
+    runs = _PYTHON.match(name) or name in ("node", "tsx", "ts-node", "deno", "ruby", "perl", "php")
+    if runs or name in _SHELLS:
+        return not {"-c", "-e", "-m"} & set(words) and any(map(_is_test_file, plain[:1]))
+    return _is_test_file(command_path(command))
+
+
+def command_path(command: Simple | list[str] | tuple[str, ...]) -> str:
+    """The path by which a command starts a file of the project (`./check.sh`); else empty."""
+    words = _words(command)
+    while words and (rest := _past(words)):
+        words = rest
+    first = words[0] if words else ""
+    return first if "/" in first and not first.startswith("/") else ""
+
+
+def _python_tests(words: tuple[str, ...]) -> bool:
+    """`python -m pytest`, `python manage.py test`."""
+    for at, word in enumerate(words):
+        if word == "-m":
+            module = words[at + 1] if at + 1 < len(words) else ""
+            return module in _TEST_MODULES or bool(_TEST_FILE.fullmatch(module.rpartition(".")[2]))
+        if word == "-c":
+            return False
+        if not word.startswith("-"):
+            return _name(word) in ("manage.py", "setup.py") and "test" in words
+    return False
+
+
+def _is_test_file(path: str) -> bool:
+    stem = re.sub(r"\.\w+\Z", "", _name(path))
+    return bool(stem) and bool(_TEST_FILE.fullmatch(stem))
+
+
+def _words(command: Simple | list[str] | tuple[str, ...]) -> list[str]:
+    return list(command if isinstance(command, (list, tuple)) else command.values)
+
+
+def _name(word: str) -> str:
+    return word.rpartition("/")[2]
+
+
+def _past(words: list[str]) -> list[str] | None:
+    """The words behind a program that runs another; None where it is no such program."""
+    name, rest = _name(words[0]), words[1:]
+    if name in _STANDS_BEFORE:
+        rest = _without_options(rest, _STANDS_BEFORE[name])
+        if name in _TAKES_ONE_MORE:
+            rest = rest[1:]
+        while rest and _ASSIGNS.match(rest[0]):
+            rest = rest[1:]
+        return rest
+    if name in _RUN_BY and rest[:1] == ["run"]:
+        return _without_options(rest[1:], frozenset({"--with", "-p", "-n", "--python", "--extra"}))
+    if name in _EXEC_BY and rest[:1] in (["exec"], ["dlx"], ["x"]):
+        return _without_options(rest[1:], frozenset())
+    if name in ("coverage", "kernprof") and rest[:1] == ["run"]:
+        return _measured_by(rest[1:])
+    if _PYTHON.match(name) and rest[:3] == ["-m", "coverage", "run"]:
+        return _measured_by(rest[3:])
+    return None
+
+
+def _measured_by(words: list[str]) -> list[str]:
+    """What coverage.py runs, as Python would."""
+    taking = frozenset({"--source", "--rcfile", "--data-file", "--omit", "--include", "--context"})
+    kept = [word for word in words if word not in ("-a", "-p", "--branch", "--append")]
+    rest = _without_options(kept, taking, but="-m")
+    return ["python", *rest] if rest else []
+
+
+def _without_options(words: list[str], taking: frozenset[str], but: str = "") -> list[str]:
+    """The words past the options at the front; those in `taking` are followed by a word."""
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] != but:
+        if words[at] == "--":
+            return words[at + 1 :]
+        at += 2 if words[at] in taking else 1
+    return words[at:]

@@ -1,0 +1,220 @@
+"""Which tests a command leaves out by its own words: `-k`, `-m`, `-run`, `--deselect`, `--ignore`.
+
+That is a person's choice in the plan, and shown as evidence; a change that adds or narrows it has
+the same contract run fewer tests.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from runner.plan.shell.line import commands_of
+from runner.plan.shell.programs import ALWAYS, is_test_program, may_be_test_program, program_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_PYTEST = """
+-k -m --deselect --ignore --ignore-glob --lf --last-failed --sw --stepwise --sw-skip --co
+--collect-only --maxfail -x --exitfirst
+"""
+_JEST = """
+-t --testNamePattern --testPathPattern --testPathPatterns --testPathIgnorePatterns --onlyChanged -o
+--onlyFailures -f --selectProjects --ignoreProjects --filter --findRelatedTests --changedSince
+--bail --shard --listTests
+"""
+_VITEST = "-t --testNamePattern --exclude --changed --shard --project --related --bail"
+_MOCHA = "-g --grep -f --fgrep -i --invert --ignore --exclude -b --bail --dry-run"
+_NODE = "--test-name-pattern --test-skip-pattern --test-only --test-shard"
+_BY_TOOL: dict[str, str] = {
+    "pytest": _PYTEST,
+    "py.test": _PYTEST,
+    "unittest": "-k -f --failfast",
+    "nose2": "-A -E -F",
+    "jest": _JEST,
+    "react-scripts": _JEST,
+    "vitest": _VITEST,
+    "mocha": _MOCHA,
+    "ava": "-m --match",
+    "tap": "--grep --only --invert --bail",
+    "jasmine": "--filter --stop-on-failure",
+    "playwright": "-g --grep --grep-invert --project --shard --last-failed --only-changed -x",
+    "cypress": "--spec --tag",
+    "node": _NODE,
+    "tsx": _NODE,
+    "go": "-run -skip -short -bench -failfast -list",
+    "gotestsum": "-run -skip -short",
+    "cargo": "--skip --exact --test --lib --bin --bins --doc --example --examples -p --package "
+    "--exclude --ignored -E --no-run",
+    "rspec": "-e --example -t --tag --fail-fast --only-failures -n --next-failure",
+    "phpunit": "--filter --group --exclude-group --testsuite",
+    "bats": "-f --filter --filter-tags",
+    "ctest": "-R -E -L -LE -I --rerun-failed",
+    "dotnet": "--filter",
+    "gradle": "--tests -x --exclude-task",
+    "gradlew": "--tests -x --exclude-task",
+    "mvn": "-Dtest -Dgroups -DexcludedGroups -DskipTests -Dmaven.test.skip -DskipITs",
+    "mvnw": "-Dtest -Dgroups -DexcludedGroups -DskipTests -Dmaven.test.skip -DskipITs",
+    "mix": "--only --exclude --include --stale --failed",
+    "tox": "-e -f -m --skip-env",
+    "nox": "-s -k -t -e",
+    "behave": "-t --tags -n --name -i --include -e --exclude",
+    "bun": "-t --test-name-pattern --bail --only",
+    "deno": "--filter --ignore",
+}
+_OPTIONS = {tool: frozenset(words.split()) for tool, words in _BY_TOOL.items()}
+_EVERY = frozenset().union(*_OPTIONS.values()) - {"-x", "-f", "-i", "-o", "-p", "-e", "-s", "-b"}
+"""Of what hands its words on (`npm test -- -t x`): those that mean the same everywhere."""
+_ALONE_WORDS = """
+--lf --last-failed --sw --stepwise --co --collect-only -x --exitfirst --sw-skip -o -f
+--onlyChanged --onlyFailures --bail --listTests -i --invert -b --dry-run --test-only -short
+-failfast --failfast --exact --lib --bins --doc --examples --ignored --no-run --only-failures
+--fail-fast -n --next-failure --rerun-failed --stale --failed --only --only-changed --changed
+--stop-on-failure -DskipTests -Dmaven.test.skip -DskipITs
+"""
+_ALONE = frozenset(_ALONE_WORDS.split())
+"""Options that take no word of their own, unless one is joined with `=`."""
+_JOINED = re.compile(r"(-[kmtg])(?!-)(\S.*)")
+"""`-kfast`: the word stands right behind the letter."""
+_LETS_JOIN = frozenset({"pytest", "py.test", "unittest"})
+_OPTION_VARIABLES = {
+    "PYTEST_ADDOPTS": "pytest",
+    "GOFLAGS": "go",
+    "TESTARGS": "",
+    "TEST_ARGS": "",
+    "ARGS": "",
+    "PYTEST_ARGS": "pytest",
+    "PYTESTARGS": "pytest",
+}
+_WITH_WORD = """
+-c -n -p -r -o -W --rootdir --cov --cov-report --cov-config --junitxml --junit-xml --tb --color
+--config --reporter --reporters --timeout --maxWorkers -w --workers --import-mode --durations
+--confcutdir --basetemp --dist -s --start-directory -require --require --import -count -timeout
+-parallel -tags -coverprofile -coverpkg -covermode --manifest-path --features --target -j --jobs
+--project --env --environment --log-level --override-ini --root --dir --threads --pool
+"""
+_TAKES_A_WORD = frozenset(_WITH_WORD.split())
+"""Options whose word is no path of a test."""
+
+
+def selection_of(line: str) -> tuple[str, ...]:
+    """What a shell line's test programs are told to leave out or to take alone, as it says it."""
+    return tuple(said for words, tool in _test_commands(line) for said in _selects(words, tool))
+
+
+def selection_of_options(words: str, tool: str = "pytest") -> tuple[str, ...]:
+    """The same of options alone, as `addopts` of pytest has them; none for what is no such text."""
+    return tuple(_selects(_split(words), tool))
+
+
+def added_selection(before: str, after: str) -> tuple[str, ...]:
+    """What the line `after` selects by and `before` did not: options, and paths if it names fewer.
+
+    Empty where it runs no less, as far as the words say.
+    """
+    new = Counter(selection_of(after)) - Counter(selection_of(before))
+    return (*new.elements(), *_fewer_paths(before, after))
+
+
+def added_selection_of_options(before: str, after: str, tool: str = "pytest") -> tuple[str, ...]:
+    """The same of two texts of options."""
+    old, new = selection_of_options(before, tool), selection_of_options(after, tool)
+    return tuple((Counter(new) - Counter(old)).elements())
+
+
+# --- the commands of a line ---------------------------------------------------------------
+
+
+def _test_commands(line: str) -> Iterator[tuple[list[str], str]]:
+    """Words and tool of each command that tests, and of the variables that it is given."""
+    every = commands_of(line)
+    sure = [one for one in every if is_test_program(one)]
+    for one in sure or [one for one in every if may_be_test_program(one)]:
+        name, words = program_of(one)
+        tool, rest = _tool(name, list(words))
+        yield rest, tool
+        given = (*one.assignments, *(word for word in one.words if "=" in word.value))
+        for word in given:
+            variable, _, value = word.value.partition("=")
+            if variable in _OPTION_VARIABLES:
+                yield _split(value), _OPTION_VARIABLES[variable]
+
+
+def _tool(name: str, words: list[str]) -> tuple[str, list[str]]:
+    """The tool whose options these are, and its words."""
+    if re.match(r"python|pypy", name) and "-m" in words:
+        at = words.index("-m")
+        return (words[at + 1] if at + 1 < len(words) else ""), words[at + 2 :]
+    if name in _OPTIONS:
+        return name, words
+    within = next((n for n, word in enumerate(words) if word in ALWAYS), None)
+    if within is None:
+        return "", words
+    return words[within], words[within + 1 :]  # docker run app pytest
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
+
+
+def _selects(words: Sequence[str], tool: str) -> Iterator[str]:
+    options = _OPTIONS.get(tool, _EVERY)
+    at = 0
+    while at < len(words):
+        word = words[at]
+        name, joined, value = word.partition("=")
+        at += 1
+        if name in options or (tool in ("go", "gotestsum") and name[1:] in options):
+            alone = name in _ALONE or joined or at >= len(words)
+            said = value if joined else "" if alone else words[at]
+            at += 0 if alone else 1
+            yield f"{name} {said}".strip()
+        elif tool in _LETS_JOIN and (found := _JOINED.fullmatch(word)) and found[1] in options:
+            yield f"{found[1]} {found[2]}"
+        elif "::" in word and tool in ("pytest", "py.test") and not word.startswith("-"):
+            yield word
+
+
+# --- paths --------------------------------------------------------------------------------
+
+
+def _fewer_paths(before: str, after: str) -> Iterator[str]:
+    """The paths of `after`, where one of `before` is in none of them, or it named none."""
+    old, new = _paths(before), _paths(after)
+    if not new or (not old and not [*_test_commands(before)]):
+        return
+    missing = [path for path in old if not any(_is_within(path, one) for one in new)]
+    if missing or not old:
+        yield f"only {' '.join(sorted(new))}"
+
+
+def _paths(line: str) -> set[str]:
+    return {path for words, tool in _test_commands(line) for path in _positional(words, tool)}
+
+
+def _positional(words: Iterable[str], tool: str) -> Iterator[str]:
+    options = _OPTIONS.get(tool, _EVERY) - _ALONE
+    if tool not in _OPTIONS or tool in ("tox", "nox", "gradle", "gradlew", "mvn", "mvnw"):
+        return  # targets, not paths
+    skip = False
+    for word in words:
+        if skip:
+            skip = False
+        elif word.startswith("-"):
+            skip = word in options or word in _TAKES_A_WORD
+        elif word not in ("test", "run", "t", "nextest", "discover") and "=" not in word:
+            yield word.removeprefix("./").rstrip("/") or "."
+
+
+def _is_within(path: str, whole: str) -> bool:
+    """Whether a path or test is at or below another, as pytest and go write them."""
+    if whole in (".", "...") or path == whole:
+        return True
+    above = whole.removesuffix("/...") if whole.endswith("/...") else whole
+    return path.startswith((f"{above}/", f"{above}::")) or path == above

@@ -1,0 +1,394 @@
+"""A POSIX shell line as a tree, as far as it decides who runs and whose exit counts.
+
+Shell Command Language of POSIX.1-2017, with the few words of bash that plans use (`|&`, `[[`, `&>`,
+here strings). Nothing is expanded. Time is linear in the length, and nesting is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from runner.plan.shell.tree import (
+    AndOr,
+    Case,
+    Function,
+    Group,
+    If,
+    Loop,
+    Pipeline,
+    Script,
+    Simple,
+    Word,
+)
+
+if TYPE_CHECKING:
+    from runner.plan.shell.tree import Node
+
+LONGEST = 64 << 10
+"""Letters of a line or script that are read."""
+_DEEPEST = 40
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_OPERATOR = re.compile(r"&&|\|\||;;&?|;&|\|&|[;&|()\n]")
+_REDIRECTION = re.compile(r"\d*(?:<<<|<<-?|<>|>\||>>|[<>]&|[<>])|&>>?")
+_SUBSTITUTED = re.compile(r"[<>]?\(")
+"""Process substitution, as a word of its own or behind a redirection."""
+_BLANK = re.compile(r"(?:[ \t\r]|\\\n)+")
+_PLAIN = re.compile(r"[^\s\\'\"`$;&|()<>]+")
+_BREAKS = frozenset(" \t\r\n;&|()<>")
+_OPENS = frozenset({"if", "while", "until", "for", "case", "{", "select"})
+_CLOSES = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
+
+
+class ShellSyntaxError(ValueError):
+    """This is no shell line, or one that is nested too deeply to be read."""
+
+
+@lru_cache(maxsize=512)
+def parse(line: str) -> Script:
+    """The tree of a line or script. Raises ShellSyntaxError."""
+    if len(line) > LONGEST:
+        raise ShellSyntaxError("too long")
+    reader = _Reader(line, 0)
+    found = reader.script(())
+    if reader.at < len(line):
+        raise ShellSyntaxError(f"unexpected {line[reader.at]!r}")
+    return found
+
+
+class _Reader:
+    """Recursive descent over one text."""
+
+    def __init__(self, text: str, depth: int, offset: int = 0) -> None:
+        if depth > _DEEPEST:
+            raise ShellSyntaxError("nested too deeply")
+        self.text = text
+        self.at = 0
+        self.depth = depth
+        self.offset = offset
+        """Where the text begins in the line."""
+        self.waiting: list[str] = []
+        """Ends of here documents whose text begins with the next line."""
+
+    # --- lists ------------------------------------------------------------------------
+
+    def script(self, ends: tuple[str, ...]) -> Script:
+        """Lists up to one of these words or operators, which is left where it stands."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise ShellSyntaxError("nested too deeply")
+        items: list[AndOr] = []
+        while True:
+            self.newlines()
+            if self.at >= len(self.text) or self.sees(ends):
+                break
+            items.append(self.and_or())
+        self.depth -= 1
+        return Script(tuple(items))
+
+    def and_or(self) -> AndOr:
+        parts = [("", self.pipeline())]
+        while (operator := self.operator()) in ("&&", "||"):
+            self.at += 2
+            self.newlines()
+            parts.append((operator, self.pipeline()))
+        if operator in (";", "&", "\n"):
+            self.newline() if operator == "\n" else self.skip(1)
+            return AndOr(tuple(parts), operator)
+        if operator not in ("", ")", ";;", ";&", ";;&"):
+            raise ShellSyntaxError(f"unexpected {operator!r}")
+        return AndOr(tuple(parts))
+
+    def pipeline(self) -> Pipeline:
+        self.blanks()
+        start, negated = self.at, False
+        while self.keyword() in ("!", "time"):
+            negated ^= self.keyword() == "!"
+            self.word()
+        parts = [self.command()]
+        end = self.at
+        while self.operator() in ("|", "|&"):
+            self.skip(len(self.operator()))
+            self.newlines()
+            parts.append(self.command())
+            end = self.at
+        return Pipeline(tuple(parts), negated, start + self.offset, end + self.offset)
+
+    # --- commands ---------------------------------------------------------------------
+
+    def command(self) -> Node:
+        self.blanks()
+        if self.operator() == "(" and not self.text.startswith("((", self.at):
+            self.skip(1)
+            body = self.script((")",))
+            self.expect(")")
+            return self.redirected(Group(body, subshell=True))
+        word = self.keyword()
+        if word in _OPENS:
+            self.word()
+            return self.redirected(self.compound(word))
+        if word in _CLOSES:
+            raise ShellSyntaxError(f"unexpected {word!r}")
+        if word == "function":
+            self.word()
+        return self.simple()
+
+    def compound(self, word: str) -> Node:
+        match word:
+            case "{":
+                body = self.script(("}",))
+                self.expect("}")
+                return Group(body, subshell=False)
+            case "if":
+                return self.condition()
+            case "while" | "until":
+                asked = self.script(("do",))
+                return Loop(word, asked, self.done())
+            case "case":
+                return self.case()
+        self.blanks()
+        variable = self.word().value
+        while self.at < len(self.text) and self.operator() not in (";", "\n"):
+            if self.sees(("do",)):
+                break
+            self.word()
+            self.blanks()
+        if self.operator() == ";":
+            self.skip(1)
+        self.newlines()
+        return Loop("for", None, self.done(), variable)
+
+    def condition(self) -> If:
+        branches = []
+        otherwise = None
+        while True:
+            asked = self.script(("then",))
+            self.expect("then")
+            branches.append((asked, self.script(("elif", "else", "fi"))))
+            word = self.word().value
+            if word == "else":
+                otherwise = self.script(("fi",))
+                self.expect("fi")
+            if word != "elif":
+                return If(tuple(branches), otherwise)
+
+    def done(self) -> Script:
+        self.expect("do")
+        body = self.script(("done",))
+        self.expect("done")
+        return body
+
+    def case(self) -> Case:
+        self.blanks()
+        self.word()
+        self.newlines()
+        self.expect("in")
+        bodies: list[Script] = []
+        while True:
+            self.newlines()
+            if self.keyword() == "esac":
+                self.word()
+                return Case(tuple(bodies))
+            while self.operator() != ")":
+                if self.at >= len(self.text):
+                    raise ShellSyntaxError("a case without end")
+                self.skip(1) if self.operator() else self.word()
+                self.blanks()
+            self.skip(1)
+            bodies.append(self.script((";;", ";&", ";;&", "esac")))
+            if self.operator() in (";;", ";&", ";;&"):
+                self.skip(len(self.operator()))
+
+    def redirected(self, node: Node) -> Node:
+        """Behind a compound command there may be redirections, which change no exit."""
+        while self.redirection():
+            pass
+        return node
+
+    def simple(self) -> Node:
+        self.blanks()
+        start = end = self.at
+        assignments: list[Word] = []
+        words: list[Word] = []
+        while True:
+            self.blanks()
+            if self.redirection():
+                end = self.at
+                continue
+            if self.at >= len(self.text) or (self.operator() and not self.arithmetic(words)):
+                break
+            word = self.word()
+            end = self.at
+            known = not words and _ASSIGNMENT.match(word.text)
+            (assignments if known else words).append(word)
+        if len(words) == 1 and not assignments and self.text.startswith("()", self.at):
+            self.skip(2)
+            self.newlines()
+            return Function(words[0].value, self.command())
+        if not words and not assignments and end == start:
+            raise ShellSyntaxError("a command is missing")
+        place = start + self.offset, end + self.offset
+        return Simple(tuple(assignments), tuple(words), *place, self.text[start:end])
+
+    def arithmetic(self, words: list[Word]) -> bool:
+        """Whether `(( … ))` or an array `a=( … )` begins here: then it is passed over as a word."""
+        return not words and self.text.startswith("((", self.at)
+
+    def redirection(self) -> bool:
+        """Take one redirection, if there is one; a here document is passed over later."""
+        self.blanks()
+        match = _REDIRECTION.match(self.text, self.at)
+        if match is None:
+            return False
+        self.at = match.end()
+        self.blanks()
+        if match[0][-1] in "<>" and (inner := _SUBSTITUTED.match(self.text, self.at)):
+            self.skip(len(inner[0]))
+            self.script((")",))
+            self.expect(")")
+            return True
+        target = self.word()
+        if match[0].lstrip("0123456789") in ("<<", "<<-"):
+            self.waiting.append(target.value)
+        return True
+
+    # --- words ------------------------------------------------------------------------
+
+    def word(self) -> Word:
+        """The next word; raises where there is none."""
+        self.blanks()
+        start, quoted = self.at, False
+        value: list[str] = []
+        scripts: list[Script] = []
+        text = self.text
+        if text.startswith("((", start):
+            end = text.find("))", start)
+            self.at = len(text) if end < 0 else end + 2
+            return Word(text[start : self.at], text[start : self.at])
+        while self.at < len(text) and text[self.at] not in _BREAKS:
+            letter = text[self.at]
+            if letter == "\\":
+                value.append(text[self.at + 1 : self.at + 2].replace("\n", ""))
+                self.at += 2
+            elif letter == "'":
+                value.append(self.until("'"))
+                quoted = True
+            elif letter == '"':
+                quoted = True
+                self.double(value, scripts)
+            elif letter in "$`":
+                self.dollar(value, scripts)
+            else:
+                found = _PLAIN.match(text, self.at)
+                value.append(found[0] if found else letter)
+                self.at += len(value[-1])
+        if self.at == start:
+            raise ShellSyntaxError("a word is missing")
+        return Word(text[start : self.at], "".join(value), tuple(scripts), quoted)
+
+    def until(self, mark: str) -> str:
+        """What stands between here and the next such mark."""
+        end = self.text.find(mark, self.at + 1)
+        if end < 0:
+            raise ShellSyntaxError(f"{mark} is open")
+        found = self.text[self.at + 1 : end]
+        self.at = end + 1
+        return found
+
+    def double(self, value: list[str], scripts: list[Script]) -> None:
+        self.at += 1
+        text = self.text
+        while self.at < len(text) and text[self.at] != '"':
+            if text[self.at] == "\\":
+                escaped = text[self.at + 1 : self.at + 2]
+                value.append(escaped if escaped in '$`"\\' else "\\" + escaped)
+                self.at += 2
+            elif text[self.at] in "$`":
+                self.dollar(value, scripts)
+            else:
+                value.append(text[self.at])
+                self.at += 1
+        if self.at >= len(text):
+            raise ShellSyntaxError('" is open')
+        self.at += 1
+
+    def dollar(self, value: list[str], scripts: list[Script]) -> None:
+        """`$(…)` and backticks are scripts of their own; all else stays as it is written."""
+        start = self.at
+        if self.text.startswith("$((", start):
+            end = self.text.find("))", start)
+            self.at = len(self.text) if end < 0 else end + 2
+        elif self.text.startswith("$(", start):
+            self.at += 2
+            scripts.append(self.script((")",)))
+            self.expect(")")
+        elif self.text.startswith("${", start):
+            end = self.text.find("}", start)
+            self.at = len(self.text) if end < 0 else end + 1
+        elif self.text[start] == "`":
+            inner = _Reader(self.until("`"), self.depth + 1, self.offset + start + 1)
+            scripts.append(inner.script(()))
+        else:
+            self.at += 1
+        value.append(self.text[start : self.at])
+
+    # --- where it stands --------------------------------------------------------------
+
+    def skip(self, count: int) -> None:
+        self.at += count
+
+    def blanks(self) -> None:
+        if found := _BLANK.match(self.text, self.at):
+            self.at = found.end()
+        if self.text.startswith("#", self.at):
+            before = self.text[self.at - 1 : self.at] if self.at else " "
+            if before in " \t\n;&|()":
+                end = self.text.find("\n", self.at)
+                self.at = len(self.text) if end < 0 else end
+
+    def newlines(self) -> None:
+        """Past blanks, comments and line ends."""
+        self.blanks()
+        while self.text.startswith("\n", self.at):
+            self.newline()
+            self.blanks()
+
+    def newline(self) -> None:
+        """Past a line's end, and the here documents that begin with it."""
+        self.at += 1
+        for end in self.waiting:
+            found = re.compile(rf"^\t*{re.escape(end)}$", re.MULTILINE).search(self.text, self.at)
+            self.at = found.end() + 1 if found else len(self.text)
+        self.at = min(self.at, len(self.text))
+        self.waiting.clear()
+
+    def operator(self) -> str:
+        """The operator that stands next; empty before a word or a redirection."""
+        self.blanks()
+        if _REDIRECTION.match(self.text, self.at):
+            return ""
+        found = _OPERATOR.match(self.text, self.at)
+        return found[0] if found else ""
+
+    def keyword(self) -> str:
+        """The next word, where it stands alone and unquoted; it is not taken."""
+        self.blanks()
+        found = _PLAIN.match(self.text, self.at)
+        if found is None:
+            return ""
+        after = self.text[found.end() : found.end() + 1]
+        return found[0] if not after or after in _BREAKS else ""
+
+    def sees(self, ends: tuple[str, ...]) -> bool:
+        return bool(ends) and (self.operator() in ends or self.keyword() in ends)
+
+    def expect(self, mark: str) -> None:
+        """Take a word or operator that must stand here."""
+        self.newlines()
+        if mark == ")" and self.text.startswith(")", self.at):
+            self.at += 1
+        elif self.keyword() == mark:
+            self.at += len(mark)
+        else:
+            raise ShellSyntaxError(f"{mark} is missing")

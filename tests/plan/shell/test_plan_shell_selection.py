@@ -1,0 +1,60 @@
+"""What a command selects among its tests, and what a change of it leaves out."""
+
+import pytest
+
+from runner.plan.shell.selection import (
+    added_selection,
+    added_selection_of_options,
+    selection_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("pytest -k 'fast and not slow' tests", ["-k fast and not slow"]),
+        ("python -m pytest -m unit -p no:cacheprovider", ["-m unit"]),
+        ("pytest --deselect=a.py::x --ignore tests/b", ["--deselect a.py::x", "--ignore tests/b"]),
+        ("pytest tests/a.py::T::x", ["tests/a.py::T::x"]),
+        ("sh -c 'pytest -kfoo'", ["-k foo"]),
+        ("PYTEST_ADDOPTS='-k x' make test", ["-k x"]),
+        ("make test ARGS='-k fast'", ["-k fast"]),
+        ("python3 -m unittest -k foo", ["-k foo"]),
+        ("go test -run TestA ./...", ["-run TestA"]),
+        ("cargo test -- --skip slow", ["--skip slow"]),
+        ("npx jest -t foo", ["-t foo"]),
+        ("npm test -- -t foo", ["-t foo"]),
+        ("node --test --test-name-pattern=x", ["--test-name-pattern x"]),
+        ("docker compose run app pytest -k x", ["-k x"]),
+        ("pytest -q tests", []),
+        ("npm test", []),
+        ("echo -k x", []),
+    ],
+)
+def test_what_a_line_selects(line, said):
+    assert list(selection_of(line)) == said
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("pytest tests", "pytest -k x tests", ["-k x"]),
+        ("pytest -k x", "pytest -k y", ["-k y"]),
+        ("pytest -k x", "pytest", []),
+        ("pytest tests", "pytest tests/test_a.py", ["only tests/test_a.py"]),
+        ("pytest", "pytest tests", ["only tests"]),
+        ("pytest tests/a tests/b", "pytest tests", []),
+        ("pytest a.py::x", "pytest a.py", []),
+        ("go test ./...", "go test ./pkg", ["only pkg"]),
+        ("npm test", "npm test -- -t a", ["-t a"]),
+        ("echo", "pytest tests", []),
+    ],
+)
+def test_what_a_changed_line_leaves_out(before, after, said):
+    assert list(added_selection(before, after)) == said
+
+
+def test_options_alone_are_read_as_a_tool_reads_them():
+    assert added_selection_of_options("-q", "-q -k 'not slow'") == ("-k not slow",)
+    assert added_selection_of_options("-k x", "-q") == ()
+    assert added_selection_of_options("", "'open") == ()

@@ -1,0 +1,39 @@
+"""A test contract that cannot fail blocks its own task; all else is built."""
+
+from workplace import a_task
+
+SWALLOWS = "python3 -m unittest -q test_d | tee x"
+
+
+def test_a_swallowed_exit_blocks_its_task_alone_and_tells_the_right_line(workplace):
+    workplace.plan(
+        a_task("TASK-001", "Fine", blocks={"a.txt": "a"}, tests=["rm -f x || true; test -f a.txt"]),
+        a_task("TASK-002", "Swallowed", blocks={"b.txt": "b"}, tests=[SWALLOWS]),
+        a_task("TASK-003", "After it", needs=["TASK-002"], blocks={"c.txt": "c"}),
+    )
+    told = workplace.runner("validate")
+    assert told.code == 2
+    assert f"cannot fail: `| tee x` swallows the exit of `{SWALLOWS[:-8]}`" in told.out
+    assert "hint: write it as `python3 -m unittest -q test_d`" in told.out
+
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "BLOCKED", "TASK-003": "PENDING"}
+    assert workplace.happened("task.blocked", "TASK-002")[-1]["reason"] == "proof"
+    assert 'write it as "python3 -m unittest -q test_d"' in workplace.status_line("TASK-002")
+    assert not workplace.has("b.txt")
+
+    workplace.edit_plan(" | tee x", "")
+    workplace.write({"test_d.py": "import unittest\nclass T(unittest.TestCase):\n def test(s): 0"})
+    workplace.commit()
+    assert workplace.run().code == 0
+    assert set(workplace.statuses.values()) == {"DONE"}
+
+
+def test_words_that_skip_checks_are_no_proof(workplace):
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}, tests=["SKIP=mypy test -f a.txt"]))
+    told = workplace.runner("validate", "--json")
+    assert told.code == 2
+    assert told.document["problems"][0]["task"] == "TASK-001"
+    assert workplace.run().code == 3
+    assert workplace.statuses == {"TASK-001": "BLOCKED"}
