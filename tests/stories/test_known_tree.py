@@ -7,11 +7,12 @@ SHORT = "this very tree fell short when it was last verified: runner verify --al
 
 
 def test_a_run_with_nothing_to_do_tells_what_is_known_of_this_very_tree(workplace):
-    workplace.plan(a_task("TASK-001", blocks={"a.txt": "good\n"}, tests=("grep -q good a.txt",)))
+    workplace.write({"b.txt": "good\n"})
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n"}, tests=("grep -q good b.txt",)))
     assert workplace.run("--no-sandbox").code == 0
     assert workplace.run().said == "the one task is DONE; nothing to do\n"
 
-    workplace.commit({"a.txt": "bad\n"})
+    workplace.commit({"b.txt": "bad\n"})
     after = workplace.run("--no-sandbox")  # it looks at the commit, and builds nothing
     assert (after.code, NOT_SINCE in after.err) == (0, True)
     assert workplace.run().err.startswith(NOT_SINCE)
@@ -21,6 +22,6 @@ def test_a_run_with_nothing_to_do_tells_what_is_known_of_this_very_tree(workplac
     assert (short.code, short.err.strip()) == (1, SHORT)
     assert workplace.run("--json").document["exit"] == 1
 
-    workplace.commit({"a.txt": "good\n"})  # the tree that was proven, by another commit
+    workplace.commit({"b.txt": "good\n"})  # the tree that was proven, by another commit
     assert workplace.run("--no-sandbox").code == 0
     assert "verif" not in workplace.run().err

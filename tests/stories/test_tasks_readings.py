@@ -201,12 +201,11 @@ def test_on_another_branch_its_own_commits_count(built):
 def test_a_revert_by_the_person_does_not_confuse_and_pending_rebuilds(built):
     built.git("revert", "--no-edit", built.git("log", "-1", "--format=%H", "--grep=Task: TASK-002"))
     assert not built.has("b.txt")
-    assert built.run().code == 0
+    assert built.run().code == 3
     assert modes(built, "TASK-002") == ["build"]
-    line = "- Status: DONE"
-    text = built.read("TASK-GRAPH.md")
-    at = text.rindex(line)
-    built.write({"TASK-GRAPH.md": text[:at] + "- Status: PENDING" + text[at + len(line) :]})
+    stale = "- Status: STALE — b.txt is gone since it was proven"
+    assert built.status_line("TASK-002") == stale
+    built.edit_plan(stale, "- Status: PENDING")
     assert built.run().code == 0
     assert built.read("b.txt") == "a\n"
 

@@ -119,7 +119,8 @@ def _committed(
         kept = landings.get((group.task, group.attempt), "")
         known = state.task(group.task)
         rests = kept and known.status is Status.DONE and known.commit == kept
-        own = _message(known, group, tasks.get(group.task))
+        proven = _is_proven(repository, known, group)
+        own = _message(known, group, tasks.get(group.task), proven=proven)
         message = repository.message(kept) if rests else own
         made.append(commit_tree(repository, onto, group.changes, message).sha)
     if not move_branch(repository, head, made[-1], "runner: commit-by-task"):
@@ -137,13 +138,21 @@ def _committed(
     return tuple(made)
 
 
-def _message(known: TaskState, group: Group, task: Task | None) -> str:
-    """A task's commit message, with the evidence where the task is DONE as it is written."""
+def _is_proven(repository: Repository, known: TaskState, group: Group) -> bool:
+    """Whether these are the very bytes that the proof of the task ran on."""
+    tree = known.tree or known.commit
+    if not tree or repository.git.ask("cat-file", "-e", tree).exit:
+        return False
+    return all(repository.blob(tree, one.path) == one.content for one in group.changes)
+
+
+def _message(known: TaskState, group: Group, task: Task | None, *, proven: bool) -> str:
+    """A task's commit message, with the evidence where the task is DONE with these bytes."""
     from runner.model import Status
     from runner.repo.trailers import build_message, subject, task_trailers
 
     first = subject(group.task, task.title if task else "logged writes", task.type if task else "")
-    if known.status is Status.DONE and known.spec is not None:
+    if proven and known.status is Status.DONE and known.spec is not None:
         trailers = task_trailers(group.task, group.attempt, known.spec, known.proofs)
     else:
         trailers = (("Task", group.task), ("Attempt", str(group.attempt)))

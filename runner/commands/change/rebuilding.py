@@ -102,7 +102,7 @@ def _prover(
 ) -> Callable[[Task, tuple[Change, ...], str, int], Outcome]:
     """A job slot in which recorded bytes are put and proven; what it prints goes to the cache."""
     from runner.commands.running.allowed import allowed_here
-    from runner.commands.running.building import sandbox_of
+    from runner.commands.running.machine import sandbox_of
     from runner.commands.running.preparing import preparation_of
     from runner.journal.state import RunState
     from runner.model import ReviewMode

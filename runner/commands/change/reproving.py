@@ -46,7 +46,7 @@ def reprove(
     As many run at once as there are jobs, each in a tree of its own. Raises RunnerError where no
     sandbox can be had.
     """
-    from runner.commands.running.building import sandbox_of
+    from runner.commands.running.machine import sandbox_of
     from runner.run.crew import Crew
     from runner.run.workshop import Workshop
 

@@ -67,7 +67,7 @@ def compile_in_project(change: Change, workplace: Workplace) -> tuple[Finding, .
     """
     if not workplace.in_git or change.content is None:
         return ()
-    from runner.commands.running.building import sandbox_of
+    from runner.commands.running.machine import sandbox_of
 
     project = workplace.project()
     commands = tuple(CompileCommand(*one) for one in project.settings.compile)

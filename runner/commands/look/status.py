@@ -134,7 +134,7 @@ def _task(view: View, task: OutlineTask) -> dict[str, object]:
         "status": known.status,
         "note": view.note(task),
         "reason": known.reason,
-        "verified": known.verified if known.status is Status.DONE else None,
+        "verified": view.is_verified(task.id) if known.status is Status.DONE else None,
         "ready": view.is_ready(task),
         "waitsFor": view.waits_for(task),
         "dependsOn": task.depends_on,
@@ -171,7 +171,7 @@ def _counts(view: View, ready: int) -> str:
 def _word(view: View, task: OutlineTask) -> str:
     """The status, readable without colour; what is behind it where that matters."""
     known = view.states[task.id]
-    if known.status is Status.DONE and not known.verified:
+    if known.status is Status.DONE and not view.is_verified(task.id):
         return f"{known.status} (unverified)"
     return f"{known.status} ({known.reason})" if known.reason else str(known.status)
 

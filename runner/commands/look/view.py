@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from runner.model import Task
     from runner.plan.outline import OutlineTask
     from runner.project import Project
+    from runner.run.proof.unverified import Unverified
 
 _DONE = Status.DONE
 _ANCESTRY = "ancestry"
@@ -48,6 +49,8 @@ class View:
     """The run that is going on."""
     mistakes: int
     """Of single places in the plan; what is wrong with it as a whole, `validate` says."""
+    unverified: Mapping[str, Unverified]
+    """By id the DONE tasks whose files no proof is about as they stand."""
 
     @classmethod
     def of(cls, project: Project) -> Self:
@@ -67,7 +70,14 @@ class View:
             state, read_now = _read_together(project, tasks, state)
         landing = state.landing.task if state.landing is not None and not live else ""
         states = {task.id: state.task(task.id) for task in tasks}
-        return cls(outline.title, tasks, states, state, read_now, landing, live, outline.errors)
+        found = {} if live else _unverified(project, tasks, state)
+        return cls(
+            outline.title, tasks, states, state, read_now, landing, live, outline.errors, found
+        )
+
+    def is_verified(self, id_: str) -> bool:
+        """Whether the proof of a DONE task is about the bytes that are there."""
+        return self.states[id_].verified and id_ not in self.unverified
 
     def status(self, id_: str) -> Status:
         """The status of a task that is in the plan."""
@@ -76,7 +86,8 @@ class View:
     def note(self, task: OutlineTask) -> str:
         """The note beside the status: the journal's, or a person's beside the same status."""
         known = self.states[task.id]
-        return known.note or (task.note if task.status is known.status else "")
+        note = known.note or (task.note if task.status is known.status else "")
+        return self.unverified[task.id].why if task.id in self.unverified else note
 
     def waits_for(self, task: OutlineTask) -> tuple[str, ...]:
         """What a PENDING task still needs before it can start; unknown ids are among it."""
@@ -142,6 +153,15 @@ def _uncollected() -> Iterator[None]:
 
 
 _ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Status.STALE)
+
+
+def _unverified(
+    project: Project, tasks: tuple[OutlineTask, ...], state: RunState
+) -> Mapping[str, Unverified]:
+    from runner.commands.prove.unverified_tasks import unverified_in
+
+    done = [task for task in tasks if state.task(task.id).status is _DONE]
+    return unverified_in(project, done, state) if done else {}
 
 
 def _read_together(

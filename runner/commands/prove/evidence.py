@@ -104,7 +104,9 @@ def _nothing(id_: str, known: TaskState) -> RunnerError:
     word = "it is DONE on somebody's word" if known.status == "DONE" else f"it is {known.status}"
     return RunnerError(
         f"there is no evidence for {id_}: {word}",
-        hint=f"have it proven: runner run {id_}",
+        hint=f"have it proven: runner run {id_}"
+        if known.status in ("PENDING", "DONE")
+        else f"runner why {id_}",
         code=ExitCode.FAILED,
     )
 
@@ -121,6 +123,7 @@ def _document(task: Task, view: View, evidence: Evidence | None, stands: Standin
         task=task.id,
         status=status,
         standing=stands,
+        unverified=view.unverified[task.id].why if task.id in view.unverified else None,
         evidence=_told(evidence, view.states[task.id].usage),
     )
 
@@ -159,6 +162,9 @@ def _lines(task: Task, view: View, evidence: Evidence, stands: Standing) -> Iter
     yield f"{display(task.id)}: {display(task.title)}"
     verified = "proven by the runner" if evidence.verified else "unverified: somebody's word"
     yield f"{view.status(task.id)}, {verified}; {_STANDING[stands]}"
+    if task.id in view.unverified:
+        yield f"unverified: {display(view.unverified[task.id].why)}"
+        yield f"have it proven on what is committed: runner verify {display(task.id)}"
     where = f"commit {short(evidence.told_in)}" if evidence.told_in else "the journal"
     yield f"told by {where}"
     yield ""

@@ -32,7 +32,7 @@ class Measurement:
 
 def measure(project: Project, repository: Repository, task: Task) -> Measurement:
     """Measure in a scratch tree. Raises RunnerError where no sandbox can be had."""
-    from runner.commands.running.building import sandbox_of
+    from runner.commands.running.machine import sandbox_of
     from runner.run.crew import Crew
     from runner.run.workshop import Workshop
 

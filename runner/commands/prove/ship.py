@@ -178,7 +178,32 @@ def _all_done(session: Session, tasks: Sequence[Task]) -> tuple[Subject, ...]:
     if session.repository.head().commit is None:
         _finish(session, subjects, ExitCode.PERSON)
         raise RunnerError("nothing was shipped: there is no commit yet", code=ExitCode.PERSON)
+    _refuse_what_is_not_there(session, tasks, subjects)
     return subjects
+
+
+def _refuse_what_is_not_there(
+    session: Session, tasks: Sequence[Task], subjects: Sequence[Subject]
+) -> None:
+    """Raise RunnerError (exit 3) where the file of a DONE task does not exist."""
+    from runner.commands.prove.unverified_tasks import unverified_in
+    from runner.run.proof.unverified import never_made
+
+    repository, state = session.repository, session.ledger.state
+    head = repository.head().commit or ""
+    found = unverified_in(session.project, tasks, state, repository)
+    gone = {id_: one.why for id_, one in found.items() if one.missing}
+    for id_, path in never_made(repository, head, tasks, state).items():
+        gone[id_] = f"{path} is in no commit"
+    if gone:
+        _finish(session, subjects, ExitCode.PERSON)
+        raise RunnerError(
+            f"nothing was shipped: {listed(list(gone))} is DONE without its files",
+            detail="\n".join(f"  {display(id_)}: {display(why)}" for id_, why in gone.items()),
+            hint="bring the files back and commit them, or have the task built again: "
+            f"runner change {next(iter(gone))} ...",
+            code=ExitCode.PERSON,
+        )
 
 
 def _verified(

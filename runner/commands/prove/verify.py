@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.prove.unverified_tasks import proven_again
 from runner.commands.prove.verifying import (
     gates_alone,
     inspection_of,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from runner.commands.look.view import View
+    from runner.journal.events import TaskDone
     from runner.journal.whole import TreeVerified
     from runner.model import Task
     from runner.project import Project, Reading
@@ -152,6 +154,11 @@ def _one(
         covered = (evidence.coverage, now.coverage)
         differing = differences(evidence.proofs, now.proofs, covered)
     passed = now.passed and not any(one.worse for one in differing)
+    by_hand = view.unverified.get(id_)
+    if passed and by_hand is not None and not (by_hand.uncommitted or by_hand.missing):
+        known = view.states[id_]
+        event = proven_again(task, known, now, repository.tree_of(verified.head))
+        remember(project, event, id_, known.last_attempt)
     if given.json:
         said = document(
             "verify",
@@ -227,7 +234,9 @@ def is_verified(
     return key_of_tree(project, repository, head, subjects, documents) == verified_tree
 
 
-def remember(project: Project, event: TreeVerified) -> None:
+def remember(
+    project: Project, event: TreeVerified | TaskDone, task: str = "", attempt: int = 0
+) -> None:
     """Let the journal know; where there is none, or a run holds it, nothing is written."""
     from runner import effects
     from runner.journal.lock import RunLock
@@ -241,7 +250,7 @@ def remember(project: Project, event: TreeVerified) -> None:
             RunLock(project.root / BUILD),
             Journal.open(project.journal_path, run=effects.new_id()) as journal,
         ):
-            journal.append(event, durable=True)
+            journal.append(event, task=task, attempt=attempt, durable=True)
     except RunnerError as error:
         tell(f"note: not written down: {error.message}")
 

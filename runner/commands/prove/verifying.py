@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.commands.prove.known_tree import known_of_tree
+from runner.commands.prove.unverified_tasks import stale_what_is_gone, told, unverified_in
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskStaled
 from runner.journal.whole import TreeVerified
@@ -39,7 +40,7 @@ def inspection_of(
     project: Project, repository: Repository, say: Callable[[str], None]
 ) -> Inspection:
     """What proves again on HEAD as it is. Raises RunnerError where no sandbox can be had."""
-    from runner.commands.running.building import sandbox_of
+    from runner.commands.running.machine import sandbox_of
 
     workshop = Workshop(
         root=project.root,
@@ -145,9 +146,17 @@ def verify_at_end(
     """
     project, state = session.project, session.ledger.state
     subjects = subjects_of(tasks, {task.id: state.task(task.id) for task in tasks})
-    if not project.settings.verify_at_end or len(subjects) != len(tasks):
+    found = unverified_in(project, tasks, state, session.repository)
+    at_end = project.settings.verify_at_end and len(subjects) == len(tasks)
+    if found and (not at_end or all(one.uncommitted for one in found.values())):
+        say(told(found))
+    if not at_end:
         return frozenset()
-    if not (session.landed or session.checked or owed):
+    if stale_what_is_gone(session, found, board, say):
+        board.publish(session.ledger.note, head=session.head().commit or "")
+        return frozenset({ExitCode.PERSON})
+    by_hand = any(not one.uncommitted for one in found.values())
+    if not (session.landed or session.checked or owed or by_hand):
         known = known_of_tree(project, state, session.head().commit or "", session.repository)
         if known.said:
             say(known.said)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.commands.answer.task_plans import task_plans
+from runner.commands.prove.unverified_tasks import prove_before
 from runner.commands.running.allowed import allowed_here
 from runner.commands.running.forecasting import Outlook
+from runner.commands.running.machine import sandbox_of
 from runner.commands.running.older_statuses import restore, tell_of_older
 from runner.errors import ExitCode, worst
 from runner.model import digest_of
-from runner.process.sandbox import choose_sandbox
 from runner.run import (
     recovery,
 )
@@ -50,11 +50,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from runner.commands.running.session import Session
-    from runner.config.settings import Settings
     from runner.history.recorded import Records
     from runner.journal.task_state import Held
     from runner.model import Change, Status, Task
-    from runner.process.sandbox import Sandbox
     from runner.project import Reading
     from runner.run.adopting import Adopted
     from runner.run.crew import Crew
@@ -130,7 +128,7 @@ class _Building:
         self.session.on_close(self.interruption.relent)
         with self.interruption.listening():
             try:
-                engine = self._engine(chosen, self._reconcile())
+                engine = self._engine(chosen, self._reconcile(chosen))
                 began = effects.monotonic()
                 codes = engine.run()
                 seconds = effects.monotonic() - began
@@ -177,7 +175,7 @@ class _Building:
             settings={name: str(getattr(settings, name)) for name in ("jobs", "review", "sandbox")},
         )
 
-    def _reconcile(self) -> frozenset[str]:
+    def _reconcile(self, chosen: frozenset[str]) -> frozenset[str]:
         """Read file, journal and git together; gives the tasks that are only proven again."""
         session, tasks = self.session, self.reading.plan.tasks
         states = session.ledger.state.tasks.values()
@@ -191,7 +189,17 @@ class _Building:
             from runner.commands.running.edited import ask_about_edits
 
             ask_about_edits(tasks, session.ledger, self.interruption.asking(self.asker).choose)
+        wakes = self.interruption.wakes
+        prove_before(
+            session, self.reading, chosen, self._named, self.board, say=self.tell, wakes=wakes
+        )
         return prove_first
+
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        """What was typed: the ids of single tasks."""
+        typed = (*self.selection.ids, *self.selection.only)
+        return frozenset(find_id(one, self.reading.graph.ids) for one in typed)
 
     def _engine(self, chosen: frozenset[str], prove_first: frozenset[str]) -> Engine:
         session, plan = self.session, self.reading.plan
@@ -200,10 +208,7 @@ class _Building:
         asker = self.interruption.asking(self.asker) if self.asker else None
         only, here = self.options.plan_only, session.repository
         preparation.plans = task_plans(preparation, here, asker, only=only)
-        known_ids = [task.id for task in plan.tasks]
-        named = frozenset(
-            find_id(typed, known_ids) for typed in (*self.selection.ids, *self.selection.only)
-        )
+        named = self._named
         within = named if only and named else chosen  # who names one task to plan means no other
         may_go_on = [task for task in plan.tasks if task.id in within]
         recovery.reopen(may_go_on, session.ledger, named=named, missing=preparation.missing)
@@ -390,9 +395,3 @@ class _Building:
     def _statuses(self) -> dict[str, tuple[Status, str]]:
         known = (self.session.ledger.state.task(task.id) for task in self.reading.plan.tasks)
         return {one.id: (one.status, one.note if one.status in NOTED else "") for one in known}
-
-
-def sandbox_of(settings: Settings) -> Sandbox:
-    """What encloses commands, by the person's settings. Raises RunnerError where it cannot."""
-    read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
-    return choose_sandbox(settings.sandbox, read)

@@ -110,7 +110,7 @@ def _run(
     *,
     as_json: bool,
 ) -> ExitCode:
-    from runner.commands.running.building import sandbox_of
+    from runner.commands.running.machine import sandbox_of
     from runner.repo.read import Repository
     from runner.run.batch import Batch, unfit
     from runner.run.claims import Claims, capacities

@@ -239,6 +239,7 @@ def _nothing_to_do(project: Project) -> bool:
 
 def _say_all_done(project: Project, console: Console, *, as_json: bool) -> ExitCode:
     from runner.commands.prove.known_tree import known_of_tree
+    from runner.commands.prove.unverified_tasks import told, unverified_in
     from runner.commands.running.standing import summary_document
 
     count = len(project.outline().tasks)
@@ -249,6 +250,8 @@ def _say_all_done(project: Project, console: Console, *, as_json: bool) -> ExitC
         print(f"{f'all {count} tasks are' if count > 1 else 'the one task is'} DONE; nothing to do")
     if known.said:
         console.say(known.said)
+    if found := unverified_in(project, project.outline().tasks, project.state()):
+        console.say(told(found))
     return known.code
 
 

@@ -72,7 +72,7 @@ def limits_of(project: Project, plan: Plan, *, terminal: bool) -> tuple[str, ...
 
 def _unenclosed(project: Project) -> tuple[str, ...]:
     """A line for a run whose commands nothing encloses."""
-    from runner.commands.running.building import sandbox_of
+    from runner.commands.running.machine import sandbox_of
 
     sandbox = sandbox_of(project.settings)
     by_flag = project.loaded.sources.get("sandbox", "").startswith("--")

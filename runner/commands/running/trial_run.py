@@ -126,7 +126,7 @@ def _save(bureau: Bureau, trial: Trial) -> None:
 
 def _worked_on(bureau: Bureau, task: Task) -> Trial:
     """The trial, in a scratch tree of its own that is given back."""
-    from runner.commands.running.building import sandbox_of
+    from runner.commands.running.machine import sandbox_of
     from runner.run.interruption import Interruption
     from runner.run.planned.trial import tried
     from runner.run.workshop import Workshop

@@ -76,7 +76,7 @@ def own_work(
     Git is asked once for all of them; what this clone does not have, it passes over.
     """
     commits = dict.fromkeys(commit for some in landings.values() for commit in some if commit)
-    entries = _entries(repository, list(commits))
+    entries = entries_of(repository, list(commits))
     found = {
         task: _work(repository, [one for commit in some for one in entries.get(commit, ())], head)
         for task, some in landings.items()
@@ -94,7 +94,7 @@ def _work(repository: Repository, entries: Iterable[TreeChange], head: str) -> O
     return OwnWork(changes, {change.path: before for change, before in found})
 
 
-def _entries(repository: Repository, commits: Sequence[str]) -> dict[str, list[TreeChange]]:
+def entries_of(repository: Repository, commits: Sequence[str]) -> dict[str, list[TreeChange]]:
     """What each commit changed (git-diff-tree(1), --stdin and raw output format)."""
     if not commits:
         return {}

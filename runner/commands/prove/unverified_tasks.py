@@ -1,0 +1,219 @@
+"""DONE tasks whose files are not as a proof knows them: found, told, and proven again."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, cast
+
+from runner import effects
+from runner.commands.wording import counted, listed
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from runner.commands.prove.verifying import Wakes
+    from runner.commands.running.session import Session
+    from runner.journal.events import TaskDone
+    from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
+    from runner.model import Task
+    from runner.project import Project, Reading
+    from runner.repo.read import Repository
+    from runner.run.landing.board import Board
+    from runner.run.proof.unverified import Unverified
+    from runner.run.proof.verification import Inspected
+    from runner.run.reconcile import Planned
+
+_KEPT = "bytes-as-proven.json"
+
+
+def unverified_in(
+    project: Project,
+    tasks: Iterable[Planned],
+    state: RunState,
+    repository: Repository | None = None,
+) -> Mapping[str, Unverified]:
+    """By id the DONE tasks whose files no proof is about, in HEAD or in the work tree.
+
+    Where nothing was found and no file was touched since, git is not asked.
+    """
+    head = project.head().commit or ""
+    key = f"{head} {state.seq}"
+    if _is_known(project, key):
+        return {}
+    from runner.repo.read import Repository
+    from runner.run.proof.unverified import unverified
+
+    asked: dict[str, list[int]] = {}
+
+    with nullcontext(repository) if repository else Repository.open(project.root) as opened:
+
+        def dirty(blobs: Mapping[str, str]) -> Iterable[str]:
+            asked.update((path, _look(project, path)) for path in blobs)
+            return [one.path for one in opened.state().dirty] if blobs else []
+
+        found = unverified(opened, opened.head().commit or "", tasks, state, dirty)
+    if not found:
+        _keep(project, key, asked)
+    return found
+
+
+def _look(project: Project, path: str) -> list[int]:
+    """By what a file is seen to be untouched."""
+    try:
+        seen = (project.root / path).lstat()
+    except OSError:
+        return []
+    return [seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size, seen.st_ino]
+
+
+def _is_known(project: Project, key: str) -> bool:
+    try:
+        kept = json.loads((project.cache / _KEPT).read_bytes())
+        files = cast("dict[str, list[int]]", kept["files"])
+        return kept["key"] == key and all(_look(project, path) == at for path, at in files.items())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def _keep(project: Project, key: str, files: Mapping[str, list[int]]) -> None:
+    try:
+        effects.make_folder(project.cache)
+        data = json.dumps({"key": key, "files": files}).encode("utf-8", "surrogateescape")
+        effects.write_file(project.cache / _KEPT, data, mode=0o600)
+    except (OSError, UnicodeError):
+        return  # git is asked again next time; nothing else is lost
+
+
+def told(found: Mapping[str, Unverified]) -> str:
+    """The number, and the way to have them proven."""
+    ids = display(listed(list(found)))
+    first = display(next(iter(found.values())).why)
+    verb = "is" if len(found) == 1 else "are"
+    return (
+        f"note: {counted(len(found), 'DONE task')} {verb} unverified: {ids} ({first}); "
+        "commit what is meant, then: runner verify --all"
+    )
+
+
+def prove_before(
+    session: Session,
+    reading: Reading,
+    chosen: Collection[str],
+    named: Collection[str],
+    board: Board,
+    *,
+    say: Callable[[str], None],
+    wakes: Wakes,
+) -> None:
+    """Prove what is named, and what the tasks to be built rest on: once for these bytes."""
+    from runner.model import Status
+    from runner.run.proof.unverified import Unverified
+
+    tasks, state = reading.plan.tasks, session.ledger.state
+    done = {task.id for task in tasks if state.task(task.id).status is Status.DONE}
+    word = [id_ for id_ in named if id_ in done and not state.task(id_).verified]
+    ready = {Status.PENDING, Status.IN_PROGRESS}
+    needed = {*named, *_beneath(reading, [i for i in chosen if state.task(i).status in ready])}
+    if not needed & done:
+        return
+    found = {
+        id_: one
+        for id_, one in unverified_in(session.project, tasks, state, session.repository).items()
+        if id_ in needed and not one.uncommitted
+    }
+    found |= {id_: Unverified(()) for id_ in word if _has_proof(session, tasks, id_)}
+    if found:
+        prove_again(session, tasks, found, board, say=say, wakes=wakes)
+
+
+def _beneath(reading: Reading, ids: Iterable[str]) -> set[str]:
+    return {needed for id_ in ids for needed in reading.graph.ancestors(id_)}
+
+
+def _has_proof(session: Session, tasks: Sequence[Task], id_: str) -> bool:
+    from runner.gates.registry import checks_of
+
+    task = next(task for task in tasks if task.id == id_)
+    return any(check.command for check in checks_of(task, session.project.settings))
+
+
+def stale_what_is_gone(
+    session: Session, found: Mapping[str, Unverified], board: Board, say: Callable[[str], None]
+) -> bool:
+    """Make STALE the tasks whose files do not exist; whether there are any."""
+    gone = {id_: one.why for id_, one in found.items() if one.missing}
+    for id_, why in gone.items():
+        _stale(session, id_, why, board)
+        say(f"{display(id_)} is STALE: {display(why)}")
+    return bool(gone)
+
+
+def prove_again(
+    session: Session,
+    tasks: Sequence[Task],
+    found: Mapping[str, Unverified],
+    board: Board,
+    *,
+    say: Callable[[str], None],
+    wakes: Wakes | None = None,
+) -> None:
+    """Run the proofs of these tasks on HEAD: DONE with what they said, or STALE.
+
+    At most once a tree: what passed is known for these bytes, what did not waits for a person.
+    """
+    from runner.commands.prove.verifying import inspection_of
+    from runner.run.proof.verification import Subject, plan_for
+
+    state = session.ledger.state
+    subjects = [Subject(task, state.task(task.id)) for task in tasks if task.id in found]
+    for id_, one in found.items():
+        say(f"{display(id_)} is proven again: {display(one.why)}")
+    inspection = inspection_of(session.project, session.repository, say)
+    if wakes is not None:
+        wakes(inspection.crew.interrupt)
+    verified = inspection.verify(plan_for(subjects, session.project.settings))
+    for subject, result in zip(subjects, verified.tasks, strict=True):
+        why = _falls_short(found[result.task], result)
+        if why:
+            _stale(session, result.task, why, board)
+            say(f"{display(result.task)} is STALE: {display(why)}")
+        else:
+            known = state.task(result.task)
+            tree = session.repository.tree_of(verified.head)
+            event = proven_again(subject.task, known, result, tree)
+            session.ledger.note(event, task=known.id, attempt=known.last_attempt, durable=True)
+
+
+def _falls_short(found: Unverified, one: Inspected) -> str:
+    if found.missing:
+        return found.why
+    checks = ", ".join(one.failing)
+    return f"{found.why}, and {checks} does not pass" if not one.passed else ""
+
+
+def _stale(session: Session, id_: str, why: str, board: Board) -> None:
+    from runner.journal.events import TaskStaled
+    from runner.model import Status
+
+    attempt = session.ledger.state.task(id_).last_attempt
+    session.ledger.note(TaskStaled(note=why), task=id_, attempt=attempt, durable=True)
+    board.say(id_, Status.STALE, why)
+
+
+def proven_again(task: Task, known: TaskState, now: Inspected, tree: str) -> TaskDone:
+    """What a task's DONE rests on from now: a proof of the bytes that are there."""
+    from runner.journal.events import TaskDone
+
+    return TaskDone(
+        spec=task.spec,
+        commit=known.commit,
+        tree=tree,
+        proofs=now.proofs,
+        coverage=now.coverage,
+        patterns=known.patterns,
+        note="proven again on what is there",
+        tools=dict(now.tools),
+    )

@@ -1,0 +1,192 @@
+"""Bytes that came by a side road are unverified until the task's proof has run on them."""
+
+import subprocess
+
+import pytest
+from workplace import Workplace, a_task
+
+GOOD = "good\n"
+ONE = a_task("TASK-001", "One", blocks={"one.txt": GOOD}, tests=["grep -q good one.txt"])
+TWO = a_task("TASK-002", "Two", needs=["TASK-001"], blocks={"two.txt": "two\n"}, tests=["true"])
+NOTE = "1 DONE task is unverified: TASK-001 (one.txt was changed since it was proven)"
+
+
+@pytest.fixture
+def built(workplace, monkeypatch):
+    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    workplace.plan(ONE)
+    assert workplace.run().code == 0
+    return workplace
+
+
+def proofs_run(workplace):
+    """How often the task's own contract ran, by how often it said what DONE rests on."""
+    return len(workplace.happened("task.done", "TASK-001"))
+
+
+def unverified(workplace):
+    return {
+        one["id"]
+        for one in workplace.runner("status", "--json").document["tasks"]
+        if one["status"] == "DONE" and not one["verified"]
+    }
+
+
+def add_two(workplace):
+    workplace.write({"TASK-GRAPH.md": workplace.read("TASK-GRAPH.md") + "\n" + TWO})
+    workplace.commit(message="more")
+
+
+def test_what_the_runner_landed_is_verified(built):
+    assert unverified(built) == set()
+    assert built.run().said == "the one task is DONE; nothing to do\n"
+
+
+def test_an_edit_in_the_tree_is_said_by_status_evidence_and_a_plain_run(built):
+    built.write({"one.txt": "good, and mine\n"})
+    assert unverified(built) == {"TASK-001"}
+    assert "one.txt was changed since it was proven" in built.runner("status").out
+    said = built.runner("evidence", "TASK-001")
+    assert "unverified: one.txt was changed since it was proven" in said.out
+    assert "runner verify TASK-001" in said.out
+    plain = built.run()
+    assert (plain.code, NOTE in plain.err) == (0, True), plain.said
+    built.git("checkout", "--", "one.txt")
+    assert unverified(built) == set()
+    assert built.run().said == "the one task is DONE; nothing to do\n"
+
+
+def test_a_commit_by_hand_is_proven_at_the_end_of_a_plain_run(built):
+    built.commit({"one.txt": "good, and mine\n"})
+    assert unverified(built) == {"TASK-001"}
+    ended = built.run()
+    assert ended.code == 0, ended.said
+    assert unverified(built) == set()
+    assert built.run().said == "the one task is DONE; nothing to do\n"
+
+
+def test_a_commit_by_hand_that_breaks_it_makes_it_stale(built):
+    built.commit({"one.txt": "bad\n"})
+    assert built.run().code == 4
+    assert "STALE" in built.status_line("TASK-001")
+
+
+def test_without_the_proof_at_the_end_a_plain_run_says_the_number(built):
+    built.commit({"one.txt": "good, and mine\n"})
+    for _ in range(2):
+        ended = built.run("--no-verify-at-end")
+        assert (ended.code, NOTE in ended.err) == (0, True), ended.said
+    assert unverified(built) == {"TASK-001"}
+
+
+def test_a_task_that_is_named_is_proven_once_for_its_bytes(built):
+    built.commit({"one.txt": "good, and mine\n"})
+    for _ in range(2):
+        ended = built.run("TASK-001", "--no-verify-at-end")
+        assert ended.code == 0, ended.said
+        assert unverified(built) == set()
+        assert proofs_run(built) == 2
+    assert len(built.happened("attempt.started")) == 1
+
+
+def test_nothing_is_built_on_bytes_that_do_not_pass(built):
+    built.commit({"one.txt": "bad\n"})
+    add_two(built)
+    ended = built.run()
+    assert ended.code == 3, ended.said
+    assert built.landings == ["TASK-001"]
+    assert "one.txt was changed since it was proven, and TC-001 does not pass" in ended.said
+    assert "STALE" in built.status_line("TASK-001")
+
+
+def test_what_passes_is_built_on_and_proven_once(built):
+    built.commit({"one.txt": "good, and mine\n"})
+    add_two(built)
+    ended = built.run("--no-verify-at-end")
+    assert ended.code == 0, ended.said
+    assert built.landings == ["TASK-001", "TASK-002"]
+    assert proofs_run(built) == 2
+    assert unverified(built) == set()
+
+
+@pytest.mark.parametrize("words", [("TASK-001",), ("--all",)])
+def test_verify_proves_it_and_keeps_that(built, words):
+    built.commit({"one.txt": "good, and mine\n"})
+    assert built.runner("verify", *words, "--trust").code == 0
+    assert unverified(built) == set()
+
+
+def test_ship_proves_it(built):
+    built.commit({"one.txt": "good, and mine\n"})
+    shipped = built.runner("ship", "--trust")
+    assert shipped.code == 0, shipped.said
+    assert unverified(built) == set()
+
+
+def test_ship_refuses_a_task_whose_file_is_gone(workplace, monkeypatch):
+    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    workplace.plan(a_task("TASK-001", "One", blocks={"one.txt": GOOD}))
+    workplace.run()
+    workplace.git("rm", "-q", "one.txt")
+    workplace.commit(message="gone")
+    shipped = workplace.runner("ship", "--trust")
+    assert shipped.code == 3, shipped.said
+    assert "one.txt is gone since it was proven" in shipped.err
+    assert not workplace.git("tag")
+
+
+def test_ship_refuses_a_task_that_a_person_called_done_and_that_is_not_there(
+    workplace, monkeypatch
+):
+    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    workplace.plan(a_task("TASK-001", "One", status="DONE", outputs=["one.txt"], command="true"))
+    assert workplace.run().code == 0
+    shipped = workplace.runner("ship", "--trust")
+    assert shipped.code == 3, shipped.said
+    assert "one.txt" in shipped.err
+    assert not workplace.git("tag")
+
+
+def test_a_write_that_was_applied_by_hand_is_committed_without_the_old_proof(
+    built, tmp_path, alone
+):
+    (tmp_path / "bad.txt").write_text("bad\n")
+    staged = built.runner(
+        "staged-write",
+        "stage",
+        "--task",
+        "TASK-001",
+        "--file",
+        "one.txt",
+        "--content",
+        str(tmp_path / "bad.txt"),
+    )
+    id_ = staged.said.rsplit("show ", 1)[1].strip()
+    assert built.runner("staged-write", "apply", id_).code == 0
+    assert unverified(built) == {"TASK-001"}
+    assert built.runner("commit-by-task").code == 0
+    message = built.git("log", "-1", "--format=%B")
+    assert "Task: TASK-001" in message
+    assert "Proof:" not in message
+    assert "Spec:" not in message
+    assert unverified(built) == {"TASK-001"}
+    subprocess.run(["git", "clone", "-q", str(built.root), str(tmp_path / "clone")], check=True)
+    clone = Workplace(tmp_path / "clone", alone)
+    assert unverified(clone) == {"TASK-001"}
+
+
+def test_a_merge_of_a_colleagues_proven_landing_is_verified(built, tmp_path, alone):
+    subprocess.run(["git", "clone", "-q", str(built.root), str(tmp_path / "clone")], check=True)
+    clone = Workplace(tmp_path / "clone", alone)
+    clone.git("config", "user.name", "Bo")
+    clone.git("config", "user.email", "bo@example.org")
+    clone.edit_plan("good\n```", "good and better\n```")
+    clone.commit(message="better")
+    assert clone.run().code == 3
+    assert clone.runner("approve", "TASK-001").code == 0
+    assert clone.run().code == 0
+    assert clone.landings == ["TASK-001", "TASK-001"]
+    built.commit({"mine.txt": "mine\n"})
+    built.git("pull", "-q", "--no-rebase", "--no-edit", str(clone.root), "main")
+    assert built.read("one.txt") == "good and better\n"
+    assert unverified(built) == set()
