@@ -22,6 +22,7 @@ _EMPTY = (
     "v && typeof v.then === 'function' ? v.then(() => undefined) : v == null ? 0 : {{}}"
 )
 _NUMBERS = re.compile(r"u?int(?:8|16|32|64)?\Z|float(?:32|64)\Z|byte\Z|rune\Z|time\.Duration\Z")
+_TEXT = re.compile(r'\A"(?:[^"\\]|\\.)*"\Z')
 _NILS = re.compile(r"(?:\*|\[\]|map\[|error\Z|interface\b|any\Z|func\b|chan\b)")
 
 
@@ -52,7 +53,7 @@ def _typed(value: str, type_: str) -> Iterator[tuple[str, str]]:
     if _NUMBERS.match(type_):
         yield "other", f"({value})*3 + 7"
         yield "empty", f"({value}) * 0"
-    elif type_ == "string":
+    elif type_ == "string" and not _TEXT.match(value):
         yield "other", f'"~" + ({value})'
         yield "empty", f'({value})[:0] + ""'
     elif type_ == "bool":

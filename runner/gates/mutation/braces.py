@@ -56,14 +56,13 @@ _IF = {
     "go": re.compile(r"(?<![\w.])if\s+"),
     "rs": re.compile(r"(?<![\w.])if\s+(?!let\b)"),
 }
-_RETURN = re.compile(r"(?<![\w.$])return\b[ \t]*(?=[^\s;}])")
+_RETURN = re.compile(r"(?<![\w.$])return\b")
 _RAISE = re.compile(r"(?<![\w.$])throw\b(?=\s)")
-_ASSIGNED = re.compile(r"(?<![\w.$=!<>+*/%-])(?:const|let|var)?\s*[\w.$]+\s*=\s*(?=[^=>\s])")
+_ASSIGNED = re.compile(r"(?<![\w.$=!<>+*/%-])(?:const|let|var)?\s*[\w.$]+\s*=(?![=>])")
 _LOOP = re.compile(r"\bfor\s*\(\s*(?:const|let|var)\s+[^()]*?\bof\s+")
 _CALL = re.compile(r"^[ \t]*(?:await\s+)?(?P<name>[\w.$]+)\([^\n]*\)[ \t]*;?[ \t]*$", re.MULTILINE)
 _KEYWORDS = frozenset({"if", "for", "while", "switch", "return", "function", "catch", "super"})
-_NOTHING = re.compile(r"(?:null|undefined|nil|None|this|self|\(\))\Z")
-_PLAIN_TEXT = re.compile(r"""\A(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\Z""")
+_NOTHING = re.compile(r"\A(?:null|undefined|nil|None|this|self|\(\))\Z")
 KINDS = (
     *("returned value", "condition", "arithmetic", "operand", "comparison", "constant"),
     *("assigned value", "loop", "raise", "statement"),
@@ -171,11 +170,11 @@ def _conditions(source: _Source) -> Iterator[_Edit]:
         else:
             start, end = match.end(), _brace(source.mask, match.end())
             semicolon = source.mask.rfind(";", start, end)
-            start = start if semicolon < 0 else semicolon + 1
+            start = start if semicolon < 0 else semicolon + 2
         inner = source.text[start:end].strip()
         if inner and not ("let " in inner and source.language == "rs"):
             space = "" if source.is_script else " "
-            yield _Edit("condition", start, end, f"{space}!({inner}){space}")
+            yield _Edit("condition", start, end, f"!({inner}){space}")
 
 
 def _brace(mask: str, start: int) -> int:
@@ -190,11 +189,18 @@ def _brace(mask: str, start: int) -> int:
 def _results(source: _Source, known: tuple[Function, ...]) -> Iterator[_Edit]:
     for match in _RETURN.finditer(source.mask):
         around = _innermost(known, match.start())
-        end = statement_end(source.mask, match.end())
-        yield from _changed(source, match.end(), end, "returned value", around)
+        start = _after_blanks(source, match.end())
+        end = statement_end(source.mask, start)
+        yield from _changed(source, start, end, "returned value", around)
     for one in known:
         if one.is_expression and one.start < one.end:
             yield from _changed(source, one.start, one.end, "returned value", one)
+
+
+def _after_blanks(source: _Source, at: int) -> int:
+    """Where what stands behind a word begins; in the mask a string would be blank, too."""
+    blanks = re.compile(r"[ \t]*").match(source.text, at)
+    return blanks.end() if blanks else at
 
 
 def _changed(
@@ -203,7 +209,8 @@ def _changed(
     """Another value of the same type in a value's place, and where it is a result, none."""
     value = source.text[start:end].rstrip()
     end = start + len(value)
-    if not value.strip() or _NOTHING.search(value.strip()) or _PLAIN_TEXT.match(value.strip()):
+    words = source.mask[start:end].strip(" \n+")  # text alone leaves none
+    if not words or _NOTHING.search(value.strip()):
         return
     types = around.types if around else ()
     for name, text in other_value(value, source.language, types):
@@ -215,11 +222,12 @@ def _changed(
 
 def _of_scripts(source: _Source) -> Iterator[_Edit]:
     for match in _ASSIGNED.finditer(source.mask):
-        end = statement_end(source.mask, match.end())
-        value = source.text[match.end() : end].strip()
+        start = _after_blanks(source, match.end())
+        end = statement_end(source.mask, start)
+        value = source.text[start:end].strip()
         if value.startswith(("(", "async", "function", "class", "{", "[")) or "=>" in value:
             continue
-        yield from _changed(source, match.end(), end, "assigned value", None)
+        yield from _changed(source, start, end, "assigned value", None)
     for match in _LOOP.finditer(source.mask):
         opening = source.mask.rfind("(", match.start(), match.end())
         yield _Edit("loop", match.end(), closing(source.mask, opening), "[]")
