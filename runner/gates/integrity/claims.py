@@ -6,11 +6,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from runner.gates.integrity.coarser import is_about_a_part, says_less
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 CONSTANT = 0.0
 """Strength of what can never fail."""
+RUNS = 0.5
+"""Strength of what fails only where the code crashes."""
 TRUTH = 1.0
 """Something is there, or counts as true."""
 CONTAINS = 2.0
@@ -33,6 +37,8 @@ class Claim:
     """How far off a number may be."""
     guards: frozenset[str] = frozenset()
     """What keeps it from speaking: words for a person."""
+    sides: tuple[str, ...] = ()
+    """Of an equality both sides, names followed to what they stand for."""
     by_helper: bool = False
     """Whether a function asserts it whose name does not say so."""
 
@@ -142,9 +148,13 @@ def _silenced(name: str, old: TestBody, new: TestBody) -> Iterator[Weakness]:
         twins = before.get(claim.text)
         if not twins:
             continue
-        for guard in sorted(claim.guards - twins.pop(0).guards):
+        twin = twins.pop(0)
+        for guard in sorted(claim.guards - twin.guards):
             said = f"`{_short(claim.text)}` of {name}: {guard} now"
             yield Weakness(claim.line, said, guard != CONDITIONAL)
+        if claim.strength < twin.strength or says_less(twin.sides, claim.sides):
+            said = f"`{_short(claim.text)}` of {name} says less now: {_sides(claim)}"
+            yield Weakness(claim.line, said)
 
 
 def _changed(name: str, old: TestBody, new: TestBody) -> Iterator[Weakness]:
@@ -188,19 +198,32 @@ def _beyond(claims: tuple[Claim, ...], others: Counter[str]) -> list[Claim]:
 
 
 def _twin(claim: Claim, added: list[Claim]) -> Claim | None:
+    """What stands in a claim's place: about the same, else about something made of it."""
     about = [one for one in added if one.subject == claim.subject]
+    about = about or [one for one in added if says_less(claim.sides, one.sides)]
+    about = about or [one for one in added if _is_weaker_part(claim, one)]
     return max(about, key=lambda one: one.strength, default=None)
+
+
+def _is_weaker_part(old: Claim, new: Claim) -> bool:
+    return new.strength < old.strength and is_about_a_part(old.subject, new.subject)
 
 
 def _measured(name: str, old: Claim, new: Claim) -> Iterator[Weakness]:
     """Two claims about one subject, held against each other."""
     less = new.strength < old.strength or new.slack > old.slack
+    less = less or says_less(old.sides, new.sides)
     silent = new.guards & SILENT and not old.guards & SILENT
     said = f"`{_short(old.text)}` of {name} became `{_short(new.text)}`"
     if less or silent:
         yield Weakness(new.line, f"{said}, which says less")
     elif new.strength == old.strength and new.slack == old.slack:
         yield Weakness(new.line, f"{said}: something else is expected", grave=False)
+
+
+def _sides(claim: Claim) -> str:
+    """What is compared, where the text of a claim does not show it."""
+    return f"it compares {_short(' and '.join(claim.sides))}" if claim.sides else "it was changed"
 
 
 def _short(text: str, most: int = 80) -> str:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.gates.integrity import claims
+from runner.gates.integrity.brace_sides import go_sides, weakened
 from runner.gates.integrity.braces import GO, closing, line_of, masked, squeezed, statement_end
 from runner.gates.integrity.claims import Claim, TestBody, TestFile
 from runner.gates.integrity.guards import guards_of
@@ -90,10 +91,12 @@ def _claims(source: str, mask: str, begin: int, end: int) -> Iterator[Claim]:
         text = squeezed(source[match.start() : last], GO)
         text = f"{_condition(source, mask, begin, match.start())}{text}"
         word = match[0].rpartition(".")[2].rstrip("( \t\n")
+        sides = go_sides(text, GO)
         yield Claim(
             text=text,
             subject=_subject(text, word),
-            strength=_strength(word),
+            strength=weakened(_strength(word), text, sides),
+            sides=sides,
             line=line_of(source, match.start()),
             guards=guards_of(mask, begin, match.start()),
         )

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.gates.integrity import claims
+from runner.gates.integrity.brace_sides import script_sides, weakened
 from runner.gates.integrity.braces import (
     JAVASCRIPT,
     closing,
@@ -147,10 +148,12 @@ def _claims(source: str, mask: str, start: int, end: int) -> Iterator[Claim]:
         text = squeezed(source[match.start() : last], JAVASCRIPT)
         opening = mask.find("(", match.start())
         about = source[opening + 1 : closing(mask, opening)] if opening >= 0 else ""
+        sides = script_sides(text, JAVASCRIPT)
         yield Claim(
             text=text,
             subject=_subject(about, match[0]),
-            strength=_strength(text, match[0], about),
+            strength=weakened(_strength(text, match[0], about), text, sides),
+            sides=sides,
             line=line_of(source, match.start()),
             guards=guards_of(mask, start, match.start()),
         )

@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from runner.gates.integrity import claims
 from runner.gates.integrity.claims import Claim
 from runner.gates.integrity.python_marks import name_of
+from runner.gates.integrity.python_sides import (
+    is_pattern_of_all,
+    matches_all,
+    sides_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,7 +158,8 @@ def _suppresses(statement: ast.With | ast.AsyncWith) -> bool:
 
 def _of_assert(node: ast.Assert, guards: Guards) -> Claim:
     subject, strength, slack = _measure(node.test)
-    return Claim(f"assert {ast.unparse(node.test)}", subject, strength, node.lineno, slack, guards)
+    text, sides = f"assert {ast.unparse(node.test)}", sides_of(node)
+    return Claim(text, subject, strength, node.lineno, slack, guards, sides)
 
 
 def _measure(test: ast.expr) -> tuple[str, float, float]:
@@ -169,8 +175,25 @@ def _measure(test: ast.expr) -> tuple[str, float, float]:
             return subject, min(strength, claims.TRUTH), slack
         case ast.UnaryOp(op=ast.Not()):
             return _measure(test.operand)[0], claims.TRUTH, 0.0
-        case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            return _compared(left, operator, right)
+        case ast.Compare():
+            return _of_comparison(test)
+        case ast.Call():
+            return _of_call(test)
+    return ast.unparse(test), claims.TRUTH, 0.0
+
+
+def _of_comparison(test: ast.Compare) -> tuple[str, float, float]:
+    """One comparison, or a chain of them, which says as much as its strongest."""
+    pairs = zip([test.left, *test.comparators], test.ops, test.comparators, strict=False)
+    parts = [_compared(*pair) for pair in pairs]
+    return parts[0][0], max(strength for _, strength, _ in parts), parts[0][2]
+
+
+def _of_call(test: ast.Call) -> tuple[str, float, float]:
+    match test:
+        case ast.Call(func=ast.Attribute(attr="match" | "search" | "fullmatch"), args=[_, about]):
+            strength = claims.RUNS if matches_all(test) else claims.CONTAINS
+            return ast.unparse(about), strength, 0.0
         case ast.Call(func=ast.Name(id="isinstance"), args=[about, *_]):
             return ast.unparse(about), claims.TRUTH, 0.0
         case ast.Call(func=ast.Name(id="bool" | "len"), args=[about]):
@@ -237,7 +260,9 @@ def _width(call: ast.Call, *, by_text: bool) -> float:
     if isinstance(first, ast.Tuple):
         wide = any(name_of(one) in _WIDE for one in first.elts)
         return claims.TRUTH if wide else claims.COMPARES
-    matched = by_text or any(keyword.arg == "match" for keyword in call.keywords)
+    texts = [one.value for one in call.keywords if one.arg == "match"]
+    texts += call.args[1:2] if by_text else []
+    matched = any(not is_pattern_of_all(one) for one in texts)
     return claims.EXACT if matched else claims.EQUALS
 
 
@@ -252,8 +277,11 @@ def _of_method(call: ast.Call, name: str, guards: Guards) -> Claim:
         strength = claims.CONSTANT
     if truth and call.args:
         subject = _measure(call.args[0])[0] or subject
+    if name == "assertRegex" and matches_all(call):
+        strength = claims.RUNS
     slack = _method_slack(call) if name.endswith(("AlmostEqual", "allclose")) else 0.0
-    return Claim(ast.unparse(call), subject, strength, call.lineno, slack, guards)
+    text, sides = ast.unparse(call), sides_of(call)
+    return Claim(text, subject, strength, call.lineno, slack, guards, sides)
 
 
 def _method_slack(call: ast.Call) -> float:

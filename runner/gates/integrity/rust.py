@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.gates.integrity import claims
+from runner.gates.integrity.brace_sides import macro_sides, weakened
 from runner.gates.integrity.braces import RUST, closing, line_of, masked, squeezed
 from runner.gates.integrity.claims import Claim, TestBody, TestFile
 from runner.gates.integrity.guards import guards_of
@@ -51,10 +52,12 @@ def _claims(source: str, mask: str, begin: int, end: int) -> Iterator[Claim]:
         inside = source[opening + 1 : closing(mask, opening)]
         name = match[0].partition("!")[0]
         parts = re.split(r"\s*(?:,|[!=<>]=)\s*", squeezed(inside, RUST))
+        text, sides = f"{name}!({squeezed(inside, RUST)})", macro_sides(inside, name, RUST)
         yield Claim(
-            text=f"{name}!({squeezed(inside, RUST)})",
+            text=text,
             subject=parts[0],
-            strength=_strength(name, inside),
+            strength=weakened(_strength(name, inside), text, sides),
+            sides=sides,
             line=line_of(source, match.start()),
             guards=guards_of(mask, begin, match.start()),
         )

@@ -1,0 +1,174 @@
+"""Both sides of what a Python test holds equal, names followed to what they were given.
+
+So `wanted = f(x)` before `assert f(x) == wanted` is read as what it is, and so is an `ANY` that
+goes by another name.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from runner.gates.integrity import claims
+from runner.gates.integrity.coarser import same_on_both
+from runner.text.syntax import python_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from runner.gates.integrity.claims import Claim
+
+    Known: TypeAlias = Mapping[str, ast.expr]
+
+_DEEPEST = 3
+_EQUALITIES = frozenset(
+    {"assertEqual", "assertEquals", "assertIs", "assertListEqual", "assertDictEqual"}
+    | {"assertTupleEqual", "assertSetEqual", "assertCountEqual", "assertAlmostEqual"}
+    | {"assertMultiLineEqual", "assertSequenceEqual", "assert_equal"}
+)
+_ANYTHING = re.compile(r"(?:\w+\.)*ANY\Z|(?:\w+\.)*(?:AlwaysEqual|Anything|ALWAYS_EQ)(?:\(\))?\Z")
+_MATCHES_ALL = re.compile(r"(?:\(\?s\))?\^?(?:\.[*]|\[\\s\\S\][*]|\(\.[*]\)|\(\?:\))?\$?\Z")
+_MATCHERS = frozenset({"match", "search", "fullmatch", "findall", "assertRegex"})
+
+
+def equal_to_all(tree: ast.Module) -> frozenset[str]:
+    """Names in a file that stand for what equals everything: `ANY`, or a class that says so."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and any(map(_is_always_equal, node.body)):
+            found.add(node.name)
+        elif isinstance(node, ast.ImportFrom):
+            found |= {one.asname for one in node.names if one.name == "ANY" and one.asname}
+    return frozenset(found)
+
+
+def _is_always_equal(node: ast.stmt) -> bool:
+    """An `__eq__` that gives the same each time."""
+    if isinstance(node, ast.FunctionDef) and node.name == "__eq__":
+        given = [one.value for one in ast.walk(node) if isinstance(one, ast.Return)]
+        return bool(given) and all(isinstance(v, ast.Constant) and bool(v.value) for v in given)
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+        names = {one.id for one in node.targets if isinstance(one, ast.Name)}
+        said = node.value.body
+        return "__eq__" in names and isinstance(said, ast.Constant) and bool(said.value)
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the names in a file stand for."""
+
+    outer: Known
+    """Given once, at the level of the file."""
+    all_equal: frozenset[str]
+    """Those of what equals everything."""
+
+    @classmethod
+    def of(cls, tree: ast.Module) -> Names:
+        """Of a whole file."""
+        return cls(given_once(tree.body), equal_to_all(tree))
+
+    def within(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Known:
+        """What each name stands for in a function that is given a value once."""
+        own = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+        known = {**self.outer, **given_once(function.body)}
+        return {name: value for name, value in known.items() if name not in own}
+
+
+def given_once(body: list[ast.stmt]) -> dict[str, ast.expr]:
+    """What each name is given that a block gives a value exactly once, at its own level."""
+    stored = Counter(
+        node.id
+        for statement in body
+        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del)
+    )
+    found = {}
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if stored[name] == 1:
+                found[name] = value
+    return found
+
+
+def sides_of(node: ast.Assert | ast.Call) -> tuple[str, ...]:
+    """Both sides of an equality; empty for what claims none."""
+    match node:
+        case ast.Assert(test=ast.Compare(left=one, ops=[ast.Eq() | ast.Is()], comparators=[other])):
+            return ast.unparse(one), ast.unparse(other)
+        case ast.Call(func=ast.Attribute(attr=name), args=[one, other, *_]) if name in _EQUALITIES:
+            return ast.unparse(one), ast.unparse(other)
+    return ()
+
+
+def followed(found: Iterable[Claim], names: Names, known: Known) -> Iterator[Claim]:
+    """Claims with the names in their sides followed, and as strong as they then are."""
+    for claim in found:
+        sides = tuple(_written(side, known) for side in claim.sides)
+        strength = claim.strength
+        if any(_equals_all(side, names.all_equal) for side in sides) or same_on_both(sides):
+            strength = min(strength, claims.RUNS)
+        yield replace(claim, sides=sides, strength=strength)
+
+
+def _written(side: str, known: Known) -> str:
+    tree = python_tree(side)
+    if tree is None:
+        return side
+    try:
+        return ast.unparse(_Followed(known, _DEEPEST).visit(tree))
+    except (ValueError, RecursionError):  # it cannot be written in an f-string
+        return side
+
+
+class _Followed(ast.NodeTransformer):
+    """Puts what a name was given in its place."""
+
+    def __init__(self, known: Known, depth: int) -> None:
+        self._known, self._depth = known, depth
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """A name that is read."""
+        value = self._known.get(node.id)
+        if value is None or not self._depth or not isinstance(node.ctx, ast.Load):
+            return node
+        put: ast.AST = _Followed(self._known, self._depth - 1).visit(copy.deepcopy(value))
+        return put
+
+
+def _equals_all(side: str, all_equal: frozenset[str]) -> bool:
+    name = side.partition("(")[0]
+    return bool(_ANYTHING.match(side)) or name in all_equal
+
+
+def matches_all(node: ast.expr) -> bool:
+    """Whether this is a search for a pattern that every text matches."""
+    return any(_is_search_for_all(call) for call in _calls(node))
+
+
+def _calls(node: ast.expr) -> Iterator[ast.Call]:
+    return (one for one in ast.walk(node) if isinstance(one, ast.Call))
+
+
+def _is_search_for_all(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    patterns = call.args[1:2] if name == "assertRegex" else call.args[:1]
+    if name not in _MATCHERS:
+        return False
+    return any(map(is_pattern_of_all, patterns))
+
+
+def is_pattern_of_all(node: ast.expr) -> bool:
+    """Whether a pattern, as it is written, matches every text."""
+    if isinstance(node, ast.Call) and node.args:  # re.compile(...)
+        node = node.args[0]
+    return (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and bool(_MATCHES_ALL.match(node.value))
+    )
