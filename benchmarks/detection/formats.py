@@ -21,6 +21,7 @@ UPPER = string.ascii_uppercase + string.digits
 LOWER = string.ascii_lowercase + string.digits
 WORD = string.ascii_letters + string.digits
 URL, B64 = WORD + "-_", WORD + "+/"
+BECH32 = "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 
 
@@ -124,7 +125,7 @@ FORMATS = (
     Format("Vault", _plain("hv" + "s.", 95, URL)),
     Format("Terraform", _joined((14, WORD), ".atlas" + "v1.", (67, URL))),
     Format("1Password", _plain("ops" + "_eyJ", 300, URL)),
-    Format("age", _plain("AGE-SECRET" + "-KEY-1", 58, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L")),
+    Format("age", _plain("AGE-SECRET" + "-KEY-1", 58, BECH32)),
     Format("Linear", _plain("lin" + "_api_", 40)),
     Format("Notion", _joined("nt" + "n_", (11, DIGITS), (35, WORD))),
     Format("Postman", _joined("PM" + "AK-", (24, HEX), "-", (34, HEX))),

@@ -198,7 +198,7 @@ def hostile() -> None:
         "marks that silence": b"# noqa type: ignore nosec\n" * (megabyte // 26),
         "passwords in addresses": b"https://user:" + b"pass@host/ https://user:" * (megabyte // 24),
         "one key after the other": b"api_"
-        + b'key: "a1B2c3D4e5F6g7H8i9J0kL"\napi_' * (megabyte // 33),
+        + b'item: "a1B2c3D4e5F6g7H8i9J0kL"\napi_' * (megabyte // 33),
         "ids of keys": (b"AK" + b"IA") * 5 * (megabyte // 21),
         "secret words": b"secret " * (megabyte // 7),
         "chance": __import__("random").Random(1).randbytes(megabyte),

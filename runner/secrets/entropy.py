@@ -22,7 +22,20 @@ _WORD_LENGTH = 3.2
 """Mean length of the pieces of a value: random base62 has about 1.6, camel case 4 and more."""
 _UNREAD_LENGTH = 2.4
 """The same where no digit is among them: random letters of both cases have about 1.8."""
-_FILLING = r"[xX]{4,}|[*]{3,}|\.{3,}|0{8,}"
+_FILLING = r"[xX]{4,}|[*]{3,}|\.{3,}|0{8,}|[A-Fa-f]-[A-Fa-fZz]|0-9"
+_RESERVED = (
+    r"@(?:[\w-]+\.)*(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|\w|foo|bar|host"
+    r"|domain|server)(?![\w.-])"
+)
+_NAMED_ID = (
+    r"(?:[a-z]I[dD]|[_.-][iI][dD]|[_-]ID|\b[iI][dD])s?[\"'`\]>)]{0,2}\s{0,4}[:=,]?>?\s{0,4}[\"'`]?$"
+)
+_SHORTEST_RUN = 5
+_INVITATION = (
+    r"(?i)\b(?:my|your|put|insert|enter|example|sample|dummy|fake)(?=[-_ A-Z])|example|your[-_]?"
+    r"|(?:put|insert|enter|goes|here)(?=[-_]|\b)|placeholder|redacted"
+)
+"""Words that tell a reader to put a value there."""
 _PLACEHOLDER = (
     r"your|example|sample|dummy|fake|placeholder|change[-_]?(?:me|this|it)|redacted|insert"
     r"|replace|todo|secret|token|passw(?:or)?d|api|key|here|test|user|my|xxx+|none|null|some"
@@ -34,6 +47,7 @@ _TEMPLATE = (  # not one line: it would be too long
 _HOLE = (
     r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*?\}\}|\{[A-Za-z_]\w*\}|%\(\w*\)?[sdr]?|<[A-Za-z_][^>]*>?"
     r"|^\$[A-Za-z_]\w*|%[sdr]|^\{.*\}$|^<.*>$|^%.*%$"
+    r"|\(\?(?:P<\w+>|[:=!i])|\[[^\]]{1,20}\](?:\{\d[\d,]*\}|[+*])"
 )
 """What a template fills in: the value is judged by what stands beside it."""
 _NO_PASSWORDS = """
@@ -44,9 +58,25 @@ _NO_PASSWORDS = """
     p@ss
 """
 _NO_PASSWORD = frozenset(_NO_PASSWORDS.split())
+_DEFAULT_PASSWORDS = """
+    password passwd passw pass pwd pw user username name admin root guest test testing example
+    changeme change_me change-me postgres mysql mongo mariadb rabbitmq redis foo bar baz abc
+    123 1234
+    12345 123456 port host none null xxx credentials creds mypassword yourpassword your_password
+    your-password dbpass dbpassword userpass p@ss
+"""
+_DEFAULTS = frozenset(_DEFAULT_PASSWORDS.split())
+"""Passwords of a documentation or of a fresh installation: they open nothing worth keeping."""
+_FEWEST_KINDS = 3
+"""Of small letters, capitals, digits and punctuation: chosen passwords have as many."""
 _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _SEQUENCE = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ" * 2 + "0123456789ABCDEF" * 2 + "0123456789" * 2
 _CONSTANT = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|\.{1,2}/.*|[a-z][a-z0-9+.-]*://.*"
+_CODE = (
+    r"[a-z_]\w*\(|^\w+=|\w\[|\]\.|->|::|\.\w+\.\w|^[a-z_]\w*\.[a-z_]\w*$|^[./~]|/.*/|&&|\|\||==|^\$|\{\d?\}"
+    r"|^[A-Za-z]+[-_]?\d{1,2}$|^v?\d+[.-]\d|^[A-Z][a-z]+[A-Z]?[a-z]*\d?$"
+)
+"""What no password is: an expression, a path, a version, a word with a number."""
 _TURNS = r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])"
 _FEWEST_TURNS = 4
 """Times a value goes from letters to digits or back; names do so once or twice."""
@@ -62,17 +92,59 @@ def looks_random(value: str) -> bool:
         return False
     if not _mixed(rest):
         return _is_unread(value)
-    return _hexadecimal(value) if _is_hex(value) else _disorderly(value)
+    return _hexadecimal(value) if is_hexadecimal(value) else _disorderly(value)
 
 
 def is_placeholder(value: str) -> bool:
     """Whether a value of a named shape is filled up rather than real (`ghp_xxxx…`).
 
-    Content cannot use this to hide a key: what is left without the filling must be shorter than
-    any key is.
+    Filling is one letter again and again, a run that counts (`12345678`, `abcdefgh`), and the words
+    that tell a reader what to put there. Content cannot use this to hide a key: what is left
+    without the filling must be shorter than any key is.
     """
-    rest = _compiled(_FILLING).sub("", value)
+    rest = _without_runs(_compiled(_FILLING).sub("", value))
+    rest = _compiled(_INVITATION).sub("", rest)
     return len(rest) != len(value) and len(rest) <= _LONGEST_REMAINDER
+
+
+def _without_runs(value: str) -> str:
+    """The value without letters repeated and letters counted up, five of them or more."""
+    kept: list[str] = []
+    start = 0
+    while start < len(value):
+        end = max(_run(value, start, 0), _run(value, start, 1))
+        if end - start < _SHORTEST_RUN:
+            kept.append(value[start])
+            start += 1
+        else:
+            start = end
+    return "".join(kept)
+
+
+def _run(value: str, start: int, step: int) -> int:
+    """Where a run that begins at `start` ends: each next character `step` further, 0 after 9."""
+    end = start + 1
+    while end < len(value) and _follows(value[end - 1], value[end], step):
+        end += 1
+    return end
+
+
+def _follows(before: str, after: str, step: int) -> bool:
+    return ord(after) - ord(before) == step or (step == 1 and before + after == "90")
+
+
+def is_reserved(text: bytes, end: int, value: str) -> bool:
+    """Whether the host behind a password that ends at `end` is one of documentations (RFC 2606)."""
+    host = _compiled(_RESERVED).match(text[end : end + 120].decode("latin-1"))
+    return host is not None and not (looks_random(value) or looks_chosen(value))
+
+
+def is_identifier(text: bytes, start: int, value: str) -> bool:
+    """Whether a UUID at `start` is given to a name that ends in Id: such names tell, not open."""
+    if not _compiled(_UUID).fullmatch(value):
+        return False
+    before = text[max(0, start - 60) : start].decode("latin-1")
+    return _compiled(_NAMED_ID).search(before) is not None
 
 
 def is_no_password(value: str) -> bool:
@@ -83,6 +155,34 @@ def is_no_password(value: str) -> bool:
         or bool(_compiled(_TEMPLATE).search(value))
         or not any(character.isalnum() for character in value)
     )
+
+
+def is_default_password(value: str) -> bool:
+    """Whether a password whose place is certain is one that every installation begins with."""
+    return (
+        len(value) < _SHORTEST_PASSWORD
+        or value.strip("[]*").casefold() in _DEFAULTS
+        or is_placeholder(value)
+        or bool(_compiled(_TEMPLATE).search(value))
+        or bool(_compiled(r"(?i)^(?:your|my|put|insert|enter|some)[-_ ]").search(value))
+        or not any(character.isalnum() for character in value)
+    )
+
+
+def looks_chosen(value: str) -> bool:
+    """Whether a value is a password as people choose them: three kinds of characters, no words.
+
+    An expression (`os.environ[…]`, `f(x)`), a path, a constant or a placeholder is none.
+    """
+    value = _compiled(r"%[0-9A-Fa-f]{2}").sub("", value)
+    if is_noise(value) or _compiled(_CODE).search(value) or value.isascii() is False:
+        return False
+    rest = _compiled(_PLACEHOLDER).sub("", value.lower())
+    if len(rest) < len(value) // 2 or len(rest) < 4:  # noqa: PLR2004 - less is no password
+        return False
+    kinds = (r"[a-z]", r"[A-Z]", r"[0-9]", r"[!@#$%^&*?+=~]")
+    found = [bool(_compiled(kind).search(value)) for kind in kinds]
+    return found[2] and sum(found) >= _FEWEST_KINDS and not _compiled(_CONSTANT).fullmatch(value)
 
 
 def is_login(value: str) -> bool:
@@ -141,7 +241,8 @@ def _mean_piece(value: str) -> float:
     return sum(len(piece) for piece in pieces) / max(1, len(pieces))
 
 
-def _is_hex(value: str) -> bool:
+def is_hexadecimal(value: str) -> bool:
+    """Whether a value is of hexadecimal digits and hyphens alone."""
     return bool(_compiled(r"[0-9a-fA-F-]+").fullmatch(value))
 
 

@@ -6,14 +6,26 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol, cast
 
-from runner.secrets.entropy import is_login, is_no_password, is_placeholder, looks_random
+from runner.secrets.entropy import (
+    is_default_password,
+    is_hexadecimal,
+    is_identifier,
+    is_login,
+    is_no_password,
+    is_placeholder,
+    is_reserved,
+    looks_chosen,
+    looks_random,
+)
 from runner.secrets.shapes_assigned import SHAPES as _ASSIGNED
 from runner.secrets.shapes_business import SHAPES as _BUSINESS
 from runner.secrets.shapes_cloud import SHAPES as _CLOUD
 from runner.secrets.shapes_forge import SHAPES as _FORGE
 from runner.secrets.shapes_general import SHAPES as _GENERAL
 from runner.secrets.shapes_models import SHAPES as _MODELS
+from runner.secrets.shapes_passwords import SHAPES as _PASSWORDS
 from runner.secrets.shapes_platforms import SHAPES as _PLATFORMS
+from runner.secrets.shapes_services import SHAPES as _SERVICES
 from runner.secrets.shapes_trade import SHAPES as _TRADE
 
 if TYPE_CHECKING:
@@ -22,7 +34,8 @@ if TYPE_CHECKING:
     from runner.secrets.shape import Shape
 
 SHAPES: tuple[Shape, ...] = (
-    *_MODELS, *_CLOUD, *_FORGE, *_BUSINESS, *_PLATFORMS, *_TRADE, *_GENERAL, *_ASSIGNED,
+    *_MODELS, *_CLOUD, *_FORGE, *_BUSINESS, *_PLATFORMS, *_TRADE, *_SERVICES, *_GENERAL,
+    *_ASSIGNED, *_PASSWORDS,
 )  # fmt: skip
 """Ordered: where two shapes fit one place, the earlier one names it."""
 
@@ -88,7 +101,10 @@ def places(text: bytes) -> Iterator[Place]:
 
 def _places_of(shape: Shape, text: bytes) -> Iterator[Place]:
     for start, end in _nested(shape, text) if shape.nested else _values(shape, text):
-        if _counts(shape, text[start:end].decode("latin-1")):
+        value = text[start:end].decode("latin-1")
+        if not _counts(shape, value) or (shape.reserved and is_reserved(text, end, value)):
+            continue
+        if shape.named or not is_identifier(text, start, value):
             yield Place(shape, start, end)
 
 
@@ -144,8 +160,14 @@ def _counts(shape: Shape, value: str) -> bool:
     """Whether what fits the shape may be real."""
     if shape.random and not looks_random(value):
         return False
+    if shape.unlike_digest and is_hexadecimal(value):
+        return False
     if shape.login:
         return is_login(value)
+    if shape.password:
+        return looks_chosen(value)
+    if shape.chosen:
+        return not is_default_password(value)
     if shape.name == "url-password":
         return not is_no_password(value)
     return not is_placeholder(value)

@@ -83,7 +83,7 @@ def hits(content: bytes, path: str) -> tuple[Hit, ...]:
     from runner.secrets.second import second_opinion
 
     text = utf8(content)
-    own = _own(content, text)
+    own = _of_kind(_own(content, text), path)
     return _in_order(own, text, _unknown(second_opinion(text, path), own))
 
 
@@ -104,7 +104,7 @@ def _scan(content: bytes, path: str, allowed: AllowList | None) -> tuple[Finding
     from runner.secrets.second import SecondOpinionError, second_opinion
 
     text = utf8(content)
-    own = _own(content, text)
+    own = _of_kind(_own(content, text), path)
     sure = sum(1 for one in own if not (allowed and allowed.match(one.value)))
     failed: tuple[Finding, ...] = ()
     others: list[Suspicion] = []
@@ -127,6 +127,15 @@ def _own(content: bytes, text: bytes) -> tuple[Secret, ...]:
         return found
     known = {one.value for one in found}
     return (*found, *(one for one in find(content) if one.value not in known))
+
+
+def _of_kind(found: tuple[Secret, ...], path: str) -> tuple[Secret, ...]:
+    """What counts in a file of this name: in a lock file no value that a mere name made suspect."""
+    from runner.secrets.second import is_lock_file
+
+    if not is_lock_file(path):
+        return found
+    return tuple(one for one in found if one.shape.name not in ("assigned", "password"))
 
 
 def _in_order(own: tuple[Secret, ...], text: bytes, others: list[Suspicion]) -> tuple[Hit, ...]:

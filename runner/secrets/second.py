@@ -16,7 +16,13 @@ from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
-from runner.secrets.entropy import is_no_password, is_noise, is_placeholder, looks_random
+from runner.secrets.entropy import (
+    is_no_password,
+    is_noise,
+    is_placeholder,
+    is_reserved,
+    looks_random,
+)
 from runner.secrets.marks import Family, Mark, marks
 
 if TYPE_CHECKING:
@@ -99,13 +105,32 @@ class Suspicion:
         return self.family is Family.NAMED
 
 
+_LOCKS = """
+    package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock deno.lock poetry.lock
+    uv.lock pdm.lock pipfile.lock conda-lock.yml cargo.lock go.sum composer.lock gemfile.lock
+    mix.lock pubspec.lock podfile.lock packages.lock.json flake.lock .terraform.lock.hcl
+"""
+_LOCK_FILES = frozenset(_LOCKS.split())
+
+
+def is_lock_file(path: str) -> bool:
+    """Whether a file is one in which a package manager keeps digests, which are no keys.
+
+    Such a file is read by named patterns alone, so its name hides no vendor's key.
+    """
+    return path.rpartition("/")[2].lower() in _LOCK_FILES
+
+
 def second_opinion(text: bytes, path: str) -> tuple[Suspicion, ...]:
     """What detect-secrets' plug-ins find in `text` (UTF-8, other bytes allowed).
 
     Raises SecondOpinionError when the plug-ins are not all there or time is up. Without a
     marked line nothing is imported.
     """
-    marked = _parts(text, marks(text))
+    found: Iterable[Mark] = marks(text)
+    if is_lock_file(path):
+        found = (mark for mark in found if mark.family is Family.NAMED)
+    marked = _parts(text, found)
     first = next(marked, None)
     if first is None:
         return ()
@@ -138,7 +163,7 @@ def _suspicions(
             if wanted and name.removesuffix("Detector") not in wanted:
                 continue
             for value in _values(plugin, path, line):
-                if _counts(name, family, value):
+                if _counts(name, family, value) and not _is_documentation(name, line, value):
                     weak += family is not Family.NAMED
                     yield Suspicion(family, plugin.secret_type, _where(text, start, value), value)
 
@@ -161,6 +186,13 @@ def _counts(name: str, family: Family, value: str) -> bool:
     if name in _SHAPELESS:
         return looks_random(value)
     return not (is_placeholder(value) if family is Family.NAMED else is_noise(value))
+
+
+def _is_documentation(name: str, line: str, value: str) -> bool:
+    """Whether an address with this password leads to a host reserved for documentation."""
+    text = line.encode()
+    end = text.find(value.encode() + b"@") + len(value.encode())
+    return name == "BasicAuthDetector" and is_reserved(text, end, value)
 
 
 def _whole_token(value: str, line: str) -> str:

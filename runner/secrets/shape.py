@@ -30,6 +30,15 @@ class Shape:
     """Only base64 of a name, a colon and a password counts (RFC 7617, section 2)."""
     nested: bool = False
     """A value that does not count is searched too, since a name may stand in it."""
+    password: bool = False
+    """Only a value that mixes kinds of characters as chosen passwords do counts."""
+    chosen: bool = False
+    """Any value counts that is no template and no word of a documentation."""
+    unlike_digest: bool = False
+    """A value of hexadecimal digits alone does not count: digests, ids and colours are such."""
+    reserved: bool = False
+    """It does not count where a host follows that is reserved for documentation (RFC 2606), unless
+    the value looks random."""
     named: bool = True
     """False where the shape leans on what stands before it, so that it has no hint."""
     ignore_case: bool = False

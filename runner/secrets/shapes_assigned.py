@@ -15,7 +15,7 @@ _NAME = (
     r"|passwd|pwd|credential|apikey)"
 )
 _NEEDLES = ("key", "secret", "token", "passw", "passphrase", "pwd", "credential")
-_VALUE = r"[A-Za-z0-9_+/=.~!@#%^&*:?|$()-]"
+_VALUE = r"[A-Za-z0-9_+/=.~!@#%^&*:?|$()<>,;{}\[\]-]"
 _BARE = r"[A-Za-z0-9_+/=~!@#%^&*.-]"
 # A text within a text has its quotes escaped, once or more often.
 _QUOTE = r"\\{0,3}[\"'`]"
@@ -35,7 +35,7 @@ _ASSIGNS = r"\s?(?:[:?+]?:?=>?|:-?|>|\s-\s)"
 _COLON = r"\*{0,3}:[*`]{0,3}"
 _CELL = r"[`*\"' ]{0,4}\s?\|"  # of a table
 _BLOCK = r"\s?:\s?[|>][+-]?[ \t]{0,8}\r?\n"  # of YAML
-_ELEMENT = r"(?:[\"'][^<>\n]{0,60}>|</key>\s{0,80}<string>)"  # of XML
+_ELEMENT = r"(?:[\"'][^<>\n]{0,60}>|</key>\s{0,80}<string>|>\s{1,80})"  # of XML
 _BLANK = r"[ \t]{1,8}"  # an option and its value, `ENV` of Docker, .netrc
 
 SHAPES = (
@@ -46,7 +46,7 @@ SHAPES = (
         _NEEDLES,
         rf"(?i){_NAME}[A-Za-z0-9_.\-]{{0,40}}"
         rf"(?:{_OPERATORS}|{_BRACKET}|{_NEXT}|{_VALUE_OF}|{_DEFAULT}|{_PROPERTY}|{_BORROWED}|{_JOIN})"
-        rf"{_QUOTE}(?P<value>{_VALUE}{{16,200}}){_QUOTE}",
+        rf"{_QUOTE}[ \t]{{0,4}}(?P<value>{_VALUE}{{16,}})(?:[ \t]|\\[rnt]){{0,4}}{_QUOTE}",
         random=True,
         nested=True,
         named=False,
@@ -59,8 +59,32 @@ SHAPES = (
         _NEEDLES,
         rf"(?i){_NAME}[A-Za-z0-9_\-]{{0,40}}[\"'`]?(?:\s{{1,40}}value)?"
         rf"(?:{_ASSIGNS}|{_COLON}|{_CELL}|{_BLOCK}|{_ELEMENT}|{_BLANK})"
-        rf"[ \t]*(?:value:[ \t]*)?[`*]{{0,3}}(?P<value>{_BARE}{{16,200}})"
+        rf"[ \t]*(?:value:[ \t]*)?[`*]{{0,3}}(?P<value>{_BARE}{{16,}})"
         r"(?:[\s,;&<>`\\|\"')\]}]|\z)",
+        random=True,
+        named=False,
+        ignore_case=True,
+    ),
+    # `key` alone names many things: then the value has to be longer, and no digest.
+    Shape(
+        "assigned",
+        "high-entropy value assigned to a key",
+        "API_KEY",
+        ("key",),
+        r"(?i)(?:\b|_|[a-z])key[0-9]?[\"'`\]]{0,2}(?:\s?(?:[:?+]?:?=|:)\s{0,4}|\s{1,4})"
+        rf"{_QUOTE}{{0,3}}(?P<value>[A-Za-z0-9_+/=.~%-]{{20,}})(?:[\s,;&<>`\\|\"')\]}}]|\z)",
+        random=True,
+        unlike_digest=True,
+        named=False,
+        ignore_case=True,
+    ),
+    Shape(
+        "assigned",
+        "high-entropy value assigned to the key of something",
+        "API_KEY",
+        ("key",),
+        r"(?i)[a-z]{3}[_-]?key[0-9]?[\"'`\]]{0,2}\s?(?:[:?+]?:?=|:)\s{0,4}"
+        rf"{_QUOTE}{{0,3}}(?P<value>[0-9a-f]{{32,128}})(?:[\s,;&<>`\\|\"')\]}}]|\z)",
         random=True,
         named=False,
         ignore_case=True,
@@ -74,7 +98,7 @@ SHAPES = (
         rf"(?i){_NAME}[A-Za-z0-9_\-]{{0,40}}[\"'`*]{{0,3}}\s{{1,10}}"
         r"(?:to|is|as|be|was|equals|becomes|will be|should be|must be|set to)\s{1,10}"
         r"(?:the value\s{1,10}|exactly\s{1,10})?[\"'`*]{0,3}"
-        rf"(?P<value>{_BARE}{{16,200}})(?:[\"'`*.,;:)\s]|\z)",
+        rf"(?P<value>{_BARE}{{16,}})(?:[\"'`*.,;:)\s]|\z)",
         random=True,
         named=False,
         ignore_case=True,
@@ -84,7 +108,7 @@ SHAPES = (
         "high-entropy value that a sentence gives to a secret-looking name",
         "SECRET",
         _NEEDLES,
-        rf"(?i)[\"'`*](?P<value>{_VALUE}{{16,200}})[\"'`*]{{1,3}}\s{{1,10}}(?:as|for|is)\s{{1,10}}"
+        rf"(?i)[\"'`*](?P<value>{_VALUE}{{16,}})[\"'`*]{{1,3}}\s{{1,10}}(?:as|for|is)\s{{1,10}}"
         rf"(?:[A-Za-z]{{1,20}}\s{{1,10}}){{0,4}}[\"'`*]{{0,3}}[A-Za-z0-9_]{{0,20}}{_NAME}",
         random=True,
         named=False,

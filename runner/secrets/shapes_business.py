@@ -73,7 +73,7 @@ SHAPES = (
         "Slack token",
         "SLACK_TOKEN",
         ("xox", "xapp-"),
-        r"xox[abceoprs]-[A-Za-z0-9-]{10,}|xoxe\.xox[bp]-[A-Za-z0-9-]{10,}"
+        r"xox[abceoprs]-[0-9][A-Za-z0-9-]{9,}|xoxe\.xox[bp]-[A-Za-z0-9-]{10,}"
         r"|xapp-[0-9]-[A-Za-z0-9-]{20,}|xoxd-[A-Za-z0-9%+/=_-]{40,}",
         hint=r"xox[abcdeoprs][-.]|xapp-[0-9]",
     ),

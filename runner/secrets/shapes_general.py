@@ -67,8 +67,9 @@ SHAPES = (
         "password in an address",
         "DATABASE_URL",
         ("://",),
-        r"[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@\"'<>`?#\\]{0,100}:"
+        r"[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:\"'<>`?#\\]{0,100}:"
         r"(?P<value>[^\s/@\"'<>`\\]{3,200})@[A-Za-z0-9\[_-]",
+        reserved=True,
         named=False,
     ),
     # A key before the `@`; a password with a slash that should have been written as `%2F`.
@@ -77,7 +78,7 @@ SHAPES = (
         "credential in an address",
         "DATABASE_URL",
         ("://",),
-        r"://(?:[^\s/:@\"'<>`?#\\]{0,100}:)?(?P<value>[^\s@\"'<>`\\]{16,200})@[A-Za-z0-9\[_-]",
+        r"://(?:[^\s/:@\"'<>`?#\\]{0,100}:)?(?P<value>[^\s@?\"'<>`\\]{16,200})@[A-Za-z0-9\[_-]",
         random=True,
         named=False,
     ),

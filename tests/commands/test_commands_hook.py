@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-KEY = "r8q7p6o5n4m3l2K1j0I9H8G7f6E5D4C3b2A1_phg"[::-1]
+SAMPLE = "r8q7p6o5n4m3l2K1j0I9H8G7f6E5D4C3b2A1_phg"[::-1]
 PLAN = "# P\n\n## TASK-001: One\n\n- Status: PENDING\n- Output files: `src/a.py`\n"
 
 
@@ -43,7 +43,7 @@ def asked(ground, monkeypatch):
         ("src/app.py", "x = 1\n", ""),
         ("src/other.py", "x = 1\n", "'src/other.py' is not in the Output files of TASK-001"),
         ("src/app.py", "x = (\n", "src/app.py:1: '(' was never closed (compile)"),
-        ("src/app.py", f"\nkey = '{KEY}'\n", "src/app.py:2: secret found: GitHub token"),
+        ("src/app.py", f"\nkey = '{SAMPLE}'\n", "src/app.py:2: secret found: GitHub token"),
         (".git/hooks/post-commit", "x", "the path '.git/hooks/post-commit'"),
         ("../elsewhere", "anything (", ""),
     ],
@@ -53,7 +53,7 @@ def test_a_write_is_judged_before_it_is_made(ground, asked, path, content, said)
     assert told.code == (2 if said else 0)
     assert said in told.err
     assert bool(told.err) == bool(said)
-    assert KEY not in told.err
+    assert SAMPLE not in told.err
     assert not (ground.folder / path).exists()
 
 

@@ -45,11 +45,11 @@ def test_a_secret_in_a_file_of_any_name_stops_a_commit(ground):
     a_ground(ground)
     ground.write("fine.py", "x = 1\n")
     assert hook(ground, "runner-secrets", "fine.py").code == 0
-    key = "r8q7p6o5n4m3l2K1j0I9H8G7f6E5D4C3b2A1_phg"[::-1]
-    ground.write("-odd.py", f'key = "{key}"\n')
+    sample = "r8q7p6o5n4m3l2K1j0I9H8G7f6E5D4C3b2A1_phg"[::-1]
+    ground.write("-odd.py", f'key = "{sample}"\n')
     said = hook(ground, "runner-secrets", "fine.py", "-odd.py")
     assert said.code == 1
-    assert key not in said.out + said.err
+    assert sample not in said.out + said.err
 
 
 # --- the action -----------------------------------------------------------------------

@@ -181,6 +181,7 @@ def _plain():
         "amazon-mws": [("amzn" + ".mws.", uuid())],
         "private-key": [("", pem()), ("", pem("")), ("", der())],
         **_platforms(),
+        **_services(),
         **_trade(),
     }
     for name, pairs in rows.items():
@@ -220,6 +221,24 @@ def _platforms():
     }
 
 
+def _services():
+    return {
+        "twitch": [("liv" + "e_", some(9, DIGITS) + "_" + some(30))],
+        "alchemy": [("alc" + "ht_", some(30))],
+        "dependency-track": [("od" + "t_", some(32))],
+        "appsync": [("da" + "2-", some(26, LOWER))],
+        "docker-swarm": [("SWM" + "TKN-1-", some(50, LOWER) + "-" + some(25, LOWER))],
+        "salesforce": [("00" + "D" + some(12) + "!", some(96, WORD + "._"))],
+        "kerberos-hash": [("$kr" + "b5asrep$23$", some(32, HEX) + "$" + some(64, HEX))],
+        "ntlm": [("TlRM" + "TVNTUAAD", some(120, B64))],
+        "nkey": [("S" + "U", some(56, string.ascii_uppercase + "234567"))],
+        "photoroom": [("sk" + "_pr_", "mine_" + some(40, HEX))],
+        "microsoft-refresh": [("0." + "AXEA", some(30, URL) + ".AgAB" + some(80, URL))],
+        "truenas": [("8" + "-", some(64))],
+        "besttime": [("pr" + "i_", some(32, HEX))],
+    }
+
+
 def _trade():
     return {
         "braintree": [("access" + "_token$", "sandbox$" + some(16, LOWER) + "$" + some(32, HEX))],
@@ -245,7 +264,7 @@ def _trade():
 def _in_context():
     """Shapes that a neighbour makes: the text around the key belongs to them."""
     aws = "aws_secret_" + "access_key = '{}'"
-    yield "aws-secret", some(40, B64), aws, some(12)
+    yield "aws-secret", some(40, B64), aws, some(6)
     yield "google-service-account", some(40, HEX), '"private_key_' + 'id": "{}"', some(10, HEX)
     yield "azure-ad", some(3) + "8" + "Q~" + some(34, WORD + "_~."), "'{}'", "Q~" + some(9)
     yield "azure-storage", some(86, B64) + "==", "Account" + "Key={};", some(8)
@@ -280,6 +299,17 @@ def _in_context():
         ("Authorization: " + "Basic {}"),
         some(9),
     )
+    yield "aws-signed-url", some(64, HEX), "https://b.s3/k?X-Amz-" + "Signature={}", some(9, HEX)
+    yield "okta", "00" + some(40, URL), "okta_api" + ": {}", "00" + some(4)
+    yield "kubernetes", "abcdef." + some(16, LOWER), "--tls-bootstrap-" + "token {}", "abc.1"
+    yield "netrc", some(9), "machine a.example login me pass" + "word {}\n", "pw"
+    yield "password-hash", some(53, WORD), "$2" + "b$12${}", some(9)
+    yield "jwk", some(43, URL), "{{'kty': 'EC', 'd': '{}'}}", some(9)
+    yield "jenkins", some(32, HEX), "-H 'Jenkins-" + "Crumb:{}'", some(9, HEX)
+    yield "password", "Wq7#" + some(6) + "!", "pass" + "word = '{}'", "changeme"
+    yield "password", "Wq7" + some(6) + "x", "IDENTIFIED " + "BY '{}';", "changeme"
+    yield "password", "Wq7" + some(6) + "x", "sync --pass" + "word {} now", "changeme"
+    yield "password", "blue42horse", "Server=a;User ID=sa;Pass" + "word={};", "changeme"
     for assignment in ASSIGNMENTS:
         yield "assigned", some(32), assignment, "changeme"
 

@@ -51,6 +51,11 @@ GIVEN = {
     "a conditional assignment": f"{UPPER} ?= @\n",
     "a header of curl": "curl -H 'X-Api-" + "Key: @' https://example.org/",
     "a login of curl": "curl -s -u bot:@ https://example.org/",
+    "an element on lines of its own": f"<{NAME}>\n    @\n</{NAME}>",
+    "a stored credential of Jenkins": "<secret>{service AQAAABAAA @}</secret>",
+    "a key of something": "[DEBUG] Using service Key=@\n",
+    "a query of an address": "https://api.example.org/v1/users?key=@&page=2",
+    "blanks within the quotes": f"{NAME} = ' @ '",
     "an address without a user": "git clone https://@\0example.org/x.git",
     "a unit of systemd": f'Environment="{UPPER}=@"',
     "a bold label": "**Api " + "key:** @\n",
@@ -114,6 +119,54 @@ def test_a_password_may_have_punctuation_and_need_not_have_digits():
 )
 def test_what_only_looks_like_it_does_not_refuse(text):
     assert not refused(text)
+
+
+PASSWORDS = {
+    "an address of PostgreSQL": "postgresql://shop:@\0db.example.org/shop",
+    "an address of MongoDB": "mongodb+srv://shop:@\0cluster0.mongodb.net/shop",
+    "a login of curl": 'curl -u "admin:@" https://127.0.0.1:9200',
+    "a connection of SQL Server": '"Server=db,1433;Database=B;User ID=sa;Pass" + "word=@;"',
+}
+
+
+@pytest.mark.parametrize("text", PASSWORDS.values(), ids=PASSWORDS)
+def test_a_plain_word_is_a_password_where_its_place_is_certain(text):
+    assert refused(filled(text, "open" + "sesame"), "app.env")
+    assert not refused(filled(text, "${DB_PASSWORD}"), "app.env")
+    assert not refused(filled(text, "changeme"), "app.env")
+
+
+def test_a_password_as_people_choose_them_is_found_and_code_beside_the_name_is_not():
+    for text in (
+        "PASS" + "WORD=@\n",
+        "pass" + "word: @\n",
+        '"pass' + 'word": "@"',
+        "--pass" + "word @ -v",
+    ):
+        assert refused(filled(text, "Kd7#" + "mw2Q!"), "notes.txt"), text
+        assert not refused(filled(text, "get_password(1)"), "notes.txt"), text
+        assert not refused(filled(text, "blue"), "notes.txt"), text
+
+
+def test_an_address_of_a_documentation_and_a_mail_address_in_a_query_are_no_logins():
+    assert not refused('"https://john:doe' + '@example.com/path"')
+    assert not refused('"http://localhost/abc/deg%2Ftest?email=some+v1' + '@email.com"')
+    assert refused('"https://john:doe' + '@shop.io/path"')
+
+
+def test_an_identifier_is_no_secret_because_a_secret_looking_word_stands_in_its_name():
+    uuid = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+    assert not refused(f"credentialsId: '{uuid}'")
+    assert not refused(f"SECRET_ID={uuid}\n")
+    assert refused(f"client_secret = '{uuid}'")
+
+
+def test_digests_of_a_lock_file_are_no_keys_and_a_vendors_key_in_it_is_one():
+    digest = key(40)
+    line = f'"token-key": "{digest}"\n'
+    assert refused(line, "settings.json")
+    assert not refused(line, "web/package-lock.json")
+    assert refused("x gh" + "p_" + key(36) + "\n", "web/package-lock.json")
 
 
 def test_a_template_beside_a_value_does_not_hide_it():

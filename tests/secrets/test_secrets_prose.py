@@ -58,7 +58,7 @@ def test_a_long_list_of_addresses_is_no_reason_to_refuse_a_file():
 
 
 def test_addresses_before_it_do_not_hide_a_key_that_only_the_second_scanner_knows():
-    key = "0123456789abcdef" * 2 + "-us1"
+    key = some(32, "0123456789abcdef") + "-us1"
     addresses = b"8.8.8.8\n" * 5_000
     found = second_opinion(addresses + f"x = '{key}'\n".encode(), "a.py")
     assert any(one.blocks for one in found)

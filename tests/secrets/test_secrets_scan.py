@@ -159,9 +159,13 @@ def test_a_filled_up_shape_is_no_key_but_filling_hides_none():
     assert refused(KEY + "x" * 60)
 
 
-def test_the_documented_example_of_aws_is_refused_too():
-    # It opens nothing, but no rule about a value's ending may exist that a task could use.
-    assert refused("id = " + "ELPMAXE7NNDOFSOIAIKA"[::-1])
+def test_an_example_of_a_documentation_is_no_key_but_its_words_hide_none():
+    assert not refused("id = " + "ELPMAXE7NNDOFSOIAIKA"[::-1])
+    assert not refused("x = " + "sha" + "256~XXXXXXXXXX_PUT_YOUR_TOKEN_HERE_XXXXXXXXXXXX")
+    assert not refused("x = gh" + "p_" + "1234567890" * 3 + "123456")
+    for word in ("EXAMPLE", "your-", "-put-it-here", "1234567890", "my-"):
+        assert refused(KEY + word), word
+        assert refused(f"x = '{KEY[:20]}{word}{KEY[20:]}'") or "-" in word, word
 
 
 def test_a_keyword_alone_and_entropy_alone_only_warn():

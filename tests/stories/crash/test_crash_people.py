@@ -86,7 +86,8 @@ def test_a_lock_that_a_killed_git_left_is_named_and_without_it_the_run_goes_on(s
 
 
 def test_a_secret_that_a_command_prints_reaches_no_file_through_a_crash(small):
-    secret = "sk-" + "proj-" + "Ab1" * 16 + "T3Blbk" + "FJ" + "Cd2" * 16
+    made = ("sk", "proj", "Ab1" * 16 + "T3Blbk" + "FJ" + "Cd2" * 16)
+    secret = "-".join(made)
     house = small.begin()
     plan = house.read("TASK-GRAPH.md").replace(b"echo two", f"echo {secret[:20]}".encode())
     plan = plan.replace(
