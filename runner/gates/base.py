@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from runner.config.settings import Settings
+    from runner.gates.trial import Trial
     from runner.model import Change, Coverage, Level, Observed, Task
     from runner.process.command import Place, Ran
     from runner.process.sandbox import Sandbox
@@ -109,6 +110,10 @@ class Bench:
     """What the tests of the checks before this one ran."""
     refused: bool = False
     """Whether a check before this one refuses already."""
+    revised: bool = False
+    """Whether what is to be built was changed since the task landed what `former` says."""
+    ran: dict[str, Trial] = field(default_factory=dict)
+    """How each of the task's test contracts ended on the proposal, by its id."""
 
     def after(self, path: str) -> bytes | None:
         """The bytes of a path as they are proposed; None where it is not there."""

@@ -82,12 +82,14 @@ def _measured(check: Check, bench: Bench) -> Fitted:
 
 
 def _proved(first: Trial, bench: Bench) -> Proved:
+    bench.ran[first.check.id] = first
     if first.passed:
         return Proved(first.proof, first.notes())
     if _may_be_chance(first) and not bench.cancelled.is_set():
         once_more = replace(first.check, id=f"{first.check.id}-again")
         again = tried(once_more, bench, _measured(first.check, bench))
         if again.passed:
+            bench.ran[first.check.id] = again
             return _flaky(first, again)
     if first.check.task:
         from runner.gates import baseline

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates import memory
 from runner.gates.complaints import complaints
+from runner.gates.printed import printed_results
 from runner.gates.trial import output_of, tried
 from runner.process.command import Ended
 
@@ -61,7 +62,8 @@ def earlier(check: Check, bench: Bench, changes: tuple[Change, ...]) -> Earlier 
 
 def seen_in(trial: Trial, bench: Bench) -> Earlier:
     """What there is to compare of one run."""
-    tests = trial.results.tests if trial.results else None
+    results = trial.results or printed_results(output_of(trial.ran))
+    tests = results.tests if results else None
     return Earlier(
         passed=trial.passed,
         exit=trial.ran.exit,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.gates import (
+    base_tests,
     by_type,
     commands,
     contract_tests,
@@ -23,7 +24,17 @@ if TYPE_CHECKING:
     from runner.gates.base import Bench, Check, Proved
     from runner.model import Coverage, Finding, Observed, Proof, Task
 
-FAMILIES = (integrity, by_type, contract_tests, contracts, commands, covered, knows_tests, mutation)
+FAMILIES = (
+    integrity,
+    by_type,
+    contract_tests,
+    base_tests,
+    contracts,
+    commands,
+    covered,
+    knows_tests,
+    mutation,
+)
 """One module a family: `checks(task, settings)` names them, `prove(check, bench)` runs one."""
 
 

@@ -118,6 +118,8 @@ class Task:
     """Paths and globs the task may write; `("any",)` for all but control files."""
     inputs: tuple[str, ...] = ()
     acceptance: tuple[str, ...] = ()
+    changes_tests: tuple[str, ...] = ()
+    """Paths, ids or globs of tests whose expectations the task is meant to change."""
     test_contracts: tuple[TestContract, ...] = ()
     contracts: tuple[Contract, ...] = ()
     gates: tuple[GateSpec, ...] = ()

@@ -41,6 +41,7 @@ _TEXTS = (
     "inputs",
     "depends_on",
     "acceptance",
+    "changes_tests",
     "keywords",
     "stack",
     "patterns",

@@ -39,6 +39,8 @@ def spec_of(
         tuple(sorted(_texts(values, "depends_on"))),
         str(values.get("implementer", "")),
         str(values.get("command", "")),
+        # only where it is given: what was built before there was such a field stays built
+        *([tuple(sorted(named))] if (named := _texts(values, "changes_tests")) else []),
     )
     return Spec(_digest(what), _digest(_proof(values)))
 

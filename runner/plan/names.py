@@ -17,6 +17,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "acceptance": ("Acceptance", "Acceptance criteria", "Acceptance criterion"),
     "test_contracts": ("Test contracts", "TC", "Tests"),
     "contracts": ("Contracts",),
+    "changes_tests": ("Changes tests",),
     "gates": ("Gates",),
     "coverage": ("Coverage",),
     "implementer": ("Implementer",),

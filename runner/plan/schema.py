@@ -98,6 +98,7 @@ def _model() -> type[BaseModel]:
         outputs: Annotated[tuple[str, ...], by(values.outputs)] = ()
         inputs: Annotated[tuple[str, ...], by(values.paths)] = ()
         acceptance: Annotated[tuple[str, ...], by(values.sentences)] = ()
+        changes_tests: Annotated[tuple[str, ...], texts] = ()
         test_contracts: Annotated[
             tuple[TestContract, ...],
             within(lambda field, around: proofs.test_contracts(field, around.first_line)),

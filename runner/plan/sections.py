@@ -293,6 +293,7 @@ _LISTS = frozenset(
         "outputs",
         "inputs",
         "acceptance",
+        "changes_tests",
         "test_contracts",
         "contracts",
         "gates",

@@ -23,6 +23,7 @@ _WHAT = (
     ("blocks", "blocks"),
     ("Acceptance", "acceptance"),
     ("Output files", "outputs"),
+    ("Changes tests", "changes_tests"),
     ("Depends on", "depends_on"),
     ("Implementer", "implementer"),
     ("Command", "command"),

@@ -167,6 +167,7 @@ class Preparation:
             phase=step.phase,
             reviewed=self._is_seen(task),
             by_person=self._is_by_person(task),
+            revised=_is_revised(task, self.ledger.state.task(task.id)),
             red_first=wants_red_first(task, self.settings, named, is_new_work=new),
             again=_was_tried(known),
             carried=() if step.mode is Mode.PLAN else self.edits.get(task.id, step.carried),
@@ -219,6 +220,7 @@ class Preparation:
             review=self.review_mode(task),
             reviewed=self._is_seen(task),
             by_person=self._is_by_person(task),
+            revised=_is_revised(task, self.ledger.state.task(task.id)),
             rules=self.write_rules(task, attempt),
             secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
         )
@@ -327,6 +329,12 @@ class Preparation:
             allowed=self.allowed,
             compile_commands=tuple(CompileCommand(*one) for one in self.settings.compile),
         )
+
+
+def _is_revised(task: Task, known: TaskState) -> bool:
+    """Whether a person asks for something else than what the task landed."""
+    edited = known.spec is not None and known.spec.what != task.spec.what
+    return edited or "change" in known.changed
 
 
 def _was_tried(known: TaskState) -> bool:

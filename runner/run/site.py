@@ -52,6 +52,8 @@ class Assignment:
     """Whether a person wrote the change, or will have seen it before it lands."""
     by_person: bool = False
     """Whether a person wrote the change themselves: blocks of the plan, a branch handed in."""
+    revised: bool = False
+    """Whether what is to be built was changed since the task last landed."""
     red_first: bool = False
     """Whether its test contracts must fail before anything is implemented."""
     again: bool = False

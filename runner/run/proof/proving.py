@@ -106,6 +106,7 @@ def bench_of(assignment: Assignment, site: Site, outcome: Outcome) -> Bench:
         reviewed=assignment.reviewed,
         by_person=assignment.by_person,
         red_first=assignment.red_first,
+        revised=assignment.revised,
     )
 
 

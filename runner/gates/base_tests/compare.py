@@ -1,0 +1,138 @@
+"""Tests of before against tests of now, by id: purely, from what each run named.
+
+Ids are compared by what stays of them: a parametrised test is its function with a number of
+cases, and addresses and counters in a name do not tell tests apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from runner.gates.earlier import Earlier
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b")
+_NUMBER = re.compile(r"\d{3,}")
+"""A port, a time, a counter; smaller numbers tell tests apart."""
+_LAST = re.compile(r"(?:::|\.| > | \u203a |/)")
+_IDLE = ("skipped", "xfailed")
+_BAD = ("failed", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a run said, by test: the number of cases by how they ended."""
+
+    by_test: Mapping[str, Counter[str]]
+    files: Mapping[str, str] = field(default_factory=dict)
+    passed: bool = True
+
+    def count(self, test: str, *words: str) -> int:
+        """How many cases of a test ended so."""
+        found = self.by_test.get(test)
+        return sum(found[word] for word in words) if found else 0
+
+    def passing(self, test: str) -> int:
+        """How many cases of it passed."""
+        return self.count(test, "passed")
+
+
+def ran_of(seen: Earlier, place: Callable[[str], str] = str) -> Ran | None:
+    """A run's tests; `place` gives where a file of that run stands now. None: it named none."""
+    if seen.tests is None:
+        return None
+    by_test: dict[str, Counter[str]] = {}
+    files: dict[str, str] = {}
+    for test, outcome, file in seen.tests:
+        key = key_of(test, place)
+        by_test.setdefault(key, Counter())[outcome] += 1
+        files[key] = place(file) if file else ""
+    return Ran(by_test, files, seen.passed)
+
+
+def key_of(test: str, place: Callable[[str], str] = str) -> str:
+    """What stays of a test's id from run to run."""
+    path, colons, inner = test.partition("::")
+    if colons:
+        return f"{place(path)}::{inner.partition('[')[0]}"
+    if test.startswith("Test") and " " not in test:
+        return test.partition("/")[0]
+    return _NUMBER.sub("#", _ADDRESS.sub("#", test))
+
+
+def last_of(test: str) -> str:
+    """The function of a test: `test_c` of `tests/test_a.py::TestB::test_c`."""
+    return [part for part in _LAST.split(test) if part][-1] if test else test
+
+
+class Fate(StrEnum):
+    """What became of a test that passed before."""
+
+    FAILS = "as it was fails on this code"
+    GONE = "is gone"
+    SKIPPED = "is skipped now"
+    EXPECTED = "is expected to fail now"
+    FEWER = "runs fewer cases"
+    BROKEN = "passed before and fails"
+    UNRUN = "could not be run as it was"
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """One test that passed before, and does not say the same any more."""
+
+    test: str
+    fate: Fate
+    file: str = ""
+    cases: tuple[int, int] = (1, 0)
+    """Cases that passed before, and now."""
+
+    @property
+    def text(self) -> str:
+        """What is said of it."""
+        if self.fate is Fate.FEWER:
+            return f"`{self.test}` {self.fate}: {self.cases[0]} before, {self.cases[1]} now"
+        return f"`{self.test}` {self.fate}"
+
+
+def lost(before: Ran, restored: Ran | None, now: Ran) -> Iterator[Lost]:
+    """What became of the tests that passed `before`.
+
+    `restored` is the run of those same tests on the proposed code, None where none of them could
+    be run; `now` is the run of the proposal as it is.
+    """
+    for test, cases in before.by_test.items():
+        count = cases["passed"]
+        if not count:
+            continue
+        file = before.files.get(test, "")
+        as_was = restored.passing(test) if restored else 0
+        passes = now.passing(test)
+        if restored and as_was < count and restored.count(test, *_BAD):
+            yield Lost(test, Fate.FAILS, file, (count, as_was))
+        elif passes >= count:
+            if not as_was:
+                yield Lost(test, Fate.UNRUN, file)
+        else:
+            yield Lost(test, _fate(test, passes, now), file, (count, passes))
+
+
+def _fate(test: str, passes: int, now: Ran) -> Fate:
+    if now.count(test, *_BAD):
+        return Fate.BROKEN
+    if passes:
+        return Fate.FEWER
+    if now.count(test, "xfailed"):
+        return Fate.EXPECTED
+    return Fate.SKIPPED if now.count(test, *_IDLE) else Fate.GONE
+
+
+def new_tests(before: Ran, now: Ran) -> Iterable[str]:
+    """Tests that pass now, and were not there."""
+    return [test for test in now.by_test if now.passing(test) and test not in before.by_test]

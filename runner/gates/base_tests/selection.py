@@ -1,0 +1,230 @@
+"""Of files that also configure the product, the keys that say what is run or collected.
+
+They are put back as they were by cutting the text, so that all else stays as proposed byte for
+byte; what comes of it is read again and must say exactly that, else the file is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_PYTEST_WORDS = """
+addopts testpaths norecursedirs python_files python_classes python_functions markers xfail_strict
+filterwarnings collect_imported_tests required_plugins usefixtures empty_parameter_set_mark
+enable_assertion_pass_hook
+"""
+_PYTEST = frozenset(_PYTEST_WORDS.split())
+_SCRIPT = re.compile(
+    r"(?:\A|[:_\-.])(?:pre|post)?(?:tests?|checks?|verify|lint|types?|spec|ci|unit|e2e)(?:\Z|[:_\-.])"
+)
+_JEST_WORDS = """
+testMatch testRegex testPathIgnorePatterns testNamePattern setupFiles setupFilesAfterEnv
+globalSetup globalTeardown bail passWithNoTests runner testRunner snapshotResolver
+snapshotSerializers collectOnly projects files match
+"""
+_JEST = frozenset(_JEST_WORDS.split())
+_LARGEST = 500_000
+_TOOLS = ("jest", "vitest", "mocha", "ava", "tap", "c8", "nyc")
+_KEY = re.compile(r"[ \t]*(?P<key>[A-Za-z0-9_-]+|\"[^\"\n]+\")[ \t]*=")
+_HEADER = re.compile(r"[ \t]*\[\[?(?P<name>[^\]\n]+)\]\]?[ \t]*(?:#.*)?$")
+_INI_KEY = re.compile(r"(?P<key>[A-Za-z0-9_.-]+)[ \t]*[=:]")
+
+
+def has_selection(path: str, before: bytes, after: bytes | None) -> bool:
+    """Whether such a file says otherwise what runs than it did."""
+    reader = _READERS.get(path.rpartition("/")[2])
+    return reader is not None and after is not None and reader(before) != reader(after)
+
+
+def with_selection_of(path: str, before: bytes, after: bytes | None) -> bytes:
+    """The proposed file with what ran before; as it is where that cannot be cut out."""
+    name = path.rpartition("/")[2]
+    if after is None or name not in _READERS:
+        return before
+    if len(after) > _LARGEST or _READERS[name](after) is None:
+        return after
+    try:
+        old, new = before.decode(), after.decode()
+    except UnicodeDecodeError:
+        return after
+    mixed = _MIXERS[name](old, new).encode()
+    return mixed if _READERS[name](mixed) == _READERS[name](before) else after
+
+
+# --- TOML -----------------------------------------------------------------------------
+
+_TABLES = ("tool.pytest.ini_options", "tool.pytest")
+
+
+def _pyproject(content: bytes) -> object:
+    try:
+        tool = tomllib.loads(content.decode()).get("tool", {})
+    except ValueError:
+        return None
+    pytest = tool.get("pytest", {}) if isinstance(tool, dict) else {}
+    own = {key: value for key, value in pytest.items() if key in _PYTEST}
+    options = pytest.get("ini_options", {}) if isinstance(pytest, dict) else {}
+    return own, {key: value for key, value in options.items() if key in _PYTEST}
+
+
+def _mixed_toml(old: str, new: str) -> str:
+    for table in _TABLES:
+        wanted = "".join(text for key, text in _toml_keys(old, table) if key in _PYTEST)
+        head, body, rest = _toml_table(new, table)
+        kept = [text for key, text in _keys_of(body) if key not in _PYTEST]
+        if body or head:
+            new = head + "".join([*kept, wanted]) + rest
+        elif wanted:
+            new = f"{new.rstrip()}\n\n[{table}]\n{wanted}"
+    return new
+
+
+def _toml_table(text: str, table: str) -> tuple[str, str, str]:
+    """What stands before the body of a table (its header too), the body, and what follows."""
+    lines = text.splitlines(keepends=True)
+    begin = end = 0
+    for number, line in enumerate(lines):
+        match = _HEADER.match(line.rstrip("\r\n"))
+        if match and begin:
+            break
+        if match and match["name"].replace('"', "").replace(" ", "") == table:
+            begin = number + 1
+        end = number + 1
+    if not begin:
+        return "", "", text
+    return "".join(lines[:begin]), "".join(lines[begin:end]), "".join(lines[end:])
+
+
+def _toml_keys(text: str, table: str) -> Iterator[tuple[str, str]]:
+    return _keys_of(_toml_table(text, table)[1])
+
+
+def _keys_of(body: str) -> Iterator[tuple[str, str]]:
+    """Each key of a table's body with its lines; "" for comments and blank lines."""
+    lines = body.splitlines(keepends=True)
+    at = 0
+    while at < len(lines):
+        match = _KEY.match(lines[at])
+        end = at + 1
+        if match:
+            while end < len(lines) and not _is_toml("".join(lines[at:end])):
+                end += 1
+        yield (match["key"].strip('"') if match else ""), _ended("".join(lines[at:end]))
+        at = end
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+# --- INI ------------------------------------------------------------------------------
+
+
+def _ini(content: bytes) -> object:
+    keys = _ini_keys(content.decode("utf-8", "replace"))
+    return {key: re.split("[=:]", lines, maxsplit=1)[-1].split() for key, lines in keys}
+
+
+def _ini_keys(text: str) -> Iterator[tuple[str, str]]:
+    """Keys of pytest's section with their lines."""
+    for _, key, lines in _ini_parts(text):
+        if key in _PYTEST:
+            yield key, lines
+
+
+def _ini_parts(text: str) -> Iterator[tuple[bool, str, str]]:
+    """The lines of a file in parts: whether they are of pytest's section, their key, the text."""
+    inside, key, part = False, "", ""
+    for line in text.splitlines(keepends=True):
+        goes_on = key and (line[:1] in " \t" or not line.strip())
+        if goes_on:
+            part += line
+            continue
+        if part:
+            yield inside, key, part
+        key, part = "", line
+        if line.startswith("["):
+            inside = line.strip().strip("[]") in ("pytest", "tool:pytest")
+        elif inside and (match := _INI_KEY.match(line)):
+            key = match["key"]
+    if part:
+        yield inside, key, part
+
+
+def _mixed_ini(old: str, new: str) -> str:
+    wanted = "".join(_ended(lines) for _, lines in _ini_keys(old))
+    told, done = [], False
+    for inside, key, part in _ini_parts(new):
+        if key not in _PYTEST or not inside:
+            told.append(_ended(part))
+        if inside and not key and part.startswith("[") and not done:
+            told.append(wanted)
+            done = True
+    if not done and wanted:
+        told.append(f"\n[tool:pytest]\n{wanted}")
+    return "".join(told)
+
+
+# --- package.json -----------------------------------------------------------------------
+
+
+def _package(content: bytes) -> object:
+    try:
+        table = json.loads(content)
+    except ValueError:
+        return None
+    return _selected(table) if isinstance(table, dict) else None
+
+
+def _selected(table: dict[str, object]) -> dict[str, dict[str, object]]:
+    found: dict[str, dict[str, object]] = {}
+    scripts = table.get("scripts")
+    if isinstance(scripts, dict):
+        found["scripts"] = {key: text for key, text in scripts.items() if _SCRIPT.search(key)}
+    for tool in _TOOLS:
+        said = table.get(tool)
+        if isinstance(said, dict):
+            found[tool] = {key: value for key, value in said.items() if key in _JEST}
+    return {key: value for key, value in found.items() if value}
+
+
+def _mixed_package(old: str, new: str) -> str:
+    try:
+        was, now = json.loads(old), json.loads(new)
+    except ValueError:
+        return new
+    if not isinstance(was, dict) or not isinstance(now, dict):
+        return new
+    before, after = _selected(was), _selected(now)
+    for name in {*before, *after}:
+        said = now.get(name)
+        own = dict(said) if isinstance(said, dict) else {}
+        drop, put = after.get(name, {}), before.get(name, {})
+        now[name] = {key: value for key, value in own.items() if key not in drop} | put
+    return json.dumps(now, indent=2) + "\n"
+
+
+_READERS: dict[str, Callable[[bytes], object]] = {
+    "pyproject.toml": _pyproject,
+    "setup.cfg": _ini,
+    "package.json": _package,
+}
+_MIXERS: dict[str, Callable[[str, str], str]] = {
+    "pyproject.toml": _mixed_toml,
+    "setup.cfg": _mixed_ini,
+    "package.json": _mixed_package,
+}

@@ -1,0 +1,153 @@
+"""What of a change belongs to tests: their files, what supports them, what says which run.
+
+A file belongs to tests by its path as the common tools find it, or since a test contract of the
+task names it and it holds tests: whatever it is called.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from runner.gates.base_tests.selection import has_selection, with_selection_of
+from runner.gates.test_paths import is_test_of, is_test_path
+from runner.model import Action, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from runner.gates.base import Bench
+    from runner.model import Change
+
+_CONFIGURES = re.compile(
+    r"(?:\A|/)(?:pytest\.ini|\.pytest\.ini|pytest\.toml|tox\.ini|noxfile\.py|Makefile|makefile|GNUmakefile"
+    r"|justfile|Justfile|Taskfile\.ya?ml|\.mocharc\.[\w.]+|\.coveragerc|\.c8rc[^/]*|\.nycrc[^/]*"
+    r"|(?:vite|vitest|jest|playwright|karma|cypress|ava)\.(?:config|setup|workspace)\.\w+"
+    r"|jest\.setup\.\w+|vitest\.setup\.\w+|sitecustomize\.py|usercustomize\.py)\Z"
+)
+"""Files that say how or which tests run, and nothing of the product."""
+_SNAPSHOT = re.compile(r"(?:\A|/)__snapshots__/|\.snap\Z|\.ambr\Z")
+_ALIKE = 0.5
+_LARGEST = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """The part of a change that belongs to tests, told apart from the product."""
+
+    product: tuple[Change, ...] = ()
+    landed: tuple[Change, ...] = ()
+    """Changes of files that were there before: tests, helpers, snapshots, test configuration."""
+    added: tuple[Change, ...] = ()
+    shared: tuple[Change, ...] = ()
+    """Files that configure the product too, where the keys that say what runs are not as before."""
+    moves: tuple[tuple[str, str], ...] = ()
+    """From where to where a test file moved."""
+
+    @property
+    def touches(self) -> bool:
+        """Whether what tests rest on changed at all."""
+        return bool(self.landed or self.shared or any(_is_loaded(one.path) for one in self.added))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that were there before and are not as they were."""
+        return tuple(one.path for one in (*self.landed, *self.shared))
+
+    def old_place(self, path: str) -> str:
+        """Where a file stood before it moved."""
+        return next((old for old, new in self.moves if new == path), path)
+
+    def new_place(self, path: str) -> str:
+        """Where a file stands now that stood there before."""
+        return dict(self.moves).get(path, path)
+
+
+def support_of(bench: Bench) -> Support:
+    """What of the proposal belongs to tests."""
+    product: list[Change] = []
+    landed: list[Change] = []
+    added: list[Change] = []
+    shared: list[Change] = []
+    lines = tuple(contract.command for contract in bench.task.test_contracts)
+    for change in bench.changes:
+        before = bench.before(change.path)
+        if _supports(change, before, lines):
+            (added if before is None else landed).append(change)
+        else:
+            product.append(change)
+            if before is not None and has_selection(change.path, before, change.content):
+                shared.append(change)
+    moves = tuple(_moves(landed, added, bench.before))
+    return Support(tuple(product), tuple(landed), tuple(added), tuple(shared), moves)
+
+
+def _supports(change: Change, before: bytes | None, lines: Sequence[str]) -> bool:
+    path = change.path
+    if is_test_path(path) or _CONFIGURES.search(path) or _SNAPSHOT.search(path):
+        return True
+    content = before if before is not None else change.content
+    return is_test_of(path, content or b"", lines)
+
+
+def _is_loaded(path: str) -> bool:
+    """Whether a new file can change how tests of other files end, without being named by them."""
+    name = path.rpartition("/")[2]
+    return bool(_CONFIGURES.search(path)) or name in ("conftest.py", "__init__.py")
+
+
+def _moves(
+    landed: Iterable[Change], added: Iterable[Change], before: Callable[[str], bytes | None]
+) -> Iterator[tuple[str, str]]:
+    """Files that are gone, each with the new one of its name that is most like it."""
+    free = [one for one in added if one.content is not None]
+    for gone in landed:
+        if gone.content is not None:
+            continue
+        old = before(gone.path) or b""
+        name = gone.path.rpartition("/")[2]
+        alike = [(_likeness(old, one.content or b""), one) for one in free]
+        alike = [(share, one) for share, one in alike if share >= _ALIKE]
+        if not alike:
+            continue
+        _, best = max(alike, key=lambda pair: (pair[0], pair[1].path.endswith(f"/{name}")))
+        free.remove(best)
+        yield gone.path, best.path
+
+
+def _likeness(old: bytes, new: bytes) -> float:
+    if old == new:
+        return 1.0
+    if max(len(old), len(new)) > _LARGEST:
+        return 0.0
+    matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
+    return matcher.quick_ratio() and matcher.ratio()
+
+
+def as_before(support: Support, bench: Bench, *, with_added: bool) -> tuple[Change, ...]:
+    """The proposal with the base's tests in it: what a scratch tree of the base gets."""
+    restored = {one.path for one in support.shared}
+    product = [one for one in support.product if one.path not in restored]
+    mixed = [_mixed(one, bench) for one in support.shared]
+    moved = list(_moved(support, bench))
+    places = {one.path for one in moved}
+    added = [one for one in support.added if with_added and one.path not in places]
+    return (*product, *mixed, *moved, *added)
+
+
+def _mixed(change: Change, bench: Bench) -> Change:
+    """A shared file as proposed, but for the keys that say what runs."""
+    before = bench.before(change.path) or b""
+    content = with_selection_of(change.path, before, change.content)
+    return replace(change, content=content, after=digest_of(content), action=Action.MODIFY)
+
+
+def _moved(support: Support, bench: Bench) -> Iterator[Change]:
+    """Files that moved: gone where they were, with their old bytes where they are now."""
+    by_path = {one.path: one for one in (*support.landed, *support.added)}
+    for old, new in support.moves:
+        content = bench.before(old) or b""
+        yield by_path[old]
+        yield replace(by_path[new], content=content, after=digest_of(content))

@@ -1,0 +1,327 @@
+"""Tests of before on the code of now: what was bent is named, and what was not is left alone."""
+
+import sys
+
+import pytest
+from gates_bench import a_task
+from gates_trees import a_story
+
+from runner.config.settings import Settings
+from runner.gates import base_tests, contract_tests
+from runner.model import Level, TestContract
+
+CODE = "def price(n):\n    return 3 * n\n\n\ndef tax(n):\n    return n + 1\n"
+BENT = CODE.replace("3 * n", "4 * n")
+TESTS = """import shop
+
+
+def test_price():
+    assert shop.price(2) == 6
+
+
+def test_tax():
+    assert shop.tax(1) == 2
+"""
+BASE = {"shop.py": CODE, "test_shop.py": TESTS}
+PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
+UNITTEST = f"{sys.executable} -m unittest -q"
+
+
+def asked(folder, before, after, command=PYTEST, **fields):
+    """What is found of a change from one tree to another, as (severity, message) pairs."""
+    contract = TestContract("TC-001", Level.UNIT, command)
+    named = fields.pop("changes_tests", ())
+    task = a_task(test_contracts=(contract,), changes_tests=named)
+    bench, visits = a_story(folder, before, after, task=task, settings=Settings(), **fields)
+    (check,) = contract_tests.checks(task, bench.settings)
+    proved = contract_tests.prove(check, bench)
+    assert proved.proof.verdict == "pass", proved.findings
+    (look,) = base_tests.checks(task, bench.settings)
+    found = base_tests.prove(look, bench)
+    return [(one.severity.value, one.message) for one in found.findings], visits
+
+
+FAILS = ("question", "`test_shop.py::test_price` as it was fails on this code")
+GONE = ("question", "`test_shop.py::test_price` is gone")
+
+
+def with_test(old, new, **files):
+    assert old in TESTS
+    return {"shop.py": BENT, "test_shop.py": TESTS.replace(old, new), **files}
+
+
+BENT_TESTS = {
+    "expects what it gives": with_test("== 6", "== 8"),
+    "asks less": with_test("shop.price(2) == 6", "shop.price(2)"),
+    "computes what it wants": with_test(
+        "    assert shop.price(2) == 6",
+        "    wanted = shop.price(2)\n    assert shop.price(2) == wanted",
+    ),
+    "written again in the test": with_test(
+        "import shop\n",
+        "import shop\n\n\ndef price(n):\n    return 3 * n\n\n\nshop.price = price\n",
+    ),
+    "nothing at the end": {"shop.py": BENT, "test_shop.py": TESTS + "\n\ntest_price = None\n"},
+    "no test at the end": {
+        "shop.py": BENT,
+        "test_shop.py": TESTS + "\n\ntest_price.__test__ = False\n",
+    },
+    "no cases": with_test(
+        "def test_price():",
+        "import pytest\n\n\n@pytest.mark.parametrize('unused', [])\ndef test_price(unused):",
+    ),
+    "failures swallowed by a decorator": with_test(
+        "def test_price():",
+        "def calm(test):\n    def run():\n        try:\n            test()\n"
+        "        except AssertionError:\n            pass\n"
+        "    return run\n\n\n@calm\ndef test_price():",
+    ),
+    "a fixture of the file patches the product": with_test(
+        "def test_price():",
+        "import pytest\n\n\n@pytest.fixture(autouse=True)\ndef right(monkeypatch):\n"
+        "    monkeypatch.setattr(shop, 'price', lambda n: 3 * n)\n\n\ndef test_price():",
+    ),
+    "a new conftest patches the product": {
+        "shop.py": BENT,
+        "test_shop.py": TESTS,
+        "conftest.py": "import pytest\nimport shop\n\n\n"
+        "@pytest.fixture(autouse=True)\ndef right(monkeypatch):\n"
+        "    monkeypatch.setattr(shop, 'price', lambda n: 3 * n)\n",
+    },
+    "a new conftest leaves it out": {
+        "shop.py": BENT,
+        "test_shop.py": TESTS,
+        "conftest.py": "def pytest_collection_modifyitems(items):\n"
+        "    items[:] = [one for one in items if 'price' not in one.name]\n",
+    },
+    "selection by a new file": {
+        "shop.py": BENT,
+        "test_shop.py": TESTS,
+        "pytest.ini": "[pytest]\naddopts = -k tax\n",
+    },
+    "a parent class that is true of all": with_test(
+        "    assert shop.price(2) == 6",
+        "    class All:\n        def __eq__(self, other):\n            return True\n\n"
+        "    assert shop.price(2) == All()",
+    ),
+    "deselected in the file": with_test(
+        "def test_price():\n    assert", "def check_price():\n    assert"
+    ),
+    "deleted": with_test("def test_price():\n    assert shop.price(2) == 6\n\n\n", ""),
+    "skipped": with_test(
+        "def test_price():",
+        "import pytest\n\n\n@pytest.mark.skip(reason='later')\ndef test_price():",
+    ),
+    "skipped where it stands": with_test(
+        "    assert shop.price(2) == 6",
+        "    import pytest\n    pytest.importorskip('no_module')\n    assert shop.price(2) == 6",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", BENT_TESTS)
+def test_a_bent_expectation_is_named_however_it_was_bent(tmp_path, how):
+    found, _ = asked(tmp_path, BASE, BENT_TESTS[how])
+    assert FAILS in found or GONE in found, found
+
+
+OPTIONS = "[tool.pytest.ini_options]\n"
+WITH_TOML = BASE | {
+    "pyproject.toml": '[project]\nname = "shop"\n\n[tool.pytest.ini_options]\naddopts = ["-q"]\n'
+}
+LEFT_OUT = {
+    "in a list": f'{OPTIONS}addopts = [\n  "-q",\n  "-k", "tax",\n]\n',
+    "by files": f'{OPTIONS}python_functions = ["test_t*"]\n[project]\nname = "other"\n',
+    "in a line": f'{OPTIONS}addopts = "-q --deselect test_shop.py::test_price"\n',
+}
+
+
+@pytest.mark.parametrize("how", LEFT_OUT)
+def test_a_selection_in_shared_configuration_is_put_back(tmp_path, how):
+    after = {"shop.py": BENT, "test_shop.py": TESTS, "pyproject.toml": LEFT_OUT[how]}
+    found, _ = asked(tmp_path, WITH_TOML, after)
+    assert found == [FAILS]
+
+
+def test_a_test_that_is_left_out_and_would_pass_is_named_as_gone(tmp_path):
+    after = WITH_TOML | {"pyproject.toml": LEFT_OUT["in a list"]}
+    found, _ = asked(tmp_path, WITH_TOML, after)
+    assert found == [GONE]
+
+
+GOOD = {
+    "new tests beside the old": BASE
+    | {"test_shop.py": TESTS + "\n\ndef test_more():\n    assert shop.price(0) == 0\n"},
+    "a new helper that the tests use": {
+        "shop.py": CODE,
+        "helpers.py": "TWO = 2\n",
+        "conftest.py": "import pytest\n\n\n@pytest.fixture\ndef two():\n    return 2\n",
+        "test_shop.py": TESTS.replace(
+            "def test_price():\n    assert shop.price(2)",
+            "def test_price(two):\n    assert shop.price(two)",
+        ),
+    },
+    "renamed with its body": BASE
+    | {"test_shop.py": TESTS.replace("test_price", "test_three_each")},
+    "moved to a folder": {"shop.py": CODE, "tests/conftest.py": "", "tests/test_shop.py": TESTS},
+    "more cases": BASE
+    | {
+        "test_shop.py": TESTS.replace(
+            "def test_price():\n    assert shop.price(2) == 6",
+            "import pytest\n\n\n@pytest.mark.parametrize('n', [1, 2])\n"
+            "def test_price(n):\n    assert shop.price(n) == 3 * n",
+        )
+    },
+    "stricter": BASE | {"test_shop.py": TESTS.replace("== 2", "== 2\n    assert shop.tax(0) == 1")},
+    "other words in the configuration": WITH_TOML
+    | {"pyproject.toml": '[project]\nname = "shop"\nversion = "2"\n'},
+}
+
+
+@pytest.mark.parametrize("how", GOOD)
+def test_good_work_on_tests_is_not_asked_about(tmp_path, how):
+    before = WITH_TOML if "pyproject.toml" in GOOD[how] else BASE
+    command = f"{PYTEST} ."
+    assert asked(tmp_path, before, GOOD[how], command)[0] == []
+
+
+def test_where_no_test_is_touched_nothing_runs_beside_the_contract(tmp_path):
+    found, visits = asked(tmp_path, BASE, BASE | {"shop.py": CODE.replace("3 * n", "n * 3")})
+    assert (found, visits) == ([], [])
+
+
+def test_the_base_runs_only_where_something_fails(tmp_path):
+    after = BASE | {"test_shop.py": TESTS + "\n# a word\n"}
+    _, visits = asked(tmp_path, BASE, after)
+    assert len(visits) == 1
+
+
+def test_a_red_base_asks_only_of_what_passed_there(tmp_path):
+    before = BASE | {"test_shop.py": TESTS + "\n\ndef test_red():\n    assert shop.price(1) == 9\n"}
+    after = with_test("== 6", "== 8")
+    assert asked(tmp_path, before, after)[0] == [FAILS]
+
+
+def test_a_first_task_without_tests_before_is_asked_nothing(tmp_path):
+    assert asked(tmp_path, {"README.md": "x\n"}, BASE)[0] == []
+
+
+def test_what_moved_to_src_is_asked_at_its_new_place(tmp_path):
+    before = {
+        "shop/__init__.py": CODE,
+        "tests/test_shop.py": TESTS,
+        "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\n",
+    }
+    moved = {
+        "src/shop/__init__.py": CODE,
+        "tests/test_shop.py": TESTS + "\n# moved\n",
+        "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['src']\n",
+    }
+    assert asked(tmp_path, before, moved)[0] == []
+    bent = moved | {
+        "src/shop/__init__.py": BENT,
+        "tests/test_shop.py": TESTS.replace("== 6", "== 8"),
+    }
+    message = "`tests/test_shop.py::test_price` as it was fails on this code"
+    assert asked(tmp_path, before, bent)[0] == [("question", message)]
+
+
+def test_a_module_under_another_name_is_no_list_of_failing_tests(tmp_path):
+    after = {"store.py": CODE, "test_shop.py": TESTS.replace("import shop", "import store as shop")}
+    found, _ = asked(tmp_path, BASE, after)
+    assert {severity for severity, _ in found} == {"warning"}
+    assert all("could not be run as it was" in message for _, message in found)
+
+
+def test_what_went_with_its_code_is_told_so(tmp_path):
+    after = {
+        "shop.py": CODE.partition("\n\n\ndef tax")[0] + "\n",
+        "test_shop.py": TESTS.partition("\n\n\ndef test_tax")[0] + "\n",
+    }
+    found, _ = asked(tmp_path, BASE, after)
+    assert found == [
+        ("warning", "`test_shop.py::test_tax` as it was fails on this code: removed with `tax`")
+    ]
+
+
+@pytest.mark.parametrize(
+    "named", ["test_shop.py", "test_price", "test_*.py", "test_shop.py::test_price"]
+)
+def test_what_the_plan_names_is_meant_and_said(tmp_path, named):
+    found, _ = asked(tmp_path, BASE, with_test("== 6", "== 8"), changes_tests=(named,))
+    assert found == [("warning", f"{FAILS[1]}: the plan asks for it")]
+
+
+def test_a_plan_that_names_another_test_excuses_nothing(tmp_path):
+    assert asked(tmp_path, BASE, with_test("== 6", "== 8"), changes_tests=("test_tax",))[0] == [
+        FAILS
+    ]
+
+
+def test_a_task_whose_section_changed_may_change_what_it_landed(tmp_path):
+    bent = with_test("== 6", "== 8")
+    own = {"former": {"test_shop.py": None}}
+    assert asked(tmp_path, BASE, bent, **own)[0] == [FAILS]
+    found, _ = asked(tmp_path, BASE, bent, revised=True, **own)
+    assert found == [("warning", f"{FAILS[1]}: the plan asks for it")]
+    assert asked(tmp_path, BASE, bent, revised=True)[0] == [FAILS]
+
+
+def test_a_person_is_only_told(tmp_path):
+    found, _ = asked(tmp_path, BASE, with_test("== 6", "== 8"), by_person=True)
+    assert found == [("warning", FAILS[1])]
+
+
+# --- unittest, and what a contract runs whatever it is called ----------------------------
+
+CASE = """import unittest
+
+import shop
+
+
+class Prices(unittest.TestCase):
+    def test_price(self):
+        self.assertEqual(shop.price(2), 6)
+
+
+if __name__ == "__main__":
+    unittest.main()
+"""
+
+
+@pytest.mark.parametrize(
+    "command", [f"{UNITTEST} t_lib", f"{UNITTEST} t_lib.Prices", f"{sys.executable} t_lib.py"]
+)
+def test_a_test_is_what_a_contract_runs_and_not_what_its_file_is_called(tmp_path, command):
+    before = {"shop.py": CODE, "t_lib.py": CASE}
+    after = {"shop.py": BENT, "t_lib.py": CASE.replace("2), 6", "2), 8")}
+    ((severity, message),) = asked(tmp_path, before, after, command)[0]
+    assert severity == "question"
+    assert "as it was fails on this code" in message
+
+
+def test_a_script_of_checks_is_a_test(tmp_path):
+    check = "#!/bin/sh\nset -e\npython3 -c 'import shop; assert shop.price(2) == 6'\n"
+    before = {"shop.py": CODE, "check.sh": check}
+    after = {"shop.py": BENT, "check.sh": check.replace("6'", "6' || true")}
+    found, _ = asked(tmp_path, before, after, "sh check.sh")
+    assert found == [("question", "`TC-001` as it was fails on this code")]
+
+
+def test_a_program_that_a_contract_starts_is_the_products_own(tmp_path):
+    before = {"app.py": "print('a')\n", "test_x.py": "def test_x():\n    pass\n"}
+    after = {"app.py": "print('ab')\n", "test_x.py": "def test_x():\n    assert 1\n"}
+    assert asked(tmp_path, before, after, "python3 app.py | grep -q a")[0] == []
+
+
+def test_changed_tests_that_no_contract_runs_are_asked_too(tmp_path):
+    before = BASE | {
+        "test_other.py": "import shop\n\n\ndef test_it():\n    assert shop.price(1) == 3\n"
+    }
+    after = before | {
+        "shop.py": BENT,
+        "test_other.py": before["test_other.py"].replace("== 3", "== 4"),
+    }
+    after["test_shop.py"] = TESTS
+    found, _ = asked(tmp_path, before, after, f"{PYTEST} test_shop.py::test_tax")
+    assert found == [("question", "`test_other.py::test_it` as it was fails on this code")]
