@@ -58,8 +58,14 @@ def floor(home: str, *, sized: bool) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def hidden(home: str) -> tuple[str, ...]:
-    """Real paths of the folders that are empty inside, none within another."""
-    wanted = {os.path.realpath(path) for path in (*_HIDDEN, home) if path.startswith("/")} - {"/"}
+    """Real paths of the folders that are empty inside, none within another.
+
+    Where this process keeps temporary files, keys and sockets lie, too.
+    """
+    from tempfile import gettempdir
+
+    places = (*_HIDDEN, gettempdir(), home)
+    wanted = {os.path.realpath(path) for path in places if path.startswith("/")} - {"/"}
     there = sorted(path for path in wanted if os.path.isdir(path))  # noqa: PTH112 - text
     return tuple(path for path in there if not _below(path, set(there) - {path}))
 

@@ -54,6 +54,8 @@ def lacking(
     chosen = choose(task, settings)
     if isinstance(chosen, Finding):
         return Reason.POLICY, _advised(chosen)
+    if exposed := _exposed(task, chosen, settings):
+        return Reason.POLICY, exposed
     if unable := _of_its_agent(chosen, settings, environ, root):
         return Reason.TOOL, _advised(unable)
     much = too_much(task, capacities(settings.resources))
@@ -66,6 +68,15 @@ def no_proof(task: Task) -> str:
         if why := no_proof_in(contract):
             return f"{contract.id} {why.message}; {why.hint}".replace("`", '"')
     return ""
+
+
+def _exposed(task: Task, chosen: Implementer, settings: Settings) -> str:
+    """Why it must not run on a cluster that asks nobody for a key."""
+    if not settings.executor.startswith("dask:"):
+        return ""
+    from runner.run.executors.exposure import exposed
+
+    return exposed(task, chosen, settings)
 
 
 def _of_its_agent(

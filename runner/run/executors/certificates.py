@@ -11,7 +11,7 @@ from runner.errors import ExitCode, RunnerError
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """TLS files of this side; empty where Dask's own configuration names them."""
+    """TLS of this side: paths, or contents; empty where Dask's own configuration names files."""
 
     ca: str = ""
     cert: str = ""
@@ -34,6 +34,8 @@ def has_certificates(security: Any) -> bool:
     named = (security.tls_ca_file, security.tls_client_cert, security.tls_client_key)
     try:
         for path in filter(None, named):
+            if "\n" in path:  # it is the content itself
+                continue
             with Path(path).open("rb"):  # ssl itself does not say which file it misses
                 pass
         return bool(security.get_connection_args("client").get("ssl_context"))

@@ -90,12 +90,17 @@ def opened_cluster(
     from runner.run.executors.supply import Supply
     from runner.run.executors.tickets import Tickets
 
-    local = LocalCluster(settings.jobs, environ) if scheduler is None else None
+    local = None
+    certificates = Certificates(settings.dask_tls_ca, settings.dask_tls_cert, settings.dask_tls_key)
+    if scheduler is None:
+        _require_keys()
+        local = LocalCluster(settings.jobs, environ, settings.sandbox)
+        certificates = local.certificates
     try:
         tickets = Tickets(say)
         cluster = Cluster(
             scheduler or local_address(local),
-            Certificates(settings.dask_tls_ca, settings.dask_tls_cert, settings.dask_tls_key),
+            certificates,
             tickets.hear,
             open_network=settings.insecure_cluster,
             patience=patience,
@@ -142,6 +147,7 @@ def examined(settings: Settings) -> str:
     _require_library()
     scheduler = scheduler_of(settings.executor)
     if scheduler is None:
+        _require_keys()
         return f"dask, {settings.jobs} workers on this machine"
     require_private(scheduler, settings)
     try:
@@ -159,9 +165,22 @@ def _require_library() -> None:
     """Raise RunnerError where Dask is missing: a child that cannot import it only says it ended."""
     from importlib.util import find_spec
 
+    hint = "pip install 'task-graph-runner[dask]'"
     if find_spec("distributed") is None:
-        hint = "pip install 'task-graph-runner[dask]'"
         raise RunnerError("dask is not installed", hint=hint, code=ExitCode.PERSON)
+
+
+def _require_keys() -> None:
+    """Raise RunnerError where no key can be made for a cluster of our own."""
+    from importlib.util import find_spec
+
+    if find_spec("cryptography") is None:
+        raise RunnerError(
+            "a cluster on this machine needs a key of its own, and cryptography is not installed",
+            where="executor",
+            hint="pip install 'task-graph-runner[dask]', or --executor threads",
+            code=ExitCode.PERSON,
+        )
 
 
 def local_address(local: object) -> Address:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import RunnerError
+from runner.run.executors.exposure import held_back, is_sealed
 from runner.run.executors.homecoming import tell_events
 from runner.run.executors.message import Answer, Job, Pack, as_bytes, read_answer
 from runner.run.executors.recheck import require_asked_for
@@ -153,12 +154,14 @@ class Errand:
         self, *, work: Work | None = None, pack: Pack | None = None, part: Part | None = None
     ) -> Job:
         """The job without its ticket."""
+        settings = self.site.settings
+        sealed = is_sealed(self.dispatch.cluster.scheduler, settings)
         return Job(
             ticket="",
             topic=self.dispatch.cluster.topic,
             ground=self.dispatch.ground,
             tree=self.tree,
-            settings=self.site.settings,
+            settings=settings if sealed else held_back(settings),
             work=work,
             pack=pack,
             part=part,

@@ -1,7 +1,11 @@
 """A Dask cluster on this machine in a process of its own: scheduler and workers, loopback only.
 
 In a child, since a process that holds a scheduler opens pickles. It says a line when it listens,
-answers any line with its address, and ends with its input.
+answers any line with its address and the key to it, and ends with its input.
+
+Whoever speaks to a scheduler, a worker or a nanny runs code in it, and a task with a network
+reaches this machine's loopback. So all of them speak TLS, with a key made for this run: it crosses
+pipes only, and a folder for temporary files, which no sandbox shows.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
+from runner.run.executors.certificates import Certificates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +34,11 @@ _SPARING = {
     "distributed.admin.system-monitor.interval": "10s",
 }
 """Dask looks at itself 150 times a second in each worker, which costs 1 to 2 % of a core."""
+_NO_PAGES: dict[str, list[str]] = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+}
+"""Dask serves pages about its work and its logs to anybody who asks, also without a dashboard."""
 _EARLY = ("distributed", "git", "re2", "runner")
 """Packages imported once, in the process that all workers are forked from."""
 _LONGEST_PLACE = 107 - len("/pymp-12345678/listener-12345678")
@@ -46,33 +56,38 @@ sys.path[:] = json.loads(sys.argv[1])
 early = [name for name, one, ours in zip(names, alone, origins(names)) if one and one == ours]
 from runner.run.executors.local_cluster import serve
 if __name__ == "__main__":
-    serve(int(sys.argv[3]), early)
+    serve(int(sys.argv[3]), early, sys.argv[4])
 """
+_NO_ABSTRACT = (3, 11, 1)
+"""Before, the process that forks workers listened at a name that no sandbox with a network hides,
+and took orders from any user (CVE-2022-42919)."""
 
 
 class LocalCluster:
     """The child; an open resource until `close`. Raises RunnerError when it does not come up."""
 
-    def __init__(self, workers: int, environ: Mapping[str, str]) -> None:
+    def __init__(self, workers: int, environ: Mapping[str, str], sandbox: str = "auto") -> None:
         from runner.process.companion import Companion
 
-        told = (json.dumps(sys.path), json.dumps(_EARLY), str(workers))
+        told = (json.dumps(sys.path), json.dumps(_EARLY), str(workers), sandbox)
         argv = (sys.executable, "-I", "-c", _CHILD, *told)
         self._child: Companion = Companion(argv, environ)
-        self.address = self._address()
+        told_back = json.loads(self._asked())
+        self.address: str = told_back["address"]
+        self.certificates = Certificates(*told_back["certificates"])
 
     def close(self) -> None:
         """End it with its workers; doing so twice is fine."""
         self._child.close()
 
-    def _address(self) -> str:
+    def _asked(self) -> bytes:
         from runner.process.companion import CompanionGone
 
         until = effects.monotonic() + _STARTS
         try:
             while not self._child.ready() and effects.monotonic() < until:
                 sleep(0.02)
-            return self._child.ask(b"address", _ANSWERS).decode()
+            return self._child.ask(b"address", _ANSWERS)
         except CompanionGone as error:
             self.close()
             raise RunnerError(
@@ -82,33 +97,51 @@ class LocalCluster:
             ) from error
 
 
-def serve(workers: int, early: Sequence[str]) -> None:
+def serve(workers: int, early: Sequence[str], sandbox: str) -> None:
     """Be the cluster until the input ends.
 
     `early` are packages that an interpreter without our `sys.path` finds in the same place: the
-    process that workers are forked from knows no other path.
+    process that workers are forked from knows no other path. `sandbox` is what the settings say.
     """
     from tempfile import TemporaryDirectory
 
+    from distributed import Security
+
     answers = os.dup(1)
     os.dup2(2, 1)  # what libraries print is no answer
+    security: Any = Security
+    key = security.temporary()
     with (
         TemporaryDirectory(prefix="runner-dask-", ignore_cleanup_errors=True) as folder,
-        _started(workers, early, folder) as cluster,
+        _started(workers, early, folder, _method(sandbox), key) as cluster,
     ):
         os.write(answers, b"ready\n")
+        mine = (key.tls_ca_file, key.tls_client_cert, key.tls_client_key)
+        told = json.dumps({"address": cluster.scheduler_address, "certificates": mine})
         for _ in sys.stdin.buffer:
-            os.write(answers, cluster.scheduler_address.encode() + b"\n")
+            _write_whole(answers, told.encode() + b"\n")
 
 
-def _method() -> str:
-    """How workers are started: the process that forks them listens at a path of bounded length."""
+def _write_whole(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _method(sandbox: str) -> str:
+    """How workers are started: by a process that forks them where nobody else can ask it to.
+
+    It listens at a path of bounded length among the temporary files, and does what it is asked
+    there. Landlock hides no path from connect(2).
+    """
     from tempfile import gettempdir
 
-    return "forkserver" if len(os.fsencode(gettempdir())) <= _LONGEST_PLACE else "spawn"
+    open_to_tasks = sandbox == "landlock" or sys.version_info < _NO_ABSTRACT
+    short = len(os.fsencode(gettempdir())) <= _LONGEST_PLACE
+    return "forkserver" if short and not open_to_tasks else "spawn"
 
 
-def _started(workers: int, early: Sequence[str], folder: str) -> Any:  # it ships no types
+def _started(workers: int, early: Sequence[str], folder: str, method: str, key: Any) -> Any:
+    # Any: the library ships no types
     import dask
 
     dask.config.set(
@@ -116,8 +149,9 @@ def _started(workers: int, early: Sequence[str], folder: str) -> Any:  # it ship
             "logging": {"distributed": "critical"},
             "temporary-directory": folder,  # else it leaves one that all users share
             "distributed.scheduler.allowed-failures": 0,
-            "distributed.worker.multiprocessing-method": _method(),
+            "distributed.worker.multiprocessing-method": method,
             **_SPARING,
+            **_NO_PAGES,
         }
     )
     from distributed import LocalCluster as Theirs
@@ -126,13 +160,17 @@ def _started(workers: int, early: Sequence[str], folder: str) -> Any:  # it ship
     names = [_WARM if name == "runner" else name for name in early]
     get_mp_context().set_forkserver_preload(names)  # type: ignore[no-untyped-call]  # no types
     start: Any = Theirs
-    return start(
+    cluster = start(
         n_workers=workers,
         threads_per_worker=1,
         processes=True,
+        protocol="tls://",
+        security=key,
         host="127.0.0.1",
         dashboard_address=None,
         worker_dashboard_address=None,
         memory_limit=0,
         silence_logs=50,
     )
+    cluster.scheduler.http_server.stop()  # it serves nothing; workers' have no such door to us
+    return cluster

@@ -16,6 +16,7 @@ from runner.implementers.base import Mode
 from runner.model import Ending, Finding, Outcome, Reason, ReviewMode, Severity
 from runner.run.attempt import attempt
 from runner.run.executors.errand import Cancelled, Errand
+from runner.run.executors.exposure import exposing, is_sealed, refusal
 from runner.run.executors.message import Answer, Hired, Others, Work
 from runner.run.executors.outpost import others
 from runner.run.executors.recheck import (
@@ -65,6 +66,8 @@ class Remote:
 
     def attempt(self, assignment: Assignment, site: Site) -> Outcome:
         """The outcome of an attempt, wherever it ran: in place of `runner.run.attempt`."""
+        if (exposed := self._exposing(assignment, site, None)) is not None:
+            return _refused(_no_outcome(assignment), exposed)
         if why := self._stays(assignment, site):
             self._say_once(f"note: {assignment.task.id} runs here, not on the cluster: {why}")
             return attempt(assignment, site)
@@ -76,6 +79,19 @@ class Remote:
         if site.cancelled.is_set():
             outcome = replace(outcome, ending=Ending.INTERRUPTED)
         return replace(outcome, seconds=round(effects.monotonic() - began, 3))
+
+    def _exposing(
+        self, assignment: Assignment, site: Site, suspects: Suspects | None
+    ) -> Finding | None:
+        """Why the cluster must not be reached from what would run, where it would."""
+        scheduler, settings = self.dispatch.cluster.scheduler, site.settings
+        if is_sealed(scheduler, settings):
+            return None
+        if suspects is None:
+            who = exposing((assignment.task,), assignment.implementer, settings)
+        else:
+            who = exposing((one.task for one in suspects.traced), None, settings)
+        return refusal(who, scheduler) if who else None
 
     def _stays(self, assignment: Assignment, site: Site) -> str:
         """Why an attempt cannot be sent away; empty where it can."""
@@ -117,6 +133,8 @@ class Remote:
         suspects = site.crew.trace(assignment, outcome)
         if not suspects.traced or site.cancelled.is_set():
             return outcome
+        if (exposed := self._exposing(assignment, site, suspects)) is not None:
+            return _refused(outcome, exposed)
         carried = replace(assignment, implementer=None, carried=outcome.changes)
         if any(one.secrets for one in suspects.traced) and not self.dispatch.cluster.keeps_secrets:
             said: Others | None = others(carried, site, suspects)
@@ -182,6 +200,12 @@ def _note_of(lost: Lost) -> Finding:
     """A try that was lost, kept with the attempt that then came through elsewhere."""
     said = f"{lost.worker} {lost.why}"
     return Finding(check=CHECK, message=said, severity=Severity.NOTE)
+
+
+def _refused(outcome: Outcome, finding: Finding) -> Outcome:
+    """It waits for a person: no attempt would change what the cluster is."""
+    findings = (*outcome.findings, finding)
+    return replace(outcome, ending=Ending.BLOCKED, reason=Reason.POLICY, findings=findings)
 
 
 def _given_up(outcome: Outcome, tried: Answer | tuple[Lost, ...]) -> Outcome:
