@@ -1,4 +1,6 @@
-"""Every story has a home folder of its own."""
+"""Every story has a home folder of its own; a campaign tells them on a cluster."""
+
+import os
 
 import pytest
 
@@ -6,3 +8,27 @@ import pytest
 @pytest.fixture(autouse=True)
 def at_home(alone):
     """Every test of this room has a home folder of its own."""
+
+
+@pytest.fixture(scope="session")
+def shared_cluster(tmp_path_factory):
+    """A cluster that all stories share which need one."""
+    from clustered import begun
+
+    cluster = begun(tmp_path_factory.mktemp("cluster"))
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture(autouse=True)
+def on_the_cluster(at_home, request, monkeypatch):
+    """With STORIES_ON_CLUSTER, every run that names no executor is one on the shared cluster."""
+    if not os.environ.get("STORIES_ON_CLUSTER"):
+        return
+    from clustered import Lent
+
+    from runner.run.executors import local_cluster
+
+    cluster = request.getfixturevalue("shared_cluster")
+    monkeypatch.setattr(local_cluster, "LocalCluster", lambda *_: Lent(cluster))
+    monkeypatch.setenv("RUNNER_EXECUTOR", "dask")

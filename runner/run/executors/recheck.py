@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from runner.context.task_plan import redacted
 from runner.errors import RunnerError
+from runner.gates.registry import checks_of
 from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Verdict, digest_of
 from runner.run.executors.message import OBJECT, PLAIN
 from runner.run.executors.shape import MisshapenError
@@ -25,6 +26,7 @@ from runner.writes.pipeline import admit_writes, compile_writes
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from runner.config.settings import Settings
     from runner.model import Decision, Outcome, Proof
     from runner.repo.prefix import Prefix
     from runner.run.site import Assignment, Site
@@ -82,7 +84,7 @@ def checked_again(assignment: Assignment, site: Site, outcome: Outcome, tree: st
         outcome, changes=tuple(_made_anew(one, site, assignment.base) for one in outcome.changes)
     )
     passed, lands = outcome.is_good, assignment.kind in _LANDING
-    if passed and lands and (missing := _unproven(assignment, outcome)):
+    if passed and lands and (missing := _unproven(assignment, outcome, site.settings)):
         return _refused(outcome, f"the worker says it passed, without {', '.join(missing)}")
     if not outcome.changes:
         return replace(outcome, tree=tree, tainted=frozenset()) if passed else outcome
@@ -141,10 +143,21 @@ def _made_anew(change: Change, site: Site, base: str) -> Change:
     return Change(change.path, action, mode, known, digest_of(change.content), change.content)
 
 
-def _unproven(assignment: Assignment, outcome: Outcome) -> list[str]:
-    """Test contracts of the task of which no proof came."""
-    good = {proof.id for proof in outcome.proofs if proof.verdict is not Verdict.FAIL}
-    return [one.id for one in assignment.task.test_contracts if one.id not in good]
+def _unproven(assignment: Assignment, outcome: Outcome, settings: Settings) -> list[str]:
+    """Checks of the task of which no proof came, and test contracts that did not pass.
+
+    Where the task's own tests stand from before, none of them runs; once one did, all have to.
+    """
+    came = {proof.id: proof for proof in outcome.proofs}
+    tests = {one.id for one in assignment.task.test_contracts}
+    good = {id_ for id_ in tests & came.keys() if came[id_].verdict is not Verdict.FAIL}
+    stand = assignment.stands and not any(proof.kind == "test" for proof in outcome.proofs)
+    wanted = [check.id for check in checks_of(assignment.task, settings) if check.command]
+    return [
+        id_
+        for id_ in wanted
+        if (id_ not in good and not stand if id_ in tests else id_ not in came)
+    ]
 
 
 def _laid_out(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:

@@ -155,7 +155,7 @@ def test_output_of_a_command_is_seen_while_it_runs_without_its_secrets(
 
 def test_ctrl_c_reaches_what_runs_on_a_worker(workplace, healthy, tmp_path):
     mark = tmp_path / "began"
-    command = f"setsid sleep 987654 & touch {mark}; wait"
+    command = f"setsid sleep 98{os.getpid()} & touch {mark}; wait"
     workplace.plan(f"## TASK-001: Wait\n- Status: PENDING\n- Command: `{command}`\n")
     process = workplace.start(
         "run", "--trust", "--executor", healthy.executor, "--no-sandbox", "--review", "off"
@@ -165,7 +165,7 @@ def test_ctrl_c_reaches_what_runs_on_a_worker(workplace, healthy, tmp_path):
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
     assert "came late" not in err  # who ended it is not told that its end came too late
-    until(lambda: not running("sleep\x00987654"), what="the end of the command")
+    until(lambda: not running(f"sleep\x0098{os.getpid()}"), what="the end of the command")
 
 
 def test_cancel_ends_one_task_on_its_worker(workplace, healthy, tmp_path):
@@ -217,7 +217,7 @@ def test_dask_alone_starts_a_cluster_here_that_ends_with_the_run(workplace, tmp_
 def test_a_coordinator_that_is_killed_leaves_no_worker_behind(workplace, tmp_path):
     mark = tmp_path / "began"
     workplace.plan(
-        f"## TASK-001: Wait\n- Status: PENDING\n- Command: `touch {mark}; sleep 765432`\n"
+        f"## TASK-001: Wait\n- Status: PENDING\n- Command: `touch {mark}; sleep 76{os.getpid()}`\n"
     )
     temporary = tmp_path / "tmp"
     temporary.mkdir()
@@ -229,7 +229,7 @@ def test_a_coordinator_that_is_killed_leaves_no_worker_behind(workplace, tmp_pat
     process.kill()
     process.communicate(timeout=30)
     until(lambda: not any(alive(pid) for pid in (child, *below)), what="the end of all workers")
-    until(lambda: not running("sleep\x00765432"), what="the end of the command")
+    until(lambda: not running(f"sleep\x0076{os.getpid()}"), what="the end of the command")
     until(lambda: not list(temporary.iterdir()), what="an empty folder for temporary files")
 
 

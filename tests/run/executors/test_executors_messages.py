@@ -383,3 +383,24 @@ def test_a_worker_tells_of_its_own_checks_and_of_nothing_else():
     assert len(called.name) < 300
     for line in ("", "{}", "no line", a_line(GateStarted(gate="g", command="c"))[:-9]):
         assert homecoming._event(line, ()) is None
+
+
+def a_proof(id_, kind="test", verdict=Verdict.PASS):
+    return Proof(id_, kind, "x", verdict, 0, 1.0, "sha256:x")
+
+
+@pytest.mark.parametrize(
+    ("stands", "proofs", "lacks"),
+    [
+        (False, (a_proof("TC-001"), a_proof("gate:lint", "gate")), []),
+        (False, (a_proof("gate:lint", "gate"),), ["TC-001"]),
+        (False, (a_proof("TC-001"),), ["gate:lint"]),
+        (False, (a_proof("TC-001", verdict=Verdict.FAIL), a_proof("gate:lint")), ["TC-001"]),
+        (True, (a_proof("gate:lint", "gate"),), []),
+        (True, (), ["gate:lint"]),
+        (True, (a_proof("TC-009"), a_proof("gate:lint", "gate")), ["TC-001"]),
+    ],
+)
+def test_what_comes_back_is_whole_before_what_stands_is_joined_to_it(stands, proofs, lacks):
+    asked, said = replace(ASSIGNMENT, stands=stands), replace(OUTCOME, proofs=proofs)
+    assert recheck._unproven(asked, said, Settings(default_gates=False)) == lacks
