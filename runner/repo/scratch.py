@@ -150,8 +150,8 @@ class Scratch:
     def _reset(self, base: str | None) -> None:
         self._restate()
         objects = self._git_folder / "objects"
-        sweep(objects, [b"info/alternates"])  # what was refused is not kept
-        sweep(self.tree_folder, self._held(base))
+        sweep(objects, [b"info/alternates"], self._go_on)  # what was refused is not kept
+        sweep(self.tree_folder, self._held(base), self._go_on)
         git = self._on("index")
         # looks at every file, and writes only those that are not what they should be
         git.run("read-tree", "--reset", "-u", base) if base else git.run("read-tree", "--empty")
@@ -289,9 +289,12 @@ class Scratch:
     def _while_wanted(self, items: Iterable[T]) -> Iterator[T]:
         """The same items, one after the other, as long as somebody waits for what they make."""
         for item in items:
-            if self.stopped():
-                raise StoppedError
+            self._go_on()
             yield item
+
+    def _go_on(self) -> None:
+        if self.stopped():
+            raise StoppedError
 
     def _is_unwanted(self) -> bool:
         return self.stopped()

@@ -9,16 +9,21 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
 _OWNER = stat.S_IRWXU
 
 
-def sweep(tree: Path, keep: Collection[bytes]) -> None:
+def _goes_on() -> None:
+    pass
+
+
+def sweep(tree: Path, keep: Collection[bytes], go_on: Callable[[], None] = _goes_on) -> None:
     """Remove everything below `tree` that is not in `keep` or a folder above one of those.
 
-    Follows no link. Raises OSError where something resists.
+    Follows no link. `go_on` is called before each removal and may raise. Raises OSError where
+    something resists.
     """
     folders = parents(keep)
     pending = [(os.fsencode(tree), b"")]
@@ -28,11 +33,12 @@ def sweep(tree: Path, keep: Collection[bytes]) -> None:
             path = below + entry.name
             if not entry.is_dir(follow_symlinks=False):
                 if path not in keep:
+                    go_on()
                     os.unlink(entry.path)
             elif path in folders:
                 pending.append((entry.path, path + b"/"))
             else:
-                remove_tree(entry.path)
+                remove_tree(entry.path, go_on)
 
 
 def parents(paths: Collection[bytes]) -> set[bytes]:
@@ -46,7 +52,7 @@ def parents(paths: Collection[bytes]) -> set[bytes]:
     return found
 
 
-def remove_tree(top: bytes) -> None:
+def remove_tree(top: bytes, go_on: Callable[[], None] = _goes_on) -> None:
     """Remove a folder however deep, following no link.
 
     Inner folders are moved up beside `top` first, so that no path grows too long and nothing
@@ -57,6 +63,7 @@ def remove_tree(top: bytes) -> None:
     while pending:
         folder = pending.pop()
         for entry in _entries(folder):
+            go_on()
             if entry.is_dir(follow_symlinks=False):
                 _unlock(entry.path)
                 number += 1

@@ -84,6 +84,11 @@ def test_what_takes_long_is_given_up_when_nobody_wants_it(tmp_path):
         scratch.changes()
     with pytest.raises(StoppedError):
         scratch.apply([a_change("z", "1")])
+    with pytest.raises(StoppedError):
+        scratch.reset(scratch.base)
+    scratch.stopped = lambda: False
+    scratch.reset(scratch.base)
+    assert scratch.changes() == ()
     assert time.monotonic() - began < 5
 
 

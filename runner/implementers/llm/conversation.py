@@ -21,6 +21,7 @@ from pydantic_ai.usage import RunUsage
 from runner import effects
 from runner.implementers.base import Mode
 from runner.implementers.llm import words
+from runner.implementers.llm.answer_bounds import AnswerBounds, bound_response
 from runner.implementers.llm.arguments import PlanAnswer
 from runner.model import Usage
 from runner.secrets.redact import StreamRedactor
@@ -80,16 +81,22 @@ class Conversation:
         limits = self.session.desk.bench.limits
         patience = httpx2.Timeout(limits.idle or None, connect=_CONNECT)
         async with create_async_httpx2_client(timeout=patience) as http:
+            http.headers["Accept-Encoding"] = "identity"  # so that what is counted is what comes
+            http.event_hooks["response"].append(self._bound)
             agent = self._agent(self.client(http))
             run = asyncio.create_task(self._run(agent, brief))
             try:
                 while not run.done():
                     await asyncio.wait({run}, timeout=_LOOK)
                     self.session.check_cancelled()
+                self.session.check_ended()  # a client may have taken it for a broken connection
                 return run.result()
             finally:
                 run.cancel()
                 await asyncio.wait({run})
+
+    async def _bound(self, response: httpx2.Response) -> None:
+        await bound_response(response, self.session.end)
 
     def _agent(self, model: Model) -> Agent[None, str | PlanAnswer]:
         planning = self.mode is Mode.PLAN
@@ -158,7 +165,10 @@ class Conversation:
         """
         safe = StreamRedactor(self.session.desk.known_secrets)
         said = b""
+        bounds = AnswerBounds(self.session.end)
         async for event in events:
+            bounds.count(event)
+            self.session.check_cancelled()
             if not (spoken := _spoken(event)):
                 continue
             *whole, said = (said + safe.feed(spoken.encode("utf-8", "replace"))).split(b"\n")

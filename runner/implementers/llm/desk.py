@@ -54,6 +54,12 @@ class Desk:
         return f"{shown[:LONGEST_ANSWER]}\n… ({len(shown) - LONGEST_ANSWER} characters more)"
 
 
+class Refusal(str):
+    """A tool's answer that says why nothing was done."""
+
+    __slots__ = ()
+
+
 def named(path: str) -> str:
     """A path as the tree names it."""
     return path.removeprefix("./").rstrip("/")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from runner.config.permissions import Permit, permitted
 from runner.context.readable import LARGEST, is_private, read_text
 from runner.context.skills import built_in_text
-from runner.implementers.llm.desk import Desk, named
+from runner.implementers.llm.desk import Desk, Refusal, named
 from runner.plan.globs import matches
 
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ def read_file(desk: Desk, asked: ReadFile) -> str:
         return skill
     path = named(asked.path)
     if why := _not_allowed(desk, path):
-        return why
+        return Refusal(why)
     text, why = read_text(desk.project, path)
     if why:
-        return f"not shown: {why}"
+        return Refusal(f"not shown: {why}")
     if asked.first_line == 1 and asked.last_line is None:
         return text or "(the file is empty)"
     lines = text.splitlines(keepends=True)

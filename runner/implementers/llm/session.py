@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from runner.config.permissions import WRITE_TOOLS, Permit, asked_about, write_tool
 from runner.errors import RunnerError
 from runner.implementers.base import CHECK
+from runner.implementers.llm.desk import Refusal
 from runner.implementers.llm.tools import BadArgumentsError
-from runner.implementers.repeats import Call, Calls
+from runner.implementers.repeats import LOOP, Call, Calls
 from runner.journal.sessions import (
     ToolCalled,
     ToolReturned,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 BUDGET = "budget"
 """The name under which a limit that was reached is told."""
 _LONGEST_LINE = 200
+MOST_REFUSED = 10
+"""Refused calls in a row: who asks on in ever new words goes in a circle all the same."""
 
 
 class SessionEnded(Exception):  # noqa: N818 - the word for what happened
@@ -51,6 +54,10 @@ class Session:
     """Every call by its id, with its answer where it changed something."""
     ids_tell: bool = True
     """Whether an id stands for one call; some servers begin again with each answer."""
+    refused: int = 0
+    """Calls in a row that were refused."""
+    ended: Finding | None = None
+    """Why the session must not go on, where whatever spoke with the model may hide it."""
     transcript: list[str] = field(default_factory=list)
     """What was said and called, line by line, for the log."""
 
@@ -68,12 +75,30 @@ class Session:
         line = display(f"{name} {about}".strip())[:_LONGEST_LINE]
         self.desk.bench.tell(line)
         try:
-            answer = self.desk.safe(self._answer(tool, given))
+            said = self._answer(tool, given)
+            answer = self.desk.safe(said)
             self.transcript.append(f"> {line}: {display(answer)[:_LONGEST_LINE]}")
         finally:
             self.desk.bench.record(ToolReturned(name, recorded))
         self.answered[call_id] = (arguments, answer if tool.once else "")
+        self._count_refusal(said)
         return answer
+
+    def _count_refusal(self, said: str) -> None:
+        self.refused = self.refused + 1 if isinstance(said, Refusal) else 0
+        if self.refused >= MOST_REFUSED:
+            message = f"{MOST_REFUSED} calls in a row were refused"
+            self.end(Finding(LOOP, message, hint="say what is missing instead of asking on"))
+
+    def end(self, finding: Finding) -> None:
+        """End the session, also where nobody up there lets an exception through."""
+        self.ended = finding
+        raise SessionEnded(finding)
+
+    def check_ended(self) -> None:
+        """Raises SessionEnded where the session was ended."""
+        if self.ended is not None:
+            raise SessionEnded(self.ended)
 
     def _known(self, tool: Tool, call_id: str, arguments: Digest) -> str | None:
         """The answer to a request that came before: it is done once. None for a new one."""
@@ -99,11 +124,11 @@ class Session:
 
     def _answer(self, tool: Tool, given: Given) -> str:
         if refused := self._not_permitted(tool, given):
-            return refused
+            return Refusal(refused)
         try:
             return tool.call(given)
         except BadArgumentsError as error:
-            return f"these arguments do not fit {tool.name}: {error}"
+            return Refusal(f"these arguments do not fit {tool.name}: {error}")
         finally:
             self.desk.answers[:] = [one for one in self.desk.answers if not one.once]
 

@@ -14,7 +14,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.implementers.base import Mode
 from runner.implementers.llm import arguments as schemas
 from runner.implementers.llm import checking, reading, writing
-from runner.implementers.llm.desk import named
+from runner.implementers.llm.desk import Refusal, named
 
 if TYPE_CHECKING:
     from runner.implementers.llm.desk import Desk
@@ -92,7 +92,7 @@ class Own(Generic[_A]):
         ) as error:  # a link in the way; a full disk is nobody's fault, and goes up
             if error.code is not ExitCode.CONFLICT:
                 raise
-            return f"refused: {error.message}"
+            return Refusal(f"refused: {error.message}")
 
 
 def own_tools(desk: Desk, mode: Mode) -> tuple[Tool, ...]:

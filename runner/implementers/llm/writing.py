@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
-from runner.implementers.llm.desk import Desk, named, told
+from runner.implementers.llm.desk import Desk, Refusal, named, told
 from runner.implementers.unified import DoesNotApplyError, patched
 from runner.model import Action, Change, Finding, digest_of
 from runner.writes.beneath import mode_beneath, read_beneath, unlink_beneath, write_beneath
@@ -123,4 +123,4 @@ def _outside_plan(path: str, desk: Desk) -> Finding | None:
 
 
 def _refused(why: str) -> str:
-    return f"refused, nothing was written: {why}"
+    return Refusal(f"refused, nothing was written: {why}")
