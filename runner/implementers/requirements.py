@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from runner.model import GateSpec, Task
 
 _ROOT_WORDS = frozenset({"sudo", "doas", "pkexec"})
+NEEDS_ROOT = (
+    "needs root, which no task is ever given: do it yourself and set its Status to DONE, "
+    "or take root (Requires, sudo) out of it"
+)
+"""The note of such a task, with the ways that work: no approval gives it root."""
 _BREAKS = frozenset("();|&\n{}!")
 _LEADING = frozenset(
     # After these words another command word follows.
@@ -60,7 +65,7 @@ def unmet_requirements(
     """
     gates = tuple(gates)
     return (
-        *(((Reason.ROOT, "needs root"),) if needs_root(task, gates) else ()),
+        *(((Reason.ROOT, NEEDS_ROOT),) if needs_root(task, gates) else ()),
         *_secrets(task, environ, permitted),
         *_tools(task, which, gates),
     )

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from runner import effects
-from runner.errors import RunnerError
+from runner.errors import ExitCode, RunnerError
 from runner.journal.folder import make_plain_folder
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ class RunLock:
                 hint="wait for it, or end it"
                 + (f" (`kill {holder.pid}`)" if holder else "")
                 + "; then run again",
+                code=ExitCode.CONFLICT,
             ) from error
 
 

@@ -278,6 +278,7 @@ class Engine:
                 self._halted = self._halted or self.fail_fast or broke
                 for id_ in victims_of(task.id, self.ledger.state) if broke else ():
                     self._say(id_)
+                self._publish(now=True)  # a person is waited for: the plan says so at once
         for keep_up in self.upkeep:
             keep_up()
 

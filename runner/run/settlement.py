@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from runner.config.settings import Settings
+    from runner.journal.task_state import TaskState
     from runner.model import Change, Finding, Outcome, Task
     from runner.run.books import Books
     from runner.run.landing.lander import Lander, Result
@@ -178,7 +179,8 @@ class Settlement:
     def _passed(self, task: Task, outcome: Outcome) -> bool:
         self.books.finished(task, outcome)
         if not outcome.changes:
-            note = self.ledger.state.task(task.id).cut_off
+            known = self.ledger.state.task(task.id)
+            note = known.cut_off or self._unchanged(task, known)
             self.books.done(task, outcome, commit="", tree=outcome.tree, note=note)
             return False
         ruling = self.ruling(task, outcome)
@@ -200,6 +202,15 @@ class Settlement:
         self.books.approved(task, outcome, ruling.how)
         adopted = task.id in self.preparation.adopted
         return self._land(task, outcome, ADOPTED if adopted else ruling.how)
+
+    def _unchanged(self, task: Task, known: TaskState) -> str:
+        """What is to be said of a task that was to become something else, and did not."""
+        if not known.changed or known.reuse or task.id in self.preparation.prove_first:
+            return ""
+        chosen = getattr(self.preparation.implementer(task), "name", "")
+        how = "; edit its blocks for what was asked" if chosen == "blocks" else ""
+        self.say(f"{task.id} was built anew and nothing changed{how}")
+        return "built anew, and nothing changed"
 
     def ruling(self, task: Task, outcome: Outcome) -> Ruling:
         """Whether these writes may land, by whom the task's review asks.

@@ -1,6 +1,6 @@
 import pytest
 
-from runner.implementers.requirements import needs_root, unmet_requirements
+from runner.implementers.requirements import NEEDS_ROOT, needs_root, unmet_requirements
 from runner.model import (
     Block,
     BlockKind,
@@ -70,7 +70,7 @@ def test_sudo_as_a_word_does_not(line):
 def test_root_is_seen_wherever_a_command_stands(fields):
     assert needs_root(a_task(**fields))
     unmet = unmet_requirements(a_task(**fields), {}, everything)
-    assert unmet == ((Reason.ROOT, "needs root"),)
+    assert unmet == ((Reason.ROOT, NEEDS_ROOT),)
 
 
 def test_a_file_that_speaks_of_sudo_needs_no_root():

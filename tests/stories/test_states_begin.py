@@ -107,7 +107,7 @@ def test_a_second_runner_in_the_same_folder_is_told_who_runs(workplace):
     second = workplace.run()
     first.terminate()
     said = first.communicate(timeout=60)
-    assert second.code == 2, second.said
+    assert second.code == 6, second.said
     assert str(first.pid) in second.err
     assert first.returncode == 130, said
     assert workplace.statuses == {"TASK-001": "PENDING"}

@@ -12,6 +12,7 @@ from runner.commands.answer import (
 )
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
+from runner.model import Reason
 from runner.run.approvals import approval
 from runner.run.review import WHOLE, open_questions, proposal_digest, what_follows
 from runner.text.display import display
@@ -30,11 +31,7 @@ def approve(
     project: Project, state: RunState, chosen: tuple[Waiting, ...], *, reuse: bool, every: bool
 ) -> ExitCode:
     """Let what was chosen go on. Raises RunnerError for what cannot be approved so."""
-    if every:  # a held change lands by the approval of what it breaks
-        chosen = tuple(one for one in chosen if one.kind != "regression")
-    for one in chosen:
-        if one.kind == "regression":
-            raise breaking.explained(state, one.task)
+    chosen = _meant(project, state, chosen, every=every)
     if reuse:
         _require_reusable(chosen)
     with _journal(project) as journal:
@@ -52,6 +49,37 @@ def approve(
     elif any(not one.culprit for one in chosen):
         print("next: runner")
     return ExitCode.OK
+
+
+def _meant(
+    project: Project, state: RunState, chosen: tuple[Waiting, ...], *, every: bool
+) -> tuple[Waiting, ...]:
+    """What can be approved: of everything what is so, of what was named all, or RunnerError."""
+    if every:  # a held change lands by the approval of what it breaks
+        chosen = tuple(one for one in chosen if one.kind != "regression")
+        return tuple(one for one in chosen if not _is_in_vain(project, state, one))
+    for one in chosen:
+        if one.kind == "regression":
+            raise breaking.explained(state, one.task)
+        if why := _is_in_vain(project, state, one):
+            raise RunnerError(
+                f"an approval of {one.task} changes nothing: it {why}",
+                hint=f"runner show {one.task}",
+                code=ExitCode.PERSON,
+            )
+    return chosen
+
+
+def _is_in_vain(project: Project, state: RunState, one: Waiting) -> str:
+    """Why a task would be BLOCKED again at once, whatever a person says; else empty."""
+    from runner.implementers.requirements import NEEDS_ROOT, needs_root
+
+    if one.kind != "blocked" or state.task(one.task).reason is not Reason.ROOT:
+        return ""
+    tasks = project.plan(project.plan_bytes).tasks
+    task = next((task for task in tasks if task.id == one.task), None)
+    gates = project.settings.gates_for(task.type) if task else ()
+    return NEEDS_ROOT if task and needs_root(task, gates) else ""
 
 
 def _require_reusable(chosen: tuple[Waiting, ...]) -> None:

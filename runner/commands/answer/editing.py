@@ -98,6 +98,7 @@ def _keep(
     keep_ref(repository, known.held.ref, commit.sha)
     with Journal.open(project.journal_path) as journal:
         for old, new in zip(one.changes, made, strict=True):
-            if old != new:
-                event = WriteReviewed(new.path, new.before, new.after, "edited", "person")
-                journal.append(event, task=one.task, attempt=known.last_attempt, durable=True)
+            # who edits a proposal has seen all of it: what they left as it was is approved, too
+            how = "edited" if old != new else "applied"
+            event = WriteReviewed(new.path, new.before, new.after, how, "person")
+            journal.append(event, task=one.task, attempt=known.last_attempt, durable=True)

@@ -100,19 +100,23 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """List or show what waits, or answer it."""
+    from runner.commands.answer.at_once import said_at_once
+    from runner.commands.look.view import View
     from runner.project import Project
     from runner.repo.read import Repository
 
     project = Project.open(Path.cwd(), environ)
     with Repository.open(project.root) as repository:
-        state = project.state()
-        known = _waiting(project, repository, state)
-        waiting = tuple(one for one in known if not one.answered)
         if given.command == "review":
-            return _review(given, project, repository, state, known)
-        every = getattr(given, "all", False)
-        chosen = waiting if every else _chosen(given, project, known)
-        return _answer(given, project, repository, state, chosen, waiting)
+            state = View.of(project).state
+            return _review(given, project, repository, state, _waiting(project, repository, state))
+        with said_at_once(project, repository):
+            state = project.state()
+            known = _waiting(project, repository, state)
+            waiting = tuple(one for one in known if not one.answered)
+            every = getattr(given, "all", False)
+            chosen = waiting if every else _chosen(given, project, known)
+            return _answer(given, project, repository, state, chosen, waiting)
 
 
 def _answer(

@@ -10,6 +10,8 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from runner.config.settings import Settings
+    from runner.model import Task
     from runner.plan.document import Plan
     from runner.project import Project
     from runner.repo.read import Repository
@@ -89,11 +91,22 @@ def _without_compilers(project: Project) -> tuple[str, ...]:
     return (f"not on PATH, so what they compile is refused: {missing}",) if missing else ()
 
 
+def _is_unseen(task: Task, settings: Settings) -> bool:
+    """Whether others than a person write a task's files, and nothing says that somebody looks."""
+    from runner.implementers.registry import agent_of, choose
+
+    by_others = agent_of(task, settings) or getattr(choose(task, settings), "name", "") == "command"
+    return bool(by_others) and task.writes_anything and task.review is None
+
+
 def _unreviewed(project: Project, plan: Plan) -> tuple[str, ...]:
     """A line for writes that nobody sees before they land, where nobody chose it so."""
     settings = project.settings
-    others = settings.command or any(task.command for task in plan.tasks)
-    if not others or settings.review is not None or settings.review_floor is not None:
+    if (
+        not any(_is_unseen(task, settings) for task in plan.tasks)
+        or settings.review is not None
+        or settings.review_floor is not None
+    ):
         return ()
     return ("without a terminal nobody reviews writes (--review prompt holds them for you)",)
 

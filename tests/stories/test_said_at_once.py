@@ -1,0 +1,150 @@
+"""What a person says with a command stands in the plan at once, and is about what they see."""
+
+import pytest
+from workplace import a_task
+
+ONE = a_task("TASK-001", "One", blocks={"one.txt": "one\n"}, tests=["grep -q one one.txt"])
+TWO = a_task(
+    "TASK-002",
+    "Two",
+    needs=["TASK-001"],
+    blocks={"two.txt": "two\n"},
+    tests=["grep -q two two.txt"],
+)
+
+
+@pytest.fixture
+def built(workplace, monkeypatch):
+    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    workplace.plan(ONE, TWO)
+    assert workplace.run().code == 0
+    return workplace
+
+
+def test_a_rejection_stands_in_the_plan_at_once(built):
+    built.edit_plan("- Status: DONE", "- Status: STALE — look")
+    assert built.run().code == 3
+    assert built.runner("reject", "TASK-001", "--reason", "it is fine").code == 0
+    assert built.status_line("TASK-001") == "- Status: DONE"
+    assert built.statuses["TASK-001"] == "DONE"
+
+
+def test_an_approval_stands_in_the_plan_at_once(built):
+    built.edit_plan("- Status: DONE", "- Status: STALE — look")
+    assert built.run().code == 3
+    assert built.runner("approve", "TASK-001").code == 0
+    assert built.status_line("TASK-001") == "- Status: PENDING"
+    assert built.statuses["TASK-001"] == "PENDING"
+    assert built.run().code == 0
+
+
+def test_approve_sees_what_status_sees(built):
+    built.edit_plan("TASK-001: One", "TASK-001: One, and more")
+    assert built.statuses["TASK-001"] == "STALE"
+    assert "TASK-001" in built.runner("review").out
+    said = built.runner("approve", "TASK-001")
+    assert said.code == 0, said.said
+    assert built.status_line("TASK-001") == "- Status: PENDING"
+    assert built.run("--no-verify-at-end").code in (0, 3)
+    assert len(built.happened("attempt.started", "TASK-001")) == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("change", "TASK-001", "more", "--yes"),
+        ("undo", "TASK-002"),
+        ("undo", "TASK-001"),
+    ],
+)
+def test_change_and_undo_stand_in_the_plan_at_once(built, words):
+    said = built.runner(*words)
+    assert said.code == 0, said.said
+    listed = built.runner("list", "--json").document["tasks"]
+    for one in listed:
+        assert built.status_line(one["id"]).split(" — ")[0] == f"- Status: {one['status']}"
+
+
+def test_a_second_run_in_a_folder_is_a_conflict(built):
+    from runner.journal.lock import RunLock
+
+    built.edit_plan("- Status: DONE", "- Status: PENDING")
+    with RunLock(built.root / "artifacts/build"):
+        ended = built.run()
+    assert (ended.code, "another run is going on" in ended.err) == (6, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        (("Implementer: agent",), True),
+        (("Implementer: model",), True),
+        (("Implementer: agent", "Review: prompt"), False),
+        ((), False),
+    ],
+)
+def test_agents_and_models_whose_writes_nobody_sees_are_told(workplace, fields, told):
+    section = a_task(
+        "TASK-001",
+        "One",
+        blocks={} if fields else {"a.txt": "a\n"},
+        outputs=["a.txt"],
+        fields=fields,
+    )
+    workplace.plan(section)
+    ended = workplace.run()
+    assert ("nobody reviews writes" in ended.err) is told, ended.said
+
+
+def test_a_task_that_needs_root_names_the_ways_that_work(workplace):
+    workplace.plan(a_task("TASK-001", "One", fields=("Requires: root",)))
+    assert workplace.run().code == 3
+    assert "set its Status to DONE" in workplace.status_line("TASK-001")
+    said = workplace.runner("approve", "TASK-001")
+    assert said.code == 3, said.said
+    assert "set its Status to DONE" in said.err
+    line = workplace.status_line("TASK-001")
+    workplace.edit_plan(line, "- Status: DONE")
+    assert workplace.run().code == 0
+    assert workplace.statuses["TASK-001"] == "DONE"
+
+
+def test_a_change_that_the_blocks_do_not_know_of_is_said_and_frees_what_rests_on_it(built):
+    for asked in ("in capitals", "in small letters"):
+        assert built.runner("change", "TASK-001", asked, "--yes").code == 0
+        assert built.statuses == {"TASK-001": "STALE", "TASK-002": "STALE"}
+        assert built.runner("approve", "TASK-001").code == 0
+        ended = built.run()
+        told = "TASK-001 was built anew and nothing changed; edit its blocks for what was asked"
+        assert told in ended.err, ended.said
+        assert ended.code == 0, ended.said
+        assert built.statuses == {"TASK-001": "DONE", "TASK-002": "DONE"}
+        assert "nothing changed" in built.runner("show", "TASK-001").out
+    built.edit_plan("one\n```", "one, and more\n```")
+    assert built.run().code == 3
+    assert built.runner("approve", "TASK-001").code == 0
+    assert built.run().code == 3
+    assert built.statuses == {"TASK-001": "DONE", "TASK-002": "STALE"}
+
+
+def test_an_edited_proposal_of_two_files_is_approved_proven_and_logged(workplace, monkeypatch):
+    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    workplace.plan(
+        a_task(
+            "TASK-001",
+            "One",
+            outputs=["a.txt", "b.txt"],
+            command="echo a > a.txt; echo b > b.txt",
+            tests=["test -s a.txt"],
+        )
+    )
+    assert workplace.run("--review", "prompt").code == 3
+    monkeypatch.setenv("EDITOR", """sh -c 'case "$1" in *a.txt*) echo mine > "$1";; esac' --""")
+    said = workplace.runner("edit", "TASK-001")
+    assert said.code == 0, said.said
+    ended = workplace.run("--review", "prompt")
+    assert ended.code == 0, ended.said
+    assert workplace.read("a.txt") == "mine\n"
+    log = workplace.runner("write-log", "show", "--json").said
+    assert '"review": "edited"' in log or '"review":"edited"' in log, log
+    assert "Review: edited" in workplace.git("log", "-1", "--skip=1", "--format=%B")
