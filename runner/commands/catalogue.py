@@ -63,6 +63,7 @@ TABLE = (
     ),
     Entry("blame", "change.blame", "the task, attempt, review and proof behind a line"),
     Entry("evidence", "prove.evidence", "what a task's DONE rests on; exit 1 for none"),
+    Entry("waive", "answer.waive", "take a task as DONE without a proof, for a reason"),
     Entry("check-coverage", "prove.check_coverage", "how much of a task's lines its tests run"),
     Entry(
         "verify", "prove.verify", "prove a task again, or with --all everything, on HEAD as it is"

@@ -43,6 +43,7 @@ from runner.config.setting_types import (
     server_address,
     server_name,
     split_globs,
+    split_kinds,
     split_paths,
     split_words,
     tool_name,
@@ -206,6 +207,12 @@ class Given(BaseSettings):
         Annotated[Literal["low", "medium", "high", "never"], BeforeValidator(lower_case)] | None
     ) = None
     strict_contracts: bool | None = None
+    require_proof: (
+        Annotated[Literal["always", "agents", "never"], BeforeValidator(lower_case)] | None
+    ) = None
+    require_contracts: (
+        Annotated[Literal["api", "api,data", "none"], BeforeValidator(split_kinds)] | None
+    ) = None
     strict: bool | None = None
     coverage_missing: Annotated[Literal["warn", "fail"], BeforeValidator(lower_case)] | None = None
     contract_examples: Whole | None = None

@@ -45,6 +45,12 @@ def split_words(value: object) -> object:
     return re.split(r"[,\s]+", value.strip()) if isinstance(value, str) else value
 
 
+def split_kinds(value: object) -> object:
+    """A list, or one text of words between commas: in one spelling."""
+    found = split_words(value.lower() if isinstance(value, str) else value)
+    return ",".join(sorted(map(str, found))) if isinstance(found, (list, tuple)) else found
+
+
 def split_paths(value: object) -> object:
     """A list, or one text as in PATH."""
     return [path for path in value.split(":") if path] if isinstance(value, str) else value

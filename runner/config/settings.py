@@ -179,6 +179,11 @@ class Settings:
     strict_contracts: bool = False
     """Whether a task that writes code needs a test contract, and one of type api or data a
     contract."""
+    require_proof: str = "agents"
+    """Whose work must be proven by a command at least: `agents` (what commands, agents and models
+    write), `always` (everything; code by tests or a contract) or `never`."""
+    require_contracts: str = "api"
+    """Written types of tasks that need Contracts: `api`, `api,data` or `none`."""
     strict: bool = False
     """Whether a failure that was there before a change refuses it too."""
     coverage_missing: str = "warn"

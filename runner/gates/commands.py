@@ -25,7 +25,12 @@ _NOT_RUN = 126
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
-    """The project's gates for this type of task, then the task's own, which win by name."""
+    """The project's gates for this type of task, then the task's own, which win by name.
+
+    A milestone runs nothing: it is what it depends on.
+    """
+    if task.is_milestone:
+        return ()
     own = {gate.name for gate in task.gates}
     projects = (gate for gate in settings.gates_for(task.type) if gate.name not in own)
     return tuple(_check(gate, task, settings) for gate in (*projects, *task.gates))

@@ -35,8 +35,9 @@ def choose(task: Task, settings: Settings) -> Implementer | Finding:
         return Finding(
             CHECK,
             "no implementer",
-            hint="write the files as blocks (```python file=PATH), or add - Command: …, "
-            'or set implementer = "command" and command = "…" in the settings',
+            hint="write its files as blocks (```python file=PATH); or add - Command: … and what "
+            "proves its work; or name an agent: - Implementer: claude, or implementer = … in "
+            "the settings",
         )
     kind = IMPLEMENTERS.get(name.casefold())
     if kind is None:

@@ -16,6 +16,7 @@ from runner.journal.sessions import (
     ToolCalled,
     ToolReturned,
 )
+from runner.journal.waivers import TaskWaived
 from runner.journal.whole import (
     HistoryMoved,
     HistoryMoving,
@@ -120,6 +121,7 @@ class AttemptFinished(NamedTuple):
     coverage: Coverage | None = None
     usage: Usage | None = None
     failure: Failure | None = None
+    unproven: str = ""
 
 
 # --- writes ---------------------------------------------------------------------------
@@ -211,6 +213,8 @@ class TaskDone(NamedTuple):
     note: str = ""
     tools: dict[str, str] = {}  # noqa: RUF012  never changed: a named tuple's default
     """Programs that proved it, with their versions."""
+    unproven: str = ""
+    """Why nothing has to prove it: the plan says so, or it wrote documents alone."""
 
 
 class TaskFailed(NamedTuple):
@@ -263,6 +267,7 @@ class TaskAdopted(NamedTuple):
     source: str = "person"
     note: str = ""
     proofs: tuple[Proof, ...] = ()
+    unproven: str = ""
 
 
 class TaskReopened(NamedTuple):
@@ -324,9 +329,9 @@ Event: TypeAlias = (
     " | AttemptFinished | PlanProposed | PlanReviewed | ToolCalled | ToolReturned | WriteStaged"
     " | WriteReviewed | WriteRejected | PermissionAsked | PermissionAnswered"
     " | GateStarted | GateCompleted | TaskLanding | TaskLanded | TaskDone | TaskFailed"
-    " | TaskBlocked | TaskStaled | TaskApproved | TaskAdopted | TaskReopened | StatusesPublished"
-    " | ChangeRecorded | CheckpointWritten | DecisionMade | HistoryMoving | HistoryMoved"
-    " | TreeVerified | ShipDeclared | ShipReopened | Unknown"
+    " | TaskBlocked | TaskStaled | TaskApproved | TaskAdopted | TaskReopened | TaskWaived"
+    " | StatusesPublished | ChangeRecorded | CheckpointWritten | DecisionMade"
+    " | HistoryMoving | HistoryMoved | TreeVerified | ShipDeclared | ShipReopened | Unknown"
 )
 
 TYPES: dict[str, type[Event]] = {
@@ -357,6 +362,7 @@ TYPES: dict[str, type[Event]] = {
     "task.approved": TaskApproved,
     "task.adopted": TaskAdopted,
     "task.reopened": TaskReopened,
+    "task.waived": TaskWaived,
     "statuses.published": StatusesPublished,
     "change.recorded": ChangeRecorded,
     "checkpoint.written": CheckpointWritten,

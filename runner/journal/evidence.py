@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from runner.journal.events import DecisionMade, TaskDone, TaskLanding
-from runner.model import Proof, Spec, Verdict
+from runner.model import Grade, Proof, Spec, Verdict
 from runner.repo.trailers import parse_coverage, parse_proof, parse_tools, regression_line
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def evidence_of(task: TaskState) -> Evidence | None:
 
 WANTED = frozenset({"task.done", "task.landing", "decision.made"})
 """The kinds of records that `from_journal` looks at."""
+_UNPROVEN = f"{Grade.UNPROVEN}: "
 _OWN = frozenset({"coverage", "integrity", "mutation"})
 """Checks that the runner does itself: their id is their kind, and they have no command."""
 
@@ -189,6 +190,12 @@ def proofs_told(lines: Iterable[str]) -> Iterator[Proof]:
                 base=said.base,
                 by=said.by,
             )
+
+
+def unproven_told(lines: Iterable[str]) -> str:
+    """Why a `Grade:` trailer says that nothing proves a task; empty where it says something."""
+    said = next(iter(lines), "")
+    return said.removeprefix(_UNPROVEN) if said.startswith(_UNPROVEN) else ""
 
 
 def kind_of(proof: str) -> str:

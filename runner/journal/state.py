@@ -9,6 +9,7 @@ from runner.journal.events import NAMES
 from runner.journal.persistent import Building, PersistentMap
 from runner.journal.task_fold import TASK_FOLDS, asked_anew
 from runner.journal.task_state import TaskState
+from runner.journal.waivers import TaskWaived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -293,7 +294,7 @@ def _leave_out(names: dict[str, None], gone: tuple[str, ...]) -> None:
 
 
 _SETTLES_LANDING = frozenset(TASK_FOLDS) - {
-    *(events.TaskApproved, sessions.PlanProposed, sessions.PlanReviewed),
+    *(events.TaskApproved, TaskWaived, sessions.PlanProposed, sessions.PlanReviewed),
     *(sessions.PermissionAsked, sessions.PermissionAnswered),
 }
 

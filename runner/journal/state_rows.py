@@ -12,16 +12,17 @@ from runner.journal.persistent import PersistentMap
 from runner.journal.sessions import PermissionAnswered, PermissionAsked
 from runner.journal.state import ReviewKey, RunState
 from runner.journal.stored import Stored
-from runner.journal.task_state import Held, Kept, Landed, Open, Planned, TaskState, Try
-from runner.model import Coverage, Finding, Proof, Reason, Spec, Status, Usage
+from runner.journal.task_state import Held, Kept, Landed, Open, Planned, TaskState, Try, Waived
+from runner.model import Coverage, Finding, Proof, ProvenBy, Reason, Spec, Status, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-_PLAIN = ("reason", "changed", "reuse", "via", "cut_off", "plans_refused", "aside")
+_PLAIN = ("reason", "changed", "reuse", "via", "cut_off", "plans_refused", "aside", "unproven")
 _NOTHING = Usage()
 _APART = ("landing", "tasks", "reviews")
 _TUPLES = ("stuck", "since_checkpoint", "awaiting_line")
+_BY: dict[str, ProvenBy] = {by.value: by for by in ProvenBy}
 _STATUS: dict[str, Status] = {status.value: status for status in Status}
 _PROOF: Callable[[Any], Proof] = partial(read_noun, Proof)
 _FINDING: Callable[[Any], Finding] = partial(read_noun, Finding)
@@ -106,6 +107,7 @@ def _row(task: TaskState) -> list[object]:
         task.done_at,
         task.cause,
         task.origin,
+        task.proven,
         _rest(task),
     ]
 
@@ -122,7 +124,7 @@ def _rest(task: TaskState) -> dict[str, object]:
     for name in ("asks", "answers"):
         if events := getattr(task, name):
             rest[name] = [event._asdict() for event in events]
-    for name in ("open_attempt", "passed", "held", "landed", "planned", "kept"):
+    for name in ("open_attempt", "passed", "held", "landed", "planned", "kept", "waived"):
         noun = getattr(task, name)
         if noun is not None:
             rest[name] = fields_of_tuple(noun)
@@ -160,6 +162,7 @@ def _task(row: list[Any], proved: bytes, found: bytes) -> TaskState:
         done_at=row[17],
         cause=row[18],
         origin=row[19],
+        proven=row[20] and _BY[row[20]],
         proofs=Stored(proved, _PROOF) if proved else (),
         findings=Stored(found, _FINDING) if found else (),
     )
@@ -190,4 +193,6 @@ _REST: dict[str, Callable[[Any], object]] = {
     "plans_refused": int,
     "aside": float,
     "kept": partial(read_noun, Kept),
+    "unproven": str,
+    "waived": partial(read_noun, Waived),
 }

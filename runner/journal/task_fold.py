@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runner.journal import events, permission_fold, plan_fold, sessions
-from runner.journal.task_state import Held, Landed, Open, TaskState
+from runner.journal.task_state import Held, Landed, Open, TaskState, Waived
 from runner.journal.try_fold import paid, with_try
+from runner.journal.waivers import TaskWaived
 from runner.model import Ending, Reason, Status, Usage
+from runner.model.grades import strongest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +158,7 @@ def _done(task: TaskState, record: Record, event: events.TaskDone) -> TaskState:
 def _adopted(task: TaskState, record: Record, event: events.TaskAdopted) -> TaskState:
     adopted = _over(task, record, event)
     if event.source == events.REJECTION:
-        return adopted
+        return adopted._replace(unproven=task.unproven, waived=task.waived)
     return adopted._replace(tree="", coverage=None, patterns=())
 
 
@@ -173,6 +175,9 @@ def _over(
         commit=event.commit,
         verified=event.verified,
         proofs=event.proofs,
+        proven=strongest(event.proofs),
+        unproven=event.unproven,
+        waived=None,
         tries=(),
         findings=(),
         spent=Usage(),
@@ -282,6 +287,14 @@ def _reopened(task: TaskState, record: Record, event: events.TaskReopened) -> Ta
     )
 
 
+def _waived(task: TaskState, record: Record, event: TaskWaived) -> TaskState:
+    """It stays what it is, with a person's word beside it; one for an open task says nothing."""
+    if task.status is not Status.DONE:
+        return task
+    waived = Waived(event.reason, event.by, record.time, event.what, event.files)
+    return task._replace(waived=waived)
+
+
 def asked_anew(task: TaskState, event: events.ChangeRecorded) -> TaskState:
     """A task that is STALE through others is named in a change: that is a reason of its own."""
     task = task._replace(via="")
@@ -307,4 +320,5 @@ TASK_FOLDS: dict[type[events.Event], Callable[[TaskState, Record, Any], TaskStat
     events.TaskApproved: _approved,
     events.TaskAdopted: _adopted,
     events.TaskReopened: _reopened,
+    TaskWaived: _waived,
 }

@@ -11,7 +11,17 @@ if TYPE_CHECKING:
 
     from runner.journal.events import AttemptFinished
     from runner.journal.sessions import PermissionAnswered, PermissionAsked
-    from runner.model import Coverage, Digest, Failure, Finding, Proof, Reason, Spec, TaskPlan
+    from runner.model import (
+        Coverage,
+        Digest,
+        Failure,
+        Finding,
+        Proof,
+        ProvenBy,
+        Reason,
+        Spec,
+        TaskPlan,
+    )
 
 
 class Open(NamedTuple):
@@ -90,6 +100,16 @@ class Kept(NamedTuple):
     """Of the plan whose phases they are."""
 
 
+class Waived(NamedTuple):
+    """A person's word that the task needs no proof, for these bytes and what it asks for."""
+
+    reason: str
+    by: str
+    time: str
+    what: Digest
+    files: dict[str, str]
+
+
 class TaskState(NamedTuple):
     """One task as the journal knows it. Times are RFC 3339, durations seconds."""
 
@@ -152,6 +172,11 @@ class TaskState(NamedTuple):
     """What a person said to such questions, for the task as it is written."""
     aside: float = 0.0
     """Seconds of its planning and of the phases that are built, beside the failed attempts."""
+    proven: ProvenBy | None = None
+    """By what its proofs show anything; None without any."""
+    unproven: str = ""
+    """Why nothing proves it, as far as that was said when it became DONE."""
+    waived: Waived | None = None
     cause: str = ""
     """Id of the last record that changed the status."""
     origin: str = ""

@@ -41,7 +41,11 @@ STATIC_ALONE = "lint, types and builds alone prove nothing"
 BY_HAND = "a person's word"
 """Why a task is unproven, where nobody gave a reason."""
 
+DOCUMENTS = "only documents"
+"""Why a task is unproven whose files nothing could run."""
+
 _BY = tuple(ProvenBy)
+_NOTES = (f"{Grade.UNPROVEN}:", f"{Grade.WAIVED}:")
 _WORTH = (Grade.UNPROVEN, Grade.WAIVED, Grade.PROVEN)
 
 
@@ -89,6 +93,11 @@ def grade_of(
     return Graded(Grade.UNPROVEN, by, why)
 
 
+def is_grade(note: str) -> bool:
+    """Whether a note behind DONE says what it is worth, rather than what a person wrote."""
+    return note.startswith(_NOTES)
+
+
 def strongest(proofs: Iterable[Proof]) -> ProvenBy | None:
     """By what these proofs show anything; None where they show nothing."""
     found = [by for by in map(shown_by, proofs) if by is not None]
@@ -125,6 +134,20 @@ def shown_by(proof: Proof) -> ProvenBy | None:
     return None
 
 
+def would_show(kind: str, id_: str, command: str) -> ProvenBy | None:
+    """The most that a check could show which has not run yet: its tests may be counted."""
+    match kind:
+        case "test":
+            return ProvenBy.TESTS
+        case "contract" if not id_.startswith("contract:command"):
+            return ProvenBy.CONTRACT
+        case "contract" | "gate":
+            name = id_.partition(":")[2]
+            static = kind == "gate" and (_names_static(name) or _runs_static(command))
+            return ProvenBy.STATIC if static else ProvenBy.TESTS
+    return None
+
+
 def _of_a_test(proof: Proof) -> ProvenBy | None:
     if not proof.counts:
         return ProvenBy.COMMAND
@@ -147,7 +170,7 @@ def _passed(proof: Proof) -> int:
 
 _STATIC_NAME = (
     r"(?:lint|linter|linting|types?|typing|typecheck|type-check|typescript|format|formatting|fmt"
-    r"|style|build|compile|compilation|static|sast|security|audit|imports|spelling|docs"
+    r"|style|build|compile|compilation|static|sast|security|audit|spelling"
     r"|ruff|flake8|pylint|black|isort|mypy|pyright|bandit|eslint|prettier|biome|stylelint|tsc"
     r"|vet|gofmt|staticcheck|golangci|clippy|rustfmt|shellcheck|semgrep)"
 )
@@ -188,3 +211,37 @@ def _runs_static(command: str) -> bool:
 def _bare(command: str) -> str:
     """A command without the variables that stand before it."""
     return re.sub(r"\A(?:env\s+)?(?:[A-Za-z_]\w*=\S*\s+)*", "", command)
+
+
+# --- what nothing could prove ---------------------------------------------------------
+
+_DOCUMENT = (
+    r"(?:.*/)?(?:[^/]*\.(?:md|markdown|mdown|rst|txt|adoc|asciidoc|org|tex|pdf|odt|docx?)"
+    r"|(?:README|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|CHANGELOG|CHANGES)[^/.]*)"
+)
+_NO_DOCUMENT = r"(?:.*/)?(?:(?:dev[-_])?(?:requirements|constraints)[^/]*|CMakeLists)\.txt"
+"""Text files that programs are built from."""
+_CODE = (
+    r".*\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|mts|cts|go|rs|java|kt|kts|rb|php|cs|c|h|cc|cpp|cxx|hpp|swift"
+    r"|scala|ex|exs|sh|bash|sql|vue|svelte|lua|dart|zig|clj|hs|ml|r|jl|pl|pm)"
+)
+
+
+def is_document(path: str) -> bool:
+    """Whether a path or glob names files that people read and nothing runs."""
+    return bool(
+        re.fullmatch(_DOCUMENT, path, re.IGNORECASE)
+        and not re.fullmatch(_NO_DOCUMENT, path, re.IGNORECASE)
+    )
+
+
+def is_code(path: str) -> bool:
+    """Whether a path or glob names files of a programming language."""
+    return bool(re.fullmatch(_CODE, path, re.IGNORECASE))
+
+
+def without_proof(reason: str, paths: Sequence[str]) -> str:
+    """Why nothing has to prove these files: the plan's reason, or that they are documents."""
+    if reason or not paths:
+        return reason
+    return DOCUMENTS if all(map(is_document, paths)) else ""

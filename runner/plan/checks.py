@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.model import Severity
+from runner.model.grades import is_code
 from runner.plan.commands import executables, shell_operator, swallows_failure
 from runner.plan.globs import GLOB_HINT, Claims, glob_fault, is_glob, matches
 from runner.plan.graph import TaskGraph
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from runner.model import Task
     from runner.plan.places import Places, Position
 
-_CODE = re.compile(
-    r"\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|go|rs|java|kt|kts|rb|php|cs|c|h|cc|cpp|hpp|swift|scala|ex|exs"
-    r"|sh|sql|vue|svelte|lua|dart|zig|clj|hs|ml|r|jl|pl)\Z",
-    re.IGNORECASE,
-)
 _WITH_CONTRACTS = {"api": "openapi", "data": "schema"}
 
 
@@ -309,7 +304,9 @@ def _lines(task: Task) -> Iterator[tuple[str, str, int]]:
 def _unproven(plan: Plan, severity: Severity) -> Iterator[Problem]:
     """Tasks that write code and test nothing, or an interface and check no contract."""
     for task in plan.tasks:
-        if not task.test_contracts and any(map(_CODE.search, task.outputs)):
+        if task.no_proof:
+            continue
+        if not task.test_contracts and any(map(is_code, task.outputs)):
             yield _problem(
                 plan,
                 plan.places.heading(task),
@@ -318,11 +315,11 @@ def _unproven(plan: Plan, severity: Severity) -> Iterator[Problem]:
                 severity,
             )
         kind = _WITH_CONTRACTS.get(task.type)
-        if kind and not task.contracts:
+        if kind and not task.contracts and not task.no_contracts:
             yield _problem(
                 plan,
                 plan.places.find(task, "type"),
                 f"{task.id} is of type {task.type} and has no contracts",
-                f"add Contracts with an entry such as {kind}:",
+                f"add Contracts with an entry such as {kind}:, or write Contracts: none — reason",
                 severity,
             )

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from runner.model import Proof, Spec
 
 NAMES = (
-    *("Task", "Attempt", "Spec", "Proof", "Regression", "Coverage", "Review", "Tools", "Checked"),
+    *("Task", "Attempt", "Spec", "Proof", "Regression", "Grade", "Coverage", "Review", "Tools"),
+    "Checked",
 )
 """The trailers of this house, in the order they stand."""
 

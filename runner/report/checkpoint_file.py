@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.journal.events import AttemptFinished, CheckpointWritten, TaskBlocked, TaskDone
+from runner.journal.grading import grade_alone
 from runner.model import Status
 from runner.report import checkpoint
 from runner.report.cost import cost
@@ -148,9 +149,18 @@ class CheckpointDocument:
             coverage=shown.coverage,
             sast=self.sast(id_),
             patterns=self._titled(known.patterns),
+            worth=self._worth(id_, known),
             notes=(known.note,) if known.note else (),
             cost=cost(known.usage),
         )
+
+    def _worth(self, id_: str, known: TaskState) -> str:
+        """What a DONE says of itself in the plan, where it is not proven."""
+        task = self._tasks.get(id_)
+        rests = task is not None and task.is_milestone and not known.unproven
+        if known.status is not Status.DONE or rests:
+            return ""
+        return grade_alone(known, task.outputs if task else ()).note
 
     def _shown(self, id_: str, state: RunState) -> TaskState | AttemptFinished:
         """What has a task's proofs to show: its DONE, else its last attempt."""

@@ -7,7 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import PurePath
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from runner.model import Graded
 
 SCHEMA_VERSION = 1
 
@@ -65,3 +68,10 @@ def camel(name: str) -> str:
     """`depends_on` as `dependsOn`."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+def grade_part(graded: Graded | None) -> dict[str, object]:
+    """What a DONE is worth, as every document says it; nothing of a task that is not DONE."""
+    if graded is None:
+        return {"grade": None, "provenBy": None, "gradeReason": ""}
+    return {"grade": graded.grade, "provenBy": graded.by, "gradeReason": graded.why}

@@ -21,6 +21,7 @@ from runner.journal.sessions import (
     PlanProposed,
     PlanReviewed,
 )
+from runner.journal.waivers import TaskWaived
 from runner.model import Ending, Verdict
 from runner.text.display import display
 
@@ -79,23 +80,27 @@ def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
             yield from _refusals([finding for finding in findings if finding.refuses])
         case AttemptFinished(ending=Ending.PASSED, findings=findings):
             yield from _notes(findings, paint)
-        case TaskDone(commit=commit, note=note):
+        case TaskDone(commit=commit, note=note, unproven=unproven):
             landed = f"as {commit[:12]} " if commit else ""
             seconds = state.task(record.task).seconds
-            yield paint("green", "DONE") + f" {landed}in {seconds:.2f} s{_note(note)}"
+            worth = f"unproven: {unproven}" if unproven else ""
+            done = paint("yellow" if unproven else "green", "DONE")
+            yield f"{done} {landed}in {seconds:.2f} s{_note(worth)}{_note(note)}"
         case TaskBlocked(note=note):
             yield paint("red", "BLOCKED") + _note(note)
         case TaskStaled(note=note):
             yield paint("yellow", "STALE") + _note(note)
         case TaskAdopted(note=note, verified=verified):
-            yield f"counts as DONE{'' if verified else ' (unverified)'}{_note(note)}"
+            yield f"counts as DONE{'' if verified else ' (unproven)'}{_note(note)}"
         case TaskApproved(by=by, note=note) | TaskReopened(by=by, note=note):
             yield ("is DONE no more" if by == "plan" else "runs again") + _note(note)
 
 
 def _plan_lines(record: Record) -> Iterator[str]:
-    """What is said of a plan that a task has of its own."""
+    """What is said of a plan that a task has of its own, and of a person's words."""
     match record.event:
+        case TaskWaived(reason=reason):
+            yield f"needs no proof{_note(reason)}"
         case PlanProposed(plan=plan, path=path):
             steps = f"{len(plan.steps)} step{'' if len(plan.steps) == 1 else 's'}"
             yield f"has a plan of {steps}: {display(path)}"

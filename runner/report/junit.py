@@ -30,7 +30,7 @@ def junit(results: Results) -> bytes:
     """The document: a suite with one test case for each task.
 
     A BLOCKED task is a failure where its checks failed, and an error where something else is
-    missing; a task that waits is skipped.
+    missing; a task that waits is skipped, and so is what is DONE and not proven, with the reason.
     """
     suites = [_suite(results, task) for task in results.tasks]
     top = Element("testsuites", {"name": _text(results.name) or "runner", **_sums(suites)})
@@ -77,6 +77,8 @@ def _properties(task: TaskResult) -> Iterator[tuple[str, str]]:
         yield "commit", task.commit
     for proof in task.proofs:
         yield proof.id, _proof(proof)
+    if task.graded is not None:
+        yield "grade", task.graded.words
     if task.coverage:
         yield "coverage", task.coverage.shown
 
@@ -88,8 +90,10 @@ def _proof(proof: Proof) -> str:
 
 
 def _endings(results: Results, task: TaskResult) -> Iterator[Element]:
-    """What is in the test case; nothing for a task that is DONE."""
+    """What is in the test case; nothing for a task that is DONE and proven."""
     if task.status is Status.DONE:
+        if task.graded is not None and not task.graded.is_proven:
+            yield Element("skipped", {"message": _text(f"DONE — {task.graded.words}")})
         return
     if task.status is Status.BLOCKED:
         tag = "failure" if task.reason in _FAILS else "error"

@@ -11,12 +11,13 @@ from runner.journal.events import (
     RunStarted,
     TaskLanded,
 )
+from runner.journal.grading import grade_alone
 from runner.journal.sessions import (
     PlanProposed,
 )
-from runner.model import Ending, Usage
+from runner.model import Ending, Status, Usage
 from runner.report.cost import cost_data, together
-from runner.report.documents import document_line
+from runner.report.documents import document_line, grade_part
 from runner.report.story import BUILD
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class Manifest:
             "status": known.status,
             "reason": known.reason,
             "note": known.note,
+            **(grade_part(grade_alone(known)) if known.status is Status.DONE else {}),
             "attempts": list(work.attempts.values()),
             "seconds": round(work.seconds, 3),
             "commit": work.commit or None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runner.journal.grading import grade_alone, grades_of
 from runner.model import Verdict
 from runner.repo.trailers import coverage_line
 from runner.report.cost import cost, together
@@ -38,9 +39,10 @@ def _lines(
     states: Mapping[str, TaskState],
     verified: TreeVerified | None,
 ) -> Iterator[str]:
-    yield f"Shipped as `{display(tag)}`: every task is DONE, each by a proof of its own."
+    yield f"Shipped as `{display(tag)}`: every task is DONE."
+    grades = grades_of(tasks, states)
     if verified is not None:
-        yield from ("", *(f"- {display(line)}" for line in proof_lines(verified)))
+        yield from ("", *(f"- {display(line.strip())}" for line in proof_lines(verified, grades)))
     yield from ("", "| Task | What | Commit | Proofs | Coverage |", "|---|---|---|---|---|")
     for task in tasks:
         yield _row(task, states[task.id])
@@ -51,10 +53,11 @@ def _lines(
 
 
 def _row(task: Task, known: TaskState) -> str:
+    graded = grade_alone(known, task.outputs)
     good = sum(one.verdict in _GOOD for one in known.proofs)
     proofs = f"{good} of {len(known.proofs)} pass" if known.proofs else "—"
     title = display(task.title)[:_WIDEST].replace("|", "\\|")
     commit = known.commit[:12] or "—"
     cover = coverage_line(known.coverage) or "—"
-    said = proofs if known.verified else "somebody's word"
+    said = proofs if graded.is_proven else display(graded.words)
     return f"| {display(task.id)} | {title} | {commit} | {said} | {cover} |"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from runner.journal.events import AttemptFinished, TaskBlocked, TaskFailed
+from runner.journal.grading import grades_of
 from runner.model import Ending, Status
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
-    from runner.model import Coverage, Finding, Proof, Reason, Task
+    from runner.model import Coverage, Finding, Graded, Proof, Reason, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class TaskResult:
     coverage: Coverage | None = None
     waits_for: tuple[str, ...] = ()
     """What a PENDING task still needs."""
+    graded: Graded | None = None
+    """What a DONE is worth."""
 
     @property
     def refusals(self) -> tuple[Finding, ...]:
@@ -106,10 +109,14 @@ class ResultsListener:
         folder: str = "",
     ) -> Results:
         """How these tasks stand now."""
+        tasks = tuple(tasks)
+        grades = grades_of(tasks, state.tasks)
         return Results(
             name=name,
             plan=plan,
-            tasks=tuple(self._result(task, state) for task in tasks),
+            tasks=tuple(
+                replace(self._result(one, state), graded=grades.get(one.id)) for one in tasks
+            ),
             seconds=seconds,
             started=self._started,
             folder=folder,

@@ -52,6 +52,8 @@ class TaskReport:
     """Findings by severity; `pending` while it runs; None when it does not apply."""
     patterns: tuple[tuple[str, str], ...] = ()
     """(id, title) of the patterns that were applied."""
+    worth: str = ""
+    """What a DONE is worth that is not proven: `unproven: nothing proves it`."""
     notes: tuple[str, ...] = ()
     cost: str = ""
     """What its agents and models used; its line is there only where they did."""
@@ -70,6 +72,8 @@ def regressions(proofs: Iterable[Proof]) -> tuple[str, ...] | None:
 def status_line(report: TaskReport) -> str:
     """The eight fields and their heading, as FORMATS.md shows them, with a line end at the end."""
     sign = _STATUS_SIGN.get(report.status, "")
+    if report.worth:
+        sign = f"— {display(report.worth)}"
     heading = f"--- {task_name(report.id)}: {display(report.title)} — {report.status} {sign}"
     return "\n".join(
         (

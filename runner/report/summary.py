@@ -30,6 +30,15 @@ _NEXT = {
     Reason.REVIEW: "`runner review` shows it; `runner approve` or `runner reject` answers",
     Reason.SECRET: f"`runner doctor` says what is missing; {_AGAIN}",
     Reason.TOOL: f"`runner doctor` says what is missing; {_AGAIN}",
+    Reason.PROOF: (
+        "add to its section `- Test contracts:` with an entry such as TC-001 (unit): `command`,"
+        " or `- Contracts:`, or `- Gates:`; where nothing can prove it, `- Proof: none — reason`;"
+        " then run again"
+    ),
+    Reason.WISH: (
+        "write `- Output files:` with the files as blocks, a `- Command:` or an `- Implementer:`;"
+        " a check has `- Test contracts:`; what only waits is `- Type: milestone`; then run again"
+    ),
     Reason.BUDGET: "raise its Budget or the setting, or `runner approve` it; then run again",
 }
 
@@ -74,6 +83,8 @@ class Summary:
     seconds: float
     landed: int = 0
     """Commits of this run."""
+    unproven: tuple[str, ...] = ()
+    """DONE tasks that are neither proven nor waived."""
     blocked: tuple[BlockedTask, ...] = ()
     stale: tuple[tuple[str, str], ...] = ()
     """(id, the change that made it so)."""
@@ -109,13 +120,17 @@ def summary(said: Summary) -> str:
 
 def _first(said: Summary) -> str:
     total = sum(said.counts.values())
-    counts = ", ".join(
-        f"{said.counts[status]} {status}" for status in _ORDER if said.counts.get(status)
-    )
+    counts = ", ".join(_counted(said, status) for status in _ORDER if said.counts.get(status))
     commits = f"{said.landed} commit{'' if said.landed == 1 else 's'}"
     return f"{total} task{'' if total == 1 else 's'}: {counts or 'none'}; {commits}, " + duration(
         said.seconds
     )
+
+
+def _counted(said: Summary, status: Status) -> str:
+    lacking = len(said.unproven) if status is Status.DONE else 0
+    number = f"{said.counts[status]} {status}"
+    return f"{number} ({lacking} unproven)" if lacking else number
 
 
 def _blocked(task: BlockedTask) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.journal.events import TaskAdopted, TaskLanded
+from runner.journal.evidence import proofs_told, unproven_told
 from runner.journal.reading import read_journal
 from runner.model import Spec
 from runner.run.landing.lander import Made, changes_between
@@ -90,6 +91,8 @@ def adopt_unknown(lander: Lander, ledger: Ledger, story: Unfinished) -> None:
                 verified=True,
                 source="recovery",
                 note="its commit is in this branch",
+                proofs=tuple(proofs_told(commit.trailers.get("Proof", ()))),
+                unproven=unproven_told(commit.trailers.get("Grade", ())),
             )
             ledger.note(event, task=task, attempt=commit.attempt, durable=True)
 

@@ -10,6 +10,7 @@ from runner.model import Ending, Reason, Usage
 from runner.run.landing import (
     drafts,
 )
+from runner.run.landing.notes import why_unproven
 from runner.writes.log import Fate
 from runner.writes.log import Review as Approval
 
@@ -71,6 +72,7 @@ class Books:
                 coverage=outcome.coverage,
                 usage=outcome.usage if outcome.usage != Usage() else None,
                 failure=outcome.failure,
+                unproven=self._unproven(task, outcome),
             ),
             task=task.id,
             attempt=outcome.attempt,
@@ -165,6 +167,7 @@ class Books:
                 patterns=self.applied.get(task.id, ()),
                 note=note,
                 tools=dict(outcome.tools),
+                unproven=self._unproven(task, outcome),
             ),
             task=task.id,
             attempt=outcome.attempt,
@@ -173,6 +176,12 @@ class Books:
         self._drop_tried(task)
         if self.observe:
             self.observe(task.id, outcome)
+
+    def _unproven(self, task: Task, outcome: Outcome) -> str:
+        """Why work that passed is not proven, for the status note."""
+        if outcome.ending is not Ending.PASSED:
+            return ""
+        return why_unproven(task, outcome.proofs, outcome.changes, self.ledger.state.tasks)
 
     def hold(self, task: Task, outcome: Outcome, kind: str, note: str) -> None:
         """Keep proven bytes for later: they land without calling the implementer again."""

@@ -15,6 +15,7 @@ from runner.run.broken.pacing import Pace
 from runner.run.broken.regression import approved_groups, victims_of
 from runner.run.crew import Asking, Cancelling, Finished, Happened, Permitting, Scanning, Tracing
 from runner.run.frontier import Frontier
+from runner.run.landing.notes import shown_note
 from runner.run.limits.hours import Hours
 from runner.run.review import Answer, Ruling
 
@@ -306,7 +307,7 @@ class Engine:
 
     def _say(self, id_: str) -> None:
         known = self.ledger.state.task(id_)
-        self.board.say(id_, known.status, known.note if known.status in NOTED else "")
+        self.board.say(id_, known.status, shown_note(known, self.tasks[id_].note))
 
     def _publish(self, *, now: bool = False) -> None:
         if self.board.due(now=now) and self.at_home():
@@ -362,10 +363,6 @@ class Engine:
                 codes.add(ExitCode.STOPPED)
             codes = codes or {ExitCode.PERSON}
         return frozenset(codes)
-
-
-NOTED = (Status.BLOCKED, Status.STALE)
-"""Statuses whose note stands behind them in the plan."""
 
 
 def begin(

@@ -12,6 +12,7 @@ from runner.run.planned import (
     phases,
 )
 from runner.run.proof.proving import bench_of, proof_of
+from runner.run.proof_required import too_little
 from runner.run.review import Answer
 from runner.run.reviewer import UNABLE, review_of
 from runner.writes.bench import Bench as WriteBench
@@ -20,7 +21,7 @@ from runner.writes.laboratory import Laboratory
 from runner.writes.pipeline import admit_writes, compile_writes
 
 if TYPE_CHECKING:
-    from runner.model import Outcome
+    from runner.model import Finding, Outcome, Proof
     from runner.process.command import Ran
     from runner.run.review import Ruling
     from runner.run.site import Assignment, Site
@@ -103,18 +104,31 @@ def _proven(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
         findings = (*findings, *review.findings)
         outcome = replace(outcome, usage=outcome.usage + review.usage)
     good = not any(finding.refuses for finding in findings)
-    unable = any(finding.check == UNABLE for finding in findings)  # another attempt helps nobody
-    failed = Ending.BLOCKED if unable else Ending.FAILED
+    # another attempt helps nobody
+    reason = Reason.TOOL if any(finding.check == UNABLE for finding in findings) else None
+    if good and (lack := _too_little(assignment, site, outcome, proven.proofs)) is not None:
+        good, reason, findings = False, Reason.PROOF, (*findings, lack)
+    failed = Ending.BLOCKED if reason else Ending.FAILED
     return replace(
         outcome,
         ending=Ending.PASSED if good else failed,
-        reason=Reason.TOOL if unable else outcome.reason,
+        reason=reason or outcome.reason,
         findings=findings,
         proofs=proven.proofs,
         coverage=proven.coverage,
         observed=proven.observed,
         tools=proven.tools,
     )
+
+
+def _too_little(
+    assignment: Assignment, site: Site, outcome: Outcome, proofs: tuple[Proof, ...]
+) -> Finding | None:
+    """What a whole proof lacks that passed, by whose work it is of."""
+    if assignment.is_partial or assignment.stands:
+        return None  # phases are proven together; tests that stand are among the proofs later
+    written = [change.path for change in outcome.changes]
+    return too_little(assignment.task, site.settings, assignment.author, proofs, written)
 
 
 def write_bench(assignment: Assignment, site: Site, outcome: Outcome) -> WriteBench:

@@ -12,6 +12,7 @@ from runner.plan.globs import is_glob
 from runner.plan.shell.line import no_proof_in
 from runner.process.tools import which
 from runner.run.claims import capacities, too_much
+from runner.run.proof_required import unprovable
 from runner.writes.projects import missing_compiler
 
 if TYPE_CHECKING:
@@ -23,9 +24,19 @@ if TYPE_CHECKING:
 
 
 def lacking(
-    task: Task, settings: Settings, environ: Mapping[str, str], root: Path
+    task: Task,
+    settings: Settings,
+    environ: Mapping[str, str],
+    root: Path,
+    *,
+    implements: bool = True,
 ) -> tuple[Reason, str] | None:
-    """A reason code and a note for a person, or None where the task may start in this project."""
+    """A reason code and a note for a person, or None where the task may start in this project.
+
+    Without `implements` only its proof is to run, on what is there.
+    """
+    if task.is_milestone:
+        return None
 
     def found(name: str) -> str | None:
         place = which(name, environ)
@@ -45,21 +56,33 @@ def lacking(
     if task.contracts:
         from runner.gates.contracts.extra import missing_tools
 
-        missing = missing_tools(task, environ)
-        if missing:
+        if missing := missing_tools(task, environ):
             return Reason.TOOL, "; ".join(missing)
     outputs = [path for path in task.outputs if not is_glob(path)]
     if uncompiled := missing_compiler(root, outputs, found):
         return Reason.TOOL, uncompiled.message
+    much = too_much(task, capacities(settings.resources))
+    if unable := _of_its_implementer(task, settings, environ, root, implements=implements):
+        return unable
+    return (Reason.POLICY, much) if much else None
+
+
+def _of_its_implementer(
+    task: Task, settings: Settings, environ: Mapping[str, str], root: Path, *, implements: bool
+) -> tuple[Reason, str] | None:
+    """Why nobody could build it, or would in vain."""
     chosen = choose(task, settings)
     if isinstance(chosen, Finding):
-        return Reason.POLICY, _advised(chosen)
+        return (Reason.POLICY, _advised(chosen)) if implements else None
     if exposed := _exposed(task, chosen, settings):
         return Reason.POLICY, exposed
+    if not implements:
+        return None
+    if unproven := unprovable(task, settings, chosen):
+        return unproven
     if unable := _of_its_agent(chosen, settings, environ, root):
         return Reason.TOOL, _advised(unable)
-    much = too_much(task, capacities(settings.resources))
-    return (Reason.POLICY, much) if much else None
+    return None
 
 
 def no_proof(task: Task) -> str:

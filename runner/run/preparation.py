@@ -18,6 +18,7 @@ from runner.model import Finding, Reason, ReviewMode
 from runner.plan.task_types import kind_of
 from runner.run.lacking import lacking
 from runner.run.planned.plan_step import Step, plan_of, plan_told, planned_files
+from runner.run.proven_first import stands_on_words
 from runner.run.questions import answers_of
 from runner.run.review import mode_for
 from runner.run.reviewer import diff_of, without_reviewer
@@ -64,7 +65,8 @@ class Preparation:
     """The commit that work starts from now."""
     allowed: AllowList | None = None
     """False positives of the secret scan that a person let pass, read once at the start."""
-    titles: Mapping[str, str] = field(default_factory=dict)
+    tasks: Mapping[str, Task] = field(default_factory=dict)
+    """The whole plan by id."""
     prove_first: frozenset[str] = frozenset()
     """Tasks of which only the proof was edited: tried as they are before anybody implements."""
     terminal: bool = False
@@ -105,8 +107,14 @@ class Preparation:
 
     def missing(self, task: Task) -> tuple[Reason, str] | None:
         """What the task cannot go on without, as a reason code and a note for a person."""
-        unable = lacking(task, self.settings, self.environ, self.root)
-        return unable or self._unreviewed(task) or self._used_up(task)
+        builds = not self.ledger.state.task(task.id).reuse
+        unable = lacking(task, self.settings, self.environ, self.root, implements=builds)
+        return unable or self._on_words(task) or self._unreviewed(task) or self._used_up(task)
+
+    def _on_words(self, task: Task) -> tuple[Reason, str] | None:
+        """That it would stand on what nothing proves, where everything is to be proven."""
+        why = stands_on_words(task, self.tasks, self.ledger.state, self.settings)
+        return (Reason.PROOF, why) if why else None
 
     def _unreviewed(self, task: Task) -> tuple[Reason, str] | None:
         """That nobody could review it: said before anybody is paid for it."""
@@ -161,6 +169,7 @@ class Preparation:
             base=base,
             brief=self._brief_for(chosen, task, attempt, step),
             implementer=implementer,
+            author=named,
             left=self.purse.left(task, known) if self.purse else Allowance(),
             mode=step.mode,
             plan=step.plan,
@@ -215,6 +224,7 @@ class Preparation:
             base=base,
             brief=self._brief_for(None, task, attempt),
             implementer=None,
+            author=self._author(task),
             carried=changes,
             again=_was_tried(self.ledger.state.task(task.id)),
             review=self.review_mode(task),
@@ -224,6 +234,10 @@ class Preparation:
             rules=self.write_rules(task, attempt),
             secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
         )
+
+    def _author(self, task: Task) -> str:
+        """Who made work that is there already; nobody's name where a person finished it."""
+        return "" if task.id in self.adopted else getattr(self.implementer(task), "name", "")
 
     def _brief_for(
         self,
@@ -280,9 +294,12 @@ class Preparation:
             since=open_since(known.tries),
             searched=self._searched(task),
             known_secrets=tuple(self.settings.secrets_for(task, self.environ).values()),
-            dependencies={id_: self.titles.get(id_, "") for id_ in task.depends_on},
+            dependencies={id_: self._title(id_) for id_ in task.depends_on},
             has_variables=getattr(self.implementer(task), "name", "") not in _NO_PROGRAMS,
         )
+
+    def _title(self, id_: str) -> str:
+        return self.tasks[id_].title if id_ in self.tasks else ""
 
     def forget(self, task: Task) -> None:
         """The next attempt begins anew: nobody shows it what the last one proposed."""

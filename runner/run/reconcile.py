@@ -69,6 +69,8 @@ class Landed:
     spec: Spec | None
     proofs: tuple[Proof, ...] = ()
     """As far as the trailers carry them: the commands themselves they do not."""
+    unproven: str = ""
+    """Why its commit says that nothing proves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +270,7 @@ def _by_its_trailers(
             source="trailers",
             note="its commit is in this branch",
             proofs=landed.proofs,
+            unproven=landed.unproven,
         )
     yield from _against_spec(task, spec, facts)
 

@@ -12,7 +12,7 @@ from runner.journal.events import (
     TaskFailed,
     TaskReopened,
 )
-from runner.journal.evidence import proofs_told
+from runner.journal.evidence import proofs_told, unproven_told
 from runner.model import Reason, Spec, Status
 from runner.run.fields import fields_since
 from runner.run.landing import (
@@ -58,6 +58,7 @@ def recover(lander: Lander, ledger: Ledger) -> str:
                 proofs=known.passed.proofs if known.passed else (),
                 patterns=known.patterns,
                 note=_kept(landed.late),
+                unproven=known.passed.unproven if known.passed else "",
             ),
             task=record.task,
             attempt=record.attempt,
@@ -78,6 +79,7 @@ def finish_landed(ledger: Ledger) -> None:
                     proofs=known.passed.proofs if known.passed else (),
                     patterns=known.patterns,
                     note=_kept(known.landed.late),
+                    unproven=known.passed.unproven if known.passed else "",
                 ),
                 task=id_,
                 attempt=known.landed.attempt,
@@ -206,9 +208,9 @@ def _landings(
                 else None
             )
             sha = "" if commit.checked else commit.commit
-            found[commit.task] = Landed(
-                sha, commit.attempt, spec, tuple(proofs_told(commit.trailers.get("Proof", ())))
-            )
+            proofs = tuple(proofs_told(commit.trailers.get("Proof", ())))
+            unproven = unproven_told(commit.trailers.get("Grade", ()))
+            found[commit.task] = Landed(sha, commit.attempt, spec, proofs, unproven)
         if len(found) == len(wanted):
             break
     return found
@@ -229,7 +231,10 @@ def resumable(
     return found
 
 
-_MET_AGAIN = (Reason.TOOL, Reason.SECRET, Reason.ROOT, Reason.POLICY, Reason.PROOF)
+_MET_AGAIN = (
+    *(Reason.TOOL, Reason.SECRET, Reason.ROOT, Reason.POLICY),
+    *(Reason.PROOF, Reason.WISH),
+)
 """Reasons that may be gone by themselves: what was missing is looked for again."""
 
 
@@ -248,12 +253,12 @@ def reopen(
         if task.id in named:
             note = "named on the command line"
             ledger.note(TaskApproved(by="person", note=note), task=task.id, durable=True)
-        elif _may_be_met(known) and missing(task) is None:
+        elif may_be_met(known) and missing(task) is None:
             note = "what it needed is there now"
             ledger.note(TaskApproved(by="runner", note=note), task=task.id)
 
 
-def _may_be_met(known: TaskState) -> bool:
+def may_be_met(known: TaskState) -> bool:
     """Whether something was missing before an attempt could start; an attempt's end stays so."""
     return known.reason in _MET_AGAIN and not ended_by_itself(known)
 

@@ -38,6 +38,8 @@ class Assignment:
     implementer: Implementer | None
     """None where only the proof runs again, on `carried`."""
     review: ReviewMode
+    author: str = ""
+    """Whose work it is: an implementer's name, also where it was made before; else a person's."""
     left: Allowance = field(default_factory=Allowance)
     """What it may still use of the budgets of attempt, task and run."""
     carried: tuple[Change, ...] = ()

@@ -84,7 +84,7 @@ def test_every_other_event_has_words_of_its_own(ground):
         TaskFailed(findings=(FINDING,)): "TC-002",
         TaskStaled(note="CHANGE-001"): "CHANGE-001",
         TaskApproved(by="person", note="again"): "by person: again",
-        TaskAdopted(spec=None, note="by hand"): "by person, unverified: by hand",
+        TaskAdopted(spec=None, note="by hand"): "by person, unproven: by hand",
         TaskReopened(note="once more"): "once more",
         ChangeRecorded(number=1, text="more of it"): "CHANGE-001: more of it",
         CheckpointWritten(kind="full", number=2): "checkpoint 2",

@@ -38,7 +38,8 @@ attempts:
   1  <time>  blocks  passed in 2.00 s
 
 evidence:
-  proven by the runner; stands for the task as it is written now
+  proven by tests; stands for the task as it is written now
+  By the runner   TC-001
   Done at         <time>
   Commit          {commit}
   Tree            {TREE}

@@ -74,6 +74,9 @@ def test_a_program_gets_the_same_as_one_document(ground):
         "note": "TC-002 failed 1 time",
         "reason": "checks",
         "verified": None,
+        "grade": None,
+        "provenBy": None,
+        "gradeReason": "",
         "ready": False,
         "waitsFor": [],
         "dependsOn": ["TASK-001"],
@@ -84,8 +87,8 @@ def test_a_program_gets_the_same_as_one_document(ground):
 def test_done_on_a_persons_word_is_marked(ground):
     a_ground(ground, "A is DONE; B needs A")
     said = ground.runner("status")
-    assert "TASK-001  DONE (unverified)  task A  DONE by a person's word" in said.out
-    assert "TASK-002  PENDING            task B  ready" in said.out
+    assert "TASK-001  DONE (unproven)  task A  DONE by a person's word" in said.out
+    assert "TASK-002  PENDING          task B  ready" in said.out
 
 
 def test_reading_writes_nothing_into_the_repository(ground):

@@ -93,7 +93,7 @@ def test_a_done_task_shows_what_it_rests_on(ground):
     assert (
         ground.runner("why", "TASK-001").out
         == f"""\
-TASK-001 is DONE since <time> as {commit[:12]}, proven by 1 command
+TASK-001 is DONE since <time> as {commit[:12]}, proven by tests
     TC-001: pass, exit 0, 0.25 s
 """
     )
@@ -102,7 +102,7 @@ TASK-001 is DONE since <time> as {commit[:12]}, proven by 1 command
 def test_done_on_a_persons_word_says_whose_word(ground):
     a_ground(ground, "A is DONE")
     assert ground.runner("why", "TASK-001").out == (
-        "TASK-001 is DONE, unverified: DONE by a person's word, without evidence (read just now)\n"
+        "TASK-001 is DONE, unproven: DONE by a person's word, without evidence (read just now)\n"
     )
 
 
@@ -177,7 +177,8 @@ def test_a_chain_of_a_thousand_tasks_is_told_briefly(ground):
     assert said.code == 0
     assert len(lines) == 16
     assert lines[12].strip() == ("T1488 waits for T1487, and through 1486 tasks in between for")
-    assert lines[13].strip() == "T0001 would run now: it is PENDING and needs no other task"
+    wish = "nothing in its section can be built or checked"
+    assert lines[13].strip() == f"T0001 would be BLOCKED at once: {wish}"
 
 
 def test_a_reason_that_a_person_removed_is_said_to_be_read_just_now(ground):

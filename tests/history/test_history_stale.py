@@ -111,7 +111,7 @@ def test_text_and_status_edited_together_are_change_and_approval_in_one(pair):
     ("old", "new"),
     [
         ("# Shop\n", "# Shop\n\nMore words outside of tasks.\n"),
-        ("- Status: DONE\n- Depends on", "- Status: DONE\n- Keywords: more\n- Depends on"),
+        ("- Depends on: TASK-001", "- Keywords: more\n- Depends on: TASK-001"),
     ],
 )
 def test_words_outside_and_keywords_have_no_effect(pair, old, new):

@@ -41,6 +41,7 @@ from runner.journal.sessions import (
     ToolCalled,
     ToolReturned,
 )
+from runner.journal.waivers import TaskWaived
 from runner.journal.whole import (
     HistoryMoved,
     HistoryMoving,
@@ -169,6 +170,12 @@ def whole_story():
         (TaskApproved(by="me"), one, 0),
         (TaskAdopted(spec=None, source="person", note="by hand"), three, 0),
         (TaskReopened(note="again", by="me"), three, 0),
+        (TaskAdopted(spec=None, source="person", note="by hand"), three, 0),
+        (
+            TaskWaived("tried by hand", "me", digest_of(b"what"), {"a.py": digest_of(b"a")}),
+            three,
+            0,
+        ),
         CheckpointWritten("full", 1, (one,)),
         (STARTED, one, 3),
         (TaskStaled(note="depends on it", via=one), two, 1),

@@ -99,4 +99,6 @@ def test_a_task_edited_since_keeps_its_evidence_and_says_so(built):
     built.edit_plan("Check\n", "Check it\n")
     said = built.runner("evidence", "TASK-002")
     assert said.code == 0
-    assert "STALE, proven by the runner; the task was changed since" in said.out
+    assert (
+        "STALE, proven by command; the task was changed since\nproven by the runner: " in said.out
+    )

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from workplace import a_task
+from workplace import NO_PROOF, a_task
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "commands"))
 
@@ -225,7 +225,7 @@ def test_at_the_write_a_person_is_asked_before_anything_is_compiled(workplace, c
             "TASK-001",
             outputs=["a.py"],
             command="echo 'def (' > a.py",
-            fields=["Budget: 1 attempt"],
+            fields=["Budget: 1 attempt", NO_PROOF],
         )
     )
     with at_terminal(workplace, "run", "--trust", "--no-sandbox") as terminal:

@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from workplace import a_task
+from workplace import NO_PROOF, a_task
 
 COMMAND = "echo x >> {calls}; echo hi > a.txt; echo ho > b.txt"
 
@@ -103,7 +103,9 @@ def test_a_rejection_is_told_too_and_takes_an_approval_back(waiting, calls):
 def test_a_command_approves_no_control_file(workplace, monkeypatch):
     monkeypatch.setenv("RUNNER_REVIEW", "auto")
     monkeypatch.setenv("RUNNER_REVIEW_COMMAND", f"{sys.executable} -c pass")
-    workplace.plan(a_task("TASK-001", outputs=[".envrc"], command="echo hi > .envrc"))
+    workplace.plan(
+        a_task("TASK-001", outputs=[".envrc"], command="echo hi > .envrc", fields=[NO_PROOF])
+    )
     assert run(workplace).code == 3
     assert "create .envrc" in told(workplace, "review")
     assert not workplace.has(".envrc")

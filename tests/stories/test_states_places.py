@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from workplace import Workplace, a_task
+from workplace import NO_PROOF, Workplace, a_task
 
 TEST = """\
 import unittest
@@ -46,6 +46,7 @@ def test_a_project_below_the_top_of_its_repository(workplace):
             needs=["TASK-002"],
             outputs=["any"],
             command="echo no > ../../README.md; echo yes > inside.txt",
+            fields=[NO_PROOF],
         ),
     )
     ended = below.run("-j", "1")
@@ -180,7 +181,10 @@ def test_output_files_with_odd_names(workplace):
             a_task(f"TASK-{n:03}", blocks={name: "pass\n"})
             if " " not in name
             else a_task(
-                f"TASK-{n:03}", outputs=[name], command=f"mkdir -p 'naïve ✓'; echo pass > '{name}'"
+                f"TASK-{n:03}",
+                outputs=[name],
+                command=f"mkdir -p 'naïve ✓'; echo pass > '{name}'",
+                fields=[NO_PROOF],
             )
             for n, name in enumerate(names, 1)
         )
@@ -245,7 +249,8 @@ def test_nothing_that_a_repository_brings_is_run_by_accident(workplace):
 
 def test_a_file_under_a_filter_is_refused_to_tasks_before_it_is_spoilt(workplace):
     workplace.write({".gitattributes": "*.bin filter=lfs\n", "a.bin": "pointer\n"})
-    workplace.plan(a_task("TASK-001", outputs=["*.bin"], command="echo new > a.bin"))
+    command = "echo new > a.bin"
+    workplace.plan(a_task("TASK-001", outputs=["*.bin"], command=command, fields=[NO_PROOF]))
     ended = workplace.run()
     assert ended.code == 3, ended.said
     assert "a.bin" in workplace.status_line("TASK-001")

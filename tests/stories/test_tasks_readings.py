@@ -102,14 +102,14 @@ def test_a_new_title_makes_stale_and_a_new_note_or_keyword_does_not(built):
 
 def test_done_without_evidence_is_believed_and_shown_as_unverified(workplace):
     workplace.write({"a.txt": "mine\n"})
-    workplace.plan(A.replace("PENDING", "DONE"), B)
+    workplace.plan(a_task("TASK-001", status="DONE", outputs=["a.txt"]), B)
     ended = workplace.run()
     assert ended.code == 0, ended.said
-    assert "TASK-001 counts as DONE (unverified)" in ended.err
+    assert "TASK-001 counts as DONE (unproven)" in ended.err
     assert workplace.read("b.txt") == "mine\n"
     assert modes(workplace) == []
     shown = workplace.runner("show", "TASK-001")
-    assert "unverified" in shown.out
+    assert "DONE (unproven)" in shown.out
     assert workplace.status_line("TASK-001") == "- Status: DONE"
 
 

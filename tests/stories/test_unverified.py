@@ -47,7 +47,7 @@ def test_an_edit_in_the_tree_is_said_by_status_evidence_and_a_plain_run(built):
     assert unverified(built) == {"TASK-001"}
     assert "one.txt was changed since it was proven" in built.runner("status").out
     said = built.runner("evidence", "TASK-001")
-    assert "unverified: one.txt was changed since it was proven" in said.out
+    assert "unproven: one.txt was changed since it was proven" in said.out
     assert "runner verify TASK-001" in said.out
     plain = built.run()
     assert (plain.code, NOTE in plain.err) == (0, True), plain.said

@@ -13,6 +13,8 @@ from runner.cli import main
 
 FENCE = "```"
 PASSES = "python3 -c pass"
+NO_PROOF = "Proof: none — what is written here is looked at by the test"
+"""The field of a task whose story is not about its proof."""
 
 
 @dataclass(frozen=True)
@@ -161,9 +163,9 @@ class Workplace:
         journal = self.root / "artifacts/build/journal.jsonl"
         return [json.loads(line) for line in journal.read_text("utf-8").splitlines()]
 
-    def status_line(self, id_):
+    def status_line(self, id_, level="##"):
         """The line of the plan that says a task's status."""
-        section = self.read("TASK-GRAPH.md").split(f"## {id_}", 1)[1]
+        section = self.read("TASK-GRAPH.md").split(f"{level} {id_}", 1)[1]
         return next(line for line in section.splitlines() if "Status" in line)
 
     def happened(self, kind, task=None):

@@ -12,9 +12,10 @@ from runner.commands.running.session import Session
 from runner.errors import ExitCode, RunnerError
 from runner.model import Status, digest_of
 from runner.run import recovery
-from runner.run.engine import NOTED, begin
+from runner.run.engine import begin
 from runner.run.landing.board import Board
 from runner.run.landing.documents import PlanDocument
+from runner.run.landing.notes import shown_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,6 +34,8 @@ class Amendment:
     data: bytes
     told: set[str] = field(default_factory=set)
     """PENDING tasks whose note stands in the plan, too."""
+    regraded: set[str] = field(default_factory=set)
+    """DONE tasks of which the plan is to say anew what that is worth."""
 
     @property
     def state(self) -> RunState:
@@ -56,7 +59,9 @@ class Amendment:
         statuses = self._statuses()
         for task in self.plan.tasks:
             status, note = statuses[task.id]
-            if status is not task.status or (task.id in self.told and note != task.note):
+            if status is not task.status or (
+                task.id in self.told | self.regraded and note != task.note
+            ):
                 self.board.say(task.id, status, note)
         if self.board.due(now=True):
             self.board.publish(ledger.note, head=project.head().commit or "")
@@ -74,8 +79,8 @@ class Amendment:
         found = {}
         for task in self.plan.tasks:
             known = self.state.task(task.id)
-            shown = known.status in NOTED or task.id in self.told
-            found[task.id] = (known.status, known.note if shown else "")
+            note = known.note if task.id in self.told else shown_note(known, task.note)
+            found[task.id] = (known.status, note)
         return found
 
 

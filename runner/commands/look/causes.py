@@ -14,6 +14,7 @@ from runner.report.event_lines import attempted
 from runner.report.summary import HELD_UP
 from runner.run.broken.regression import unapproved, victims
 from runner.run.limits.failures import ended_by_itself
+from runner.run.proof_required import PROOF_HINT, WISH_HINT
 from runner.run.review import CHECK
 from runner.text.display import display
 
@@ -36,6 +37,8 @@ _NEXT = {
     Reason.BUDGET: f"raise its Budget or the setting, then: runner; or {_AGAIN}",
     Reason.SECRET: "give it what is missing (runner doctor lists it), then: runner",
     Reason.TOOL: "give it what is missing (runner doctor lists it), then: runner",
+    Reason.PROOF: f"{PROOF_HINT}; then: runner",
+    Reason.WISH: f"{WISH_HINT}; then: runner",
 }
 _HELD = {
     "review": "runner review shows it; runner approve or runner reject answers",
@@ -111,7 +114,7 @@ class Inquiry:
 
     view: View
     when: Callable[[str], str]
-    lacks: Callable[[str], str]
+    lacks: Callable[[str], tuple[Reason, str] | None]
 
     def about(self, id_: str) -> Cause:
         """The whole chain for a task of the plan."""
@@ -174,9 +177,10 @@ class Inquiry:
 
     def _ready(self, task: OutlineTask) -> Cause:
         missing = self.lacks(task.id)
-        if missing:
-            text = f"would be BLOCKED at once: {display(missing)}"
-            return Cause(task.id, text, next="runner doctor")
+        if missing is not None:
+            text = f"would be BLOCKED at once: {display(missing[1])}"
+            plan = missing[0] in (Reason.PROOF, Reason.WISH)  # the plan lacks it, no machine
+            return Cause(task.id, text, next=_NEXT[missing[0]] if plan else "runner doctor")
         reason = (
             f"it is PENDING and all it needs is DONE ({', '.join(map(display, task.depends_on))})"
             if task.depends_on
@@ -210,8 +214,9 @@ class Inquiry:
 
     def _done(self, task: OutlineTask) -> Cause:
         known = self.view.states[task.id]
+        graded = self.view.grades[task.id]
         if not known.verified:
-            text = f"is DONE{self._since(known)}, unverified{_note(self.view, task)}"
+            text = f"is DONE{self._since(known)}, {graded.grade}{_note(self.view, task)}"
             return Cause(task.id, text + self._read(task))
         own = [proof for proof in known.proofs if not proof.is_of_another_task]
         passed = [proof for proof in own if proof.verdict is not Verdict.SKIPPED]
@@ -220,7 +225,7 @@ class Inquiry:
             for one in passed
         )
         landed = f" as {short(known.commit)}" if known.commit else ", having changed nothing"
-        proven = f", proven by {counted(len(passed), 'command')}" if passed else ""
+        proven = f", {display(graded.words)}"
         text = f"is DONE{self._since(known)}{landed}{proven}{_note(self.view, task)}"
         return Cause(task.id, text + self._read(task), details=details)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.commands.wording import counted, listed, short
 from runner.journal import events, sessions
+from runner.journal.waivers import TaskWaived
 from runner.journal.whole import HistoryMoved, HistoryMoving, ShipDeclared, TreeVerified
 from runner.report.event_lines import attempted
 from runner.text.display import display
@@ -54,19 +55,23 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
         case events.TaskLanded(commit=commit, paths=paths, late=late):
             kept = f"; kept your own {_named(late)}" if late else ""
             return f"as {short(commit) or 'nothing'}: {_named(paths) or 'no files'}{kept}"
-        case events.TaskDone(commit=commit, note=note):
-            return _both(f"as {short(commit)}" if commit else "it changed nothing", note)
+        case events.TaskDone(commit=commit, note=note, unproven=unproven):
+            said = f"as {short(commit)}" if commit else "it changed nothing"
+            said += f", unproven ({display(unproven)})" if unproven else ""
+            return _both(said, note)
         case events.TaskFailed(findings=findings):
             return _named([finding.check for finding in findings])
         case events.TaskBlocked(reason=reason, note=note):
             return f"({reason}) {display(note)}"
         case events.TaskAdopted(source=source, verified=verified, note=note):
-            word = "" if verified else ", unverified"
+            word = "" if verified else ", unproven"
             return _both(f"by {display(source)}{word}", note)
         case events.TaskStaled(note=note):
             return display(note)
         case events.TaskApproved(by=by, note=note) | events.TaskReopened(by=by, note=note):
             return _both(f"by {display(by)}" if by else "", note)
+        case TaskWaived(reason=reason, by=by):
+            return _both(f"by {display(by)}" if by else "", reason)
         case events.StatusesPublished(statuses=statuses):
             return _named([f"{id_} {status}" for id_, status in statuses.items()])
         case events.ChangeRecorded(number=number, text=text):

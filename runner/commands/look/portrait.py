@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from runner.commands.wording import counted, finding_lines, moment, short
 from runner.journal.evidence import Standing, evidence_of, standing
-from runner.model import Network, Status
+from runner.model import Network
+from runner.model.grades import shown_by
 from runner.report.event_lines import attempted
 from runner.text.counting import numbered
 from runner.text.display import display
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from runner.commands.look.view import View
     from runner.journal.evidence import Evidence
     from runner.journal.task_state import TaskState
-    from runner.model import Budget, Proof, Task
+    from runner.model import Budget, Graded, Proof, Task
 
 _NAMED = 16
 """Columns of a field's name."""
@@ -41,7 +42,7 @@ def portrait(task: Task, view: View, past: Past, report: str = "") -> Iterator[s
     yield from _headed("report of that attempt", filter(None, (display(report),)))
     evidence = evidence_of(known)
     if evidence is not None:
-        yield from _headed("evidence", _evidence(task, known, evidence))
+        yield from _headed("evidence", _evidence(task, known, evidence, view.grades.get(task.id)))
     yield from _headed("work that has not landed", _kept(known))
     yield from _headed("decisions", _decisions(past))
 
@@ -76,9 +77,10 @@ def _standing(task: Task, view: View, past: Past) -> Iterator[str]:
     said = str(known.status)
     if known.reason:
         said += f" ({known.reason})"
-    elif known.status is Status.DONE and not known.verified:
-        said += " (unverified)"
-    note = display(view.note(outlined))
+    elif worth := view.worth(task.id):
+        said += f" ({worth})"
+    why = view.grades[task.id].why if view.worth(task.id) else ""
+    note = display(view.note(outlined) or why)
     yield f"{said} — {note}" if note else said
     if known.cause in past.times:
         yield f"since {moment(past.times[known.cause])}"
@@ -105,6 +107,8 @@ def _planned(task: Task) -> Iterator[str]:
     tests = (f"{one.id} ({one.level}): {one.command}" for one in task.test_contracts)
     yield from _fields("Test contracts", map(display, tests))
     yield from _fields("Contracts", (display(f"{one.kind}: {one.value}") for one in task.contracts))
+    why = display(task.no_contracts)
+    yield from _field("Contracts", f"none — {why}" if why else "")
     yield from _fields("Gates", (display(f"{one.name}: {one.command}") for one in task.gates))
     yield from _field("Coverage", "" if task.coverage is None else f"{task.coverage:g}%")
     yield from _field("Implementer", display(task.implementer))
@@ -130,6 +134,7 @@ def _rest(task: Task) -> Iterator[str]:
     yield from _field("Requires", ", ".join(needs))
     yield from _field("Budget", _budget(task.budget))
     yield from _field("Review", str(task.review or ""))
+    yield from _field("Proof", f"none — {display(task.no_proof)}" if task.no_proof else "")
 
 
 def _budget(budget: Budget) -> str:
@@ -161,9 +166,13 @@ def _findings(known: TaskState) -> Iterator[str]:
         yield from finding_lines(finding)
 
 
-def _evidence(task: Task, known: TaskState, evidence: Evidence) -> Iterator[str]:
-    verified = "proven by the runner" if evidence.verified else "unverified: somebody's word"
-    yield f"{verified}; {_STANDING[standing(known, task.spec)]}"
+def _evidence(
+    task: Task, known: TaskState, evidence: Evidence, graded: Graded | None
+) -> Iterator[str]:
+    worth = f"{display(graded.words)}; " if graded is not None else ""
+    yield f"{worth}{_STANDING[standing(known, task.spec)]}"
+    ran = [display(one.id) for one in evidence.proofs if shown_by(one) is not None]
+    yield from _field("By the runner", ", ".join(ran))
     yield from _field("Done at", moment(evidence.done_at) if evidence.done_at else "")
     yield from _field("Commit", display(evidence.commit) or "none: it changed nothing")
     yield from _field("Tree", display(evidence.tree))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from runner.commands.look.portrait import portrait
 from runner.commands.one_task import add_arguments, one_task
 from runner.errors import ExitCode
-from runner.report.documents import document
+from runner.report.documents import document, grade_part
 
 if TYPE_CHECKING:
     import argparse
@@ -64,6 +64,7 @@ def _document(task: Task, view: View, past: Past, report: str) -> str:
         attemptsInRow=known.attempts_in_row,
         findings=list(known.findings),
         evidence=_evidence(view, task),
+        **grade_part(view.grades.get(task.id)),
         draft=known.draft,
         held=known.held,
         report=report or None,

@@ -11,7 +11,7 @@ from runner.commands.wording import counted, listed
 from runner.errors import ExitCode, RunnerError
 from runner.model import Reason, Status
 from runner.report.cost import cost, cost_part, together
-from runner.report.documents import document
+from runner.report.documents import document, grade_part
 from runner.report.table import GAP, columns, pad, table
 from runner.text.display import display
 
@@ -118,6 +118,7 @@ def _document(command: str, view: View, shown: Iterable[OutlineTask]) -> str:
         "status",
         title=view.title,
         counts={str(status): number for status, number in view.counts().items()},
+        unproven=view.unproven(),
         ready=[task.id for task in view.ready()],
         run={"pid": live.pid, "started": live.started} if live else None,
         mistakes=view.mistakes,
@@ -135,6 +136,7 @@ def _task(view: View, task: OutlineTask) -> dict[str, object]:
         "note": view.note(task),
         "reason": known.reason,
         "verified": view.is_verified(task.id) if known.status is Status.DONE else None,
+        **grade_part(view.grades.get(task.id)),
         "ready": view.is_ready(task),
         "waitsFor": view.waits_for(task),
         "dependsOn": task.depends_on,
@@ -162,22 +164,30 @@ def _status_text(view: View, shown: list[OutlineTask]) -> str:
 
 
 def _counts(view: View, ready: int) -> str:
-    said = ", ".join(f"{number} {status}" for status, number in view.counts().items())
+    said = ", ".join(_count(view, status, number) for status, number in view.counts().items())
     tail = f" ({ready} ready)" if ready else ""
     name = f"{display(view.title)}: " if view.title else ""
     return f"{name}{counted(len(view.tasks), 'task')}: {said or 'none'}{tail}\n"
 
 
+def _count(view: View, status: Status, number: int) -> str:
+    """`7 DONE (2 unproven)`."""
+    lacking = len(view.unproven()) if status is Status.DONE else 0
+    return f"{number} {status} ({lacking} unproven)" if lacking else f"{number} {status}"
+
+
 def _word(view: View, task: OutlineTask) -> str:
     """The status, readable without colour; what is behind it where that matters."""
     known = view.states[task.id]
-    if known.status is Status.DONE and not view.is_verified(task.id):
-        return f"{known.status} (unverified)"
+    if worth := view.worth(task.id):
+        return f"{known.status} ({worth})"
     return f"{known.status} ({known.reason})" if known.reason else str(known.status)
 
 
 def _note(view: View, task: OutlineTask) -> str:
     note = view.note(task)
+    if view.worth(task.id):
+        return note or view.grades[task.id].why
     derived = ""
     if task.id == view.landing:
         derived = "its landing was interrupted: the next run finishes it"

@@ -28,18 +28,25 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     del name
     parser.epilog = _EXAMPLES
     parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument(
+        "--strict", action="store_true", help="what a run would only block is a mistake"
+    )
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print every problem; exit 0 where none is a mistake, 2 otherwise."""
+    from runner.commands.look.unready import unready
+    from runner.commands.running.declared import take_up_default_gates
     from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
+    take_up_default_gates(project)
     reading = project.checked()
     problems = (
         *reading.problems,
         *unknown_implementers(reading),
+        *unready(reading, project.settings, strict=given.strict),
         *too_much_used(reading, project.settings),
         *_beside(project),
     )

@@ -5,14 +5,18 @@ from __future__ import annotations
 import gc
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from runner import effects
+from runner.journal.grading import grades_of
 from runner.journal.lock import RunLock
-from runner.model import Status
+from runner.model import Grade, Status
+from runner.model.grades import is_grade
 from runner.project import BUILD
 from runner.run.reconcile import Facts, readings
 from runner.run.rehearsal import rehearse
+from runner.run.waivers import stands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from runner.journal.lock import Holder
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
-    from runner.model import Task
+    from runner.model import Graded, Task
     from runner.plan.outline import OutlineTask
     from runner.project import Project
     from runner.run.proof.unverified import Unverified
@@ -47,6 +51,8 @@ class View:
     """The task whose commit was being made when a run was ended; else empty."""
     live: Holder | None
     """The run that is going on."""
+    grades: Mapping[str, Graded]
+    """What each DONE task is worth."""
     mistakes: int
     """Of single places in the plan; what is wrong with it as a whole, `validate` says."""
     unverified: Mapping[str, Unverified]
@@ -71,8 +77,11 @@ class View:
         landing = state.landing.task if state.landing is not None and not live else ""
         states = {task.id: state.task(task.id) for task in tasks}
         found = {} if live else _unverified(project, tasks, state)
+        whys = {id_: one.why for id_, one in found.items()}
+        grades = grades_of(tasks, states, partial(stands, project.root), whys)
+        errors = outline.errors
         return cls(
-            outline.title, tasks, states, state, read_now, landing, live, outline.errors, found
+            *(outline.title, tasks, states, state, read_now, landing, live, grades, errors, found)
         )
 
     def is_verified(self, id_: str) -> bool:
@@ -86,8 +95,17 @@ class View:
     def note(self, task: OutlineTask) -> str:
         """The note beside the status: the journal's, or a person's beside the same status."""
         known = self.states[task.id]
-        note = known.note or (task.note if task.status is known.status else "")
-        return self.unverified[task.id].why if task.id in self.unverified else note
+        written = task.note if task.status is known.status and not is_grade(task.note) else ""
+        return self.unverified[task.id].why if task.id in self.unverified else known.note or written
+
+    def worth(self, id_: str) -> str:
+        """`unproven` or `waived` of a DONE task; empty where it is proven, or not DONE."""
+        graded = self.grades.get(id_)
+        return "" if graded is None or graded.is_proven else str(graded.grade)
+
+    def unproven(self) -> tuple[str, ...]:
+        """The DONE tasks that are neither proven nor waived, in the order of the plan."""
+        return tuple(id_ for id_, one in self.grades.items() if one.grade is Grade.UNPROVEN)
 
     def waits_for(self, task: OutlineTask) -> tuple[str, ...]:
         """What a PENDING task still needs before it can start; unknown ids are among it."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from runner.commands.look.causes import Cause
     from runner.commands.look.view import View
+    from runner.model import Reason
     from runner.project import Project
 
 _EXAMPLES = """\
@@ -83,15 +84,14 @@ def _times(project: Project) -> Callable[[str], str]:
     return when
 
 
-def _lacks(project: Project, view: View) -> Callable[[str], str]:
+def _lacks(project: Project, view: View) -> Callable[[str], tuple[Reason, str] | None]:
     """What a task could not start without, looked for as the run does before it starts one."""
 
-    def lacks(id_: str) -> str:
+    def lacks(id_: str) -> tuple[Reason, str] | None:
         from runner.commands.running.preparing import preparation_of
 
         plan = project.plan(project.plan_bytes)
         task = next(task for task in plan.tasks if task.id == id_)
-        missing = preparation_of(project, plan, view.state).missing(task)
-        return missing[1] if missing else ""
+        return preparation_of(project, plan, view.state).missing(task)
 
     return lacks

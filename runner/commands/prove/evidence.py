@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from runner.commands.one_task import add_arguments, one_task
 from runner.commands.wording import moment, short
 from runner.errors import ExitCode, RunnerError
+from runner.journal.grading import grade_alone
+from runner.model.grades import shown_by
+from runner.run.proven_first import unproven_beneath
 from runner.text.counting import numbered
 from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from runner.commands.look.view import View
     from runner.journal.evidence import Evidence, Standing
@@ -115,13 +118,14 @@ def _nothing(id_: str, known: TaskState) -> RunnerError:
 
 
 def _document(task: Task, view: View, evidence: Evidence | None, stands: Standing) -> str:
-    from runner.report.documents import document
+    from runner.report.documents import document, grade_part
 
     status = view.status(task.id)
     return document(
         "evidence",
         task=task.id,
         status=status,
+        **grade_part(view.grades.get(task.id)),
         standing=stands,
         unverified=view.unverified[task.id].why if task.id in view.unverified else None,
         evidence=_told(evidence, view.states[task.id].usage),
@@ -160,11 +164,14 @@ def _told(evidence: Evidence | None, usage: Usage) -> dict[str, object] | None:
 
 def _lines(task: Task, view: View, evidence: Evidence, stands: Standing) -> Iterator[str]:
     yield f"{display(task.id)}: {display(task.title)}"
-    verified = "proven by the runner" if evidence.verified else "unverified: somebody's word"
-    yield f"{view.status(task.id)}, {verified}; {_STANDING[stands]}"
+    graded = view.grades.get(task.id) or grade_alone(view.states[task.id], task.outputs)
+    yield f"{view.status(task.id)}, {display(graded.words)}; {_STANDING[stands]}"
     if task.id in view.unverified:
-        yield f"unverified: {display(view.unverified[task.id].why)}"
         yield f"have it proven on what is committed: runner verify {display(task.id)}"
+    elif ran := ran_by_us(evidence.proofs):
+        yield f"proven by the runner: {ran}"
+    for need, why in unproven_beneath(task.depends_on, view.states).items():
+        yield f"it was built on {display(need)}, {display(why)}"
     where = f"commit {short(evidence.told_in)}" if evidence.told_in else "the journal"
     yield f"told by {where}"
     yield ""
@@ -176,6 +183,11 @@ def _lines(task: Task, view: View, evidence: Evidence, stands: Standing) -> Iter
         yield ""
         yield "not carried by the commit's trailers:"
         yield from (f"  {display(one)}" for one in evidence.lacks)
+
+
+def ran_by_us(proofs: Iterable[Proof]) -> str:
+    """The ids of what the runner ran and what passed; empty where that is nothing."""
+    return ", ".join(display(one.id) for one in proofs if shown_by(one) is not None)
 
 
 def _fields(evidence: Evidence, usage: Usage) -> Iterator[str]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.commands.prove.verify import is_verified, opened, tell, trusted_plan, whole_lines
-from runner.commands.prove.verifying import subjects_of, verify_all
+from runner.commands.prove.verifying import grades_after, subjects_of, verify_all
 from runner.commands.running.reopening import SHIP, shipped_as
 from runner.commands.wording import counted, listed
 from runner.errors import ExitCode, RunnerError
+from runner.journal.grading import grades_of
+from runner.model import Grade, ProvenBy
+from runner.model.grades import is_code
 from runner.report.documents import document
+from runner.report.grades import unproven_in
+from runner.run.waivers import stands
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -20,7 +26,7 @@ if TYPE_CHECKING:
     from runner.commands.prove.ship_request import Request
     from runner.commands.running.session import Session
     from runner.journal.whole import TreeVerified
-    from runner.model import Task
+    from runner.model import Graded, Task
     from runner.project import Project, Reading
     from runner.run.proof.verification import Subject
 
@@ -39,6 +45,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     parser.epilog = _EXAMPLES
     add = parser.add_argument
     add("--tag", metavar="NAME", default="", help="the tag (default: runner-ship-<date>)")
+    add("--unproven", action="store_true", help="ship tasks that are DONE and unproven, too")
+    add("--strict", action="store_true", help="what wrote code needs tests or a contract")
     add("--pr", action="store_true", help="push the branch and open a pull request, with gh")
     add("--trust", action="store_true", help="run this plan's commands without asking")
     add(
@@ -69,11 +77,13 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             tell(f"note: {line}")
         _begin(session, reading)
         subjects = _all_done(session, reading.plan.tasks)
-        verified = _verified(session, subjects, as_json=given.json)
-        if verified is None:
+        found = _verified(session, subjects, as_json=given.json)
+        if found is None:
             _finish(session, subjects, ExitCode.FAILED)
             return ExitCode.FAILED
-        tag, commit = _declared(session, reading, verified, given.tag)
+        verified, grades = found
+        _refuse_unproven(session, subjects, grades, given)
+        tag, commit = _declared(session, reading, verified, grades, given.tag)
         _finish(session, subjects, ExitCode.OK)
     if request is None or not given.json:
         _say(tag, commit, verified, as_json=given.json)
@@ -208,18 +218,24 @@ def _refuse_what_is_not_there(
 
 def _verified(
     session: Session, subjects: Sequence[Subject], *, as_json: bool
-) -> TreeVerified | None:
-    """The proof of this very tree, run now where none is known; None where it falls short."""
+) -> tuple[TreeVerified, dict[str, Graded]] | None:
+    """The proof of this very tree, run now where none is known; None where it falls short.
+
+    With it, what each task is worth.
+    """
+    tasks = [one.task for one in subjects]
+    states = {one.task.id: one.known for one in subjects}
     project, known = session.project, session.ledger.state.verified_tree
     if is_verified(project, session.repository, subjects, known):
         tell("this very tree was verified before")
-        return _last_verification(project)
+        stand = partial(stands, project.root)
+        return _last_verification(project), grades_of(tasks, states, stand)
     verified, event = verify_all(
         project, session.repository, subjects, session.own_documents, say=tell
     )
     session.ledger.note(event, durable=True)
     if verified.passed:
-        return event
+        return event, grades_after(project, tasks, states, verified)
     if as_json:
         shortfalls = verified.shortfalls
         print(document("ship", shipped=False, tag=None, shortfalls=shortfalls), end="")
@@ -227,6 +243,41 @@ def _verified(
         print("\n".join(whole_lines(verified)))
         print("nothing was shipped: the whole tree falls short")
     return None
+
+
+def _refuse_unproven(
+    session: Session,
+    subjects: Sequence[Subject],
+    grades: Mapping[str, Graded],
+    given: argparse.Namespace,
+) -> None:
+    """Raise RunnerError (exit 3) for tasks whose DONE is worth less than is asked for."""
+    lacking = {} if given.unproven else unproven_in(grades)
+    weak = [one.task.id for one in subjects if given.strict and _is_weak(one, grades)]
+    named = [id_ for id_ in grades if id_ in lacking or id_ in weak]
+    if not named:
+        return
+    _finish(session, subjects, ExitCode.PERSON)
+    lines = "\n".join(f"  {id_}: {grades[id_].words}" for id_ in named)
+    asked = "code without tests or a contract" if given.strict else "unproven"
+    both = "`runner waive ID --reason …`" + (
+        "" if given.strict else ", or `runner ship --unproven`"
+    )
+    raise RunnerError(
+        f"nothing was shipped: {counted(len(named), 'task')} {'is' if len(named) == 1 else 'are'}"
+        f" {asked}",
+        detail=lines,
+        hint=f"give what is named a proof and run again; {both}",
+        code=ExitCode.PERSON,
+    )
+
+
+def _is_weak(one: Subject, grades: Mapping[str, Graded]) -> bool:
+    """Whether a task wrote code that neither tests nor a contract prove; a waiver stands."""
+    graded = grades.get(one.task.id)
+    if graded is None or graded.grade is Grade.WAIVED or not any(map(is_code, one.task.outputs)):
+        return False
+    return graded.by not in (ProvenBy.TESTS, ProvenBy.CONTRACT) or not graded.is_proven
 
 
 def _last_verification(project: Project) -> TreeVerified:
@@ -239,7 +290,11 @@ def _last_verification(project: Project) -> TreeVerified:
 
 
 def _declared(
-    session: Session, reading: Reading, verified: TreeVerified, wanted: str
+    session: Session,
+    reading: Reading,
+    verified: TreeVerified,
+    grades: Mapping[str, Graded],
+    wanted: str,
 ) -> tuple[str, str]:
     """Say SHIP in CHECKPOINT.md, commit that, tag the commit, tell the journal; in this order.
 
@@ -258,9 +313,10 @@ def _declared(
     tag = wanted or free_tag(session.repository, f"runner-ship-{date}")
     file = session.project.root / session.checkpoint.path
     session.checkpoint.close(session.ledger)
-    append_text(file, ship_text(tag, date, verified), head=checkpoint.HEAD)
+    append_text(file, ship_text(tag, date, verified, grades), head=checkpoint.HEAD)
     commit = _recorded(session, reading, tag)
-    make_tag(session.repository, tag, commit, tag_message(reading.plan.title, verified))
+    message = tag_message(reading.plan.title, verified, grades)
+    make_tag(session.repository, tag, commit, message)
     event = ShipDeclared(tag=tag, commit=commit, tasks=verified.tasks)
     session.ledger.note(event, durable=True)
     return tag, commit
@@ -270,11 +326,12 @@ def _recorded(session: Session, reading: Reading, tag: str) -> str:
     """The commit that holds the declaration. Raises RunnerError where the branch has moved."""
     from runner.run.landing.board import Board
     from runner.run.landing.documents import PlanDocument
+    from runner.run.landing.notes import statuses_of
     from runner.run.landing.record import record
 
-    project, state = session.project, session.ledger.state
+    project = session.project
     board = Board(project.root / project.plan_path, project.settings.id_prefixes)
-    known = {task.id: (state.task(task.id).status, "") for task in reading.plan.tasks}
+    known = statuses_of(reading.plan.tasks, session.ledger)
     plan = PlanDocument(project.plan_path, lambda: known, board.edited)
     documents = (plan, session.ownership, session.checkpoint, session.decisions, session.ignore)
     trailers = [("Checked", line) for line in session.checked]

@@ -111,12 +111,11 @@ def prove_before(
     """Prove what is named, and what the tasks to be built rest on: once for these bytes."""
     from runner.model import Status
     from runner.run.proof.unverified import Unverified
+    from runner.run.proven_first import built_on_words, has_proof, is_by_word
 
     tasks, state = reading.plan.tasks, session.ledger.state
     done = {task.id for task in tasks if state.task(task.id).status is Status.DONE}
-    word = [id_ for id_ in named if id_ in done and not state.task(id_).verified]
-    ready = {Status.PENDING, Status.IN_PROGRESS}
-    needed = {*named, *_beneath(reading, [i for i in chosen if state.task(i).status in ready])}
+    needed = {*named, *_beneath(reading, [i for i in chosen if _may_begin(state.task(i))])}
     if not needed & done:
         return
     found = {
@@ -124,20 +123,28 @@ def prove_before(
         for id_, one in unverified_in(session.project, tasks, state, session.repository).items()
         if id_ in needed and not one.uncommitted
     }
-    found |= {id_: Unverified(()) for id_ in word if _has_proof(session, tasks, id_)}
+    words = [id_ for id_ in needed & done if is_by_word(state.task(id_))]
+    by_id = {task.id: task for task in tasks}
+    settings = session.project.settings
+    found |= {id_: Unverified(()) for id_ in words if has_proof(by_id[id_], settings)}
+    if line := built_on_words(by_id, words, settings):
+        say(line)
     if found:
         prove_again(session, tasks, found, board, say=say, wakes=wakes)
 
 
+def _may_begin(known: TaskState) -> bool:
+    """Whether this run may build a task, as far as its status tells."""
+    from runner.model import Status
+    from runner.run.recovery import may_be_met
+
+    return known.status in (Status.PENDING, Status.IN_PROGRESS) or (
+        known.status is Status.BLOCKED and may_be_met(known)
+    )
+
+
 def _beneath(reading: Reading, ids: Iterable[str]) -> set[str]:
     return {needed for id_ in ids for needed in reading.graph.ancestors(id_)}
-
-
-def _has_proof(session: Session, tasks: Sequence[Task], id_: str) -> bool:
-    from runner.gates.registry import checks_of
-
-    task = next(task for task in tasks if task.id == id_)
-    return any(check.command for check in checks_of(task, session.project.settings))
 
 
 def stale_what_is_gone(
@@ -206,6 +213,7 @@ def _stale(session: Session, id_: str, why: str, board: Board) -> None:
 def proven_again(task: Task, known: TaskState, now: Inspected, tree: str) -> TaskDone:
     """What a task's DONE rests on from now: a proof of the bytes that are there."""
     from runner.journal.events import TaskDone
+    from runner.run.landing.notes import why_unproven
 
     return TaskDone(
         spec=task.spec,
@@ -216,4 +224,5 @@ def proven_again(task: Task, known: TaskState, now: Inspected, tree: str) -> Tas
         patterns=known.patterns,
         note="proven again on what is there",
         tools=dict(now.tools),
+        unproven=why_unproven(task, now.proofs),
     )

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 from runner.commands.prove.unverified_tasks import proven_again
 from runner.commands.prove.verifying import (
     gates_alone,
+    grades_after,
     inspection_of,
     key_of_tree,
     subjects_of,
     verify_all,
 )
 from runner.errors import ExitCode, RunnerError
-from runner.report.documents import document
+from runner.report.documents import document, grade_part
+from runner.report.grades import grade_lines
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from runner.commands.look.view import View
     from runner.journal.events import TaskDone
     from runner.journal.whole import TreeVerified
-    from runner.model import Task
+    from runner.model import Graded, Task
     from runner.project import Project, Reading
     from runner.repo.read import Repository
     from runner.run.proof.differences import Difference
@@ -202,12 +204,15 @@ def _whole(
         remember(project, event)
     else:
         verified, event = gates_alone(project, repository, documents, tell)
+    grades = grades_after(project, tasks, view.states, verified) if subjects else {}
     if given.json:
         said = document(
             "verify",
             head=verified.head,
             tree=event.tree,
             passed=verified.passed,
+            proven=sum(one.is_proven for one in grades.values()),
+            grades={id_: grade_part(one) for id_, one in grades.items()},
             tasks=verified.tasks,
             coverage=verified.coverage,
             threshold=verified.threshold,
@@ -219,7 +224,7 @@ def _whole(
         )
         print(_redacted(said), end="")
     else:
-        print(_redacted("\n".join(whole_lines(verified, missing))))
+        print(_redacted("\n".join(whole_lines(verified, missing, grades))))
     return ExitCode.OK if verified.passed else ExitCode.FAILED
 
 
@@ -258,7 +263,9 @@ def remember(
 # --- in words -------------------------------------------------------------------------
 
 
-def whole_lines(verified: Verified, missing: Sequence[str] = ()) -> Iterator[str]:
+def whole_lines(
+    verified: Verified, missing: Sequence[str] = (), grades: Mapping[str, Graded] | None = None
+) -> Iterator[str]:
     """A task a line with its checks, findings of what failed, then the total."""
     for one in verified.tasks:
         yield from _task_lines(one) if not one.passed else [_task_line(one)]
@@ -268,6 +275,7 @@ def whole_lines(verified: Verified, missing: Sequence[str] = ()) -> Iterator[str
     if whole is not None:
         sign = "✓" if whole.percent >= whole.threshold else "✗"
         yield f"{sign} coverage of the project: {whole.shown} (threshold {whole.threshold:g}%)"
+    yield from grade_lines(grades or {})
     yield _verdict(verified, passed=verified.passed)
 
 

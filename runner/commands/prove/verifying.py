@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from runner.commands.prove.known_tree import known_of_tree
 from runner.commands.prove.unverified_tasks import stale_what_is_gone, told, unverified_in
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskStaled
+from runner.journal.grading import grade_alone, grades_of
 from runner.journal.whole import TreeVerified
-from runner.model import Status
+from runner.model import ProvenBy, Status
+from runner.model.grades import strongest
 from runner.run.proof.inspection import Inspection
 from runner.run.proof.same_tree import proven_here, tree_key
 from runner.run.proof.verification import Subject, plan_for
+from runner.run.waivers import stands
 from runner.run.workshop import Workshop
 
 if TYPE_CHECKING:
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
     from runner.commands.running.session import Session
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
-    from runner.model import Digest, Task
+    from runner.model import Digest, Graded, Task
     from runner.project import Project
     from runner.repo.read import Repository
     from runner.run.landing.board import Board
@@ -113,6 +117,26 @@ def gates_alone(
     whole = Task(id="PROJECT", title="its gates", line=0, spec=Spec("", ""))
     subjects = (Subject(whole, TaskState(whole.id)),)
     return verify_all(project, repository, subjects, documents, say=say)
+
+
+def grades_after(
+    project: Project,
+    tasks: Sequence[Task],
+    states: Mapping[str, TaskState],
+    verified: Verified,
+) -> dict[str, Graded]:
+    """What each DONE task is worth, now that its proof has run on these bytes."""
+    fails = {one.task: "its proof fails on these bytes" for one in verified.tasks if not one.passed}
+    by = {one.task: strongest(one.proofs) for one in verified.tasks if one.passed}
+    now = {id_: _proven_now(known, by.get(id_)) for id_, known in states.items()}
+    return grades_of(tasks, now, partial(stands, project.root), fails)
+
+
+def _proven_now(known: TaskState, by: ProvenBy | None) -> TaskState:
+    """The task as proven by what ran now, where that is a proof and nothing weaker was known."""
+    if by is None or by is ProvenBy.STATIC or (known.verified and grade_alone(known).is_proven):
+        return known
+    return known._replace(proven=by, verified=True)
 
 
 def key_of_tree(

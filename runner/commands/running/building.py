@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -27,12 +27,13 @@ from runner.run.broken.standing import StandingProofs
 from runner.run.broken.tracing import Tracer
 from runner.run.cancelling import Cancellations
 from runner.run.claims import Agents, Claims, capacities, owned_paths
-from runner.run.engine import NOTED, Engine, begin
+from runner.run.engine import Engine, begin
 from runner.run.executors.choice import INLINE, crew_of, opened_cluster
 from runner.run.interruption import Interruption
 from runner.run.landing.board import Board
 from runner.run.landing.carrying import carry_held
 from runner.run.landing.documents import MAP, PlanDocument
+from runner.run.landing.notes import differing, statuses_of
 from runner.run.landing.saved_meanwhile import PlanMeanwhile
 from runner.run.limits.deadlines import of_run
 from runner.run.limits.purse import Purse, reopen_raised
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from runner.commands.running.session import Session
     from runner.history.recorded import Records
     from runner.journal.task_state import Held
-    from runner.model import Change, Status, Task
+    from runner.model import Change, Task
     from runner.project import Reading
     from runner.run.adopting import Adopted
     from runner.run.crew import Crew
@@ -161,7 +162,8 @@ class _Building:
         if self._at_home():
             restore(self.session, self.board)
         plan_path = self.session.project.plan_path
-        document = PlanDocument(plan_path, self._statuses, self.board.edited)
+        said = partial(statuses_of, self.reading.plan.tasks, self.session.ledger)
+        document = PlanDocument(plan_path, said, self.board.edited)
         self.session.close_books(document, ids, code)
 
     def _begin(self) -> None:
@@ -218,11 +220,8 @@ class _Building:
         tasks = {task.id: task for task in plan.tasks}
         cutting_off = CuttingOff(tasks, session.ledger, session.repository, session.own_documents)
         cutting_off.begin()
-        for task in plan.tasks:
-            known = session.ledger.state.task(task.id)
-            if task.status is not known.status:
-                note = known.note if known.status in NOTED else ""
-                self.board.say(task.id, known.status, note)
+        for id_, said in differing(plan.tasks, session.ledger).items():
+            self.board.say(id_, *said)
         self._outlook = Outlook.of(session.project, self.reading, chosen, session.ledger.state)
         crew, settlement = self._crew(), self._settlement(preparation)
         settlement.cancelled = crew.ended
@@ -275,7 +274,7 @@ class _Building:
             environ=session.project.environ,
             base=lambda: session.head().commit or "",
             allowed=allowed_here(session.project.root),
-            titles={task.id: task.title for task in plan.tasks},
+            tasks={task.id: task for task in plan.tasks},
             prove_first=prove_first,
             terminal=self.asker is not None,
             held=held,
@@ -386,12 +385,7 @@ class _Building:
     @cached_property
     def board(self) -> Board:
         """What writes statuses into the plan; it knows where they stand in the text just read."""
-        plan = self.reading.plan
+        project, plan = self.session.project, self.reading.plan
         spans = {task.id: span for task, span in zip(plan.tasks, plan.spans, strict=True)}
-        project = self.session.project
-        path = project.root / project.plan_path
-        return Board(path, project.settings.id_prefixes, {self.reading.data: spans})
-
-    def _statuses(self) -> dict[str, tuple[Status, str]]:
-        known = (self.session.ledger.state.task(task.id) for task in self.reading.plan.tasks)
-        return {one.id: (one.status, one.note if one.status in NOTED else "") for one in known}
+        path, known = project.root / project.plan_path, {self.reading.data: spans}
+        return Board(path, project.settings.id_prefixes, known)

@@ -55,6 +55,7 @@ def foresee(project: Project, reading: Reading, selection: Selection) -> Foresig
         plan.tasks, ledger, named=named, missing=lambda task: _lacks(project, task) or None
     )
     reopen_raised(plan.tasks, ledger, project.settings)
+    chosen = selected(selection, graph, tasks)
     state = ledger.state
     pending = [task for task in plan.tasks if state.task(task.id).status is Status.PENDING]
     lacks = {task.id: said for task in pending if (said := _lacks(project, task))}
@@ -62,7 +63,7 @@ def foresee(project: Project, reading: Reading, selection: Selection) -> Foresig
     seen = forecast(
         tasks,
         {id_: Status.BLOCKED if id_ in lacks else state.task(id_).status for id_ in tasks},
-        selected(selection, graph, tasks),
+        chosen,
         graph,
         seconds=seconds,
         claims=_claims(project),

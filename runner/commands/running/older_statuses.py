@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.commands.wording import listed
 from runner.run import recovery
-from runner.run.engine import NOTED
+from runner.run.landing.notes import shown_note
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -46,6 +46,6 @@ def restore(session: Session, board: Board) -> None:
     facts = recovery.gather_facts(session.repository, state, tasks, project.plan_file)
     for id_ in recovery.put_back(tasks, state, facts):
         known = state.task(id_)
-        board.say(id_, known.status, known.note if known.status in NOTED else "")
+        board.say(id_, known.status, shown_note(known))
     if board.due(now=True):
         board.publish(session.ledger.note, head=session.head().commit or "")

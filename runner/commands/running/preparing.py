@@ -29,7 +29,7 @@ def preparation_of(project: Project, plan: Plan, state: RunState) -> Preparation
         plan_path=project.plan_path,
         environ=project.environ,
         base=lambda: project.head().commit or "",
-        titles={task.id: task.title for task in plan.tasks},
+        tasks={task.id: task for task in plan.tasks},
         former=lambda commit: _former(project, commit),
     )
 

@@ -257,6 +257,7 @@ def _say_all_done(project: Project, console: Console, *, as_json: bool) -> ExitC
 
 def _sound_plan(project: Project, console: Console) -> Reading:
     """The plan, when nothing in it is wrong; all its mistakes together otherwise."""
+    from runner.commands.look.unready import unready
     from runner.commands.look.validate import unknown_implementers
     from runner.plan.problem import render
 
@@ -276,6 +277,8 @@ def _sound_plan(project: Project, console: Console) -> Reading:
         )
     for unknown in unknown_implementers(reading):  # before anybody is asked to trust the rest
         console.say(render(unknown))
+    for problem in unready(reading, project.settings):
+        console.say(f"{problem.path}:{problem.line}: {problem.message}\n  hint: {problem.hint}")
     return reading
 
 

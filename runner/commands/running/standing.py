@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.model import Status
+from runner.model import Grade, Status
 from runner.report.cost import cost, cost_part
 from runner.report.documents import document
 from runner.report.summary import BlockedTask, Summary, summary
@@ -81,7 +82,9 @@ def say_summary(session: Session, plan: Plan, code: ExitCode, *, as_json: bool) 
 
 def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     """How the run ended."""
+    from runner.journal.grading import grades_of
     from runner.report.task_report import kept_report
+    from runner.run.waivers import stands
 
     said = _summary(session.ledger.state, plan, code, session.elapsed, session.landed)
     root, state = session.project.root, session.ledger.state
@@ -89,7 +92,9 @@ def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
         replace(one, report=kept_report(root, state.task(one.id))) for one in said.blocked
     )
     notes, used = _uncommitted(session), cost(session.manifest.usage)
-    return replace(said, blocked=blocked, notes=notes, cost=used)
+    grades = grades_of(plan.tasks, state.tasks, partial(stands, root))
+    unproven = tuple(id_ for id_, one in grades.items() if one.grade is Grade.UNPROVEN)
+    return replace(said, blocked=blocked, notes=notes, cost=used, unproven=unproven)
 
 
 def facts_of(said: Summary, session: Session) -> dict[str, object]:
@@ -99,6 +104,7 @@ def facts_of(said: Summary, session: Session) -> dict[str, object]:
         "seconds": round(said.seconds, 3),
         "counts": {str(status): number for status, number in said.counts.items()},
         "landed": said.landed,
+        "unproven": list(said.unproven),
         "blocked": [
             {
                 "id": one.id,

@@ -9,6 +9,7 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import StatusesPublished
 from runner.model import Status, digest_of
+from runner.model.grades import is_grade
 from runner.plan.edit import edit_statuses, find_spans
 from runner.plan.status import read_status
 from runner.run.landing.share import Share
@@ -132,4 +133,6 @@ def _says(text: bytes, span: StatusSpan, status: Status, note: str) -> bool:
     if span.before:
         return status is Status.PENDING
     there = read_status(text[span.start : span.end].decode("utf-8", "replace"))
-    return there is not None and there[0] is status and note in ("", there[1])
+    if there is None or there[0] is not status:
+        return False
+    return note == there[1] or (not note and not is_grade(there[1]))

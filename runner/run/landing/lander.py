@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.journal.events import TaskLanded, TaskLanding
+from runner.model import grade_of
+from runner.model.grades import without_proof
 from runner.repo.commit import commit_tree
 from runner.repo.trailers import (
     build_message,
@@ -295,8 +297,15 @@ def _message(task: Task, outcome: Outcome, review: str) -> str:
             outcome.attempt,
             task.spec,
             outcome.proofs,
+            grade=_grade(task, outcome),
             coverage=coverage_line(outcome.coverage),
             review=review,
             tools=tools_line(outcome.tools),
         ),
     )
+
+
+def _grade(task: Task, outcome: Outcome) -> str:
+    """`proven by tests`, `unproven: only documents`: what the commit's own DONE is worth."""
+    paths = [change.path for change in outcome.changes]
+    return grade_of(outcome.proofs, none=without_proof(task.no_proof, paths)).words

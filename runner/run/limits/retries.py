@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 
 CANCELLED = "cancelled by a person"
+_TOLD = (Reason.TOOL, Reason.PROOF)
+"""Reasons of which the first refusal says more than that something failed."""
 _WAS_CANCELLED = " was cancelled"
 """How gates and implementers say that a command of theirs was ended from outside."""
 
@@ -95,7 +97,7 @@ class Retries:
             self._not_adopted(task, outcome)
         elif outcome.ending is Ending.BLOCKED:
             reason = outcome.reason or Reason.CHECKS
-            told = _first_refusal if reason is Reason.TOOL else lambda one: what_failed(one, 1)
+            told = _first_refusal if reason in _TOLD else lambda one: what_failed(one, 1)
             self.books.block(task, outcome, reason, told(outcome))
         elif not same and (outcome.failure is not None or self._is_agent(task)):
             self._by_its_class(task, outcome)

@@ -11,6 +11,7 @@ from runner.gates import imported
 from runner.gates.base import Bench
 from runner.gates.registry import prove_all
 from runner.gates.regression import Helper, prove_others
+from runner.gates.weight import weighed
 from runner.journal.events import GateCompleted, GateStarted
 from runner.secrets.redact import redact
 
@@ -48,7 +49,9 @@ def proof_of(assignment: Assignment, site: Site, outcome: Outcome) -> Proven:
     task, settings = assignment.task, site.settings
     asked = replace(task, test_contracts=()) if assignment.stands else task
     own = prove_all(asked, settings, bench, started=started, completed=completed)
-    own = replace(own, findings=(*own.findings, *imported.findings(bench)))
+    written = [change.path for change in outcome.changes]
+    proofs = weighed(task, own.proofs, own.observed, written)
+    own = replace(own, proofs=proofs, findings=(*own.findings, *imported.findings(bench)))
     if not outcome.changes or any(one.refuses and not one.asks for one in own.findings):
         return own
     others = prove_others(

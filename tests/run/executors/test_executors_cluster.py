@@ -107,6 +107,7 @@ def test_an_answer_that_comes_late_and_twice_lands_once_and_is_told_once(
         *(
             f"## TASK-00{n}: File\n- Status: PENDING\n- Output files: f{n}.py\n"
             f"- Command: `echo X = {n} > f{n}.py; sleep 0.5`\n"
+            "- Proof: none — it only has to be there\n"
             for n in (1, 2, 3)
         )
     )

@@ -24,7 +24,10 @@ def impatient(monkeypatch):
 def first_time_waits(mark, path="one.py", *, seconds=654321):
     """A task that hangs for ever when it is tried first, and is done the second time."""
     command = f"if test -e {mark}; then echo X = 1 > {path}; else touch {mark}; sleep {seconds}; fi"
-    return f"## TASK-001: One\n- Status: PENDING\n- Output files: {path}\n- Command: `{command}`\n"
+    return (
+        f"## TASK-001: One\n- Status: PENDING\n- Output files: {path}\n- Command: `{command}`\n"
+        "- Proof: none — it only has to be there\n"
+    )
 
 
 class Run(threading.Thread):
@@ -146,7 +149,7 @@ def test_a_result_that_is_a_pickle_is_never_opened(workplace, yard, impatient):
     workplace.plan(
         *(
             f"## TASK-00{n}: Evil\n- Status: PENDING\n- Output files: f{n}.py\n"
-            f"- Command: `echo X = {n} > f{n}.py`\n"
+            f"- Command: `echo X = {n} > f{n}.py`\n- Proof: none — it only has to be there\n"
             for n in (1, 2)
         )
     )

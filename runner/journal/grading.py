@@ -1,0 +1,125 @@
+"""The grade of each DONE task, from the folded journal: nothing of a proof is read for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from runner.model import Grade, Graded, ProvenBy, Status
+from runner.model.grades import BY_HAND, NOTHING, STATIC_ALONE, weakest, without_proof
+from runner.model.task import MILESTONE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from runner.journal.task_state import TaskState, Waived
+    from runner.model import Spec
+
+
+class Planned(Protocol):
+    """What grading needs of a task: the plan's own tasks and its outline have it."""
+
+    @property
+    def id(self) -> str:
+        """The task's id."""
+
+    @property
+    def type(self) -> str:
+        """The written type."""
+
+    @property
+    def spec(self) -> Spec:
+        """Both digests."""
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """What it needs."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What it may write."""
+
+
+_PROVEN = {by: Graded(Grade.PROVEN, by) for by in ProvenBy}
+
+
+def grade_alone(
+    known: TaskState, outputs: tuple[str, ...] = (), *, waived: str = "", unverified: str = ""
+) -> Graded:
+    """The grade of one DONE task by what the journal says; `waived` where that still stands.
+
+    `unverified`: why its proofs are not about the bytes that are there.
+    """
+    by = known.proven
+    if known.verified and not unverified and by is not None and by is not ProvenBy.STATIC:
+        return _PROVEN[by]
+    if not unverified and not known.verified:
+        unverified = known.unproven or BY_HAND
+    if waived:
+        return Graded(Grade.WAIVED, by, waived)
+    none = without_proof(known.unproven, outputs)
+    return Graded(Grade.UNPROVEN, by, unverified or none or (STATIC_ALONE if by else NOTHING))
+
+
+def grades_of(
+    tasks: Iterable[Planned],
+    states: Mapping[str, TaskState],
+    stands: Callable[[Waived], bool] = lambda _: True,
+    unverified: Mapping[str, str] | None = None,
+) -> dict[str, Graded]:
+    """The grade of every DONE task; a milestone has the weakest of what it depends on.
+
+    `stands` says whether the bytes are those that a person waived; `unverified` has, by task, why
+    the proofs are about other bytes than those that are there.
+    """
+    planned = {task.id: task for task in tasks}
+    other = unverified or {}
+    found: dict[str, Graded] = {}
+    milestones: list[Planned] = []
+    for task in planned.values():
+        known = states.get(task.id)
+        if known is None or known.status is not Status.DONE:
+            continue
+        if _is_milestone(task, known):
+            milestones.append(task)
+            continue
+        waived = _waived(task, known, stands)
+        why = other.get(task.id, "")
+        found[task.id] = grade_alone(known, task.outputs, waived=waived, unverified=why)
+    for task in milestones:
+        known = states[task.id]
+        if waived := _waived(task, known, stands):
+            found[task.id] = Graded(Grade.WAIVED, None, waived)
+    _rest_on_others({one.id: one for one in milestones}, found)
+    return found
+
+
+def _is_milestone(task: Planned, known: TaskState) -> bool:
+    """Whether it rests on others alone: it may write nothing, and nothing was run for it."""
+    nothing = not task.outputs and known.proven is None
+    return task.type == MILESTONE and nothing and bool(task.depends_on)
+
+
+def _waived(task: Planned, known: TaskState, stands: Callable[[Waived], bool]) -> str:
+    waived = known.waived
+    if waived is None or waived.what != task.spec.what or not stands(waived):
+        return ""
+    return waived.reason
+
+
+def _rest_on_others(milestones: Mapping[str, Planned], found: dict[str, Graded]) -> None:
+    """Grade milestones, those first that others of them depend on; a circle is unproven."""
+    front = [id_ for id_ in milestones if id_ not in found]
+    path: set[str] = set()
+    while front:
+        id_ = front[-1]
+        needs = milestones[id_].depends_on
+        first = [one for one in needs if one in milestones.keys() - found.keys() - path]
+        if id_ not in path and first:
+            path.add(id_)
+            front += first
+            continue
+        front.pop()
+        path.discard(id_)
+        if id_ not in found:
+            nothing = Graded(Grade.UNPROVEN, None, NOTHING)
+            found[id_] = weakest([found.get(one, nothing) for one in needs])

@@ -1,0 +1,74 @@
+"""What stands behind a status in the plan: why a task waits, and what a DONE is worth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.journal.grading import grade_alone
+from runner.model import Grade, Status, grade_of
+from runner.model.grades import is_grade, without_proof
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from runner.journal.task_state import TaskState
+    from runner.model import Change, Proof, Task
+    from runner.run.ledger import Ledger
+
+_NOTED = (Status.BLOCKED, Status.STALE)
+"""Statuses whose own note stands behind them."""
+
+
+def shown_note(known: TaskState, there: str = "") -> str:
+    """The note of a task in the plan; `there` is the one beside its status now.
+
+    A DONE of an older journal has no grade written down: its line stays as it is.
+    """
+    if known.status in _NOTED:
+        return known.note
+    if known.status is not Status.DONE:
+        return ""
+    if known.waived is not None:
+        return f"{Grade.WAIVED}: {known.waived.reason}"
+    if grade_alone(known).is_proven:
+        return ""
+    if known.unproven:
+        return f"{Grade.UNPROVEN}: {known.unproven}"
+    return there if is_grade(there) else ""
+
+
+def statuses_of(tasks: Iterable[Task], ledger: Ledger) -> dict[str, tuple[Status, str]]:
+    """What the plan says of each task, by the journal."""
+    known = ((ledger.state.task(task.id), task.note) for task in tasks)
+    return {one.id: (one.status, shown_note(one, note)) for one, note in known}
+
+
+def differing(tasks: Sequence[Task], ledger: Ledger) -> dict[str, tuple[Status, str]]:
+    """The same of those tasks whose status is another one in the plan."""
+    there = {task.id: task.status for task in tasks}
+    said = statuses_of(tasks, ledger)
+    return {id_: one for id_, one in said.items() if one[0] is not there[id_]}
+
+
+def why_unproven(
+    task: Task,
+    proofs: Iterable[Proof],
+    changes: Iterable[Change] = (),
+    states: Mapping[str, TaskState] | None = None,
+) -> str:
+    """Why a task that becomes DONE now is not proven; empty where it is.
+
+    A milestone is as good as what it depends on.
+    """
+    if task.is_milestone:
+        return _of_needs(task, states or {})
+    paths = [change.path for change in changes] or list(task.outputs)
+    return grade_of(proofs, none=without_proof(task.no_proof, paths)).why
+
+
+def _of_needs(task: Task, states: Mapping[str, TaskState]) -> str:
+    for need in task.depends_on:
+        known = states.get(need)
+        if known is not None and known.unproven and not grade_alone(known).is_proven:
+            return f"{need} is {Grade.WAIVED if known.waived else Grade.UNPROVEN}"
+    return ""

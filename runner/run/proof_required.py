@@ -1,0 +1,127 @@
+"""Whether what proves a task is enough: told before anybody is called, and asked of the proof."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.implementers import blocks, nothing
+from runner.model import Finding, ProvenBy, Reason
+from runner.model.grades import is_code, strongest, without_proof, would_show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from runner.config.settings import Settings
+    from runner.implementers.base import Implementer
+    from runner.model import Proof, Task
+
+CHECK = "proof"
+"""The check that asks for it, in findings."""
+WISH = "nothing in its section can be built or checked"
+WISH_HINT = (
+    "write Output files with the files as blocks, a Command or an Implementer; a check has Test"
+    " contracts, Contracts or Gates; what only waits is Type: milestone with Depends on"
+)
+PROOF_HINT = (
+    "add - Test contracts: with an entry such as TC-001 (unit): `command`, or Contracts, or Gates;"
+    " where nothing can prove it: - Proof: none — reason"
+)
+_BY_A_PERSON = ("", blocks.NAME, nothing.NAME)
+"""A person's own hand, and implementers that only do what stands in the plan."""
+_STRONG = (ProvenBy.TESTS, ProvenBy.CONTRACT)
+_CONTRACT = {"api": "openapi", "data": "schema"}
+
+
+def unprovable(
+    task: Task, settings: Settings, implementer: Implementer
+) -> tuple[Reason, str] | None:
+    """Why a task comes to nothing whatever its implementer does; None where it may start."""
+    if task.is_wish and implementer.name == nothing.NAME:
+        return Reason.WISH, WISH
+    if lacks_contracts(task, settings):
+        return Reason.PROOF, f"{contracts_message(task)}; {contracts_hint(task)}"
+    if not task.writes_anything or without_proof(task.no_proof, task.outputs):
+        return None
+    most = strongest_possible(task, settings)
+    short = _too_little(most, task.outputs, settings, implementer.name)
+    return (Reason.PROOF, f"{short}; {_SHORT_HINT}") if short else None
+
+
+_SHORT_HINT = "add Test contracts, Contracts or Gates, or Proof: none — reason"
+
+
+def too_little(
+    task: Task,
+    settings: Settings,
+    implementer: str,
+    proofs: Iterable[Proof],
+    written: Sequence[str],
+) -> Finding | None:
+    """What is wrong with a proof that passed and shows less than is asked for.
+
+    `written` are the paths that the task changed; where it changed none, what it may write counts.
+    """
+    paths = written or task.outputs
+    if not task.writes_anything or without_proof(task.no_proof, paths):
+        return None
+    short = _too_little(strongest(proofs), paths, settings, implementer)
+    return Finding(CHECK, short, hint=PROOF_HINT) if short else None
+
+
+def _too_little(
+    by: ProvenBy | None, paths: Sequence[str], settings: Settings, implementer: str
+) -> str:
+    """Why what is proven `by` this alone may not be DONE; empty where it may."""
+    if settings.require_proof == "never":
+        return ""
+    if settings.require_proof == "always":
+        code = any(map(is_code, paths))
+        if by in (_STRONG if code else (*_STRONG, ProvenBy.COMMAND)):
+            return ""
+        needs = "tests or a contract prove code here" if code else "a command proves work here"
+        return f"{_shown(by)}, and {needs} (require_proof)"
+    if implementer in _BY_A_PERSON or by in (*_STRONG, ProvenBy.COMMAND):
+        return ""
+    return f"{_shown(by)} of what {_whose(implementer)} writes"
+
+
+def _shown(by: ProvenBy | None) -> str:
+    if by is None:
+        return "nothing proves any part"
+    return "an exit code alone is the proof" if by is ProvenBy.COMMAND else "nothing runs any part"
+
+
+def _whose(implementer: str) -> str:
+    return "its command" if implementer == "command" else implementer or "its implementer"
+
+
+def strongest_possible(task: Task, settings: Settings) -> ProvenBy | None:
+    """What the checks of a task could show at most, before one of them has run."""
+    from runner.gates.registry import checks_of
+
+    shown = (would_show(one.kind, one.id, one.command) for one in checks_of(task, settings))
+    found = (one for one in shown if one is not None)
+    return min(found, key=tuple(ProvenBy).index, default=None)
+
+
+# --- contracts that are asked for -----------------------------------------------------
+
+
+def lacks_contracts(task: Task, settings: Settings) -> bool:
+    """Whether the written type of a task asks for contracts, and there are none."""
+    asked = settings.require_contracts.split(",")
+    return task.type in asked and task.type in _CONTRACT and not _has_contracts(task)
+
+
+def _has_contracts(task: Task) -> bool:
+    return bool(task.contracts or task.no_contracts)
+
+
+def contracts_message(task: Task) -> str:
+    """That a task of this type has no contracts."""
+    return f"it is of type {task.type} and has no Contracts"
+
+
+def contracts_hint(task: Task) -> str:
+    """What to write instead."""
+    return f"add Contracts: {_CONTRACT[task.type]}: …, or Contracts: none — reason"

@@ -1,0 +1,374 @@
+"""DONE says what it is worth: in the plan, in every list, in the evidence, and to a ship."""
+
+import json
+
+import pytest
+from workplace import FENCE, a_task
+
+TEST = (
+    "import unittest\nimport m\n\n\nclass T(unittest.TestCase):\n"
+    "    def test_m(self):\n        self.assertEqual(m.M, 1)\n"
+)
+TESTED = {"m.py": "M = 1\n", "test_m.py": TEST}
+UNITTEST = "python3 -m unittest -q test_m"
+
+
+def grades(workplace):
+    listed = workplace.runner("list", "--json").document["tasks"]
+    return {one["id"]: (one["grade"], one["provenBy"], one["gradeReason"]) for one in listed}
+
+
+def test_each_done_says_by_what_it_is_proven(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks=TESTED, tests=[UNITTEST]),
+        a_task("TASK-002", blocks={"a.py": "A = 1\n"}, fields=["Gates:\n  - look: `test -e a.py`"]),
+        a_task("TASK-003", blocks={"b.py": "B = 1\n"}, fields=["Gates:\n  - lint: `test -e b.py`"]),
+        a_task("TASK-004", blocks={"c.py": "C = 1\n"}),
+        a_task("TASK-005", blocks={"d.md": "Words.\n"}),
+        a_task("TASK-006", blocks={"e.py": "E = 1\n"}, fields=["Proof: none — a toy"]),
+    )
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert "6 tasks: 6 DONE (4 unproven)" in ended.out
+    static = "lint, types and builds alone prove nothing"
+    assert grades(workplace) == {
+        "TASK-001": ("proven", "tests", ""),
+        "TASK-002": ("proven", "command", ""),
+        "TASK-003": ("unproven", "static", static),
+        "TASK-004": ("unproven", None, "nothing proves it"),
+        "TASK-005": ("unproven", None, "only documents"),
+        "TASK-006": ("unproven", None, "a toy"),
+    }
+    lines = [workplace.status_line(f"TASK-00{n}") for n in range(1, 7)]
+    assert lines == [
+        "- Status: DONE",
+        "- Status: DONE",
+        f"- Status: DONE — unproven: {static}",
+        "- Status: DONE — unproven: nothing proves it",
+        "- Status: DONE — unproven: only documents",
+        "- Status: DONE — unproven: a toy",
+    ]
+    assert workplace.dirt == []
+    shown = workplace.runner("status").out
+    assert "6 DONE (4 unproven)" in shown
+    assert "TASK-004  DONE (unproven)  Work   nothing proves it" in shown
+    checkpoint = workplace.read("artifacts/build/CHECKPOINT.md")
+    assert "Task 4: Work — DONE — unproven: nothing proves it" in checkpoint
+    assert "Task 1: Work — DONE ✅" in checkpoint
+    trailers = workplace.git("log", "--format=%(trailers:key=Grade,valueonly,separator=)")
+    assert {line for line in trailers.splitlines() if line} == {
+        "proven by tests",
+        "proven by command",
+        f"unproven: {static}",
+        "unproven: nothing proves it",
+        "unproven: only documents",
+        "unproven: a toy",
+    }
+    again = workplace.run()  # what stands behind DONE is no person's edit
+    assert again.code == 0
+    assert "nothing to do" in again.out
+
+
+def test_the_evidence_says_proven_only_over_something(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks=TESTED, tests=[UNITTEST]),
+        a_task("TASK-002", blocks={"c.py": "C = 1\n"}),
+    )
+    assert workplace.run().code == 0
+    said = workplace.runner("evidence", "TASK-001").out
+    assert "DONE, proven by tests; it stands for the task as it is written now" in said
+    assert "proven by the runner: TC-001" in said
+    said = workplace.runner("evidence", "TASK-002").out
+    assert "DONE, unproven: nothing proves it; it stands" in said
+    assert "proven by the runner" not in said
+    assert "is DONE" in (why := workplace.runner("why", "TASK-002").out)
+    assert "unproven: nothing proves it" in why
+    assert "DONE (unproven) — nothing proves it" in workplace.runner("show", "TASK-002").out
+
+
+def test_a_clone_without_a_journal_sees_the_same_grades(workplace, tmp_path):
+    workplace.plan(
+        a_task("TASK-001", blocks=TESTED, tests=[UNITTEST]),
+        a_task("TASK-002", blocks={"a.py": "A = 1\n"}, fields=["Gates:\n  - l: `ls --help`"]),
+        a_task("TASK-003", blocks={"c.py": "C = 1\n"}, fields=["Proof: none — a toy"]),
+        a_task("TASK-004", needs=["TASK-001"], tests=["python3 -m unittest -q test_m"]),
+    )
+    assert workplace.run().code == 0
+    workplace.git("clone", "-q", ".", str(tmp_path / "clone"))
+    clone = type(workplace)(tmp_path / "clone", workplace.home)
+    assert grades(clone) == grades(workplace)
+
+
+def test_what_a_command_writes_without_a_proof_is_blocked_before_it_runs(workplace):
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.py"], command="echo 'A = 1' > a.py; touch $HOME/ran"),
+        a_task("TASK-002", needs=["TASK-001"], blocks={"b.txt": "b\n"}),
+        a_task("TASK-003", blocks={"c.txt": "c\n"}),
+    )
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert "BLOCKED TASK-001 (proof)" in ended.out
+    assert "- Proof: none — reason" in ended.out
+    assert workplace.landings == ["TASK-003"]
+    assert not (workplace.home / "ran").exists()
+    workplace.edit_plan("- Command:", "- Proof: none — a toy\n- Command:")
+    assert workplace.run().code == 0
+    assert workplace.status_line("TASK-001") == "- Status: DONE — unproven: a toy"
+
+
+def test_tests_that_count_nothing_of_the_task_are_no_tests_to_it(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks=TESTED, tests=[UNITTEST]),
+        a_task("TASK-002", needs=["TASK-001"], blocks={"other.py": "O = 1\n"}, tests=[UNITTEST]),
+    )
+    ended = workplace.run()
+    if "TASK-002" in workplace.landings:
+        assert grades(workplace)["TASK-002"][:2] == ("proven", "command")
+    else:  # coverage saw it before
+        assert "coverage" in ended.said
+
+
+@pytest.mark.parametrize(("mode", "code"), [("always", 3), ("agents", 0), ("never", 0)])
+def test_whose_work_must_be_proven_is_a_setting(workplace, monkeypatch, mode, code):
+    monkeypatch.setenv("RUNNER_REQUIRE_PROOF", mode)
+    workplace.plan(
+        a_task("TASK-001", blocks={"a.py": "A = 1\n"}, tests=["test -e a.py"]),
+        a_task("TASK-002", blocks={"b.md": "b\n"}),
+    )
+    ended = workplace.run()
+    assert ended.code == code, ended.said
+    assert workplace.statuses["TASK-002"] == "DONE"
+    assert workplace.statuses["TASK-001"] == ("BLOCKED" if code else "DONE")
+
+
+# --- wishes, milestones, contracts ----------------------------------------------------
+
+
+def test_a_wish_waits_for_a_person_and_the_rest_is_built(workplace):
+    workplace.write({"TASK-GRAPH.md": "# Shop\n\n## Task 1: Login page\n\nIt looks nice.\n\n"})
+    text = workplace.read("TASK-GRAPH.md")
+    more = a_task("TASK-002", needs=["TASK-001"], blocks={"b.txt": "b\n"})
+    workplace.commit(
+        {"TASK-GRAPH.md": text + more + "\n" + a_task("TASK-003", blocks={"c.txt": "c"})}
+    )
+    checked = workplace.runner("validate")
+    assert checked.code == 0
+    assert "TASK-001 will be BLOCKED (wish)" in checked.out
+    assert workplace.runner("validate", "--strict").code == 2
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert workplace.landings == ["TASK-003"]
+    assert workplace.statuses == {"TASK-001": "BLOCKED", "TASK-002": "PENDING", "TASK-003": "DONE"}
+    document = workplace.runner("status", "--json").document
+    assert document["tasks"][0]["reason"] == "wish"
+    assert "Type: milestone" in workplace.runner("why", "TASK-001").out
+    workplace.edit_plan(
+        "It looks nice.", "- Test contracts: TC-001 (unit): `true`\n\nIt looks nice."
+    )
+    assert workplace.run().code == 0, workplace.runner("status").out
+
+
+def test_a_milestone_is_done_with_the_weakest_grade_of_what_it_needs(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks=TESTED, tests=[UNITTEST]),
+        a_task("TASK-002", blocks={"c.py": "C = 1\n"}),
+        a_task("TASK-003", needs=["TASK-001"], fields=["Type: milestone"]),
+        a_task("TASK-004", needs=["TASK-003", "TASK-002"], fields=["Type: milestone"]),
+    )
+    assert workplace.runner("validate").code == 0
+    assert workplace.run().code == 0
+    found = grades(workplace)
+    assert found["TASK-003"] == ("proven", "tests", "")
+    assert found["TASK-004"] == ("unproven", None, "nothing proves it")
+    assert workplace.status_line("TASK-003") == "- Status: DONE"
+    assert workplace.status_line("TASK-004") == "- Status: DONE — unproven: TASK-002 is unproven"
+
+
+def test_an_interface_without_contracts_waits_or_says_why(workplace):
+    task = a_task("TASK-001", blocks=TESTED, tests=[UNITTEST], fields=["Type: api"])
+    workplace.plan(task, a_task("TASK-002", blocks={"c.txt": "c"}))
+    assert "Contracts: none — reason" in workplace.runner("validate").out
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert "BLOCKED TASK-001 (proof): it is of type api and has no Contracts" in ended.out
+    assert workplace.landings == ["TASK-002"]
+    workplace.edit_plan("- Type: api", "- Type: api\n- Contracts: none — inside the package")
+    assert workplace.run().code == 0
+    assert "none — inside the package" in workplace.runner("show", "TASK-001").out
+
+
+def test_a_fence_that_was_almost_a_file_is_named_before_anything_runs(workplace):
+    fence = f"{FENCE}python src/a.py\nA = 1\n{FENCE}\n"
+    workplace.plan(
+        a_task("TASK-001", outputs=["src/a.py"], prose=fence),
+        a_task("TASK-002", blocks={"c.txt": "c"}),
+    )
+    said = workplace.runner("validate").out
+    assert "TASK-001 has no implementer" in said
+    assert f"line 8 is almost a file: write {FENCE}python file=src/a.py" in said
+    assert "- Command: …" in said
+    assert "- Implementer: claude" in said
+    ended = workplace.run()
+    assert ended.err.index("TASK-001 has no implementer") < ended.err.index("TASK-002 started")
+
+
+# --- waivers --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unproven(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks={"c.py": "C = 1\n"}),
+        a_task("TASK-002", blocks={"d.py": "D = 1\n"}),
+    )
+    assert workplace.run().code == 0
+    return workplace
+
+
+def waive(workplace, *words):
+    return workplace.runner("waive", "TASK-001", "--reason", "tried by hand", *words)
+
+
+def test_a_waiver_is_written_down_and_ends_with_the_bytes(unproven):
+    ended = waive(unproven)
+    assert ended.code == 0, ended.said
+    assert unproven.status_line("TASK-001") == "- Status: DONE — waived: tried by hand"
+    assert unproven.dirt == []
+    assert grades(unproven)["TASK-001"] == ("waived", None, "tried by hand")
+    assert "DONE (waived)" in unproven.runner("list").out
+    assert "nothing to do" in unproven.run().out
+    unproven.write({"c.py": "C = 2\n"})
+    assert grades(unproven)["TASK-001"][0] == "unproven"
+    unproven.write({"c.py": "C = 1\n"})
+    assert grades(unproven)["TASK-001"][0] == "waived"
+
+
+def test_a_waiver_ends_with_what_is_asked_for(unproven):
+    assert waive(unproven).code == 0
+    unproven.edit_plan("## TASK-001: Work", "## TASK-001: Other work")
+    assert unproven.runner("list", "--json").document["tasks"][0]["grade"] is None
+
+
+@pytest.mark.parametrize(
+    ("variables", "why"),
+    [
+        ({"RUNNER_TASK": "TASK-001"}, "a command of a run"),
+        ({"GIT_INDEX_FILE": ".git/index"}, "a hook of git"),
+        ({"CLAUDECODE": "1"}, "an agent program"),
+        ({"CI": "true"}, "CI=true"),
+    ],
+)
+def test_no_program_waives(unproven, monkeypatch, variables, why):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    ended = waive(unproven)
+    assert ended.code == 3
+    assert why in ended.err
+    assert unproven.happened("task.waived") == []
+
+
+def test_in_ci_a_waiver_that_the_journal_holds_stands(unproven, monkeypatch):
+    assert waive(unproven).code == 0
+    monkeypatch.setenv("CI", "true")
+    assert waive(unproven).code == 0
+    assert len(unproven.happened("task.waived")) == 1
+
+
+def test_what_is_proven_or_open_cannot_be_waived(workplace):
+    workplace.plan(a_task("TASK-001", blocks=TESTED, tests=[UNITTEST]))
+    assert "is PENDING" in waive(workplace).err
+    assert workplace.run().code == 0
+    ended = waive(workplace)
+    assert ended.code == 2
+    assert "proven by tests" in ended.err
+
+
+# --- the whole ------------------------------------------------------------------------
+
+
+def test_verify_counts_and_a_ship_refuses_what_is_unproven(unproven):
+    said = unproven.runner("verify", "--all", "--trust")
+    assert said.code == 0, said.said
+    assert "0 of 2 proven" in said.out
+    ended = unproven.runner("ship", "--trust")
+    assert ended.code == 3
+    assert "TASK-001: unproven: nothing proves it" in ended.err
+    assert "runner ship --unproven" in ended.err
+    assert waive(unproven).code == 0
+    ended = unproven.runner("ship", "--trust")
+    assert ended.code == 3
+    assert "TASK-001" not in ended.err
+    ended = unproven.runner("ship", "--trust", "--unproven", "--tag", "v1")
+    assert ended.code == 0, ended.said
+    message = unproven.git("tag", "-l", "--format=%(contents)", "v1")
+    assert "0 of 2 proven" in message
+    assert "TASK-001: waived: tried by hand" in message
+    assert unproven.status_line("TASK-002") == "- Status: DONE — unproven: nothing proves it"
+
+
+def test_a_strict_ship_asks_for_tests_or_a_contract_of_code(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks=TESTED, tests=[UNITTEST]),
+        a_task("TASK-002", blocks={"c.py": "C = 1\n"}, tests=["test -e c.py"]),
+    )
+    assert workplace.run().code == 0
+    ended = workplace.runner("ship", "--trust", "--strict")
+    assert ended.code == 3
+    assert "TASK-002: proven by command" in ended.err
+    assert "TASK-001:" not in ended.err
+    assert workplace.runner("ship", "--trust").code == 0
+
+
+def test_reports_for_programs_say_the_grade(workplace, tmp_path):
+    workplace.plan(a_task("TASK-001", blocks={"c.py": "C = 1\n"}))
+    ended = workplace.run("--json", "--junit", str(tmp_path / "junit.xml"))
+    assert ended.document["unproven"] == ["TASK-001"]
+    text = (tmp_path / "junit.xml").read_text("utf-8")
+    assert '<skipped message="DONE — unproven: nothing proves it"' in text
+    (manifest,) = (workplace.root / "artifacts/build/runs").glob("*.json")
+    assert json.loads(manifest.read_text("utf-8"))["tasks"][0]["grade"] == "unproven"
+
+
+# --- a person's word ------------------------------------------------------------------
+
+
+def test_what_a_person_set_done_is_proven_before_it_is_built_on(workplace):
+    workplace.commit(TESTED)
+    workplace.plan(
+        a_task("TASK-001", status="DONE", outputs=["m.py", "test_m.py"], tests=[UNITTEST]),
+        a_task("TASK-002", needs=["TASK-001"], blocks={"b.txt": "b\n"}),
+    )
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert "TASK-001 is proven again: nobody but a person says that it is DONE" in ended.err
+    assert grades(workplace)["TASK-001"][:2] == ("proven", "tests")
+    assert workplace.happened("attempt.started", "TASK-001") == []
+    assert workplace.subjects.count("feat(TASK-001): work") == 0
+
+
+def test_a_word_that_its_proof_contradicts_stops_what_needs_it(workplace):
+    workplace.commit({**TESTED, "m.py": "M = 2\n"})
+    workplace.plan(
+        a_task("TASK-001", status="DONE", blocks=TESTED, tests=[UNITTEST]),
+        a_task("TASK-002", needs=["TASK-001"], blocks={"b.txt": "b\n"}),
+    )
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert workplace.landings == []
+    assert workplace.read("m.py") == "M = 2\n"  # nobody builds over a person's own work
+    assert workplace.statuses == {"TASK-001": "STALE", "TASK-002": "PENDING"}
+
+
+def test_a_word_without_a_proof_is_built_on_and_that_is_said(workplace, monkeypatch):
+    workplace.plan(
+        a_task("TASK-001", status="DONE", outputs=["a.py"]),
+        a_task("TASK-002", needs=["TASK-001"], blocks={"b.txt": "b\n"}),
+    )
+    monkeypatch.setenv("RUNNER_REQUIRE_PROOF", "always")
+    assert workplace.run().code == 3
+    monkeypatch.delenv("RUNNER_REQUIRE_PROOF")
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert ended.err.count("TASK-001: DONE by a person's word and unproven") == 1
+    said = workplace.runner("evidence", "TASK-002").out
+    assert "it was built on TASK-001, unproven: a person's word" in said
