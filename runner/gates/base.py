@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner.gates.bounds import Bounds, bound_met
+from runner.gates.test_paths import is_test_of, is_test_path
 from runner.model import Finding, Network, Proof, Verdict
 from runner.process.command import Command, Ended, Limits, run
 from runner.process.limits import bounded
@@ -121,6 +122,14 @@ class Bench:
             if change.path == path:
                 return change.content
         return self.before(path)
+
+    def is_test(self, path: str) -> bool:
+        """Whether a file belongs to tests: by its path, or since a test contract runs it."""
+        if is_test_path(path):
+            return True
+        lines = [contract.command for contract in self.task.test_contracts]
+        content = self.before(path) or self.after(path) or b""
+        return is_test_of(path, content, lines)
 
     def run(self, check: Check, fitted: Fitted | None = None) -> Ran:
         """Run one check in the scratch tree, as it stands or as instruments fitted it out."""

@@ -59,6 +59,7 @@ def _moved_tests(bench: Bench, kind: Kind) -> Iterator[Finding]:
 
     One that the task lists exactly only warns where a person wrote the change or will see it.
     """
+    refusal = Severity.ERROR if bench.by_person else Severity.QUESTION
     for change in bench.changes:
         if change.action is Action.CREATE or not is_test_path(change.path):
             continue
@@ -68,7 +69,7 @@ def _moved_tests(bench: Bench, kind: Kind) -> Iterator[Finding]:
             check=CHECK,
             message=f"a refactor task {verb} {change.path}, a test that was there",
             path=change.path,
-            severity=Severity.WARNING if lenient else Severity.ERROR,
+            severity=Severity.WARNING if lenient else refusal,
             hint=(
                 f"leave it as it is; where the behaviour is to change, the task is no refactoring: "
                 f"give it another Type (it is one by its {kind.by}: {kind.word})"

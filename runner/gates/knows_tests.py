@@ -11,7 +11,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Check, Proved
-from runner.gates.test_paths import is_test_path
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
 
@@ -62,7 +61,7 @@ def prove(check: Check, bench: Bench) -> Proved:  # noqa: ARG001 - a family's sh
 def _is_product(change: Change, bench: Bench) -> bool:
     """Whether a file is no test's own and a test ran it; where nobody measured, any may have."""
     path = change.path
-    if is_test_path(path) or _SUPPORT.search(path) or len(change.content or b"") > _LARGEST:
+    if bench.is_test(path) or _SUPPORT.search(path) or len(change.content or b"") > _LARGEST:
         return False
     if _PLUGIN.search(bench.before(path) or b""):
         return False

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from runner.gates.earlier import earlier
 from runner.gates.integrity.reading import tests_in
-from runner.gates.test_paths import is_test_path
 from runner.model import Action, Finding, Severity
 from runner.plan.task_types import Extra, kind_of
 
@@ -49,7 +48,7 @@ def findings(check: Check, bench: Bench) -> tuple[Finding, ...]:
     """
     if not bench.red_first or check.task:
         return ()
-    tests = tuple(change for change in bench.changes if is_test_path(change.path))
+    tests = tuple(change for change in bench.changes if bench.is_test(change.path))
     seen = earlier(check, bench, tests)
     if seen is None:
         return ()

@@ -14,9 +14,11 @@ _GO = re.compile(r"(?P<start>(?:\A|[\s;&|(])go test)(?=\s|\Z)")
 _UNITTEST = re.compile(r"(?P<start>-m unittest)(?=\s|\Z)")
 _QUIET = re.compile(r"(?<=\s)(?:-q|--quiet)(?=\s|\Z)")
 _JEST = re.compile(r"(?P<start>(?:\A|[\s/])jest)(?=\s|\Z)")
-_CARGO = re.compile(r"(?:\A|[\s;&|(])cargo (?:\+\S+ )?(?:test|t)(?=\s|\Z)")
+_CARGO = re.compile(r"(?P<start>(?:\A|[\s;&|(])cargo (?:\+\S+ )?(?:test|t))(?=\s|\Z)")
+_PYTEST_ENDS = re.compile(r"(?<=\s)(?:-x|--exitfirst|--maxfail[= ]\d+)(?=\s|\Z)")
 _SCRIPT = re.compile(
-    r"(?:npm|pnpm|yarn|bun)(?:\s+(?:-s|--silent))?\s+(?:run(?:-script)?\s+)?(?P<name>[\w:.-]+)\Z"
+    r"(?:npm|pnpm|yarn|bun)(?:\s+(?:-s|--silent))?\s+(?:run(?:-script)?\s+)?(?P<name>[\w:.-]+)"
+    r"(?:\s+(?:-s|--silent))?\Z"
 )
 _PLAIN = re.compile(r"[^;&|<>`$\n()]*")
 
@@ -34,8 +36,8 @@ def listed(command: str, read: Callable[[str], bytes | None]) -> str:
     if _JEST.search(line) and "--verbose" not in line and _PLAIN.fullmatch(line):
         line += " --verbose"
     if _CARGO.search(line):
-        line = _QUIET.sub("", line)
-    return line
+        line = _CARGO.sub(r"\g<start> --no-fail-fast", _QUIET.sub("", line))
+    return _PYTEST_ENDS.sub("", line) if "pytest" in line else line
 
 
 def _script_of(command: str, read: Callable[[str], bytes | None]) -> str:

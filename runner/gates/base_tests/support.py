@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from runner.gates.base_tests.inside import has_tests_inside, with_tests_of
 from runner.gates.base_tests.selection import has_selection, with_selection_of
-from runner.gates.test_paths import is_test_of, is_test_path
 from runner.model import Action, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from runner.gates.base import Bench
     from runner.model import Change
@@ -42,7 +42,8 @@ class Support:
     """Changes of files that were there before: tests, helpers, snapshots, test configuration."""
     added: tuple[Change, ...] = ()
     shared: tuple[Change, ...] = ()
-    """Files that configure the product too, where the keys that say what runs are not as before."""
+    """Files that configure the product too, where the keys that say what runs are not as before;
+    files of the product that hold tests of their own, which are not as before."""
     moves: tuple[tuple[str, str], ...] = ()
     """From where to where a test file moved."""
 
@@ -71,25 +72,24 @@ def support_of(bench: Bench) -> Support:
     landed: list[Change] = []
     added: list[Change] = []
     shared: list[Change] = []
-    lines = tuple(contract.command for contract in bench.task.test_contracts)
     for change in bench.changes:
         before = bench.before(change.path)
-        if _supports(change, before, lines):
+        if _supports(change, bench):
             (added if before is None else landed).append(change)
         else:
             product.append(change)
-            if before is not None and has_selection(change.path, before, change.content):
+            if before is not None and (
+                has_selection(change.path, before, change.content)
+                or has_tests_inside(change.path, before, change.content)
+            ):
                 shared.append(change)
     moves = tuple(_moves(landed, added, bench.before))
     return Support(tuple(product), tuple(landed), tuple(added), tuple(shared), moves)
 
 
-def _supports(change: Change, before: bytes | None, lines: Sequence[str]) -> bool:
+def _supports(change: Change, bench: Bench) -> bool:
     path = change.path
-    if is_test_path(path) or _CONFIGURES.search(path) or _SNAPSHOT.search(path):
-        return True
-    content = before if before is not None else change.content
-    return is_test_of(path, content or b"", lines)
+    return bool(_CONFIGURES.search(path) or _SNAPSHOT.search(path)) or bench.is_test(path)
 
 
 def _is_loaded(path: str) -> bool:
@@ -140,7 +140,9 @@ def as_before(support: Support, bench: Bench, *, with_added: bool) -> tuple[Chan
 def _mixed(change: Change, bench: Bench) -> Change:
     """A shared file as proposed, but for the keys that say what runs."""
     before = bench.before(change.path) or b""
-    content = with_selection_of(change.path, before, change.content)
+    inside = has_tests_inside(change.path, before, change.content)
+    mix = with_tests_of if inside else with_selection_of
+    content = mix(change.path, before, change.content)
     return replace(change, content=content, after=digest_of(content), action=Action.MODIFY)
 
 

@@ -6,7 +6,6 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from runner.gates.test_paths import is_test_path
 from runner.impact.change import Changed, with_moves
 
 if TYPE_CHECKING:
@@ -34,18 +33,18 @@ def own_lines(bench: Bench) -> Mapping[str, frozenset[int]]:
     found = {
         one.path: added_lines(_around(one, bench), one.after)
         for one in changes
-        if one.after is not None and _counts(one.path)
+        if one.after is not None and _counts(one.path, bench)
     }
     touched = {change.path for change in bench.changes}
     for path in bench.former.keys() - touched:
         content = bench.before(path)
-        if content is not None and _counts(path):
+        if content is not None and _counts(path, bench):
             found[path] = added_lines(bench.former[path], content)
     return found
 
 
-def _counts(path: str) -> bool:
-    return not is_test_path(path) and not _SETTINGS.search(path)
+def _counts(path: str, bench: Bench) -> bool:
+    return not bench.is_test(path) and not _SETTINGS.search(path)
 
 
 def _around(one: Changed, bench: Bench) -> bytes | None:

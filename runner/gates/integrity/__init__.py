@@ -57,5 +57,6 @@ def prove(check: Check, bench: Bench) -> Proved:  # noqa: ARG001 - a family's sh
             reviewed=bench.reviewed,
             must_assert=bench.red_first,
             by_person=bench.by_person,
+            is_test=bench.is_test,
         ),
     )

@@ -41,6 +41,7 @@ def findings(
     reviewed: bool,
     must_assert: bool,
     by_person: bool = True,
+    is_test: Callable[[str], bool] = is_test_path,
 ) -> tuple[Finding, ...]:
     """What a person or an implementer must hear of the proposal's tests.
 
@@ -49,12 +50,15 @@ def findings(
     what a test that has landed lost is a question: a person says whether that is meant.
     """
     told: list[Finding] = []
-    elsewhere = _codes(changes)
+    elsewhere = _codes(changes, is_test)
     for change in changes:
         old = before(change.path)
         lenient = reviewed and excused(change.path, task)
         hint = _hint(change.path, task, lenient=lenient)
-        for weak, advice in _looks(change, old, elsewhere, hint, must_assert=must_assert):
+        tests = is_test(change.path) or _holds_tests_inside(change.path, old)
+        for weak, advice in _looks(
+            change, old, elsewhere, hint, tests=tests, must_assert=must_assert
+        ):
             asks = advice is hint and not by_person
             told += _told(change.path, weak, advice, lenient=lenient, asks=asks)
     return tuple(told)
@@ -67,16 +71,27 @@ def _hint(path: str, task: Task, *, lenient: bool) -> str:
     return _UNREAD if excused(path, task) else _FROZEN.format(path=path)
 
 
+def _holds_tests_inside(path: str, old: bytes | None) -> bool:
+    """Whether a file of the product holds tests of its own, as Rust has them."""
+    return path.endswith(".rs") and b"#[cfg(test)]" in (old or b"")
+
+
 def _looks(
-    change: Change, old: bytes | None, elsewhere: frozenset[str], hint: str, *, must_assert: bool
+    change: Change,
+    old: bytes | None,
+    elsewhere: frozenset[str],
+    hint: str,
+    *,
+    tests: bool,
+    must_assert: bool,
 ) -> Iterator[tuple[Iterable[Weakness], str]]:
     """Every way to look at one changed file, with what to do about what it sees."""
     path, new = change.path, change.content
-    if old is not None and is_test_path(path):
+    if old is not None and tests:
         yield _lost(change, old, elsewhere), hint
     if new is not None:
         yield configuration.weaknesses(path, old, new), _ABLE
-        yield _idle(change, old, must_assert=must_assert), _IDLE
+        yield _idle(change, old, must_assert=must_assert) if tests else (), _IDLE
         yield swallowed.weaknesses(path, old, new), _CAUGHT
 
 
@@ -95,11 +110,15 @@ def _told(
         )
 
 
-def _codes(changes: Sequence[Change]) -> frozenset[str]:
+def _codes(changes: Sequence[Change], is_test: Callable[[str], bool]) -> frozenset[str]:
     """The bodies of all tests in the changed files: a test may move from one to another."""
     found: set[str] = set()
     for change in changes:
-        if change.content is not None and is_read(change.path) and holds_tests(change.path):
+        if (
+            change.content is not None
+            and is_read(change.path)
+            and (holds_tests(change.path) or is_test(change.path))
+        ):
             file = read_tests(change.path, change.content)
             found |= {body.code for body in file.tests.values() if body.is_test} if file else set()
     return frozenset(found)
@@ -115,7 +134,7 @@ def _lost(change: Change, old: bytes, elsewhere: frozenset[str]) -> Iterator[Wea
 
 def _idle(change: Change, old: bytes | None, *, must_assert: bool) -> Iterator[Weakness]:
     """New tests that can never fail."""
-    if not is_test_path(change.path) or not is_read(change.path):
+    if not is_read(change.path):
         return
     now = read_tests(change.path, change.content)
     was = read_tests(change.path, old)

@@ -1,0 +1,163 @@
+"""The same mechanism where tests are written in other languages, or stand in the product itself."""
+
+import shutil
+
+import pytest
+from test_gates_base_tests import asked
+
+needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
+needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+
+# --- node's own test runner, as a package of a monorepo -----------------------------------
+
+NODE = """import assert from "node:assert";
+import { test } from "node:test";
+import { price } from "../src/price.js";
+
+test("a price", () => assert.equal(price(2), 6));
+test("no price", () => assert.equal(price(0), 0));
+"""
+PACKAGE = '{"name": "shop", "type": "module", "scripts": {"test": "node --test test/"}}\n'
+JS = "export const price = (n) => 3 * n;\n"
+
+
+def a_package(code=JS, tests=NODE, package=PACKAGE, **more):
+    shop = {"src/price.js": code, "test/price.test.js": tests, "package.json": package}
+    return {f"packages/shop/{path}": text for path, text in (shop | more).items()}
+
+
+IN_PACKAGE = "cd packages/shop && node --test test/"
+BENT_JS = JS.replace("3", "4")
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("after", "message"),
+    [
+        (
+            a_package(BENT_JS, NODE.replace("2), 6", "2), 8")),
+            "`a price` as it was fails on this code",
+        ),
+        (a_package(JS, NODE.replace('test("a', 'test.skip("a')), "`a price` is skipped now"),
+        (a_package(JS, NODE.replace('test("a price"', '(() => 0)("a price"')), "`a price` is gone"),
+    ],
+)
+def test_tests_of_node_in_a_package_of_a_monorepo(tmp_path, after, message):
+    assert asked(tmp_path, a_package(), after, IN_PACKAGE)[0] == [("question", message)]
+
+
+@needs_node
+def test_a_script_of_package_json_is_read_through(tmp_path):
+    before = {path.removeprefix("packages/shop/"): text for path, text in a_package().items()}
+    after = before | {
+        "src/price.js": BENT_JS,
+        "package.json": PACKAGE.replace("test/", "--test-name-pattern=no test/"),
+    }
+    found, _ = asked(tmp_path, before, after, "npm test --silent")
+    assert found == [("question", "`a price` as it was fails on this code")]
+
+
+@needs_node
+def test_more_tests_of_node_are_no_question(tmp_path):
+    after = a_package(tests=NODE + 'test("one", () => assert.equal(price(1), 3));\n')
+    assert asked(tmp_path, a_package(), after, IN_PACKAGE)[0] == []
+
+
+# --- go ------------------------------------------------------------------------------------
+
+GO = "package shop\n\nfunc Price(n int) int { return 3 * n }\n"
+GO_TEST = """package shop
+
+import "testing"
+
+func TestPrice(t *testing.T) {
+	if Price(2) != 6 {
+		t.Fatal("six")
+	}
+}
+
+func TestNothing(t *testing.T) {
+	if Price(0) != 0 {
+		t.Fatal("nothing")
+	}
+}
+"""
+GO_MODULE = {
+    "go.mod": "module example.org/shop\n\ngo 1.19\n",
+    "shop.go": GO,
+    "shop_test.go": GO_TEST,
+}
+
+
+@needs_go
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        (
+            {"shop.go": GO.replace("3", "4"), "shop_test.go": GO_TEST.replace("!= 6", "!= 8")},
+            [("question", "`TestPrice` as it was fails on this code")],
+        ),
+        (
+            {"shop_test.go": GO_TEST.replace("TestPrice", "testPrice")},
+            [("question", "`TestPrice` is gone")],
+        ),
+        ({"shop_test.go": GO_TEST.replace("TestPrice", "TestThreeEach")}, []),
+        (
+            {
+                "shop.go": GO.replace("n int)", "n, m int)").replace("3 * n", "3 * n * m"),
+                "shop_test.go": GO_TEST.replace("(2)", "(2, 1)").replace("(0)", "(0, 1)"),
+            },
+            [
+                ("warning", "`TestPrice` could not be run as it was"),
+                ("warning", "`TestNothing` could not be run as it was"),
+            ],
+        ),
+    ],
+    ids=["bent", "gone", "renamed", "another signature"],
+)
+def test_tests_of_go(tmp_path, files, found):
+    assert sorted(asked(tmp_path, GO_MODULE, GO_MODULE | files, "go test ./...")[0]) == sorted(
+        found
+    )
+
+
+# --- cargo, tests beside the product and within it ------------------------------------------
+
+LIB = "pub fn price(n: i32) -> i32 {\n    3 * n\n}\n"
+INSIDE = """
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_price() {
+        assert_eq!(super::price(2), 6);
+    }
+}
+"""
+CRATE = {
+    "Cargo.toml": '[package]\nname = "shop"\nversion = "0.1.0"\nedition = "2021"\n',
+    "src/lib.rs": LIB + INSIDE,
+    "tests/prices.rs": "#[test]\nfn no_price() {\n    assert_eq!(shop::price(0), 0);\n}\n",
+}
+
+
+@needs_cargo
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        (
+            {
+                "src/lib.rs": LIB.replace("3 * n", "3 * n + 1") + INSIDE.replace("6", "7"),
+                "tests/prices.rs": CRATE["tests/prices.rs"].replace("0), 0", "0), 1"),
+            },
+            ("question", "`no_price` as it was fails on this code"),
+        ),
+        (
+            {"src/lib.rs": LIB + INSIDE.replace("#[test]", "#[test]\n    #[ignore]")},
+            ("question", "`tests::a_price` is skipped now"),
+        ),
+    ],
+    ids=["beside", "within"],
+)
+def test_tests_of_cargo(tmp_path, files, found):
+    assert found in asked(tmp_path, CRATE, CRATE | files, "cargo test --offline -q")[0]
