@@ -157,6 +157,7 @@ def write_bench(assignment: Assignment, site: Site, outcome: Outcome) -> WriteBe
         before=lambda path: site.before(assignment.base, path),
         run_command=run_command,
         sast=site.sast,
+        secrets=assignment.secrets,
         stopped=site.scratch.stopped,
         laboratory=Laboratory(
             folder=site.place.box.parent / "scans",

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from runner.secrets.find import find
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-_SHORTEST_KNOWN = 4
-"""A declared secret shorter than this would blot out ordinary text."""
 _CONTINUES = 0x80
 _CONTINUES_MASK = 0xC0
 
@@ -26,8 +21,10 @@ class Blot(NamedTuple):
 def blots(text: bytes, known: tuple[bytes, ...]) -> list[Blot]:
     """What of `text` must not be shown, in order and without overlaps."""
     found = [Blot(secret.start, secret.end, secret.shape.name) for secret in find(text)]
-    for value in known:
-        found.extend(Blot(start, start + len(value), "secret") for start in _all(text, value))
+    if known:
+        from runner.secrets.declared import places
+
+        found.extend(Blot(start, end, "secret") for start, end in places(text, known))
     merged: list[Blot] = []
     for blot in sorted(_whole(text, blot) for blot in found):
         if merged and blot.start < merged[-1].end:
@@ -49,28 +46,6 @@ def blotted(text: bytes, found: list[Blot], first: int, last: int) -> bytes:
     return b"".join(shown)
 
 
-def known_values(known: Iterable[str]) -> tuple[bytes, ...]:
-    """The forms in which declared values are looked for: as they are, by line, and encoded."""
-    forms: set[bytes] = set()
-    for value in known:
-        for part in (value, *value.splitlines()):
-            if len(part.strip()) >= _SHORTEST_KNOWN:
-                forms.update(_forms(part.strip()))
-    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
-
-
-def _forms(value: str) -> Iterator[bytes]:
-    import json
-    from base64 import b64encode
-    from urllib.parse import quote
-
-    plain = value.encode("utf-8", "surrogatepass")
-    yield plain
-    yield json.dumps(value)[1:-1].encode()
-    yield quote(plain, safe="").encode()
-    yield b64encode(plain).rstrip(b"=")
-
-
 def _whole(text: bytes, blot: Blot) -> Blot:
     """`blot`, widened so that it begins and ends between UTF-8 characters."""
     first, last = blot.start, blot.end
@@ -79,10 +54,3 @@ def _whole(text: bytes, blot: Blot) -> Blot:
     while last < len(text) and text[last] & _CONTINUES_MASK == _CONTINUES:
         last += 1
     return Blot(first, last, blot.name)
-
-
-def _all(text: bytes, value: bytes) -> Iterator[int]:
-    start = text.find(value)
-    while start >= 0:
-        yield start
-        start = text.find(value, start + len(value))

@@ -42,7 +42,8 @@ def redact(text: str, known: Collection[str] = ()) -> str:
 
     Linear in the length. A `known` value shorter than four characters is left alone.
     """
-    from runner.secrets.blots import blots, blotted, known_values
+    from runner.secrets.blots import blots, blotted
+    from runner.secrets.declared import known_values
 
     content = text.encode("utf-8", "surrogatepass")
     found = blots(content, known_values(known))
@@ -58,7 +59,7 @@ class StreamRedactor:
     """
 
     def __init__(self, known: Collection[str] = ()) -> None:
-        from runner.secrets.blots import known_values
+        from runner.secrets.declared import known_values
 
         self._known = known_values(known)
         self._clear()

@@ -40,5 +40,7 @@ class Bench:
     sast: SastPool | None = None
     stopped: Callable[[], bool] = _never
     """Asked between two files, whether nobody wants the answer any more."""
+    secrets: tuple[tuple[str, str], ...] = ()
+    """Names and values of what the task's commands were given, which no file may hold."""
     laboratory: Laboratory | None = None
     """Where analysers of other languages look at copies; without it only bandit looks."""

@@ -14,7 +14,7 @@ from runner.writes.projects import compile_projects
 from runner.writes.sast import SastScan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from runner.config.permissions import Permission, PermissionAnswer
     from runner.model import Change
@@ -87,7 +87,7 @@ def admit_writes(changes: Sequence[Change], rules: WriteRules, bench: Bench) -> 
     """Steps one and two: what may be shown to a person at all is staged."""
     steps: tuple[Step, ...] = (
         lambda change: tuple(map(_shown, _path_findings(change, rules, bench))),
-        lambda change: _secret_findings(change, rules),
+        lambda change: _secret_findings(change, rules, bench),
     )
     findings, clean = _through(changes, steps, bench.stopped)
     marks = [
@@ -206,10 +206,29 @@ def _beyond_the_plan(path: str, rules: WriteRules) -> Finding | None:
     )
 
 
-def _secret_findings(change: Change, rules: WriteRules) -> tuple[Finding, ...]:
+def _secret_findings(change: Change, rules: WriteRules, bench: Bench) -> tuple[Finding, ...]:
     from runner.secrets.scan import scan_content
 
-    return scan_content(change.content or b"", change.path, allowed=rules.allowed)
+    found = scan_content(change.content or b"", change.path, allowed=rules.allowed)
+    return (*found, *_declared_findings(change, bench)) if bench.secrets else found
+
+
+def _declared_findings(change: Change, bench: Bench) -> Iterator[Finding]:
+    """A value that the task's commands were given, in whatever form, in a file or its name."""
+    from runner.secrets.declared import held
+    from runner.secrets.redact import redact
+    from runner.secrets.scan import CHECK
+
+    content = change.path.encode("utf-8", "surrogateescape") + b"\n" + (change.content or b"")
+    before = bench.before(change.path) or b""
+    for name, line in held(content, before, bench.secrets):
+        yield Finding(
+            check=CHECK,
+            message=f"it holds the value of the declared secret {name}",
+            path=redact(change.path, tuple(value for _, value in bench.secrets)),
+            line=max(line - 1, 1),
+            hint=f"read it where it is needed, from the variable {name}",
+        )
 
 
 def _stage(clean: tuple[Change, ...], rules: WriteRules, bench: Bench) -> tuple[Staged, ...]:

@@ -1,0 +1,113 @@
+"""A declared secret that a task prints and writes in many forms is found nowhere afterwards."""
+
+import base64
+import json
+import urllib.parse
+from pathlib import Path
+
+import pytest
+from workplace import a_task
+
+VALUE = "Correct-Horse/77+battery"
+PRINTS = """\
+import base64, json, os, sys, urllib.parse
+value = os.environ["SHOP_KEY"]
+plain = value.encode()
+forms = {
+    "plain": value, "reversed": value[::-1], "hex": plain.hex(), "HEX": plain.hex().upper(),
+    "b0": base64.b64encode(plain).decode(), "b1": base64.b64encode(b"u" + plain).decode(),
+    "b2": base64.b64encode(b"u:" + plain).decode(), "json": json.dumps({"a": value}),
+    "url": urllib.parse.quote(value, safe=""),
+    "colour": value[:3] + "\\x1b[31m" + value[3:9] + "\\x1b[0m" + value[9:],
+}
+for name, form in forms.items():
+    print(name, form, flush=True)
+    print(name, form, file=sys.stderr, flush=True)
+sys.stdout.buffer.write(b"wide " + value.encode("utf-16-le") + b"\\n")
+"""
+
+
+def forms():
+    """What gives it away, in bytes, whatever it stands in."""
+    plain = VALUE.encode()
+    found = {plain, plain[::-1], plain.hex().encode(), plain.hex().upper().encode()}
+    found |= {base64.b64encode(b"u:"[:n] + plain)[4:-4] for n in range(3)}
+    found |= {urllib.parse.quote(VALUE, safe="").encode(), VALUE.encode("utf-16-le")}
+    return found | {json.dumps(VALUE)[1:-1].encode(), b"[31mrect-H", plain[3:9] + b"\x1b[0m"}
+
+
+@pytest.fixture
+def leaking(workplace, monkeypatch):
+    monkeypatch.setenv("SHOP_KEY", VALUE)
+    settings = workplace.home / "config/runner/runner.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('secrets = ["SHOP_KEY"]\n')
+    workplace.write({"prints.py": PRINTS})
+    return workplace
+
+
+def everywhere(place, *more):
+    """Every file below the repository and the person's home, git's objects opened, and texts."""
+    yield "objects", place.objects()
+    yield from more
+    for top in (place.root, place.home):
+        for path in sorted(top.rglob("*")):
+            if path.is_file() and not path.is_symlink():
+                yield str(path), path.read_bytes()
+
+
+def test_it_leaves_by_no_form_and_at_no_place(leaking, tmp_path):
+    fields = ("Requires: secret SHOP_KEY", "Gates:\n  - look: `python3 prints.py`")
+    leaking.plan(
+        a_task(
+            "TASK-001",
+            outputs=["a.txt"],
+            command="python3 prints.py && echo done > a.txt",
+            tests=["python3 prints.py"],
+            fields=fields,
+        ),
+        a_task(
+            "TASK-002",
+            outputs=["b.txt"],
+            command="python3 prints.py && echo $RUNNER_ATTEMPT > b.txt",
+            tests=["sh -c 'python3 prints.py; exit 1'"],
+            fields=(*fields, "Budget: 2 attempts"),
+        ),
+    )
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    words = ("--junit", str(reports / "junit.xml"), "--sarif", str(reports / "out.sarif"))
+    ended = leaking.run(*words, "-v")
+    assert leaking.statuses["TASK-001"] == "DONE", ended.said
+    assert any(branch.startswith("draft/TASK-002") for branch in leaking.branches), ended.said
+    shown = [("terminal", ended.said.encode())]
+    shown += [(path.name, path.read_bytes()) for path in reports.iterdir()]
+    assert len(shown) == 3
+    for words in (("show", "2"), ("evidence", "1"), ("log",), ("brief", "2"), ("why", "2")):
+        shown.append((words[0], leaking.runner(*words).said.encode()))
+        shown.append((f"{words[0]} json", leaking.runner(*words, "--json").said.encode()))
+    for name, content in everywhere(leaking, *shown):
+        for form in forms():
+            assert form not in content, (name, form)
+    logs = [path.read_text() for path in leaking.root.rglob("logs/TASK-001/**/*.log")]
+    assert any(log.count("[REDACTED:secret]") >= 10 for log in logs), logs
+    assert Path(reports / "junit.xml").stat().st_size > 0
+
+
+@pytest.mark.parametrize("form", ["value", "value[::-1]", "value.encode().hex()"])
+def test_a_file_that_holds_it_does_not_land(leaking, form):
+    line = f"import os; value = os.environ['SHOP_KEY']; open('a.txt', 'w').write({form})"
+    leaking.write({"writes.py": line})
+    leaking.plan(
+        a_task(
+            "TASK-001",
+            outputs=["a.txt"],
+            command="python3 writes.py",
+            fields=("Requires: secret SHOP_KEY", "Budget: 1 attempt"),
+        )
+    )
+    ended = leaking.run()
+    assert leaking.statuses["TASK-001"] == "BLOCKED", ended.said
+    for name, content in everywhere(leaking, ("terminal", ended.said.encode())):
+        for hidden in forms():
+            assert hidden not in content, (name, hidden)
