@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from runner.commands.catalogue import Entry
 
 
+_NO_THREAD = "can't start new thread"
+
+
 def main(words: Sequence[str]) -> int:
     """Run one command; gives the exit code. The one place where a RunnerError ends."""
     try:
@@ -27,6 +30,10 @@ def main(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("\ninterrupted; run again to go on", file=sys.stderr)
         return int(ExitCode.INTERRUPTED)
+    except RuntimeError as error:
+        if str(error) != _NO_THREAD:
+            return _report_bug()
+        return int(_exhausted())
     except BrokenPipeError:
         # whoever read our output has gone; nothing more can be said there
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -39,6 +46,14 @@ def main(words: Sequence[str]) -> int:
         return int(refusal.code)
     except Exception:  # noqa: BLE001 - a bug: the traceback is what helps, the journal is whole
         return _report_bug()
+
+
+def _exhausted() -> ExitCode:
+    """clone(2) failed with EAGAIN, which Python tells by a sentence alone."""
+    hint = "end other programs or raise the limit (ulimit -u), and run again"
+    error = RunnerError("the system is exhausted: it starts no more threads", hint=hint)
+    _explain(error)
+    return error.code
 
 
 def _run(words: list[str]) -> ExitCode:

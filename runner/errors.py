@@ -78,6 +78,9 @@ def refusal_of(error: OSError) -> RunnerError | None:
     if error.errno in _EXHAUSTED:
         hint = "end other programs or raise the limit, and run again"
         return RunnerError(f"the system is exhausted: {error.strerror}", where=where, hint=hint)
+    if error.errno == errno.ENOENT:
+        hint = "something removed or moved it meanwhile; run again to go on"
+        return RunnerError("a file or folder of this run is gone", where=where, hint=hint)
     if error.errno == errno.EIO:
         hint = "look after the disk (dmesg), then run again; the journal says what is sure"
         return RunnerError("the disk does not keep what is written", where=where, hint=hint)

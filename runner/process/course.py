@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.errors import ExitCode, RunnerError
 from runner.model import Network
 from runner.process.cgroups import group_for
 from runner.process.child import Child
@@ -27,6 +29,15 @@ _GRACE_LEFT_BEHIND = 0.5
 _POLL = 0.1
 _TELL_EVERY = 0.25
 _NOT_HELD = b"runner: without a sandbox, network registries is as yes\n"
+_PAUSES = (0.05, 0.2, 0.5)
+"""Seconds between tries to start a command that the system would not start."""
+_ITS_OWN = frozenset(
+    {
+        *(errno.ENOENT, errno.EACCES, errno.E2BIG, errno.ENOEXEC, errno.ENOTDIR, errno.ELOOP),
+        *(errno.ENAMETOOLONG, errno.EINVAL, errno.EISDIR, errno.EPERM),
+    }
+)
+"""Why a command itself cannot be started, on every machine like this one."""
 CANNOT_RUN = 126
 NOT_FOUND = 127
 
@@ -44,8 +55,7 @@ def follow(
     if missing:
         return _not_started(output, began, missing, NOT_FOUND)
     try:
-        prepared = sandbox.enclose(command)
-        child = Child(prepared, command.stdin, output, group_for(command.limits))
+        child = _started(command, sandbox, output, cancelled)
     except (OSError, ValueError) as problem:
         return _not_started(output, began, _why(problem, command), CANNOT_RUN)
     course = _Course(command, child, output, tell, cancelled)
@@ -59,6 +69,36 @@ def follow(
         output.finish()
         raise
     return course.result(ended, began)
+
+
+def _started(
+    command: Command, sandbox: Sandbox, output: Output, cancelled: threading.Event | None
+) -> Child:
+    """The command, running. What only the system is to blame for is tried again.
+
+    Raises OSError and ValueError for what is the command's own, and RunnerError where the system
+    starts nothing: that says nothing of the work, so it must not become a failed check.
+    """
+    for pause in (*_PAUSES, 0.0):
+        try:
+            return Child(sandbox.enclose(command), command.stdin, output, group_for(command.limits))
+        except OSError as problem:
+            gone = not command.place.tree.is_dir()
+            if problem.errno in _ITS_OWN and not gone:
+                raise
+            if gone or not pause or (cancelled is not None and cancelled.is_set()):
+                raise _cannot_start(problem, gone=gone) from problem
+            time.sleep(pause)
+    raise AssertionError
+
+
+def _cannot_start(problem: OSError, *, gone: bool) -> RunnerError:
+    if gone:
+        message = "the scratch tree is gone: something removed it while a command was to start"
+    else:
+        message = f"this machine starts no command: {problem.strerror}"
+    hint, where = "nothing of the task is to blame; run again to go on", str(problem.filename or "")
+    return RunnerError(message, where=where, hint=hint, code=ExitCode.CONFLICT)
 
 
 class _Course:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from contextlib import suppress
@@ -137,8 +138,8 @@ class Git:
         stranger = _stranger()
         argv = [*before, "git", "-C", str(self.folder), *words]
         effects.step("git", words[0])
-        running = stranger.execute(argv, istream=_PIPE, as_process=True, env=said, process_group=0)
-        process = running.proc
+        running = _executed(stranger, argv, said)
+        process: Running | None = running.proc
         running.proc = None  # so that its finaliser leaves the process to us
         if process is None:
             raise GitError(words[0], "it did not start", -1)
@@ -241,6 +242,22 @@ def text(path: bytes) -> str:
 def raw(path: str) -> bytes:
     """Text as the bytes that git knows."""
     return path.encode("utf-8", "surrogateescape")
+
+
+def _executed(stranger: Stranger, argv: list[str], variables: Mapping[str, str]) -> Any:
+    """A started git, as GitPython wraps it. Raises OSError where the system starts nothing."""
+    from git.exc import GitCommandNotFound
+
+    try:
+        return stranger.execute(
+            argv, istream=_PIPE, as_process=True, env=dict(variables), process_group=0
+        )
+    except GitCommandNotFound as error:  # said of every OSError, of an exhausted system too
+        cause = error.__cause__
+        if isinstance(cause, OSError) and cause.errno != errno.ENOENT:
+            raise cause from None
+        hint = "run again to go on; if git is missing, install it"
+        raise RunnerError("git could not be started", hint=hint) from error
 
 
 def _stranger() -> Stranger:
