@@ -19,7 +19,9 @@ CHECK = "permission"
 FILE_TOOLS = frozenset({"list_files", "read_file", "search", "write_file", "modify_file"})
 """Tools whose subject is a path: their patterns are globs as in gitignore(5)."""
 WRITE_TOOLS = ("write_file", "modify_file")
-TOOLS = (*sorted(FILE_TOOLS), "record_decision", "run_gate")
+SHELL = "bash"
+"""Shell commands of agents: a pattern is held against each simple command of a line."""
+TOOLS = (*sorted(FILE_TOOLS), "record_decision", "run_gate", SHELL)
 """Every tool of ours; those of MCP servers are called `mcp__SERVER__TOOL`."""
 _SERVERS = "mcp__"
 _SIGNS = "*?["
@@ -116,8 +118,8 @@ def permitted(
     """What may be done: by the person's rules, and never more than a repository's `floor` lets.
 
     The last rule that matches wins, each list by itself; where none does, the call is allowed.
-    `subject` is a path for tools of files, a check's name for `run_gate`, and the arguments as
-    JSON for tools of MCP servers.
+    `subject` is a path for tools of files, a check's name for `run_gate`, a line of shell for
+    `bash`, and the arguments as JSON for tools of MCP servers.
     """
     return _tighter(_last(tool, subject, rules), _last(tool, subject, floor)).permit
 
@@ -197,6 +199,37 @@ def _answered(word: Word, tool: str, subject: str, answers: tuple[PermissionAnsw
 
 
 def _last(tool: str, subject: str, rules: Iterable[Permission]) -> Word:
+    """What the last rule that matches says; of a line of shell the strictest of its commands."""
+    if tool != SHELL:
+        return _last_of(tool, subject, rules)
+    known = tuple(rules)
+    if not names_shell(known):
+        return Word(Permit.ALLOW)
+    from runner.config.shell_rules import said_of_line
+
+    return said_of_line(subject, known)
+
+
+def names_shell(rules: Iterable[Permission]) -> bool:
+    """Whether any rule is about shell commands."""
+    return any(_fits(SHELL, rule.tool, tight=True) for rule in rules)
+
+
+def shell_finding(command: str, book: Rulebook) -> Finding | None:
+    """Why the rules do not let a line of shell run; None where they do."""
+    word = book.word(SHELL, command)
+    if word.permit is Permit.ALLOW:
+        return None
+    if word.permit is Permit.ASK:
+        message = f"{word} wants a person asked about this command"
+        return Finding(CHECK, message, hint="do without it, or wait for the answer")
+    message = f"{word} does not let this command run"
+    if word.reason:
+        message = f"a person does not let this command run: {word.reason}"
+    return Finding(CHECK, message, hint="do without it")
+
+
+def _last_of(tool: str, subject: str, rules: Iterable[Permission]) -> Word:
     said = [rule for rule in rules if _matches(rule, tool, subject)]
     return Word(said[-1].action, said[-1]) if said else Word(Permit.ALLOW)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from runner.model import Decision
 
@@ -58,8 +58,7 @@ def read_decisions(text: str) -> tuple[Recorded, ...]:
 def _entry(number: int, section: str) -> Recorded | None:
     from runner.journal.decisions import parse_decisions
 
-    lines = [line for line in section.replace("\r\n", "\n").split("\n") if line.strip()]
-    told = parse_decisions("\n".join(lines))
+    told = parse_decisions("\n".join(_block(section.replace("\r\n", "\n"))))
     if not told:
         return None
     blank = {
@@ -72,6 +71,21 @@ def _entry(number: int, section: str) -> Recorded | None:
     return Recorded(
         number, replace(told[0], **blank), "" if task in _NOTHING else task, fields.get("date", "")
     )
+
+
+def _block(section: str) -> Iterator[str]:
+    """An entry's heading and fields: people leave lines empty between them.
+
+    Where a paragraph behind an empty line begins with no field, it is prose, and belongs to none.
+    """
+    from runner.journal.decisions import begins_field
+
+    first, *others = re.split(r"\n[ \t]*(?:\n[ \t]*)+", section.strip("\n"))
+    yield from first.split("\n")
+    for paragraph in others:
+        lines = paragraph.split("\n")
+        if begins_field(lines[0]):
+            yield from lines
 
 
 def decisions_for(

@@ -22,7 +22,7 @@ _DIFF = 12_000
 _PATTERN = 6_000
 
 _DECISIONS = """\
-Report each choice that is not obvious in a block of its own, {where}:
+Report each choice that is not obvious in a block of its own, {where}. It ends at a blank line:
 
 ```text
 DECISION: <title>

@@ -77,8 +77,10 @@ def output_of(ran: Ran) -> str:
 
 
 def summary_of(ran: Ran) -> str:
-    """The last line that a command said."""
-    lines = [line.strip() for line in ran.tail.splitlines() if line.strip()]
+    """The last line that a command said, beside the decisions that it told."""
+    from runner.journal.decisions import without_decisions
+
+    lines = [line.strip() for line in without_decisions(ran.tail).splitlines() if line.strip()]
     return lines[-1][:_LONGEST_SUMMARY] if lines else ""
 
 

@@ -47,6 +47,21 @@ def parse_decisions(text: str) -> tuple[Decision, ...]:
     return tuple(found)[:MOST]
 
 
+def begins_field(line: str) -> bool:
+    """Whether a line begins one of a block's fields."""
+    return bool(_FIELD.match(line))
+
+
+def without_decisions(text: str) -> str:
+    """A text without the blocks that tell decisions."""
+    kept, inside = [], False
+    for line in text.splitlines():
+        inside = bool(_START.match(line)) or (inside and not _ends(line))
+        if not inside:
+            kept.append(line)
+    return "\n".join(kept)
+
+
 def _ends(line: str) -> bool:
     stripped = line.strip(" \t>")
     return not stripped or stripped.startswith(("```", "~~~"))

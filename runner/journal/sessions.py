@@ -62,3 +62,7 @@ class ToolReturned(NamedTuple):
 
     name: str
     arguments: Digest
+    seconds: float = 0.0
+    """How long it took, as the runner saw it."""
+    outcome: str = ""
+    """`ok`, `failed` or `refused`; empty where that is not told."""

@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.journal.events import AttemptFinished, CheckpointWritten, TaskBlocked, TaskDone
+from runner.journal.events import (
+    AttemptFinished,
+    AttemptStarted,
+    CheckpointWritten,
+    TaskBlocked,
+    TaskDone,
+)
 from runner.journal.grading import grade_alone
 from runner.model import Status
 from runner.report import checkpoint
@@ -54,6 +60,8 @@ class CheckpointDocument:
     """Finished tasks whose line is not written yet, in their order."""
     _tried: dict[str, AttemptFinished] = field(default_factory=dict)
     """The last attempt of each task that is not DONE."""
+    _said: dict[str, str] = field(default_factory=dict)
+    """What the implementer of each task said last of its work."""
     _scanning: set[str] = field(default_factory=set)
     """Tasks whose line said that their scan still ran."""
     _share: Share = field(default_factory=lambda: Share(SHARE_OF_RUN_TIME))
@@ -72,6 +80,7 @@ class CheckpointDocument:
             self._counts[status] += 1
         if isinstance(record.event, AttemptFinished) and record.event.proofs:
             self._tried[record.task] = record.event
+        self._listen(record)
         if isinstance(record.event, TaskDone | TaskBlocked):
             self._waiting.pop(record.task, None)
             self._waiting[record.task] = None
@@ -91,9 +100,22 @@ class CheckpointDocument:
         """The state has no proofs of an attempt that failed: a killed run's are in the journal."""
         ids = {id_ for id_ in self._waiting if state.task(id_).status is not Status.DONE}
         untold = ids - self._tried.keys()
-        for record in self.attempts() if untold else ():
+        unheard = self._waiting.keys() - self._said.keys()
+        for record in self.attempts() if untold | unheard else ():
             if record.task in untold and isinstance(record.event, AttemptFinished):
                 self._tried[record.task] = record.event
+            if record.task in unheard:
+                self._listen(record)
+
+    def _listen(self, record: Record) -> None:
+        """Keep what an implementer says; of blocks nobody says more than the plan does."""
+        match record.event:
+            case AttemptStarted(implementer="blocks" | "check"):
+                self._said.pop(record.task, None)
+            case AttemptStarted(implementer=name) if name:  # none where only the proof runs
+                self._said[record.task] = ""
+            case AttemptFinished(summary=said) if said and record.task in self._said:
+                self._said[record.task] = said
 
     def close(self, ledger: Ledger) -> None:
         """At the end of a run: nothing waits to be written."""
@@ -150,7 +172,7 @@ class CheckpointDocument:
             sast=self.sast(id_),
             patterns=self._titled(known.patterns),
             worth=self._worth(id_, known),
-            notes=(known.note,) if known.note else (),
+            notes=tuple(note for note in (known.note, self._heard(known)) if note),
             cost=cost(known.usage),
         )
 
@@ -161,6 +183,9 @@ class CheckpointDocument:
         if known.status is not Status.DONE or rests:
             return ""
         return grade_alone(known, task.outputs if task else ()).note
+
+    def _heard(self, known: TaskState) -> str:
+        return self._said.get(known.id, "") if known.status is Status.DONE else ""
 
     def _shown(self, id_: str, state: RunState) -> TaskState | AttemptFinished:
         """What has a task's proofs to show: its DONE, else its last attempt."""

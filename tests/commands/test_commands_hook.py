@@ -223,3 +223,61 @@ def test_rules_that_are_a_link_are_not_read(asked):
     asked.path.unlink()
     asked.path.symlink_to("/dev/zero")
     assert asked.write("src/app.py", "x = 1\n").code == 2
+
+
+COMMANDS = [
+    {"tool": "bash", "pattern": "git push *", "action": "deny"},
+    {"tool": "bash", "pattern": "curl *", "action": "ask"},
+]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "code"),
+    [
+        ("Bash", {"command": "cd a && git push"}, 2),
+        ("Bash", {"command": "git status"}, 0),
+        ("run_shell_command", {"command": "git push"}, 2),
+        ("exec_command", {"cmd": "git push"}, 2),
+        ("shell", {"command": ["bash", "-lc", "git push"]}, 2),
+        ("", {"command": "git push"}, 2),
+        ("Read", {"file_path": "git push"}, 0),
+    ],
+)
+def test_a_command_is_held_to_the_rules_before_it_runs(asked, tool, arguments, code):
+    asked.rules(permission=COMMANDS)
+    told = asked.ask(tool, **arguments)
+    assert told.code == code, told.err
+    assert ("deny bash git push *" in told.err) == bool(code)
+
+
+def test_a_repositorys_rules_on_commands_only_tighten(asked):
+    allow = [{"tool": "bash", "pattern": "*", "action": "allow"}]
+    asked.rules(permission=COMMANDS, permission_floor=allow)
+    assert asked.ask("Bash", command="git push").code == 2
+    asked.rules(permission=allow, permission_floor=COMMANDS)
+    assert asked.ask("Bash", command="git push").code == 2
+
+
+def test_a_command_that_a_person_is_to_be_asked_about_is_kept_for_the_session(asked):
+    asked.rules(permission=COMMANDS)
+    told = asked.ask("Bash", command="curl example.org")
+    assert told.code == 2
+    assert "wants a person asked about this command" in told.err
+    kept = [
+        json.loads(line)
+        for line in asked.path.with_name("hook-asked.jsonl").read_text().splitlines()
+    ]
+    assert kept == [["bash", "curl example.org"]]
+
+
+def test_a_person_who_was_asked_decides(asked):
+    answer = {"tool": "bash", "subject": "curl example.org", "allowed": True}
+    asked.rules(permission=COMMANDS, answers=[answer])
+    assert asked.ask("Bash", command="curl example.org").code == 0
+    assert asked.ask("Bash", command="curl example.com").code == 2
+
+
+def test_a_patch_in_an_allowed_command_is_still_a_write(asked):
+    asked.rules(permission=COMMANDS)
+    patch = "apply_patch <<'E'\n*** Begin Patch\n*** Add File: b.py\n+x\n*** End Patch\nE\n"
+    assert asked.ask("Bash", command=patch).code == 2

@@ -71,3 +71,14 @@ def test_the_latest_comes_first_and_an_empty_file_has_none():
     assert [id_ for id_, _ in both] == ["DECISION-002", "DECISION-001"]
     assert read_decisions("") == ()
     assert read_decisions("# Decisions\n\nnone yet\n") == ()
+
+
+def test_prose_behind_an_empty_line_belongs_to_no_field():
+    text = (
+        "## DECISION-001: Text\n\nContext: small\n\nDecision: files\nof text\n\n"
+        "Some words of a person.\n\nTrade-off: none\n"
+    )
+    (one,) = read_decisions(text)
+    assert one.decision.context == "small"
+    assert one.decision.decision == "files of text"
+    assert one.decision.tradeoff == "none"

@@ -146,7 +146,7 @@ def whole_story():
         ModeSwitched(mode="serial"),
         (STARTED, one, 1),
         (ToolCalled(name="edit", arguments=digest_of(b"{}")), one, 1),
-        (ToolReturned(name="edit", arguments=digest_of(b"{}")), one, 1),
+        (ToolReturned("edit", digest_of(b"{}"), 0.25, "failed"), one, 1),
         (WriteStaged("src/a.py", Action.CREATE, 0o100644, None, after, 12, "staged/x"), one, 1),
         (WriteReviewed("src/a.py", None, after, "applied", "me"), one, 1),
         (GateStarted(gate="TC-002", command="pytest"), one, 1),

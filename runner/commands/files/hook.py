@@ -17,9 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.files.hook_calls import writes_of
+from runner.commands.files.hook_calls import command_of, writes_of
 from runner.errors import ExitCode, RunnerError
 from runner.model import Action, Change, Finding, digest_of
+from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 example for Claude Code, in .claude/settings.json; for a task's scope, name it in RUNNER_TASK:
-  {"hooks": {"PreToolUse": [{"matcher": "Write|Edit|MultiEdit|NotebookEdit",
+  {"hooks": {"PreToolUse": [{"matcher": "Bash|Write|Edit|MultiEdit|NotebookEdit",
     "hooks": [{"type": "command", "command": "runner hook"}]}]}}
 
 exit: 0 the write may be made, 2 it may not, and standard error says why
@@ -59,18 +60,36 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Judge one call. Raises RunnerError, which keeps the write back too, where nobody can."""
     from runner.config.permissions import CHECK
 
-    folder, arguments = _call(sys.stdin.buffer.read(_MOST), environ)
+    folder, tool, arguments = _call(sys.stdin.buffer.read(_MOST), environ)
+    command = command_of(tool, arguments)
     writes = [replace(one, path=folder / _path(one.path)) for one in writes_of(arguments)]
-    if not writes:
+    if not (writes or command):
         return ExitCode.OK
     named = given.rules or environ.get("RUNNER_HOOK", "")
     rules = _rules(named, environ)
+    if command and not _may_run(command, rules, named):
+        return _DENIED
     found = [finding for write in writes for finding in _findings(write, folder, rules)]
     for finding in found:
         print(_worded(finding), file=sys.stderr)
         if named and finding.check == CHECK:
             _keep_question(Path(named), rules, finding.path)
     return _DENIED if found else ExitCode.OK
+
+
+def _may_run(command: str, rules: Rules, named: str) -> bool:
+    """Whether the rules let a line of shell run; says why they do not."""
+    from runner.config.permissions import SHELL, Permit, asked_about, shell_finding
+    from runner.implementers.agents.hooking import note_asked
+
+    finding = shell_finding(command, rules.book)
+    if finding is None:
+        return True
+    shown = display(asked_about(SHELL, command))
+    print(f"{shown}: {finding.message} ({finding.check})\n  hint: {finding.hint}", file=sys.stderr)
+    if named and rules.book.word(SHELL, command).permit is Permit.ASK:
+        note_asked(Path(named), SHELL, command)
+    return False
 
 
 def _keep_question(path: Path, rules: Rules, subject: str) -> None:
@@ -83,8 +102,8 @@ def _keep_question(path: Path, rules: Rules, subject: str) -> None:
         note_asked(path, tool, subject)
 
 
-def _call(said: bytes, environ: Mapping[str, str]) -> tuple[Path, Mapping[str, object]]:
-    """The folder that a tool is called in, and its arguments; none where they are not told."""
+def _call(said: bytes, environ: Mapping[str, str]) -> tuple[Path, str, Mapping[str, object]]:
+    """The folder that a tool is called in, its name and arguments; none where they are not told."""
     try:
         row = json.loads(said)
     except (ValueError, RecursionError) as error:
@@ -93,7 +112,9 @@ def _call(said: bytes, environ: Mapping[str, str]) -> tuple[Path, Mapping[str, o
     told = row if isinstance(row, dict) else {}
     folder, asked = told.get("cwd"), told.get("tool_input")
     where = folder if isinstance(folder, str) else environ.get("PWD", ".")
-    return _path(Path(where)), asked if isinstance(asked, dict) else {}
+    tool = told.get("tool_name")
+    named = tool if isinstance(tool, str) else ""
+    return _path(Path(where)), named, asked if isinstance(asked, dict) else {}
 
 
 def _path(path: Path) -> Path:

@@ -98,7 +98,7 @@ def _standing(task: Task, view: View, past: Past) -> Iterator[str]:
 
 def _planned(task: Task) -> Iterator[str]:
     yield from _field("Line", str(task.line))
-    yield from _field("Type", display(task.type))
+    yield from _field("Type", display(task.type or detected(task)))
     yield from _field("Depends on", ", ".join(map(display, task.depends_on)))
     yield from _fields("Output files", map(display, task.outputs))
     yield from _fields("Inputs", map(display, task.inputs))
@@ -119,6 +119,13 @@ def _planned(task: Task) -> Iterator[str]:
     yield from _fields("Changes", map(display, task.changes))
     yield from _field("Digest, what", task.spec.what)
     yield from _field("Digest, proof", task.spec.proof)
+
+
+def detected(task: Task) -> str:
+    """What kind of work a task is taken for, and by what: `bugfix (title: fix)`."""
+    from runner.plan.task_types import kind_of
+
+    return str(kind_of(task))
 
 
 def _rest(task: Task) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from runner.commands.look.portrait import portrait
+from runner.commands.look.portrait import detected, portrait
 from runner.commands.one_task import add_arguments, one_task
 from runner.errors import ExitCode
 from runner.report.documents import document, grade_part
@@ -55,6 +55,7 @@ def _document(task: Task, view: View, past: Past, report: str) -> str:
     return document(
         "task",
         task=task,
+        detectedType=detected(task) or None,
         status=known.status,
         note=view.note(outlined),
         reason=known.reason,

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from runner.repo.head import Head
     from runner.run.ledger import Listener
 
+_ATTEMPTS = frozenset({"attempt.started", "attempt.finished"})
+"""Records that say who made an attempt, and what came of it."""
+
 
 @dataclass
 class Session:
@@ -159,7 +162,7 @@ class Session:
             self.scans.said_of,
             lambda pattern: self.pattern_titles.get(pattern, ""),
             sync=self.ledger.sync,
-            attempts=lambda: read_journal(self.project.journal_path, wanted={"attempt.finished"}),
+            attempts=lambda: read_journal(self.project.journal_path, wanted=_ATTEMPTS),
         )
 
     @cached_property

@@ -114,7 +114,7 @@ def _claude(row: Row, into: Transcript) -> None:
         elif kind == "assistant" and part.get("type") == "text":
             into.says(_text(part, "text"))
         elif kind == "user" and part.get("type") == "tool_result":
-            into.returned(_text(part, "tool_use_id"))
+            into.returned(_text(part, "tool_use_id"), failed=bool(part.get("is_error")))
 
 
 def _parts(message: Row) -> Iterator[Row]:
@@ -182,9 +182,13 @@ def _codex_item(kind: str, item: Row, into: Transcript) -> None:
     if what in _CODEX_TOOLS:
         into.called(key, what, {name: item.get(name) for name in _CODEX_TOOLS[what]})
         if kind == "item.completed":
-            into.returned(key)
+            into.returned(key, failed=_codex_failed(item))
     elif what == "agent_message" and kind == "item.completed":
         into.says(_text(item, "text"))
+
+
+def _codex_failed(item: Row) -> bool:
+    return _text(item, "status") in ("failed", "declined") or bool(item.get("exit_code"))
 
 
 # --- gemini: --output-format stream-json ----------------------------------------------
@@ -198,7 +202,7 @@ def _gemini(row: Row, into: Transcript) -> None:
         into.called(_text(row, "tool_id"), _text(row, "tool_name"), row.get("parameters"))
         into.text = ""  # what it says after its last call is its answer
     elif kind == "tool_result":
-        into.returned(_text(row, "tool_id"))
+        into.returned(_text(row, "tool_id"), failed=_text(row, "status") == "error")
     elif kind == "error":
         into.failed(_text(row, "message"))
     elif kind == "result":
@@ -221,7 +225,7 @@ def _opencode(row: Row, into: Transcript) -> None:
         key, state = _text(part, "callID"), _within(part, "state")
         into.called(key, _text(part, "tool"), state.get("input"))
         if state.get("status") in ("completed", "error"):
-            into.returned(key)
+            into.returned(key, failed=state.get("status") == "error")
     elif kind == "step_finish":
         into.used(_text(part, "id"), _opencode_usage(part))
         into.ended = into.ended or part.get("reason") == "stop"

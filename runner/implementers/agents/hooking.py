@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.config.permissions import (
+    SHELL,
     WRITE_TOOLS,
     Permission,
     PermissionAnswer,
     Permit,
     Rulebook,
     asked_about,
+    names_shell,
 )
 from runner.context.task_plan import files_of
 from runner.implementers.agents.preset import Hooks
@@ -45,6 +47,8 @@ _WRITES = {
     Hooks.CODEX: "Bash|apply_patch",
     Hooks.GEMINI: "write_file|replace",
 }
+_COMMANDS = {Hooks.CLAUDE: "Bash", Hooks.CODEX: "Bash", Hooks.GEMINI: "run_shell_command"}
+"""Their tools of the shell, which call back where a rule is about commands."""
 _GEMINI_SETTINGS = ".gemini/settings.json"
 _CODEX_HOOKS = ".codex/hooks.json"
 
@@ -116,7 +120,8 @@ def have_asked(bench: Workbench, path: Path) -> None:
         except (ValueError, TypeError, RecursionError):
             continue
         word = book.word(tool, subject)
-        if tool in WRITE_TOOLS and word.permit is Permit.ASK and not bench.reviewed:
+        asks = tool == SHELL or (tool in WRITE_TOOLS and not bench.reviewed)
+        if asks and word.permit is Permit.ASK:
             bench.ask(tool, asked_about(tool, subject, bench.known_secrets), str(word))
 
 
@@ -133,11 +138,11 @@ def install(hooks: Hooks, household: Household, rules: Rules, path: Path, seen: 
     household.put(path.name, json.dumps(asdict(rules)).encode())
     command = shlex.join((sys.executable, "-P", "-m", "runner", "hook", "--rules", seen))
     if hooks is Hooks.CLAUDE:
-        household.put(_SETTINGS, json.dumps(_before_tool(hooks, command)).encode())
+        household.put(_SETTINGS, json.dumps(_before_tool(hooks, command, rules)).encode())
     elif hooks is Hooks.CODEX:
-        household.furnish(_CODEX_HOOKS, json.dumps(_before_tool(hooks, command)).encode())
+        household.furnish(_CODEX_HOOKS, json.dumps(_before_tool(hooks, command, rules)).encode())
     elif hooks is Hooks.GEMINI:
-        household.furnish(_GEMINI_SETTINGS, json.dumps(_gemini(household, command)).encode())
+        household.furnish(_GEMINI_SETTINGS, json.dumps(_gemini(household, command, rules)).encode())
 
 
 def arguments(hooks: Hooks, rules: str) -> tuple[str, ...]:
@@ -149,13 +154,21 @@ def arguments(hooks: Hooks, rules: str) -> tuple[str, ...]:
     return ()
 
 
-def _before_tool(hooks: Hooks, command: str) -> dict[str, object]:
+def _matcher(hooks: Hooks, rules: Rules) -> str:
+    """The tools that call back: those that write, and the shell's where a rule is about it."""
+    names = _WRITES[hooks].split("|")
+    if names_shell((*rules.permission, *rules.permission_floor)):
+        names.append(_COMMANDS[hooks])
+    return "|".join(dict.fromkeys(names))
+
+
+def _before_tool(hooks: Hooks, command: str, rules: Rules) -> dict[str, object]:
     """Settings in the form of Claude Code, which Codex reads too."""
     hook = {"type": "command", "command": command, "timeout": _SECONDS}
-    return {"hooks": {"PreToolUse": [{"matcher": _WRITES[hooks], "hooks": [hook]}]}}
+    return {"hooks": {"PreToolUse": [{"matcher": _matcher(hooks, rules), "hooks": [hook]}]}}
 
 
-def _gemini(household: Household, command: str) -> dict[str, object]:
+def _gemini(household: Household, command: str, rules: Rules) -> dict[str, object]:
     """The person's own settings, with hooks of ours alone."""
     try:
         found = json.loads((household.home / _GEMINI_SETTINGS).read_bytes())
@@ -163,5 +176,5 @@ def _gemini(household: Household, command: str) -> dict[str, object]:
         found = {}
     settings: dict[str, object] = found if isinstance(found, dict) else {}
     hook = {"type": "command", "command": command, "timeout": _SECONDS * 1000, "name": "runner"}
-    mine = {"BeforeTool": [{"matcher": _WRITES[Hooks.GEMINI], "hooks": [hook]}]}
+    mine = {"BeforeTool": [{"matcher": _matcher(Hooks.GEMINI, rules), "hooks": [hook]}]}
     return {**settings, "hooks": mine}

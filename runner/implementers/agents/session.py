@@ -246,8 +246,10 @@ class _Desk:
 
 
 def _summary(text: str, *, ended: bool = False) -> str:
-    """Its last line; of one that the runner `ended`, not what the shell says of that."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    """Its last line, no decision's; of one that the runner `ended`, not what the shell says."""
+    from runner.journal.decisions import without_decisions
+
+    lines = [line.strip() for line in without_decisions(text).splitlines() if line.strip()]
     while ended and lines and _OF_THE_SHELL.search(lines[-1]):
         lines.pop()
     return lines[-1][:_LONGEST_SUMMARY] if lines else ""

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.implementers.repeats import Call, Calls
 from runner.journal.sessions import (
     ToolCalled,
@@ -47,6 +48,7 @@ class Transcript:
     circle: Finding | None = None
     """Told when its calls went in a circle."""
     _open: dict[str, Call] = field(default_factory=dict)
+    _began: dict[str, float] = field(default_factory=dict)
     _parts: dict[str, Usage] = field(default_factory=dict)
 
     def called(self, key: str, name: str, arguments: object) -> None:
@@ -54,7 +56,7 @@ class Transcript:
         if key in self._open:
             return
         call = Call(display(name)[:_LONGEST_LINE], _digest(arguments), _about(arguments))
-        self._open[key] = call
+        self._open[key], self._began[key] = call, effects.monotonic()
         self.usage += Usage(tool_calls=1)
         self.record(ToolCalled(call.name, call.arguments, self.usage))
         self.tell(str(call))
@@ -62,10 +64,13 @@ class Transcript:
             self.calls = self.calls.after(call)
             self.circle = self.circle or self.calls.finding
 
-    def returned(self, key: str) -> None:
-        """A tool came back."""
-        if (call := self._open.get(key)) is not None:
-            self.record(ToolReturned(call.name, call.arguments))
+    def returned(self, key: str, *, failed: bool = False) -> None:
+        """A tool came back, once."""
+        began = self._began.pop(key, None)
+        if (call := self._open.get(key)) is not None and began is not None:
+            seconds = round(effects.monotonic() - began, 3)
+            outcome = "failed" if failed else "ok"
+            self.record(ToolReturned(call.name, call.arguments, seconds, outcome))
 
     def says(self, text: str, *, goes_on: bool = False) -> None:
         """It said something; the last message is what counts in the end."""

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.config.permissions import WRITE_TOOLS, Permit, asked_about, write_tool
 from runner.errors import RunnerError
 from runner.implementers.base import CHECK
@@ -32,6 +33,8 @@ BUDGET = "budget"
 _LONGEST_LINE = 200
 MOST_REFUSED = 10
 """Refused calls in a row: who asks on in ever new words goes in a circle all the same."""
+_FAILED = ("failed: ", "not shown: ", "not recorded: ")
+"""How the answers of tools begin that did not do what they were asked for."""
 
 
 class SessionEnded(Exception):  # noqa: N818 - the word for what happened
@@ -74,12 +77,15 @@ class Session:
         self.desk.bench.record(ToolCalled(name, recorded))
         line = display(f"{name} {about}".strip())[:_LONGEST_LINE]
         self.desk.bench.tell(line)
+        began, outcome = effects.monotonic(), "failed"
         try:
             said = self._answer(tool, given)
             answer = self.desk.safe(said)
+            outcome = _outcome(said)
             self.transcript.append(f"> {line}: {display(answer)[:_LONGEST_LINE]}")
         finally:
-            self.desk.bench.record(ToolReturned(name, recorded))
+            seconds = round(effects.monotonic() - began, 3)
+            self.desk.bench.record(ToolReturned(name, recorded, seconds, outcome))
         self.answered[call_id] = (arguments, answer if tool.once else "")
         self._count_refusal(said)
         return answer
@@ -182,3 +188,10 @@ def spent(what: str) -> Finding:
         f"the budget is used up: {what}",
         hint="give the task a larger Budget, or make it smaller",
     )
+
+
+def _outcome(said: str) -> str:
+    """What an answer says of the call."""
+    if isinstance(said, Refusal):
+        return "refused"
+    return "failed" if said.startswith(_FAILED) else "ok"

@@ -41,6 +41,7 @@ def test_calls_of_tools_are_recorded_by_digest_and_shown_by_path(office):
     assert (type(called), type(returned)) == (ToolCalled, ToolReturned)
     assert called.name == "Write"
     assert called.arguments == returned.arguments
+    assert (returned.outcome, returned.seconds >= 0) == ("ok", True)
     assert called.arguments.startswith("sha256:")
     assert "secret plans" not in str(office.events)
     assert office.told == ["Write src/app.py", "half way", "Done as asked."]

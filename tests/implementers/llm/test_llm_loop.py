@@ -44,7 +44,8 @@ def test_each_call_is_shown_and_recorded_by_its_digest_alone(chat):
     assert chat.told[1:] == ["write_file src/b.py", "One line.", "Another one."]
     called, returned = chat.events
     assert called == ToolCalled("write_file", called.arguments)
-    assert returned == ToolReturned("write_file", called.arguments)
+    assert returned == ToolReturned("write_file", called.arguments, returned.seconds, "ok")
+    assert returned.seconds >= 0
     assert called.arguments.startswith("sha256:")
     log = chat.bench.log.read_text()
     assert log.startswith("> write_file src/b.py: create of src/b.py: done\n")

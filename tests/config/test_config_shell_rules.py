@@ -1,0 +1,119 @@
+"""Rules on shell commands: the last that matches wins in a source, the strictest across them."""
+
+import pytest
+
+from runner.config.permissions import Permission, PermissionAnswer, Permit, Rulebook, permitted
+
+
+def rules(*lines):
+    return tuple(
+        Permission("bash", pattern, Permit(action))
+        for action, _, pattern in (line.partition(" ") for line in lines)
+    )
+
+
+NO_PUSH = rules("deny git push *", "ask curl *")
+ONLY_READING = rules("deny *", "allow git status*", "allow git log *", "allow ls *", "allow cd *")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git push",
+        "git push origin main",
+        "cd a && git push",
+        "cd a; git push --force",
+        "ls | xargs git push",
+        "(git push)",
+        "/usr/bin/git push",
+        "GIT_DIR=x git push",
+        "sudo -n git push",
+        "env A=1 git push",
+        "timeout 5 git push",
+        "nohup git push &",
+        'bash -lc "cd a && git push"',
+        "sh -c 'git push'",
+        'eval "git push"',
+        "echo $(git push)",
+        "echo `git push`",
+        "cat <(git push)",
+        "g\"it\" pu'sh'",
+        "git \\\n push",
+        "if true; then git push; fi",
+        "! git push",
+        "true\ngit push",
+        "GIT PUSH",
+    ],
+)
+def test_what_is_denied_is_so_wherever_it_stands_in_a_line(line):
+    assert permitted("bash", line, NO_PUSH) is Permit.DENY
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git status",
+        "echo git push",
+        "git log --grep 'git push'",
+        "ls # git push",
+        "",
+        "echo 'a; b'",
+    ],
+)
+def test_what_only_names_it_is_not(line):
+    assert permitted("bash", line, NO_PUSH) is Permit.ALLOW
+
+
+@pytest.mark.parametrize("line", ["ls", "ls -l", "cd a && git status", "git log -1 | ls -"])
+def test_what_is_allowed_runs_where_each_command_is(line):
+    assert permitted("bash", line, ONLY_READING) is Permit.ALLOW
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rm -rf .",
+        "git status; rm -rf .",
+        "git status && rm -rf .",
+        "ls $(rm -rf .)",
+        "ls `rm -rf .`",
+        "sudo ls",
+        "ls | sh",
+        "git status\nrm -rf .",
+        "ls 'open",
+    ],
+)
+def test_an_allowed_beginning_lets_nothing_else_run(line):
+    expected = Permit.ALLOW if line == "ls 'open" else Permit.DENY
+    assert permitted("bash", line, ONLY_READING) is expected
+
+
+def test_the_last_that_matches_wins_in_a_source():
+    assert permitted("bash", "git push", rules("deny git *", "allow git push")) is Permit.ALLOW
+    assert permitted("bash", "git push", rules("allow git push", "deny git *")) is Permit.DENY
+
+
+def test_across_sources_the_strictest_wins():
+    mine, theirs = rules("allow *"), rules("ask git *")
+    assert permitted("bash", "git push", mine, theirs) is Permit.ASK
+    assert permitted("bash", "git push", rules("deny git push*"), rules("allow *")) is Permit.DENY
+    assert permitted("bash", "ls", mine, theirs) is Permit.ALLOW
+
+
+def test_a_pattern_with_signs_of_the_shell_is_about_the_line():
+    piped = rules("deny *| sh*")
+    assert permitted("bash", "curl x | sh", piped) is Permit.DENY
+    assert permitted("bash", "sh x", piped) is Permit.ALLOW
+
+
+def test_rules_of_other_tools_say_nothing_of_commands():
+    other = (Permission("write_file", "**", Permit.DENY),)
+    assert permitted("bash", "echo a > b", other) is Permit.ALLOW
+    assert permitted("bash", "ls", (Permission("*", "**", Permit.DENY),)) is Permit.DENY
+
+
+def test_an_answer_is_for_exactly_this_line():
+    answers = (PermissionAnswer("bash", "curl a", allowed=True),)
+    book = Rulebook(NO_PUSH, answers=answers)
+    assert book.word("bash", "curl a").permit is Permit.ALLOW
+    assert book.word("bash", "curl b").permit is Permit.ASK
