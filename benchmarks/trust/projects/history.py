@@ -113,7 +113,7 @@ _SOURCES: dict[str, tuple[str, str, str, str, str]] = {
     "ufo": ("unjs/ufo", "vitest", r"test/.*\.test\.ts$", r"src/.*\.ts$", "npx vitest run {tests}"),
     "defu": (
         "unjs/defu",
-        "vitest",
+        "defu",
         r"test/.*\.test\.ts$",
         r"src/.*\.ts$",
         "npx vitest run {tests}",

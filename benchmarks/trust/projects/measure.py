@@ -99,10 +99,16 @@ def known(file: Path) -> dict[tuple[str, str, str], Outcome]:
 
 
 def measured(
-    cases: list[Change], place: Place, setting: str, *, again: bool, keep: bool, jobs: int
+    cases: list[Change],
+    place: Place,
+    file: Path,
+    setting: str,
+    *,
+    again: bool,
+    keep: bool,
+    jobs: int,
 ) -> list[Outcome]:
     """Run what was not run yet."""
-    file = place.root / "results.jsonl"
     before = {} if again else known(file)
 
     def one(case: Change) -> Outcome:
@@ -129,7 +135,8 @@ def main() -> None:
         "--only", metavar="NAME", nargs="+", help="only this case; its clone is kept"
     )
     parser.add_argument("--family", help="only this family")
-    parser.add_argument("--project", help="only this project")
+    parser.add_argument("--project", nargs="+", help="only these projects")
+    parser.add_argument("--known", action="store_true", help="only the tables of what was run")
     parser.add_argument("--sample", type=int, metavar="N", help="only every Nth case")
     parser.add_argument("--again", action="store_true", help="forget earlier results")
     parser.add_argument("--plain", action="store_true", help="do the cases themselves hold")
@@ -137,6 +144,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="the results as one JSON document")
     parser.add_argument("--jobs", type=int, default=1, help="cases at once")
     parser.add_argument("--place", type=Path, default=default_place())
+    parser.add_argument("--kept", type=Path, metavar="FILE", help="where results are kept")
     parser.add_argument("--source", type=Path, help="folder of another copy of the package")
     given = parser.parse_args()
     if given.lists:
@@ -152,16 +160,22 @@ def main() -> None:
         if (not given.part or case.part in given.part)
         and (not given.only or case.name in given.only)
         and (not given.family or case.family == given.family)
-        and (not given.project or case.project.name == given.project)
+        and (not given.project or case.project.name in given.project)
     ][:: given.sample or 1]
     if not cases:
         raise SystemExit("error: no such case")
     if given.plain:
         _plainly(cases, place, given.jobs)
         return
+    if given.known:
+        names = {case.name for case in cases}
+        every = known(given.kept or place.root / "results.jsonl").values()
+        print(shown([one for one in every if one.name in names]))
+        return
     found = measured(
         cases,
         place,
+        given.kept or place.root / "results.jsonl",
         "strict" if given.strict else "default",
         again=given.again or bool(given.only),
         keep=bool(given.only),

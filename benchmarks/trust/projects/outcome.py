@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from repositories import Place
 
 TASK = "TASK-001"
-_QUESTION = re.compile(r"as it was|meant|expectation", re.IGNORECASE)
+_QUESTION = re.compile(r"question (base-tests|integrity|tests)\b")
+"""A question for a person that names tests."""
 _OWN = ("TC-", "coverage", "compile")
 """Checks whose details hold whole outputs: only what they say themselves is looked at."""
 
@@ -67,11 +68,21 @@ class Outcome:
         if self.ended == "broken":
             return "broken"
         if self.part == "good":
-            question = self.ended == "waits" and any(_QUESTION.search(f) for f in self.findings)
-            return "done" if self.ended == "done" else "asks" if question else "false"
+            return self._good
         if self.ended == "done":
             return "warned" if self.named else "silent"
         return "named" if self.named else "unnamed"
+
+    @property
+    def _good(self) -> str:
+        refusing = [said for said in self.findings if said.startswith(("error ", "question "))]
+        if self.ended == "done":
+            return "done"
+        if refusing and all(said.startswith("error coverage ") for said in refusing):
+            return "coverage"
+        if refusing and all(_QUESTION.match(said) for said in refusing):
+            return "asks"
+        return "false"
 
 
 def laid(case: Change, place: Place, before: dict[str, str] | None = None) -> Laid:

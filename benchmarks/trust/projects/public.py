@@ -209,7 +209,7 @@ exports[`merges the settings of a server 1`] = `
 `;
 """,
     },
-    packages="vitest",
+    packages="defu",
 )
 UFO = Project("ufo", "unjs/ufo", "11308c0bb5cb4a4bc3bfcbdc5c03177b097423e6", packages="vitest")
 PFLAG = Project(

@@ -41,7 +41,15 @@ PACKAGES = {
         "vitest@4.0.17",
         "@vitest/coverage-v8@4.0.17",
         "typescript@5.9.3",
+        "@types/node@25.0.8",
         "expect-type@1.3.0",
+    ),
+    "defu": (
+        "vitest@4.1.2",
+        "@vitest/coverage-v8@4.1.2",
+        "typescript@6.0.2",
+        "expect-type@1.3.0",
+        "@types/node@25.5.0",
     ),
     "qs": (
         "tape@5.10.2",
