@@ -66,9 +66,11 @@ def prove(check: Check, bench: Bench) -> Proved:
         from runner.gates import baseline
 
         return baseline.weighed(trial, bench)
-    from runner.gates import older
+    from runner.gates import commands_behind, older
 
-    return Proved(trial.proof, (*older.findings(trial, bench), *trial.notes()))
+    refusals = older.findings(trial, bench)
+    changed = () if refusals else commands_behind.findings(check, bench)
+    return Proved(trial.proof, (*refusals, *changed, *trial.notes()))
 
 
 def _found_nothing(trial: Trial, bench: Bench) -> bool:

@@ -64,7 +64,18 @@ def prove(check: Check, bench: Bench) -> Proved:
     if proof is not None and any(finding.refuses for finding in early):
         # it is shown as refused wherever proofs are shown: what ran here was no proof
         proof = replace(proof, verdict=Verdict.FAIL, note="passes without the implementation")
-    return replace(proved, proof=proof, findings=(*early, *proved.findings))
+    return replace(
+        proved, proof=proof, findings=(*early, *proved.findings, *_changed(check, bench))
+    )
+
+
+def _changed(check: Check, bench: Bench) -> tuple[Finding, ...]:
+    """What of the scripts behind a contract of the task itself is not as it was."""
+    if check.task or not bench.changes:
+        return ()
+    from runner.gates import commands_behind
+
+    return commands_behind.findings(check, bench)
 
 
 def _too_early(check: Check, bench: Bench) -> tuple[Finding, ...]:

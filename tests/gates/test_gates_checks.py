@@ -32,9 +32,10 @@ def test_contracts_come_first_and_a_tasks_own_gate_replaces_the_projects_of_that
     )
     project = settings(GateSpec("lint", "ruff check ."), GateSpec("types", "mypy"))
     said = [(one.id, one.command) for one in checks_of(task, project)]
-    assert [one for one in said if one[0] != "contract:openapi"][:6] == [
+    assert [one for one in said if one[0] != "contract:openapi"][:7] == [
         ("integrity", ""),
         ("TC-001", "true"),
+        ("base-tests", ""),
         ("contract:command-1", "make schema"),
         ("gate:types", "mypy"),
         ("gate:lint", "ruff check src"),
