@@ -11,6 +11,7 @@ from runner.config.settings import load_settings
 from runner.errors import RunnerError
 from runner.journal.snapshot import load_state
 from runner.repo.head import PLANS, find_git, find_project, read_head
+from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,6 +82,7 @@ class Project:
             root = _root_with_plan(start, folders, environ)
         else:
             root = _root_without_plan(start, folders)
+        _require_one_line(root)
         places = Places.of(environ)
         loaded = load_settings(root, environ, flags, places.repository_cache(root))
         return cls(root, folders, environ, places, loaded)
@@ -214,6 +216,15 @@ class Project:
             found = (*found, *unreadable(plan.tasks, places))
         problems = sorted((*plan.problems, *found), key=lambda one: (one.line, one.column))
         return Reading(data, plan, TaskGraph.of(plan.tasks), tuple(problems))
+
+
+def _require_one_line(root: Path) -> None:
+    """A scratch tree names the objects it borrows in a file of lines (gitrepository-layout(5))."""
+    if not {"\n", "\r"}.isdisjoint(str(root)):
+        hint = "rename the folder: git's own files of paths end a path at a newline"
+        raise RunnerError(
+            "the path of the repository has a newline", where=display(str(root)), hint=hint
+        )
 
 
 def _project_of(plan: Path, folders: Folders) -> Path:

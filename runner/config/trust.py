@@ -8,6 +8,7 @@ bring, and the agents it calls, are kept as digests: what joins them later is as
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -70,7 +71,8 @@ class Trust:
 
 
 def _name(root: Path) -> str:
-    return str(root.resolve())
+    # By bytes: how Python spells a name that is not ASCII depends on the locale.
+    return os.fsencode(root.resolve()).decode("utf-8", "surrogateescape")
 
 
 def _shown(record: object) -> frozenset[str]:

@@ -210,6 +210,8 @@ class _Maker:
         if "contracts" in values:
             values["no_contracts"] = proofs.no_contracts(fields["contracts"])
         line = node.start + self.source.first_line
+        if len(heading.title) > LONGEST_TITLE:
+            self._complain(_long_title(node, heading), Severity.WARNING)
         self.tasks.append(_task(heading, line, body, values))
         self.spans.append(status_span(node, below, body, self.source))
         self.written.extend(
@@ -249,7 +251,7 @@ class _Maker:
                 continue
             heading = heading_of(node.text, self.reader.prefixes)
             if node.level == 1 and not self.title:
-                self.title = " ".join(plain(node.text).split())
+                self.title = _short(" ".join(plain(node.text[:_MARKED]).split()))
             if heading and heading.certain:
                 self._complain(_no_task(node, heading, self.source), Severity.WARNING)
 
@@ -275,6 +277,16 @@ def _about(field: Field, message: str, hint: str) -> Complaint:
     return Complaint(message, hint, field.name.line, field.name.column, len(field.name.text))
 
 
+def _long_title(node: Node, heading: TaskHeading) -> Complaint:
+    message = f"the title of {heading.id} has {len(heading.title):,} characters"
+    hint = f"say it in the section; what follows the first {LONGEST_TITLE} is shown nowhere"
+    return Complaint(message, hint, node.start, 0, 1)
+
+
+def _short(title: str) -> str:
+    return title if len(title) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE]}…"
+
+
 def _no_task(node: Node, heading: TaskHeading, source: Source) -> Complaint:
     column = max(source.lines[node.start].find(node.text[:1]), 0)
     if node.level == 1:
@@ -287,6 +299,9 @@ def _no_task(node: Node, heading: TaskHeading, source: Source) -> Complaint:
     return Complaint(message, hint, node.start, column, len(node.text))
 
 
+LONGEST_TITLE = 500
+"""Characters of a title that are shown, and stand in commits, statuses and reports."""
+_MARKED = 8 * LONGEST_TITLE
 _LISTS = frozenset(
     {
         "depends_on",
@@ -313,7 +328,7 @@ def _task(heading: TaskHeading, line: int, body: Body, values: Mapping[str, obje
     others.setdefault("budget", _NO_BUDGET)
     return Task(
         id=heading.id,
-        title=title,
+        title=_short(title),
         line=line,
         spec=digest.spec_of(title, values, body.prose_texts, body.examples, body.blocks),
         status=status[0],

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.report.status_line import NOT_APPLICABLE
-from runner.text.display import display
+from runner.text.display import display_markdown
 
 if TYPE_CHECKING:
     from runner.model import Decision
@@ -19,15 +19,15 @@ _HEADING = re.compile(r"^#{1,6}[ \t]+DECISION-(\d{1,9})\b", re.MULTILINE)
 def decision_entry(number: int, decision: Decision, task: str, date: str) -> str:
     """The text to append: a heading and five or six fields, with an empty line at the end."""
     lines = [
-        f"## DECISION-{number:03d}: {display(decision.title)}",
-        f"Date: {display(date)}",
-        f"Task: {display(task) or NOT_APPLICABLE}",
-        f"Context: {display(decision.context) or NOT_APPLICABLE}",
-        f"Decision: {display(decision.decision or decision.title)}",
-        f"Trade-off: {display(decision.tradeoff) or NOT_APPLICABLE}",
+        f"## DECISION-{number:03d}: {display_markdown(decision.title)}",
+        f"Date: {display_markdown(date)}",
+        f"Task: {display_markdown(task) or NOT_APPLICABLE}",
+        f"Context: {display_markdown(decision.context) or NOT_APPLICABLE}",
+        f"Decision: {display_markdown(decision.decision or decision.title)}",
+        f"Trade-off: {display_markdown(decision.tradeoff) or NOT_APPLICABLE}",
     ]
     if decision.pattern:
-        lines.append(f"Pattern: {display(decision.pattern)}")
+        lines.append(f"Pattern: {display_markdown(decision.pattern)}")
     return "\n".join(lines) + "\n\n"
 
 

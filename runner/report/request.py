@@ -9,7 +9,7 @@ from runner.model import Verdict
 from runner.repo.trailers import coverage_line
 from runner.report.cost import cost, together
 from runner.report.ship import proof_lines
-from runner.text.display import display
+from runner.text.display import display, display_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ def _row(task: Task, known: TaskState) -> str:
     graded = grade_alone(known, task.outputs)
     good = sum(one.verdict in _GOOD for one in known.proofs)
     proofs = f"{good} of {len(known.proofs)} pass" if known.proofs else "—"
-    title = display(task.title)[:_WIDEST].replace("|", "\\|")
+    title = display_markdown(task.title)[:_WIDEST].replace("|", "\\|")
     commit = known.commit[:12] or "—"
     cover = coverage_line(known.coverage) or "—"
     said = proofs if graded.is_proven else display(graded.words)

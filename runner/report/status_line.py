@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from runner.model import Level, Status, Verdict
-from runner.text.display import display
+from runner.text.display import display, display_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -86,10 +86,14 @@ def status_line(report: TaskReport) -> str:
             f"SAST: {sast_counts(report.sast)}",
             f"Patterns applied: {patterns_applied(report.patterns)}",
             *([f"Cost: {report.cost}"] if report.cost else []),
-            f"Notes: {_joined(report.notes, '; ')}",
+            f"Notes: {_notes(report.notes)}",
             "",
         )
     )
+
+
+def _notes(notes: Iterable[str]) -> str:
+    return display_markdown("; ".join(filter(str.strip, notes))) or NOT_APPLICABLE
 
 
 def task_name(task: str) -> str:

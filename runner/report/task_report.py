@@ -15,7 +15,7 @@ from runner.report.cost import cost
 from runner.report.story import BUILD
 from runner.report.summary import duration
 from runner.run.limits.loops import loops
-from runner.text.display import display
+from runner.text.display import display, display_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -133,7 +133,7 @@ def _lines(
     proven: tuple[int, AttemptFinished] | None,
 ) -> Iterator[str]:
     name = display(known.id)
-    yield f"# {name}: {display(title)}"
+    yield f"# {name}: {display_markdown(title)}"
     yield ""
     yield f"BLOCKED ({known.reason}): {display(known.note)}"
     yield ""
@@ -179,16 +179,16 @@ def _place(one: Finding) -> str:
 def _findings(findings: Iterable[Finding]) -> Iterator[str]:
     for one in findings:
         place = f"{_place(one)}: " if one.path else ""
-        yield f"- {display(one.check)}: {place}{display(one.message)}"
+        yield f"- {display(one.check)}: {place}{display_markdown(one.message)}"
         if one.hint:
-            yield f"  hint: {display(one.hint)}"
+            yield f"  hint: {display_markdown(one.hint)}"
         if one.detail:
             tail = one.detail.splitlines()[-_DETAIL_LINES:]
             yield from ("", *(f"      {display(line)}" for line in tail), "")
 
 
 def _quoted(text: str) -> Iterator[str]:
-    yield from (f"> {display(line)}" for line in text.splitlines())
+    yield from (f"> {display_markdown(line)}" for line in text.splitlines())
 
 
 def _attempts(known: TaskState) -> Iterator[str]:

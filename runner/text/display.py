@@ -23,6 +23,9 @@ _UNSEEN = (
 _ONE_LINE = re.compile(f"[{_UNSEEN}]")
 _MANY_LINES = re.compile(rf"(?![\n\t])[{_UNSEEN}]")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=!)\[|(?<=\])[(\[:]")
+"""What begins a tag or autolink, an image, and the target of a link (CommonMark 0.31, 6.3-6.6)."""
+_ENTITIES = {"<": "&lt;", "[": "&#91;", "(": "&#40;", ":": "&#58;"}
 _EMOJI_PRESENTATION = "\ufe0f"
 _LAST_BYTE = 0xFF
 _LAST_BMP = 0xFFFF
@@ -37,6 +40,17 @@ def display(text: str, *, lines: bool = False) -> str:
     if text.isascii() and text.isprintable():
         return text
     return (_MANY_LINES if lines else _ONE_LINE).sub(_spelled, text)
+
+
+def display_markdown(text: str) -> str:
+    """`text` as one line of a Markdown file: words, and no tag, image or link among them.
+
+    Whoever opens the file in an editor or on a forge would fetch an image and follow a link. It is
+    escaped in code spans, too, where it looks odd: whether a backtick opens one is told by lines
+    around it, which may be a stranger's.
+    """
+    # As entities: a backslash would be one of two behind a stranger's own.
+    return _MARKUP.sub(lambda found: _ENTITIES[found[0]], display(text))
 
 
 def escape_annotation(text: str) -> str:

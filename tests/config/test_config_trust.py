@@ -52,3 +52,25 @@ def test_commands_are_shown_once_and_cannot_hide_anything():
     )
     assert shown[:2] == ("TASK-001: pytest", "TASK-003: ls\\x1b[2K\\u202e")
     assert shown[2].endswith("… (100 more characters)")
+
+
+def test_trust_does_not_depend_on_how_the_locale_spells_a_name(tmp_path):
+    import subprocess
+    import sys
+
+    root = tmp_path / "dü"
+    root.mkdir()
+    Trust(tmp_path / "state").give(root, "asked")
+    script = (
+        "import sys; from pathlib import Path; from runner.config.trust import Trust\n"
+        "print(Trust(Path(sys.argv[1])).given(Path(sys.argv[2])))"
+    )
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PATH": ""}
+    said = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "state"), str(root)],
+        env=plain,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout == "True\n"

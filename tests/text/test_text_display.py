@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runner.text.display import display, escape_annotation, escape_annotation_property
+from runner.text.display import (
+    display,
+    display_markdown,
+    escape_annotation,
+    escape_annotation_property,
+)
 
 ANYTHING = st.text(st.characters(codec=None), max_size=60)
 UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -77,3 +82,24 @@ def test_an_annotation_is_one_line_that_commands_nothing():
 @given(ANYTHING)
 def test_an_annotation_never_ends_its_line(text):
     assert len(escape_annotation(text).splitlines()) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<script>x</script>", "&lt;script>x&lt;/script>"),
+        (r"\<script>x", r"\&lt;script>x"),
+        ("![x](https://evil.example/p.png)", "!&#91;x]&#40;https://evil.example/p.png)"),
+        ("[here](javascript:x), [a][b]", "[here]&#40;javascript:x), [a]&#91;b]"),
+        ("[a]: /b", "[a]&#58; /b"),
+        ("<https://evil.example> <!-- x -->", "&lt;https://evil.example> &lt;!-- x -->"),
+        ("1 < 2, a <= b, list[0], f(x)", "1 < 2, a <= b, list[0], f(x)"),
+        ("`x ` <img src=y>", "`x ` &lt;img src=y>"),
+    ],
+)
+def test_a_text_in_a_markdown_file_is_words_and_nothing_else(text, shown):
+    from markdown_it import MarkdownIt
+
+    assert display_markdown(text) == shown
+    rendered = MarkdownIt("commonmark").render(display_markdown(text))
+    assert not any(tag in rendered for tag in ("<script", "<img", "<a ", "<!--"))
