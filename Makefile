@@ -58,7 +58,7 @@ bench: $(READY) ## The quick benchmarks beside the peers; benchmarks/README.md h
 	$(BIN)/python benchmarks/peers/run.py --quick
 
 campaign: $(READY) sandbox ## The long campaigns: kills at random times for CAMPAIGN_SECONDS=600, real agent programs
-	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories tests/implementers/agents tests/run/executors -k campaign
+	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories tests/plan tests/implementers/agents tests/run/executors -k campaign
 
 demo: $(READY) sandbox ## Build examples/bookings in build/demo; stopped, it goes on; finished, it begins anew
 	PATH="$(abspath $(BIN)):$$PATH" examples/demo examples/bookings $(DEMO)
