@@ -19,6 +19,8 @@ from typing import Any
 from runner.text.syntax import one_at_a_time
 from runner.writes.hazard import is_tangled
 from runner.writes.parsers import compile_quietly, no_warnings
+from runner.writes.taint.findings import ranked
+from runner.writes.taint.newer_strings import readable
 
 LARGEST = 512 << 10
 _BYTES_A_TURN = 16 << 10
@@ -40,6 +42,7 @@ class Issue:
     severity: str
     confidence: str
     message: str
+    tool: str = "bandit"
 
 
 def scan(content: bytes, path: str, *, seconds: float) -> tuple[Issue, ...]:
@@ -81,9 +84,27 @@ def _issues(content: bytes, path: str, deadline: float) -> tuple[Issue, ...]:
     visitor = _visitor(content, path, deadline)
     # A ready syntax tree passes through the `ast.parse` in there as it is.
     with one_at_a_time():
-        tree = compile_quietly(content, path, ast.PyCF_ONLY_AST)
+        tree = _tree(content, path)
     visitor.process(tree)
-    return tuple(_issue(found) for found in visitor.tester.results)
+    found = tuple(_issue(one) for one in visitor.tester.results)
+
+    def tick() -> None:
+        if time.thread_time() > deadline:
+            raise Unscanned("it took too long")
+
+    return ranked(tree, found, tick)
+
+
+def _tree(content: bytes, path: str) -> ast.Module:
+    """The syntax tree, also of a source for a newer Python than this one (PEP 701)."""
+    try:
+        tree = compile_quietly(content, path, ast.PyCF_ONLY_AST)
+    except SyntaxError:
+        older = readable(content.decode()).encode()
+        tree = compile_quietly(older, path, ast.PyCF_ONLY_AST)
+    if not isinstance(tree, ast.Module):  # what `compile` returns for these flags
+        raise TypeError(path)
+    return tree
 
 
 def _issue(found: Any) -> Issue:

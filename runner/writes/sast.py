@@ -203,7 +203,7 @@ def scan_file(
             severity=issue.severity,
             confidence=issue.confidence,
             message=cleaned(issue.message),
-            tool="bandit",
+            tool=issue.tool,
             digest=digest,
         )
         for issue in gravest(issues)

@@ -1,0 +1,142 @@
+"""Foreign text is followed to where it does harm; constants, checks and disarmed text are not."""
+
+from __future__ import annotations
+
+import ast
+import time
+
+import pytest
+
+from runner.writes.sast import scan_file
+from runner.writes.taint.newer_strings import readable
+
+TOP = """
+import os, subprocess, pickle, base64, html, shlex, configparser, hashlib, random, flask
+from flask import request, make_response
+app = flask.Flask("x")
+
+@app.route("/page", methods=["POST"])
+def page():
+    value = request.args.get("name")
+"""
+
+
+def rules(body, top=TOP):
+    source = top + "".join(f"    {line}\n" for line in body.splitlines())
+    return {one.rule: one for one in scan_file(source.encode(), "app.py").findings}
+
+
+def taints(body, top=TOP):
+    return {rule for rule in rules(body, top) if rule.startswith("taint-")}
+
+
+HARM = {
+    "cmdi": 'subprocess.run(f"ls {value}", shell=True)',
+    "a shell's own words": 'subprocess.run(["sh", "-c", "ls " + value])',
+    "sqli": "db.cursor().execute(\"select * from t where n = '%s'\" % value)",
+    "codeinj": "eval(value)",
+    "deserialization": "pickle.loads(base64.b64decode(value))",
+    "pathtraver": 'open("/data/" + value)',
+    "xpathi": "tree.xpath(f\"//a[@n='{value}']\")",
+    "ldapi": 'conn.search("ou=x", f"(uid={value})")',
+    "redirect": "return flask.redirect(value)",
+    "trustbound": 'flask.session["user"] = value',
+    "xss": 'return "<p>" + value',
+    "a page of several parts": 'return make_response(("<p>" + value, 200))',
+    "a list's item": 'parts = ["a"]\nparts.append(value)\nparts.pop(0)\nos.system(parts[0])',
+    "a dict's item": 'kept = {"a": "1"}\nkept["b"] = value\nos.system(kept["b"])',
+    "a configuration": (
+        "conf = configparser.ConfigParser()\n"
+        'conf.set("s", "k", value)\nos.system(conf.get("s", "k"))'
+    ),
+    "a loop": "line = ''\nfor one in request.form.getlist('n'):\n    line += one\nos.system(line)",
+    "a branch that may be taken": "line = 'x'\nif flag:\n    line = value\nos.system(line)",
+}
+
+
+@pytest.mark.parametrize(("what", "body"), HARM.items(), ids=HARM)
+def test_foreign_text_that_does_harm_is_told(what, body):
+    told = taints(body)
+    assert len(told) == 1
+    if " " not in what:
+        assert told == {f"taint-{what}"}
+
+
+HARMLESS = {
+    "a constant": 'name = "a"\nos.system("ls " + name)',
+    "another item": 'kept = {}\nkept["a"] = "1"\nkept["b"] = value\nos.system(kept["a"])',
+    "a branch never taken": 'line = "ls" if 7 * 42 > 200 else value\nos.system(line)',
+    "an escaped text on a page": "return html.escape(value)",
+    "a quoted word": "os.system('ls ' + shlex.quote(value))",
+    "a number": "os.system(f'head -n {int(value)}')",
+    "a parameter of a statement": 'cur.execute("select ? from t", (value,))',
+    "a word of a command": 'subprocess.run(["ls", value])',
+    "a check that leaves": 'if value not in ("a", "b"):\n    return "no"\nos.system(value)',
+    "a check that allows": 'if value in ("a", "b"):\n    os.system(value)',
+    "a match": (
+        'match "B":\n    case "A":\n        line = value\n'
+        '    case _:\n        line = "x"\nos.system(line)'
+    ),
+    "a header of a page": 'return make_response(("fine", {"x-name": value}))',
+    "the path of a constant route": 'open("/data/" + request.path)',
+}
+
+
+@pytest.mark.parametrize("body", HARMLESS.values(), ids=HARMLESS)
+def test_what_does_no_harm_is_not_told(body):
+    assert taints(body) == set()
+
+
+def test_a_finding_says_the_weakness_and_where_the_value_came_from():
+    found = rules("os.system(value)")["taint-cmdi"]
+    assert (found.tool, found.severity, found.confidence) == ("taint", "high", "high")
+    assert found.message == "CWE-78: a command is put together from flask.request.args"
+    assert found.line == 9
+
+
+def test_bandits_word_is_kept_where_nobody_knows_and_left_out_where_constants_come():
+    assert "B605" in rules("os.system(line)", TOP.replace("page()", "page(line)"))
+    assert "B605" not in rules("os.system(value)")
+    assert "B605" not in rules('line = "ls" + " -l"\nos.system(line)')
+    checked = rules('if value not in ("a", "b"):\n    return "no"\nos.system(value)')["B605"]
+    assert checked.severity == checked.confidence == "low"
+
+
+def test_weak_digests_numbers_and_cookies_need_no_foreign_text():
+    body = 'hashlib.new("md5")\nrandom.normalvariate()\nreply.set_cookie("a", "b", secure=False)'
+    assert taints(body) == {"taint-weakhash", "taint-weakrand", "taint-securecookie"}
+    harmless = (
+        "hashlib.md5(usedforsecurity=False)\nhashlib.sha256()\nrandom.SystemRandom().random()\n"
+        'reply.set_cookie("a", "b", secure=True)'
+    )
+    assert taints(harmless) == set()
+
+
+def test_a_persons_own_input_matters_to_a_shell_and_not_to_a_file():
+    top = "import os, sys\ndef main():\n    name = sys.argv[1]\n"
+    assert taints("open(name)", top) == set()
+    assert rules("os.system(name)", top)["taint-cmdi"].severity == "low"
+
+
+def test_a_parameter_of_a_function_is_unknown_and_not_told():
+    assert taints("os.system(line)", "import os\ndef f(line):\n") == set()
+
+
+def test_source_of_a_newer_python_is_read_with_its_lines_and_columns():
+    source = "def f(d, x):\n    return f'{d['k']} {', '.join(x)} {x!r:>{d['w']}} {{no}}', g(x)\n"
+    older = readable(source)
+    assert len(older) == len(source)
+    assert older.index("g(x)") == source.index("g(x)")
+    ast.parse(older)
+    plain = 'x = "{not a field\'s}"  # it\'s f\'{a comment\ny = rb"{" + f"{x}"\n'
+    assert readable(plain) == plain
+
+
+def test_hostile_source_is_walked_in_time():
+    lines = "\n".join(
+        f"    v{n} = v{n - 1} + v{n - 1} if a{n} else v{n - 1}" for n in range(1, 3000)
+    )
+    source = f"def f(v0):\n{lines}\n    x = 'a' * 10 ** 9\n".encode()
+    before = time.process_time()
+    scan_file(source, "a.py")
+    assert time.process_time() - before < 20
