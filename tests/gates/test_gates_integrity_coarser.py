@@ -1,5 +1,6 @@
 """Weaker by the same on both sides, by what equals anything, by what always matches: refused."""
 
+import ast
 from textwrap import dedent
 
 import pytest
@@ -167,3 +168,21 @@ RUST = "#[test]\nfn it() {{\n    {};\n}}\n"
 )
 def test_go_and_rust_say_less_in_the_same_ways(text, path, old, new):
     assert grave(text.format(old), text.format(new), path)
+
+
+class Held:
+    """What another library hangs on a node, and no thread may copy meanwhile."""
+
+    def __deepcopy__(self, memo):
+        raise RuntimeError("dictionary changed size during iteration")
+
+
+def test_names_are_followed_whatever_a_library_hangs_on_the_nodes_that_all_trees_share():
+    shared = ast.parse("name").body[0].value.ctx
+    shared.hung = Held()
+    try:
+        old = "expected = wanted(3)\n    assert name(3) == expected"
+        new = "expected = name(3)\n    assert name(3) == expected"
+        assert grave(PYTHON.format(old), PYTHON.format(new))
+    finally:
+        del shared.hung

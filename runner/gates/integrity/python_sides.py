@@ -7,7 +7,6 @@ goes by another name.
 from __future__ import annotations
 
 import ast
-import copy
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -127,7 +126,11 @@ def _written(side: str, known: Known) -> str:
 
 
 class _Followed(ast.NodeTransformer):
-    """Puts what a name was given in its place."""
+    """Puts what a name was given in its place.
+
+    Read anew, never copied: CPython shares nodes like `Load()` between all trees, and bandit hangs
+    its whole trees on them. `deepcopy` would copy those, while another thread changes them.
+    """
 
     def __init__(self, known: Known, depth: int) -> None:
         self._known, self._depth = known, depth
@@ -137,7 +140,10 @@ class _Followed(ast.NodeTransformer):
         value = self._known.get(node.id)
         if value is None or not self._depth or not isinstance(node.ctx, ast.Load):
             return node
-        put: ast.AST = _Followed(self._known, self._depth - 1).visit(copy.deepcopy(value))
+        tree = python_tree(ast.unparse(value))
+        if tree is None or not isinstance(tree.body[0], ast.Expr):
+            return node
+        put: ast.AST = _Followed(self._known, self._depth - 1).visit(tree.body[0].value)
         return put
 
 
