@@ -102,8 +102,10 @@ def _scripts(
         table = json.loads(content or b"{}")
     except ValueError:
         return
-    scripts = table.get("scripts") if isinstance(table, dict) else None
-    for name in names if isinstance(scripts, dict) else ():
+    scripts = table.get("scripts", {}) if isinstance(table, dict) else {}
+    if not isinstance(scripts, dict):
+        return
+    for name in names:
         whole = "test" if name == "t" else name
         for one in (f"pre{whole}", whole, f"post{whole}"):
             if isinstance(text := scripts.get(one), str):
