@@ -174,7 +174,8 @@ def test_undone_twice_there_is_nothing_left_to_undo(shop):
 def test_a_task_that_landed_twice_is_undone_whole(shop):
     shop.edit_plan("\nc\n", "\nc, better\n")
     shop.edit_plan(
-        "- Status: DONE\n- Depends on: TASK-002", "- Status: PENDING\n- Depends on: TASK-002"
+        "- Status: DONE — unproven: only documents\n- Depends on: TASK-002",
+        "- Status: PENDING\n- Depends on: TASK-002",
     )
     shop.commit()
     assert shop.run().code == 0

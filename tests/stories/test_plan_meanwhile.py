@@ -1,7 +1,7 @@
 """A person saves the plan while a run works on what they edit: it does not land as it was asked."""
 
 import pytest
-from workplace import a_task
+from workplace import PASSES, a_task
 
 OLD, NEW = "Write the time", "Write the date"
 DRAFT = "draft/TASK-001-the-file"
@@ -22,7 +22,8 @@ def place(workplace):
 
 
 def planned(place, edit):
-    place.plan(task(place, edit), a_task("TASK-002", "After", needs=["TASK-001"], outputs=[]))
+    after = a_task("TASK-002", "After", needs=["TASK-001"], tests=[PASSES])
+    place.plan(task(place, edit), after)
 
 
 EDIT = f"s/^{OLD}/{NEW}/"
@@ -104,7 +105,7 @@ def test_a_task_that_is_taken_out_of_the_plan_does_not_land(place):
 
 
 def test_the_plan_of_another_branch_is_no_edit_of_this_one(place):
-    place.plan(a_task("TASK-009", "Elsewhere"))
+    place.plan(a_task("TASK-009", "Elsewhere", tests=[PASSES]))
     place.git("branch", "other")
     away = f"git -C {place.root} checkout -qf other"
     place.plan(

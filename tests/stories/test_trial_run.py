@@ -140,7 +140,9 @@ def test_a_key_in_what_it_proposes_is_told_and_shown_nowhere(workplace, tmp_path
     make = "import string; a = string.ascii_letters + string.digits; print('k = ' + repr('sk-' + "
     make += "'proj-' + ''.join(a[(n * 7 + 7) % 62] for n in range(80))), file=open('k.py', 'w'))"
     workplace.write({"make.py": make})
-    workplace.plan(a_task("TASK-001", "Leak", outputs=["k.py"], command="python3 make.py"))
+    workplace.plan(
+        a_task("TASK-001", "Leak", outputs=["k.py"], command="python3 make.py", tests=["true"])
+    )
     saved = tmp_path / "try.json"
     letters = string.ascii_letters + string.digits
     key = "sk-" + "proj-" + "".join(letters[(n * 7 + 7) % 62] for n in range(80))

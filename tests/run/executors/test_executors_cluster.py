@@ -200,7 +200,7 @@ def test_a_second_coordinator_is_refused_by_the_lock(workplace, healthy, tmp_pat
     goes_on.touch()
     _, err = first.communicate(timeout=30)
     assert first.returncode == 0, err
-    assert statuses(workplace) == ["DONE"]
+    assert statuses(workplace) == ["DONE — unproven: nothing proves it"]
 
 
 def test_dask_alone_starts_a_cluster_here_that_ends_with_the_run(workplace, tmp_path, monkeypatch):

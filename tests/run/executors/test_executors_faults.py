@@ -117,7 +117,7 @@ def test_a_job_that_says_nothing_for_too_long_runs_elsewhere(
     ended = run.result()
     assert ended.code == 0, ended.said
     assert "has been silent for too long" in ended.said
-    assert statuses(workplace) == ["DONE"]
+    assert statuses(workplace) == ["DONE — unproven: nothing proves it"]
 
 
 def test_a_scheduler_that_is_killed_ends_the_run_and_the_next_one_goes_on(
