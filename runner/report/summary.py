@@ -62,6 +62,8 @@ class BlockedTask:
     """The tasks that its held change breaks."""
     unapproved: tuple[str, ...] = ()
     """Those of them that nobody has approved yet."""
+    in_vain: str = ""
+    """Why an approval of them changes nothing, and what does; empty where it helps."""
     report: str = ""
     """The file that tells more of its last attempt, relative to the project."""
     failure: Failure | None = None
@@ -143,7 +145,8 @@ def _blocked(task: BlockedTask) -> list[str]:
         lines.append(f"  report: {display(task.report)}")
     if task.victims:
         victims = tuple(map(display, task.victims))
-        return [*lines, *ways_out(name, victims, tuple(map(display, task.unapproved)) or victims)]
+        open_ones = tuple(map(display, task.unapproved)) or victims
+        return [*lines, *ways_out(name, victims, open_ones, display(task.in_vain))]
     lines.append(f"  next: {_advice(task, name)}")
     if task.draft and not (task.reason is Reason.REVIEW and task.answered):
         lines.append(f"  or finish it on that branch, then `runner adopt {name}`")
@@ -167,11 +170,16 @@ def _advice(task: BlockedTask, name: str) -> str:
     return advice or f"`runner show {name}`; {_AGAIN}"
 
 
-def ways_out(culprit: str, victims: Sequence[str], unapproved: Sequence[str]) -> list[str]:
+def ways_out(
+    culprit: str, victims: Sequence[str], unapproved: Sequence[str], in_vain: str = ""
+) -> list[str]:
     """What a person can do about a change that breaks other tasks; not all may be approved yet."""
     ids, names = " ".join(unapproved), ", ".join(victims)
+    follows = f"({names} built anew on it, then all land together)"
     return [
-        f"  keep it: `runner approve {ids}` ({names} built anew on it, then all land together)",
+        f"  keep it: {in_vain}, then `runner approve {ids}`"
+        if in_vain
+        else f"  keep it: `runner approve {ids}` {follows}",
         f"  drop it: `runner reject {culprit} --reason …` ({names} DONE again as before)",
     ]
 

@@ -60,11 +60,11 @@ def _meant(
         return tuple(one for one in chosen if not _is_in_vain(project, state, one))
     for one in chosen:
         if one.kind == "regression":
-            raise breaking.explained(state, one.task)
+            raise breaking.explained(state, one.task, _taken_back(project, state, one.task))
         if why := _is_in_vain(project, state, one):
             raise RunnerError(
-                f"an approval of {one.task} changes nothing: it {why}",
-                hint=f"runner show {one.task}",
+                f"an approval of {one.task} changes nothing: {why}",
+                hint=f"runner review {one.culprit or one.task}",
                 code=ExitCode.PERSON,
             )
     return chosen
@@ -74,12 +74,22 @@ def _is_in_vain(project: Project, state: RunState, one: Waiting) -> str:
     """Why a task would be BLOCKED again at once, whatever a person says; else empty."""
     from runner.implementers.requirements import NEEDS_ROOT, needs_root
 
+    if one.culprit:
+        return _taken_back(project, state, one.culprit)
     if one.kind != "blocked" or state.task(one.task).reason is not Reason.ROOT:
         return ""
     tasks = project.plan(project.plan_bytes).tasks
     task = next((task for task in tasks if task.id == one.task), None)
     gates = project.settings.gates_for(task.type) if task else ()
-    return NEEDS_ROOT if task and needs_root(task, gates) else ""
+    return f"it {NEEDS_ROOT}" if task and needs_root(task, gates) else ""
+
+
+def _taken_back(project: Project, state: RunState, culprit: str) -> str:
+    from runner.repo.read import Repository
+
+    tasks = project.plan(project.plan_bytes).tasks
+    with Repository.open(project.root) as repository:
+        return breaking.approved_in_vain(tasks, state, culprit, repository)
 
 
 def _require_reusable(chosen: tuple[Waiting, ...]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.commands.wording import finding_lines, listed
-from runner.errors import RunnerError
+from runner.errors import ExitCode, RunnerError
 from runner.gates.regression import PREFIX
 from runner.journal.events import WriteRejected
 from runner.report.summary import ways_out
@@ -17,16 +17,33 @@ from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from runner.journal.log import Journal
     from runner.journal.state import RunState
-    from runner.model import Change, Finding
+    from runner.model import Change, Finding, Task
     from runner.project import Project
     from runner.repo.read import Repository
 
 
-def told(state: RunState, culprit: str, *, whole: bool) -> Iterator[str]:
+def approved_in_vain(
+    tasks: Iterable[Task], state: RunState, culprit: str, repository: Repository
+) -> str:
+    """Why no approval lets a held change land: a task's own blocks take it back. Else empty."""
+    from runner.run.broken.own_blocks import taken_back, which_to_edit
+    from runner.run.landing.drafts import held_changes
+
+    held = state.task(culprit).held
+    broken = broken_by(state, culprit)
+    if held is None or held.kind != regression.HELD or not broken:
+        return ""
+    changes = held_changes(repository, held) or ()
+    found = {task.id: taken_back(task, changes) for task in tasks if task.id in broken}
+    paths = {id_: path for id_, path in found.items() if path}
+    return which_to_edit(culprit, paths) if paths else ""
+
+
+def told(state: RunState, culprit: str, *, whole: bool, in_vain: str = "") -> Iterator[str]:
     """What it breaks and why, and both ways out; with `whole` what the tests printed, too."""
     for victim in broken_by(state, culprit):
         approved = state.task(victim).approved
@@ -36,8 +53,8 @@ def told(state: RunState, culprit: str, *, whole: bool) -> Iterator[str]:
             yield from (f"  {line}" for line in (lines if whole else lines[:1]))
     broken = broken_by(state, culprit)
     open_ones = regression.unapproved(broken, state) or broken
-    shown = (tuple(map(display, ids)) for ids in (broken, open_ones))
-    yield from (line.strip() for line in ways_out(display(culprit), *shown))
+    shown, left = (tuple(map(display, ids)) for ids in (broken, open_ones))
+    yield from (line.strip() for line in ways_out(display(culprit), shown, left, display(in_vain)))
 
 
 def as_data(state: RunState, culprit: str) -> dict[str, object]:
@@ -77,9 +94,15 @@ def _about(state: RunState, culprit: str, victim: str) -> tuple[Finding, ...]:
 # --- answering --------------------------------------------------------------------------
 
 
-def explained(state: RunState, culprit: str) -> RunnerError:
+def explained(state: RunState, culprit: str, in_vain: str = "") -> RunnerError:
     """Why the change itself is not what can be approved."""
     victims = broken_by(state, culprit)
+    if in_vain:
+        return RunnerError(
+            f"{culprit} breaks {listed(list(victims))}, and {in_vain}",
+            hint=f"then runner approve {' '.join(victims)}, or runner reject {culprit} --reason …",
+            code=ExitCode.PERSON,
+        )
     return RunnerError(
         f"{culprit} breaks {listed(list(victims))}: each of these is to be approved, not the "
         "change that breaks it",

@@ -227,7 +227,7 @@ def _review(
     for place, one in (*places, *(("", one) for one in said)):
         print(f"{place}{display(one.task)} {display(one.title)} — {display(one.note)}")
         if one in shown:
-            for line in _below(state, one, whole=bool(given.what)):
+            for line in _below(project, repository, state, one, whole=bool(given.what)):
                 print(f"     {line}".rstrip())
             if given.what:
                 _show_diffs(project, repository, one)
@@ -242,7 +242,9 @@ def _review(
     return ExitCode.OK
 
 
-def _below(state: RunState, one: Waiting, *, whole: bool) -> Iterator[str]:
+def _below(
+    project: Project, repository: Repository, state: RunState, one: Waiting, *, whole: bool
+) -> Iterator[str]:
     """What is listed below one item: what it asks first."""
     from runner.run.approvals import told
 
@@ -262,7 +264,9 @@ def _below(state: RunState, one: Waiting, *, whole: bool) -> Iterator[str]:
             breaking,
         )
 
-        yield from breaking.told(state, one.task, whole=whole)
+        tasks = project.plan(project.plan_bytes).tasks
+        in_vain = breaking.approved_in_vain(tasks, state, one.task, repository)
+        yield from breaking.told(state, one.task, whole=whole, in_vain=in_vain)
     elif one.culprit:
         approved = state.task(one.task).approved
         how = "is approved: it is" if approved else "with runner approve it is"

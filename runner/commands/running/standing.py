@@ -82,6 +82,7 @@ def say_summary(session: Session, plan: Plan, code: ExitCode, *, as_json: bool) 
 
 def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     """How the run ended."""
+    from runner.commands.answer.breaking import approved_in_vain
     from runner.journal.grading import grades_of
     from runner.report.task_report import kept_report
     from runner.run.waivers import stands
@@ -89,7 +90,12 @@ def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     said = _summary(session.ledger.state, plan, code, session.elapsed, session.landed)
     root, state = session.project.root, session.ledger.state
     blocked = tuple(
-        replace(one, report=kept_report(root, state.task(one.id))) for one in said.blocked
+        replace(
+            one,
+            report=kept_report(root, state.task(one.id)),
+            in_vain=approved_in_vain(plan.tasks, state, one.id, session.repository),
+        )
+        for one in said.blocked
     )
     notes, used = _uncommitted(session), cost(session.manifest.usage)
     grades = grades_of(plan.tasks, state.tasks, partial(stands, root))
