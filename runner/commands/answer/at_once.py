@@ -57,8 +57,8 @@ def _take_in(project: Project, repository: Repository) -> None:
 
 def _publish(project: Project, before: RunState) -> None:
     """Write the statuses that changed; where a run began meanwhile, it writes them."""
-    from runner.run.engine import NOTED
     from runner.run.landing.board import Board
+    from runner.run.landing.notes import shown_note
 
     after = project.state()
     changed = [
@@ -71,7 +71,7 @@ def _publish(project: Project, before: RunState) -> None:
     board = Board(project.root / project.plan_path, project.settings.id_prefixes)
     for known in changed:
         if known.id in there:
-            board.say(known.id, known.status, known.note if known.status in NOTED else "")
+            board.say(known.id, known.status, shown_note(known, there[known.id].note))
     if board.due(now=True) and not _lives(project):
         with _writing(project) as journal:
             board.publish(journal.append, head=project.head().commit or "")
