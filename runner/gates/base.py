@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.gates.bounds import Bounds, bound_met
@@ -15,7 +16,6 @@ from runner.secrets.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
-    from pathlib import Path
     from threading import Event
 
     from runner.config.settings import Settings
@@ -220,10 +220,22 @@ def _bounds(check: Check, bench: Bench) -> Bounds:
         gate=check.id.removeprefix("gate:") if check.kind == "gate" else "",
         home=bench.environment.get("HOME", ""),
         own=tuple(map(str, (place.tree, place.shown, place.shown.resolve(), place.box))),
+        others=_others(bench) if bench.sandbox.encloses else (),
         memory=limits.together or limits.memory,
         processes=limits.processes,
         file_size=limits.file_size,
     )
+
+
+def _others(bench: Bench) -> tuple[str, ...]:
+    """Work trees of other repositories that the sandbox hid."""
+    from runner.process.other_trees import other_trees
+    from runner.process.toolchain import NAMES
+
+    environ = bench.environment
+    where = frozenset((name, environ[name]) for name in NAMES if name in environ)
+    read = tuple(Path(path).expanduser() for path in bench.settings.sandbox_read)
+    return other_trees(str(bench.place.shown), where, read)
 
 
 def _asked(check: Check, bench: Bench) -> Network:

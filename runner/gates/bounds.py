@@ -30,6 +30,8 @@ class Bounds:
     home: str = ""
     own: tuple[str, ...] = ()
     """The folders it works in, where nothing is hidden from it."""
+    others: tuple[str, ...] = ()
+    """Work trees of other repositories, which are hidden from it."""
     memory: int | None = None
     processes: int | None = None
     file_size: int | None = None
@@ -99,6 +101,10 @@ def _room(_bounds: Bounds) -> str:
 
 def _paths(tail: str, bounds: Bounds) -> str:
     """Words for a path that the sandbox keeps to itself; nothing for the project's own."""
+    for other in bounds.others:
+        if re.search(rf"(?<![\w/.-]){re.escape(other)}(?![\w.-])", tail):
+            shown = f'to let it be read: sandbox_read = ["{other}"] in your own settings'
+            return f"the sandbox hides {other}, which is another repository's or person's; {shown}"
     for denied, path in _denied(tail, bounds.home):
         personal = bounds.home and _is_below(path, bounds.home)
         if any(_is_below(path, own) for own in bounds.own) or not (denied or personal):

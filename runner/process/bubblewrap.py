@@ -109,6 +109,7 @@ class Bubblewrap:
         where = frozenset((name, environ[name]) for name in NAMES if name in environ)
         return (
             *view.floor(home, sized="--size" in self.features),
+            *view.others(str(place.shown), where, self.read, sized="--size" in self.features),
             *view.tools(where, self.read),
             *(view.resolver() if command.network is Network.YES else ()),
             *view.desk(place, reads_only=command.reads_only),

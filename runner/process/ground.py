@@ -11,13 +11,15 @@ _UNREAD = ("/dev", "/boot", "/lost+found")
 
 
 @lru_cache(maxsize=8)
-def files_below(home: str, shown: str) -> tuple[str, ...]:
+def files_below(home: str, shown: str, others: tuple[str, ...] = ()) -> tuple[str, ...]:
     """The outermost paths of the machine that hold nothing personal.
 
     A rule of Landlock holds for all below it, so a folder that holds something closed is
-    given by its entries. `shown` is closed: the repository's own files are no part of a proof.
+    given by its entries. `shown` is closed: the repository's own files are no part of a proof;
+    and so are `others`, work trees of other repositories.
     """
-    closed = {os.path.realpath(path) for path in (*hidden(home), *MASKED, *_UNREAD, shown)}
+    named = (*hidden(home), *MASKED, *_UNREAD, shown, *others)
+    closed = {os.path.realpath(path) for path in named}
     # /proc is given whole: its entries come and go, and what is closed there needs privileges.
     closed = {path for path in closed if not path.startswith("/proc/")}
     return tuple(_open_in("/", frozenset(closed - {"/"})))

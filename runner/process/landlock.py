@@ -29,6 +29,7 @@ from runner.model import Network
 from runner.process import kernel, seccomp
 from runner.process.ground import files_below
 from runner.process.limits import ulimits
+from runner.process.other_trees import other_trees
 from runner.process.sandbox import Prepared
 from runner.process.seccomp import Sockets
 from runner.process.toolchain import NAMES, homes, tool_paths
@@ -163,7 +164,8 @@ def _of_the_machine(
     closed = {home, *hidden(home), "/", shown}
     tools = {str(real(path)) for path in tool_paths(environ)} - closed
     asked = {str(real(path)) for path in read}
-    outermost = (*files_below(home, shown), *tools, *asked)
+    others = other_trees(shown, where, read)
+    outermost = (*files_below(home, shown, others), *tools, *asked)
     return (
         *((path, _READ) for path in outermost),
         *((f"/dev/{name}", _OF_DEVICES) for name in _DEVICES),

@@ -45,8 +45,10 @@ _CERTIFICATES = (
 )
 
 
+_SEARCHED = ("LD_LIBRARY_PATH", "PYTHONPATH", "NODE_PATH")
+
 NAMES = frozenset(
-    {"HOME", "PATH", *_CERTIFICATES, *(variable for variable, *_ in _HOMES if variable)}
+    {"HOME", "PATH", *_SEARCHED, *_CERTIFICATES, *(variable for variable, *_ in _HOMES if variable)}
 )
 """The variables that say where tools lie."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.process.limits import MEGABYTE
+from runner.process.other_trees import other_trees
 from runner.process.toolchain import tool_paths
 
 if TYPE_CHECKING:
@@ -68,6 +69,19 @@ def hidden(home: str) -> tuple[str, ...]:
     wanted = {os.path.realpath(path) for path in places if path.startswith("/")} - {"/"}
     there = sorted(path for path in wanted if os.path.isdir(path))  # noqa: PTH112 - text
     return tuple(path for path in there if not _below(path, set(there) - {path}))
+
+
+def others(
+    shown: str, where: frozenset[tuple[str, str]], read: tuple[Path, ...], *, sized: bool
+) -> tuple[str, ...]:
+    """Other repositories' work trees and other people's homes, empty, where they are not yet."""
+    roots = hidden(dict(where).get("HOME", ""))
+    options: list[str] = []
+    for path in other_trees(shown, where, read):
+        known = path in roots or _below(path, roots)
+        if not known and os.path.isdir(path):  # noqa: PTH112 - text; it may have gone since
+            options += [*(("--size", str(MEGABYTE)) if sized else ()), "--tmpfs", path]
+    return tuple(options)
 
 
 @lru_cache(maxsize=32)

@@ -1,0 +1,163 @@
+"""Work trees of other repositories on this machine, and other people's homes: a sandbox hides them.
+
+The trees alone, never the folders that hold them, and none that what runs here may need
+(`link_targets`). The search takes a tenth of a second at most; what it did not get to is kept for
+the next one, as is what was found, in the user's cache folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner import effects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+PLACES = ("/srv", "/opt", "/mnt", "/media", "/data")
+DEEPEST = 3
+SECONDS = 0.1
+MOST = 256
+"""Trees that are hidden: each is a mount of its own at every start of a command."""
+_KEPT = "other-trees.json"
+_FIRST_PERSON, _NOBODY = 1000, 65534
+"""Numbers of users who are people."""
+_NEVER_IN = frozenset({".git", "node_modules", "proc", "sys", "dev", "lost+found"})
+
+
+@lru_cache(maxsize=16)
+def other_trees(
+    shown: str, where: frozenset[tuple[str, str]], read: tuple[Path, ...] = ()
+) -> tuple[str, ...]:
+    """Real paths of what is hidden from commands for the repository at `shown`, none in another.
+
+    `where` are the variables that say where tools lie; `read` is what a person wants to be read.
+    """
+    from runner.process.link_targets import needed
+
+    environ, shown = dict(where), str(os.path.realpath(shown))
+    found = {*_trees(shown), *_homes(environ.get("HOME", ""))}
+    apart = {path for path in found if not _is_in(shown, path) and not _is_in(path, shown)}
+    if not apart:
+        return ()
+    wanted = {os.path.realpath(path) for path in (*needed(shown, environ), *map(str, read))}
+    closed = sorted(path for path in apart if not any(_is_in(one, path) for one in wanted))
+    outermost = [path for path in closed if not any(_is_in(path, o) for o in closed if o != path)]
+    return tuple(outermost[:MOST])
+
+
+# --- the search -----------------------------------------------------------------------
+
+
+def _trees(shown: str) -> set[str]:
+    """Work trees that are known or found by now."""
+    roots = tuple(dict.fromkeys((*PLACES, os.path.dirname(shown))))  # noqa: PTH120 - text
+    file = _kept_file()
+    known, left = _kept(file, roots)
+    known = {path for path in known if _is_tree(path)}
+    found, left = search(roots, left, effects.monotonic, SECONDS)
+    _keep(file, roots, known | found, left)
+    return {path for path in known | found if any(_is_in(path, root) for root in roots)}
+
+
+def search(
+    roots: Iterable[str],
+    left: Iterable[tuple[str, int]],
+    clock: Callable[[], float],
+    seconds: float,
+) -> tuple[set[str], list[tuple[str, int]]]:
+    """Work trees below folders, and the folders that there was no time for, with their depth."""
+    until = clock() + seconds
+    waiting = deque([*left] or [(os.path.realpath(root), 0) for root in roots])
+    found: set[str] = set()
+    while waiting and clock() < until:
+        folder, depth = waiting.popleft()
+        for path in _folders_in(folder):
+            if _is_tree(path):
+                found.add(path)
+            elif depth + 1 < DEEPEST and folder != "/":
+                waiting.append((path, depth + 1))
+    return found, list(waiting)
+
+
+def _folders_in(folder: str) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name not in _NEVER_IN and entry.is_dir(follow_symlinks=False):
+                    yield entry.path
+    except OSError:
+        return
+
+
+def _is_tree(path: str) -> bool:
+    return os.path.lexists(f"{path}/.git")
+
+
+# --- what is kept ---------------------------------------------------------------------
+
+
+def _kept_file() -> Path:
+    from runner.config.paths import Places
+
+    return Places.of(os.environ).cache / _KEPT
+
+
+def _kept(file: Path, roots: tuple[str, ...]) -> tuple[set[str], list[tuple[str, int]]]:
+    """Trees found before below any folder, and where the search of these was broken off."""
+    try:
+        told = json.loads(file.read_bytes())
+        left = [(str(path), int(depth)) for path, depth in told["left"].get(json.dumps(roots), [])]
+        return {str(path) for path in told["trees"]}, left
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return set(), []
+
+
+def _keep(file: Path, roots: tuple[str, ...], trees: set[str], left: list[tuple[str, int]]) -> None:
+    """Beside, then renamed; where that cannot be, the next search finds it again."""
+    known, before = _kept(file, roots)
+    if trees <= known and left == before:
+        return
+    told = {"trees": sorted({*known, *trees} if left else trees | _elsewhere(known, roots))}
+    text = json.dumps({**told, "left": {json.dumps(roots): left}})
+    beside = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        effects.step("write", file)
+        beside.write_text(text, "utf-8")
+        beside.replace(file)
+    except OSError:
+        return
+
+
+def _elsewhere(known: set[str], roots: tuple[str, ...]) -> set[str]:
+    return {path for path in known if not any(_is_in(path, root) for root in roots)}
+
+
+# --- people ---------------------------------------------------------------------------
+
+
+def _homes(mine: str) -> Iterator[str]:
+    """Homes of the people of this machine, but for one's own; by its own list alone."""
+    try:
+        lines = Path("/etc/passwd").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        words = line.split(":")
+        if len(words) < 7 or not words[2].isdecimal():  # noqa: PLR2004 - passwd(5)
+            continue
+        home = os.path.realpath(words[5]) if words[5].startswith("/") else "/"
+        person = _FIRST_PERSON <= int(words[2]) < _NOBODY and home.count("/") > 1
+        own = bool(mine) and _is_in(os.path.realpath(mine), home)
+        if person and not own and os.path.isdir(home):  # noqa: PTH112 - text
+            yield home
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
