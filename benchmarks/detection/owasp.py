@@ -3,8 +3,8 @@
     python benchmarks/detection/owasp.py FOLDER
 
 FOLDER is a clone of the public repository OWASP-Benchmark/BenchmarkPython. Each test case is one
-file that is or is not open to one weakness. It counts as told where a finding of that weakness stands
-in it, whatever its severity. The halves are by a hash of the case's name.
+file that is or is not open to one weakness. It counts as told where a finding of that weakness
+stands in it, whatever its severity. The halves are by a hash of the case's name.
 """
 
 from __future__ import annotations
