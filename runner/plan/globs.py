@@ -22,6 +22,7 @@ _PARTS = re.compile(r"\*\*/?|\*|\?|\[[!^]?\]?[^\]]*\]|\[|.", re.DOTALL)
 LONGEST_PATH = 1024
 """Bytes of UTF-8 in a path or glob; a file with a longer path could not be written."""
 GLOB_HINT = "mend the glob; a path that merely looks like one is taken as it is once such a file is"
+_UNCLOSED = frozenset(("[", "[]", "[!]", "[^]"))
 _FEW = 2
 """So many stars cost a backtracking search at most the path's length squared."""
 _MOST_MEETINGS = 200_000
@@ -42,7 +43,7 @@ def glob_fault(glob: str) -> str:
     if wildcards(glob) > MOST_WILDCARDS:
         return f"it has more than {MOST_WILDCARDS} wildcards"
     for part in _PARTS.findall(glob):
-        if part == "[":
+        if part in _UNCLOSED:
             return "its `[` is never closed"
         if part[0] == "[" and (fault := _class_fault(part)):
             return fault

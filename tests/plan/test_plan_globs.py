@@ -75,6 +75,8 @@ def test_two_tasks_with_globs_made_to_be_slow_are_read_at_once():
     ("glob", "said"),
     [
         ("src/[", "its `[` is never closed"),
+        ("src/[]", "its `[` is never closed"),
+        ("src/[!]a", "its `[` is never closed"),
         ("a[z-a]b", "its range z-a runs backwards"),
         ("*a" * 17, "it has more than 16 wildcards"),
     ],
