@@ -42,6 +42,8 @@ class Check:
     limits: Limits
     level: Level | None = None
     network: Network = Network.NO
+    fails: bool = False
+    """Whether a test contract says that its command fails."""
     task: str = ""
     """The other task whose test contract this is; empty for the task's own checks."""
 

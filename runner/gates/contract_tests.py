@@ -10,15 +10,16 @@ from runner.gates import coverage
 from runner.gates.base import Check, Fitted, Proved, command_limits
 from runner.gates.junit import TestOutcome
 from runner.gates.trial import tried
-from runner.model import Finding, Level, Severity, TestContract, Verdict
-from runner.plan.shell.line import no_proof_in
+from runner.model import Finding, Severity, Verdict
+from runner.plan.shell.line import bypass_of
+from runner.plan.shell.selection import selection_of
 from runner.process.command import Ended
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import Bench
     from runner.gates.trial import Trial
-    from runner.model import Task
+    from runner.model import Proof, Task
 
 _PYTEST_ID = re.compile(r"^[\w./-]+\.py(?:::[\w\[\]:.,-]+)?$|^[\w./-]+/?::[\w\[\]:.,-]+$")
 _NEVER_ELSE = re.compile(r"\b(?:SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b")
@@ -37,6 +38,7 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
             level=contract.level,
             network=settings.network_for(task.network),
             limits=limits,
+            fails=contract.fails,
         )
         for contract in task.test_contracts
     )
@@ -53,10 +55,10 @@ def prove(check: Check, bench: Bench) -> Proved:
     What fails is run once more: a test that then passes is flaky, and that is said. Another
     task's contract (`check.task`) may fail as it did before the change.
     """
-    if not check.task and (why := no_proof_in(TestContract(check.id, Level.UNIT, check.command))):
+    if not check.task and (word := bypass_of(check.command)):
         from runner.gates.commands import refused
 
-        return refused(check, why.message, why.hint)
+        return refused(check, f"skips checks (`{word}`)", f"take `{word}` out of it")
     early = _too_early(check, bench)
     first = tried(check, bench, _measured(check, bench))
     proved = _proved(first, bench)
@@ -94,8 +96,10 @@ def _measured(check: Check, bench: Bench) -> Fitted:
 
 def _proved(first: Trial, bench: Bench) -> Proved:
     bench.ran[first.check.id] = first
+    if first.passed and first.flaky:
+        return _repeated(first)
     if first.passed:
-        return Proved(first.proof, first.notes())
+        return Proved(_with_selection(first), first.notes())
     if _may_be_chance(first) and not bench.cancelled.is_set():
         once_more = replace(first.check, id=f"{first.check.id}-again")
         again = tried(once_more, bench, _measured(first.check, bench))
@@ -118,6 +122,25 @@ def _may_be_chance(trial: Trial) -> bool:
         for test in trial.failing
     )
     return not (trial.failing and certain)
+
+
+def _with_selection(trial: Trial) -> Proof:
+    """The proof, saying which tests its command selects: that is the plan's to choose."""
+    chosen = selection_of(trial.check.command)
+    if not chosen or trial.proof.note:
+        return trial.proof
+    return replace(trial.proof, note=f"selected by {', '.join(chosen)}")
+
+
+def _repeated(trial: Trial) -> Proved:
+    """The command itself ran again what failed, and that passed."""
+    names = trial.flaky
+    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+    note = f"failed once, then passed: {shown}"
+    hint = "a test that fails by chance proves little: take time, order and chance out of it"
+    finding = Finding(trial.check.id, note, severity=Severity.WARNING, hint=hint)
+    proof = replace(trial.proof, verdict=Verdict.FLAKY, note=note)
+    return Proved(proof, (finding, *trial.notes()))
 
 
 def _flaky(first: Trial, again: Trial) -> Proved:

@@ -18,6 +18,12 @@ _VITEST = re.compile(r"^ *Tests +(?=\d)([^\n(]*)(?:\(\d+\))?$", re.MULTILINE)
 _NO_VITEST = re.compile(r"^No test files found", re.MULTILINE)
 _CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.MULTILINE)
 
+_JEST = re.compile(r"^Tests: +((?:\d+ \w+, )*\d+ total)$", re.MULTILINE)
+_MOCHA = re.compile(r"^ +(\d+) (passing|failing|pending)\b", re.MULTILINE)
+_MOCHA_WORDS = {"passing": "passed", "failing": "failed", "pending": "skipped"}
+FAILED_WORDS = ("failed", "failures", "error", "errors")
+"""Under which tools count what failed."""
+
 _IDLE = frozenset({"skipped", "deselected", "xfailed"})
 
 
@@ -25,9 +31,9 @@ def read_counts(output: str) -> tuple[tuple[str, int], ...]:
     """The counts a test tool printed, such as `(("passed", 3),)`; empty where none are known.
 
     Knows the closing lines of pytest, unittest, node's test runner (TAP and spec), cargo test, go
-    test and vitest.
+    test, vitest, jest and mocha.
     """
-    for reader in (_pytest, _unittest, _tap, _cargo, _go, _vitest):
+    for reader in (_pytest, _unittest, _tap, _cargo, _go, _vitest, _jest, _mocha):
         counts = reader(output)
         if counts is not None:
             return tuple(counts.items())
@@ -86,6 +92,18 @@ def _vitest(output: str) -> dict[str, int] | None:
         return {"passed": 0} if _NO_VITEST.search(output) else None
     counts = {word: int(number) for number, word in _WORD.findall(found[-1])}
     return {"passed": 0} | counts if counts else None
+
+
+def _jest(output: str) -> dict[str, int] | None:
+    found = _JEST.findall(output)
+    if not found:
+        return None
+    return {"passed": 0} | {word: int(number) for number, word in _WORD.findall(found[-1])}
+
+
+def _mocha(output: str) -> dict[str, int] | None:
+    found = {_MOCHA_WORDS[word]: int(number) for number, word in _MOCHA.findall(output)}
+    return {"passed": 0} | found if "passed" in found else None
 
 
 def ran_no_test(counts: tuple[tuple[str, int], ...]) -> bool:

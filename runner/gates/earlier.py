@@ -75,8 +75,9 @@ def seen_in(trial: Trial, bench: Bench) -> Earlier:
 
 def _key(check: Check, bench: Bench, changes: tuple[Change, ...]) -> tuple[str, ...]:
     made = (f"{one.path} {one.mode:o} {one.after}" for one in changes)
+    fails = ("fails",) if check.fails else ()
     place = (str(bench.place.shown), bench.place.start, bench.base)
-    return ("run", *place, check.kind, str(check.network), check.command, *sorted(made))
+    return ("run", *place, check.kind, str(check.network), check.command, *sorted(made), *fails)
 
 
 def _written(found: Earlier) -> dict[str, object]:

@@ -154,6 +154,7 @@ class _Reading:
         self._suites: list[str] = []
         self._case: Mapping[str, str] = {}
         self._outcome = TestOutcome.PASSED
+        self._todo = False
         self._message = ""
         self._text: list[str] = []
 
@@ -170,15 +171,20 @@ class _Reading:
                 self._suites.append(attributes.get("name", ""))
             case "testcase":
                 self._case, self._outcome, self._message = attributes, TestOutcome.PASSED, ""
+                self._todo = False
             case "failure" | "error" | "skipped":
                 self._ended(name, attributes)
 
     def _ended(self, name: str, attributes: dict[str, str]) -> None:
         expected = "xfail" in attributes.get("type", "")
+        self._todo = self._todo or attributes.get("type", "") == "todo"
         outcome = {"failure": TestOutcome.FAILED, "error": TestOutcome.ERROR}.get(
             name, TestOutcome.XFAILED if expected else TestOutcome.SKIPPED
         )
-        self._outcome = max(self._outcome, outcome, key=_rank)
+        # node: what is still to be done may fail
+        self._outcome = (
+            TestOutcome.XFAILED if self._todo else max(self._outcome, outcome, key=_rank)
+        )
         self._message = self._message or attributes.get("message", "")[:_MESSAGE]
 
     def text(self, content: str) -> None:
@@ -234,6 +240,8 @@ def _told(message: str, said: str) -> str:
 
 
 def _id(case: Mapping[str, str], suites: list[str]) -> str:
+    if own := case.get("runner-id", ""):
+        return own
     name, classes, file = case.get("name", ""), case.get("classname", ""), case.get("file", "")
     if file.endswith(".py"):
         module = file.removesuffix(".py").replace("/", ".")

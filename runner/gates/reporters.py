@@ -1,33 +1,40 @@
-"""Commands fitted out from outside so that the test tool they start writes results per test.
+"""Commands fitted out from outside so that the test programs they start say how tests ended.
 
-The command stays as a person wrote it: pytest hears `PYTEST_ADDOPTS`, node's test runner hears
-`NODE_OPTIONS`. vitest hears neither, so a plain vitest command is given arguments.
+The command stays as a person wrote it: pytest hears `PYTEST_ADDOPTS`, Node `NODE_OPTIONS`, unittest
+is met in its interpreter (`report_hook`), go and cargo on PATH (`tool_hooks`). A plain vitest
+command is given arguments.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner import effects
+from runner.gates import shim
 from runner.gates.base import Fitted, file_name
-from runner.gates.junit import read_results
+from runner.gates.coverage.stored import emptied
+from runner.gates.shim import own_folder
+from runner.gates.test_reports import told_in
+from runner.gates.tool_hooks import laid_out_hooks, node_words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.gates.base import Bench, Check
-    from runner.gates.junit import TestResults
+    from runner.gates.test_reports import Told
     from runner.process.command import Ran
 
-_PYTEST = re.compile(r"(?:\A|[\s/])(?:pytest|py\.test)(?=\s|\Z)")
-_STARTS_PYTEST = re.compile(r"(?:[A-Za-z_]\w*=\S* )*(?:\S*python[\d.]* -m )?pytest(?=\s|\Z)")
+_STARTS_PYTEST = re.compile(
+    r"(?:! *)?(?:[A-Za-z_]\w*=\S* )*(?:\S*python[\d.]* -m )?pytest(?=\s|\Z)"
+)
 _NODE = re.compile(r"(?:\A|[\s/])node(?=\s)(?=.*\s--test(?=\s|\Z))")
 _VITEST = re.compile(r"(?:\A|[\s/])vitest(?=\s|\Z)")
+_FOLDER = "reports"
+_PYTEST_FILE = "pytest.xml"
 _PLAIN = re.compile(r"[^;&|<>`$\n()]*")
-_RUNNERS = re.compile(r"(?:\A|[\s/])(?:make|just|tox|nox|hatch|npm|pnpm|yarn|bun|task)(?=\s)")
 _NOT_TAKEN = re.compile(
     r"unrecognized arguments: .*--junit-?xml|--test-reporter\S* is not allowed in NODE_OPTIONS"
     r"|'--test-reporter' must match the number of"
@@ -41,48 +48,64 @@ class Reporting:
     fitted: Fitted
     plain: Fitted
     """The same without a reporter, for a tool that does not take one."""
-    file: Path
-    trusted: bool
-    """Whether the command itself names a test tool; else what it starts may fail on purpose."""
+    folder: Path
+    """Where every test program that the command starts says how its tests ended."""
     expected: bool
-    """Whether that tool always says how many tests ran."""
+    """Whether the tool that the command names always says how many tests ran."""
 
     def clear(self) -> None:
         """Take away what an earlier run left."""
-        effects.unlink(self.file)
+        emptied(self.folder)
 
-    def results(self) -> TestResults | None:
-        """What the tool said of each test; None where it said nothing."""
-        return read_results(self.file)
+    def told(self) -> Told:
+        """What the test programs said."""
+        return told_in(self.folder)
 
 
 def reporting(check: Check, bench: Bench, plain: Fitted) -> Reporting:
-    """The command, so that pytest, node or vitest write down how each test ended."""
-    file = bench.place.box / f"junit-{file_name(check.task + check.id)}.xml"
+    """The command, so that the test programs that it starts write down how their tests ended."""
+    name = file_name(check.task + check.id)
+    folder = own_folder(bench.place.box, _FOLDER, name)
+    plain = _with_hooks(plain, bench, folder)
     line, variables = plain.line, dict(plain.variables)
 
     def add(name: str, words: str) -> None:
         given = variables.get(name) or bench.environment.get(name, "")
         variables[name] = f"{given} {words}".strip()
 
-    add("PYTEST_ADDOPTS", f"{shlex.quote(f'--junitxml={file}')} -o junit_family=xunit1")
+    words = f"{shlex.quote(f'--junitxml={folder / _PYTEST_FILE}')} -o junit_family=xunit1"
+    add("PYTEST_ADDOPTS", words)
+    variables["RUNNER_REPORT_PYTEST"] = words
     if _NODE.search(check.command) and "--test-reporter" not in check.command:
-        add("NODE_OPTIONS", _node_words(file))
+        words = _node_words(folder / "node.xml")
+        add("NODE_OPTIONS", words)
+        variables["RUNNER_REPORT_NODE"] = words
     asked = check.command
     if _VITEST.search(asked) and "--reporter" not in asked and _PLAIN.fullmatch(asked):
-        line += f" --reporter=default --reporter=junit {shlex.quote(f'--outputFile.junit={file}')}"
+        file = shlex.quote(f"--outputFile.junit={folder / 'vitest.xml'}")
+        line += f" --reporter=default --reporter=junit {file}"
     return Reporting(
         fitted=Fitted(line, variables),
         plain=plain,
-        file=file,
-        trusted=names_test_tool(check.command),
+        folder=folder,
         expected=bool(_STARTS_PYTEST.match(check.command)),
     )
 
 
-def names_test_tool(line: str) -> bool:
-    """Whether a command line itself starts a test tool or something that stands for one."""
-    return any(one.search(line) for one in (_PYTEST, _NODE, _VITEST, _RUNNERS))
+def _with_hooks(plain: Fitted, bench: Bench, folder: Path) -> Fitted:
+    """What stands before Python, Node, go and cargo, wherever the command starts one of them."""
+    start = shim.laid_out(bench.place)
+    hooks = laid_out_hooks(bench.place, bench.environment)
+    given = {**bench.environment, **plain.variables}
+    variables = {
+        **plain.variables,
+        "RUNNER_REPORT_OUT": str(folder),
+        "PYTHONPATH": shim.search_path(start, given.get("PYTHONPATH", "")),
+        "NODE_OPTIONS": f"{given.get('NODE_OPTIONS', '')} {node_words(hooks)}".strip(),
+        "PATH": f"{hooks / 'bin'}{os.pathsep}{given.get('PATH', os.defpath)}",
+    }
+    is_in_front = str(start) in plain.variables.get("PYTHONPATH", "")
+    return Fitted(plain.line if is_in_front else shim.in_front(plain.line, start), variables)
 
 
 def not_taken(ran: Ran) -> bool:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 _FOLDER = "shim"
 _COMPILED = "__pycache__"
-_FILES = {"startup.py": "sitecustomize.py", "startup_lines.py": "_runner_lines.py"}
+_FILES = {
+    "startup.py": "sitecustomize.py",
+    "startup_lines.py": "_runner_lines.py",
+    "report_hook.py": "_runner_report.py",
+}
 _ASSIGNED = re.compile(r"(?<![\w$])PYTHONPATH=(?P<empty>(?:''|\"\")?(?=[\s;&|)]|$))?")
 _PLAIN = re.compile(r"[\w./+@%-]+")
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 OWN = os.path.dirname(os.path.abspath(__file__))
 LINES = "_runner_lines"
 """The other module in this folder, which is loaded where lines are to be measured."""
-_PASSED_ON = ("RUNNER_WATCH_", "RUNNER_COVER_")
+REPORT = "_runner_report"
+"""The one that is loaded where a test tool is imported."""
+_TOOLS = {"_pytest.config": "of_pytest", "unittest.runner": "of_unittest"}
+_PASSED_ON = ("RUNNER_WATCH_", "RUNNER_COVER_", "RUNNER_REPORT_")
 _LONGEST_NOTES = 65536
 
 
@@ -58,6 +61,45 @@ def watch() -> None:
                 file.write("".join(path + "\n" for path in seen))
 
     atexit.register(tell)
+
+
+# --- how tests end ------------------------------------------------------------------------
+
+
+def report() -> None:
+    """Have the test tools that this interpreter imports write down how each test ends."""
+    keep_in_children()
+    sys.meta_path.insert(0, Watcher())
+
+
+class Watcher:
+    """A finder that finds nothing itself: it is told of each import, and sees the tools come."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """The spec that others have for a test tool; None for all else."""
+        if name not in _TOOLS:
+            return None
+        others = (one for one in tuple(sys.meta_path) if one is not self)
+        for finder in others:
+            spec = getattr(finder, "find_spec", lambda *_: None)(name, path, target)
+            if spec is not None:
+                with Quietly():
+                    _fit_out(spec.loader, _TOOLS[name])
+                return spec
+        return None
+
+
+def _fit_out(loader: Any, part: str) -> None:
+    run = loader.exec_module
+
+    def exec_module(module: Any) -> None:
+        run(module)
+        with Quietly():
+            known = sys.modules.get(REPORT)
+            hook = known or _loaded(REPORT, os.path.join(OWN, REPORT + ".py"), None)
+            getattr(hook, part)(module)
+
+    loader.exec_module = exec_module
 
 
 # --- which lines run ----------------------------------------------------------------------
@@ -162,17 +204,19 @@ def keep_in_children() -> None:
     """Have children whose variables the program chose itself start with this module, too."""
     import _posixsubprocess
 
+    if getattr(_posixsubprocess.fork_exec, "__module__", "") == __name__:
+        return  # it does already
     start, run_in = _posixsubprocess.fork_exec, os.execve
     passed_on = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
 
     def fork_exec(*given: Any) -> Any:
         with Quietly():
-            given = _amended(given, passed_on)
+            given = _amended(given, {**passed_on, **_reports(), **_judged()})
         return start(*given)
 
     def execve(path: Any, argv: Any, env: Any) -> None:
         with Quietly():
-            env = _with_own(env, passed_on)
+            env = _with_own(env, {**passed_on, **_reports()})
         run_in(path, argv, env)
 
     _posixsubprocess.fork_exec = fork_exec
@@ -182,11 +226,43 @@ def keep_in_children() -> None:
         loaded._fork_exec = fork_exec  # type: ignore[attr-defined]  # noqa: SLF001 - since 3.11
 
 
+def _reports() -> dict[str, str]:
+    """Whether tests run here now, which what is started must know."""
+    names = ("RUNNER_REPORT_WITHIN", "RUNNER_REPORT_CHAIN")
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
+
+
+def _judged() -> dict[str, str]:
+    """That this program looks itself at how its child ends: then it is what tests.
+
+    A result that is dropped (`subprocess.run(…)` as a statement) is looked at by nobody.
+    """
+    if not os.environ.get("RUNNER_REPORT_OUT"):
+        return {}
+    import subprocess
+    from opcode import opmap
+
+    frame, through = sys._getframe(1), ""  # noqa: SLF001 - documented, and there is no other way
+    while frame.f_code.co_filename in (__file__, subprocess.__file__):
+        through, frame = frame.f_code.co_name, frame.f_back  # type: ignore[assignment]  # the program is below
+    while through in ("run", "call"):
+        code, at = frame.f_code.co_code, frame.f_lasti + 2
+        while code[at] == opmap.get("CACHE", -1):
+            at += 2
+        if code[at] == opmap["RETURN_VALUE"] and frame.f_back is not None:
+            frame = frame.f_back
+            continue
+        dropped = code[at] == opmap["POP_TOP"]
+        return {} if dropped else {"RUNNER_REPORT_WITHIN": str(os.getpid())}
+    return {}
+
+
 def _amended(given: tuple[Any, ...], passed_on: dict[str, str]) -> tuple[Any, ...]:
     """The arguments of `_posixsubprocess.fork_exec`, whose sixth are the variables or None."""
     said = given[5]
     if said is None:
-        if OWN in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+        known = all(os.environ.get(name) == value for name, value in passed_on.items())
+        if known and OWN in os.environ.get("PYTHONPATH", "").split(os.pathsep):
             return given
         said = [name + b"=" + value for name, value in os.environb.items()]
     if not said:  # asked for none at all
@@ -210,7 +286,12 @@ def _with_own(env: Any, passed_on: dict[str, str]) -> dict[str, str]:
 
 def begin() -> None:
     """Start what is switched on, then run the `sitecustomize` that this one stands before."""
-    for switch, start in (("RUNNER_WATCH_ROOT", watch), ("RUNNER_COVER_OUT", measure)):
+    parts = (
+        ("RUNNER_WATCH_ROOT", watch),
+        ("RUNNER_REPORT_OUT", report),
+        ("RUNNER_COVER_OUT", measure),
+    )
+    for switch, start in parts:
         with Quietly():
             if os.environ.get(switch):
                 start()

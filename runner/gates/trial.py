@@ -12,13 +12,17 @@ from runner.gates.junit import TestResults
 from runner.gates.printed import printed_results, without_colours
 from runner.gates.reporters import not_taken, reporting
 from runner.gates.touched import Touched, files, touched
-from runner.model import Finding, Severity, Verdict
+from runner.model import Finding, ProvenBy, Severity, Verdict
+from runner.plan.shell.line import ends_with_test_tool, expects_failures
 from runner.process.command import Ended
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from runner.gates.base import Bench, Check
     from runner.gates.junit import TestResult
+    from runner.gates.test_reports import Told
     from runner.model import Proof
     from runner.process.command import Ran
 
@@ -27,6 +31,11 @@ _MOST_READ = 4 * 1024 * 1024
 _MOST_TESTS = 20
 _LONGEST = 600
 _SIGNALLED = 128
+_NOT_STARTED = 126
+_CLOSING = 3
+"""Lines of a closing summary."""
+EXPECTED = "failures are expected"
+"""What is said of a test contract that must fail."""
 _NO_TESTS = 5
 """How pytest, and unittest from Python 3.12 on, end where they find no test."""
 
@@ -41,10 +50,12 @@ class Trial:
     results: TestResults | None
     """How each test ended, as the tool itself wrote it down or printed it."""
     touched: Touched
-    trusted: bool
-    """Whether failing tests that it names count although it said success."""
     bench: Bench | None = None
     """Where it ran."""
+    flaky: tuple[str, ...] = ()
+    """Tests that failed, and passed when the command itself ran them again."""
+    told_failures: int = 0
+    """Failing tests that its output tells of, and no report does."""
 
     @property
     def passed(self) -> bool:
@@ -66,8 +77,8 @@ class Trial:
         return (*self._failures(), *self.notes())
 
     def notes(self) -> tuple[Finding, ...]:
-        """What it left behind."""
-        said = self.touched.findings(self.check.id)
+        """What it left behind, and what its output tells that does not count."""
+        said = (*self.touched.findings(self.check.id), *self._told())
         count = self.ran.left_behind
         if not count:
             return said
@@ -80,6 +91,16 @@ class Trial:
         )
         return (*said, left)
 
+    def _told(self) -> Iterator[Finding]:
+        if self.told_failures and self.check.kind == "test" and self.passed:
+            many = "a test" if self.told_failures == 1 else f"{self.told_failures} tests"
+            yield Finding(
+                check=self.check.id,
+                message=f"its output tells of {many} that failed; it ended with exit code 0",
+                severity=Severity.WARNING,
+                hint="where that is no text of the program itself, have the command end with it",
+            )
+
     def _failures(self) -> tuple[Finding, ...]:
         if self.passed:
             return ()
@@ -91,6 +112,8 @@ class Trial:
         crashed = self.ran.exit - _SIGNALLED
         if self.ran.ended is Ended.EXITED and crashed in set(signal.Signals):
             return f"`{command}` crashed with {signal.Signals(crashed).name}"
+        if expects(self.check):
+            return f"`{command}` was to fail, and no test of it failed"
         count = _failed(dict(self.proof.counts))
         if self.ran.passed and count:
             many = "a test" if count == 1 else f"{count} tests"
@@ -127,37 +150,72 @@ def tried(check: Check, bench: Bench, fitted: Fitted | None = None) -> Trial:
     if done.changed and bench.on_base:
         with bench.on_base(()):
             pass  # leaving it puts the proposal back for the checks after this one
-    return judged(
-        check, ran, bench, told.results(), done, trusted=told.trusted, expected=told.expected
-    )
+    return judged(check, ran, bench, told.told(), done, expected=told.expected)
 
 
 def judged(
-    check: Check,
-    ran: Ran,
-    bench: Bench,
-    results: TestResults | None,
-    done: Touched,
-    *,
-    trusted: bool,
-    expected: bool = False,
+    check: Check, ran: Ran, bench: Bench, told: Told, done: Touched, *, expected: bool = False
 ) -> Trial:
     """What a run says: exit code, tests and counts must all agree that it passed.
 
-    `trusted`: the tool that the command names is heard; `expected`: it must have said something.
+    `expected`: the tool that the command names must have said something.
     """
-    printed = dict(read_counts(without_colours(ran.tail)))
-    written = _clean(results, bench.known_secrets)
+    printed = _printed(check, ran)
+    results = _clean(told.results, bench.known_secrets)
+    written = results
     if written is None and not ran.passed:
         written = printed_results(output_of(ran))
-    counts = _counts(results, printed)
+    counts = _counts(told, printed)
     proof = proof_of(check, ran, bench, tuple(counts.items()))
-    silent = ran.passed and not counts and expected  # it ended before its tests did
-    empty = ran_no_test(proof.counts) or ran_no_test(tuple(printed.items())) or silent
-    bad = results.failing if results else check.kind == "test" and _failed(printed)
-    if (check.kind == "test" and empty) or (trusted and bad):
+    silent = not counts and (expected or bool(told.unfinished))
+    empty = ran_no_test(proof.counts) or (ran.passed and silent)
+    failed = told.failed if told else _closing_failures(check, ran)
+    if expects(check):
+        verdict = _as_expected(check, ran, failed, told, silent=silent)
+        proof = replace(proof, verdict=verdict, note=EXPECTED, by=_shown_by(verdict, failed))
+    elif (check.kind == "test" and empty) or failed:
         proof = replace(proof, verdict=Verdict.FAIL)
-    return Trial(check, ran, proof, written, done, trusted, bench)
+    text = 0 if told or failed or not ran.passed else _failed(dict(_read(ran)))
+    return Trial(check, ran, proof, written, done, bench, told.flaky, text)
+
+
+def expects(check: Check) -> bool:
+    """Whether a check says that its tests fail: by `(unit, fails)`, or a `!` at its begin."""
+    return check.kind == "test" and (check.fails or expects_failures(check.command))
+
+
+def _as_expected(check: Check, ran: Ran, failed: int, told: Told, *, silent: bool) -> Verdict:
+    """A line that begins with `!` turns its own exit around; else the command itself must fail."""
+    if ran.ended is not Ended.EXITED or silent or ran.exit >= _NOT_STARTED:
+        return Verdict.FAIL
+    ended = ran.exit != 0 if check.fails else ran.passed
+    met = failed if told else ended
+    return Verdict.PASS if met and (check.fails or ended) else Verdict.FAIL
+
+
+def _shown_by(verdict: Verdict, failed: int) -> ProvenBy | None:
+    if verdict is not Verdict.PASS:
+        return None
+    return ProvenBy.TESTS if failed else ProvenBy.COMMAND
+
+
+def _read(ran: Ran) -> tuple[tuple[str, int], ...]:
+    return read_counts(without_colours(ran.tail))
+
+
+def _printed(check: Check, ran: Ran) -> dict[str, int]:
+    """What a command printed of tests; failures that do not count are no count of tests either."""
+    counts = dict(_read(ran))
+    counted = check.kind != "test" or not ran.passed or _closing_failures(check, ran)
+    return {} if _failed(counts) and not counted else counts
+
+
+def _closing_failures(check: Check, ran: Ran) -> int:
+    """Failures in the last lines, of a test program that makes no report and ends the line."""
+    if check.kind != "test" or not ends_with_test_tool(check.command):
+        return 0
+    last = [line for line in ran.tail.rstrip().splitlines() if line.strip()][-_CLOSING:]
+    return _failed(dict(read_counts(without_colours("\n".join(last)))))
 
 
 def _clean(results: TestResults | None, known: tuple[str, ...]) -> TestResults | None:
@@ -178,12 +236,12 @@ def _failed(counts: dict[str, int]) -> int:
     return sum(counts.get(word, 0) for word in ("failed", "failures", "error", "errors"))
 
 
-def _counts(results: TestResults | None, printed: dict[str, int]) -> dict[str, int]:
-    """What the tool wrote down, and of what it printed alone the tests that it left out."""
-    if results is None:
+def _counts(told: Told, printed: dict[str, int]) -> dict[str, int]:
+    """What the tools wrote down, and of what was printed alone the tests that were left out."""
+    if not told:
         return printed
     kept = {"deselected": printed["deselected"]} if printed.get("deselected") else {}
-    return results.counts() | kept
+    return {**told.counts, **kept}
 
 
 def output_of(ran: Ran) -> str:

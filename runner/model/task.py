@@ -22,6 +22,13 @@ class TestContract:
     level: Level
     command: str
     line: int = 0
+    fails: bool = False
+    """Whether its tests are expected to fail: `TC-002 (unit, fails): command`."""
+
+    @property
+    def shown_level(self) -> str:
+        """`unit`, or `unit, fails`."""
+        return f"{self.level}, fails" if self.fails else str(self.level)
 
 
 @dataclass(frozen=True, slots=True)

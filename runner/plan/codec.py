@@ -113,7 +113,8 @@ def _plain_task(task: Task, first: int) -> dict[str, object]:
     }
     parts = {
         "test_contracts": [
-            [t.id, t.level.value, t.command, t.line - first] for t in task.test_contracts
+            [t.id, t.level.value, t.command, t.line - first, *([True] if t.fails else [])]
+            for t in task.test_contracts
         ],
         "contracts": [[c.kind, c.value, c.line - first] for c in task.contracts],
         "gates": [
@@ -194,8 +195,8 @@ def _task_from(row: dict[str, Any], light: OutlineTask, first: int) -> Task:
     )
 
 
-def _test(name: str, level: str, command: str, line: int) -> TestContract:
-    return TestContract(name, Level(level), command, line)
+def _test(name: str, level: str, command: str, line: int, *fails: bool) -> TestContract:
+    return TestContract(name, Level(level), command, line, any(fails))
 
 
 def _gate(name: str, command: str, network: str, seconds: float, line: int) -> GateSpec:

@@ -53,7 +53,10 @@ def _proof(values: Mapping[str, object]) -> Part:
     # only where they are given: what was proven before there were such fields stays proven
     without = tuple((key, str(values[key])) for key in _REASONS if values.get(key))
     return (
-        tuple((test.id, test.level.value, test.command) for test in tests),
+        tuple(
+            (test.id, test.level.value, test.command, *(("fails",) if test.fails else ()))
+            for test in tests
+        ),
         tuple((contract.kind, contract.value) for contract in contracts),
         tuple((gate.name, gate.command, gate.network.value, gate.seconds) for gate in gates),
         coverage,

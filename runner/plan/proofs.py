@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _TEST = re.compile(
     r"(?:\*\*|__|`)?(?P<id>TC[-_ ]?[\w.-]*\w)(?:\*\*|__|`)?\s*:?\s*"
-    r"(?:[(\[]\s*(?P<level>[\w -]+?)\s*[)\]](?:\*\*|__)?)?\s*"
+    r"(?:[(\[]\s*(?P<level>[\w ,-]+?)\s*[)\]](?:\*\*|__)?)?\s*"
     r"(?::|—|\u2013|-(?=\s))\s*(?:\*\*|__)?\s*",
     re.IGNORECASE,
 )
@@ -93,7 +93,9 @@ def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Com
         return _complaint(
             run, f'bad test contract "{run.text}"', "write it as TC-001 (unit): `command`"
         )
-    level = (match["level"] or "unit").casefold()
+    words = [word.strip() for word in (match["level"] or "").casefold().split(",")]
+    fails = "fails" in words
+    level = ", ".join(word for word in words if word and word != "fails") or "unit"
     level = _LEVELS.get(level.removesuffix(" test"), level.removesuffix(" test"))
     known = [entry.value for entry in Level]
     if level not in known:
@@ -105,7 +107,11 @@ def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Com
             run, f"{match['id']} has no command", "write it as TC-001 (unit): `command`"
         )
     return TestContract(
-        match["id"].upper().replace(" ", "-").replace("_", "-"), Level(level), command, line
+        match["id"].upper().replace(" ", "-").replace("_", "-"),
+        Level(level),
+        command,
+        line,
+        fails,
     )
 
 

@@ -180,10 +180,11 @@ def test_a_plain_vitest_command_is_given_its_reporter(tmp_path):
 
 def test_a_failure_that_a_tool_prints_in_colours_is_not_swallowed_either(tmp_path):
     bench = a_bench(tmp_path)
-    (tmp_path / "tree/said").write_text(
-        "\x1b[2m      Tests \x1b[22m \x1b[31m1 failed\x1b[39m | \x1b[32m2 passed\x1b[39m (3)\n"
+    (tmp_path / "tree/mocha.js").write_text(
+        "console.log(`"
+        "\x1b[2m      Tests \x1b[22m \x1b[31m1 failed\x1b[39m | \x1b[32m2 passed\x1b[39m (3)\n`)"
     )
-    proof, findings = proved(bench, "npm test; cat said; true")
+    proof, findings = proved(bench, "node mocha.js; true")
     assert (proof.verdict, dict(proof.counts)) == (Verdict.FAIL, {"passed": 2, "failed": 1})
     assert findings[0].message.endswith("ended with exit code 0 although a test failed")
 

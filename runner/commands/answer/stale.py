@@ -30,7 +30,7 @@ def show_stale(project: Project, repository: Repository, id_: str) -> None:
         if field not in ("what", "change"):
             print(f"     edited since: {display(field)}")
     for contract in task.test_contracts if task else ():
-        print(f"     {display(contract.id)} ({contract.level}): {display(contract.command)}")
+        print(f"     {display(contract.id)} ({contract.shown_level}): {display(contract.command)}")
     if not known.commit:
         print("     it has no commit of its own")
         return

@@ -104,7 +104,7 @@ def _planned(task: Task) -> Iterator[str]:
     yield from _fields("Inputs", map(display, task.inputs))
     yield from _fields("Acceptance", map(display, task.acceptance))
     yield from _fields("Changes tests", map(display, task.changes_tests))
-    tests = (f"{one.id} ({one.level}): {one.command}" for one in task.test_contracts)
+    tests = (f"{one.id} ({one.shown_level}): {one.command}" for one in task.test_contracts)
     yield from _fields("Test contracts", map(display, tests))
     yield from _fields("Contracts", (display(f"{one.kind}: {one.value}") for one in task.contracts))
     why = display(task.no_contracts)

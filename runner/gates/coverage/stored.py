@@ -32,7 +32,11 @@ def data_folder(place: Place, check_id: str) -> Path:
 def emptied_folder(place: Place, check_id: str) -> Path:
     """The same folder without what an earlier run left. No link is followed."""
     above = own_folder(place.box, _FOLDER)
-    folder = above / file_name(check_id)
+    return emptied(above / file_name(check_id))
+
+
+def emptied(folder: Path) -> Path:
+    """A folder of ours without anything in it, whatever a command put in its place."""
     if folder.is_symlink() or folder.is_file():
         effects.unlink(folder)
     elif folder.exists():

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.plan.commands import swallows_failure
 from runner.plan.shell.exits import may_end_well
-from runner.plan.shell.programs import is_test_program, may_be_test_program, program_of
+from runner.plan.shell.programs import (
+    is_test_program,
+    may_be_test_program,
+    names_test_tool,
+    program_of,
+)
 from runner.plan.shell.syntax import ShellSyntaxError, parse
 from runner.plan.shell.tree import AndOr, Pipeline, Script, Simple, pipelines, simples
 
@@ -71,6 +76,8 @@ class Swallow(NamedTuple):
 def no_proof_in(contract: TestContract) -> NoProof | None:
     """Why a test contract could not fail, or skips what would; None where it is a proof."""
     line = contract.command
+    if contract.fails:  # its failure is looked for, whatever the line makes of it
+        return None
     if word := bypass_of(line):
         return NoProof(word, f"skips checks: `{word}`", f"take `{word}` out of the command")
     found = swallow_of(line)
@@ -129,6 +136,17 @@ def expects_failures(line: str) -> bool:
     except ShellSyntaxError:
         return False
     return bool(items) and items[0].parts[0][1].negated
+
+
+def tests_in(line: str) -> bool:
+    """Whether a line starts a test program, as far as its words say so."""
+    return any(is_test_program(one) or may_be_test_program(one) for one in commands_of(line))
+
+
+def ends_with_test_tool(line: str) -> bool:
+    """Whether the last command of a line is a test tool by name; a target or script is none."""
+    every = commands_of(line)
+    return bool(every) and names_test_tool(every[-1])
 
 
 def bypass_of(line: str) -> str:

@@ -144,6 +144,12 @@ def is_test_program(command: Simple | list[str] | tuple[str, ...]) -> bool:
     return name in _FAR and any(_name(word) in ALWAYS for word in plain)
 
 
+def names_test_tool(command: Simple | list[str] | tuple[str, ...]) -> bool:
+    """Whether a command is a test tool itself, and no target or script that may start one."""
+    name, _ = program_of(command)
+    return is_test_program(command) and name not in _TARGETS | _SCRIPTS | _FAR
+
+
 def may_be_test_program(command: Simple | list[str] | tuple[str, ...]) -> bool:
     """Whether a command starts a file that is called like one of tests (`python run_tests.py`)."""
     name, words = program_of(command)

@@ -1,0 +1,202 @@
+"""Has pytest and unittest write down how their tests end, in the interpreter that runs them.
+
+It is copied beside `startup`, which loads it where one of the two is imported, and never imported
+here. A test program that another one started is no part of the proof, and writes nothing.
+"""
+# ruff: noqa: UP031 - for old interpreters
+# ruff: noqa: PTH118, PTH123, PTH110, PTH119, PTH109, PTH108 - importing pathlib costs 8 ms a process
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+import zlib
+from contextlib import contextmanager, suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+    from typing import Any
+
+WITHIN = "RUNNER_REPORT_WITHIN"
+_OURS = re.compile(
+    r"(?:'--junitxml=[^']*/reports/[^']*'|--junitxml=\S*/reports/\S+) -o junit_family=xunit1"
+)
+"""What a test program that started this one was told."""
+_AGAIN = frozenset(("--lf", "--last-failed", "--ff", "--failed-first", "--nf", "--new-first"))
+_VOLATILE = frozenset(("_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST"))
+
+
+@contextmanager
+def outermost(tool: str, words: list[str]) -> Iterator[str]:
+    """While tests run: what is started now is started by a test program.
+
+    Gives the path of the report without its ending; empty within another test program. A mark
+    tells of a program that did not come to its end.
+    """
+    if os.environ.get(WITHIN):
+        yield ""
+        return
+    name = "%s-%d-%d" % (tool, time.time_ns(), os.getpid())
+    stem = os.path.join(os.environ["RUNNER_REPORT_OUT"], name)
+    about = {
+        "tool": tool,
+        "pid": os.getpid(),
+        "chain": os.environ.get("RUNNER_REPORT_CHAIN", ""),
+        "key": _key(words),
+    }
+    with suppress(Exception), open(stem + ".json", "w", encoding="utf-8") as file:
+        json.dump(about, file)
+    with suppress(Exception), open(stem + ".started", "w", encoding="utf-8"):
+        pass
+    os.environ[WITHIN] = str(os.getpid())
+    try:
+        yield stem
+    finally:
+        os.environ.pop(WITHIN, None)
+        with suppress(Exception):
+            os.unlink(stem + ".started")
+
+
+def _key(words: list[str]) -> str:
+    """What two runs have in common of which the second repeats the first."""
+    kept = [word for word in words if word not in _AGAIN and not _is_path(word)]
+    given = sorted(
+        (name, value)
+        for name, value in os.environ.items()
+        if name not in _VOLATILE and not name.startswith("RUNNER_")
+    )
+    return "%x" % zlib.crc32(repr((kept, given, os.getcwd(), sys.executable)).encode())
+
+
+def _is_path(word: str) -> bool:
+    return not word.startswith("-") and os.path.exists(word.partition("::")[0])
+
+
+# --- pytest -----------------------------------------------------------------------------
+
+
+def of_pytest(config: ModuleType) -> None:
+    """Give each run of pytest a file of its own; what it starts inherits none."""
+    main = config.main
+
+    def reported(args: Any = None, plugins: Any = None) -> Any:
+        words = [str(word) for word in (sys.argv[1:] if args is None else args)]
+        given, ours = os.environ.get("PYTEST_ADDOPTS", ""), os.environ["RUNNER_REPORT_PYTEST"]
+        own = _OURS.sub("", given).strip()
+        with outermost("pytest", words) as stem:
+            name = os.path.basename(stem)
+            more = ours.replace("pytest.xml", name + ".xml") if stem else ""
+            os.environ["PYTEST_ADDOPTS"] = (own + " " + more).strip()
+            seen = _Seen()
+            try:
+                return main(args, [*(plugins or ()), seen])
+            finally:
+                os.environ["PYTEST_ADDOPTS"] = given
+                with suppress(Exception):
+                    seen.copy(stem + ".xml" if stem else "")
+
+    if os.environ.get("RUNNER_REPORT_PYTEST"):
+        config.main = reported  # type: ignore[attr-defined]  # of _pytest.config
+
+
+class _Seen:
+    """A plug-in that sees where a person wants a report."""
+
+    def __init__(self) -> None:
+        self.file = ""
+
+    def pytest_configure(self, config: Any) -> None:
+        """The options are read."""
+        with suppress(Exception):
+            named = os.path.expandvars(getattr(config.option, "xmlpath", None) or "")
+            self.file = os.path.abspath(os.path.expanduser(named)) if named else ""  # noqa: PTH111, PTH100 - as pytest does
+
+    def copy(self, target: str) -> None:
+        """A person's own report, where it took the place of ours."""
+        if target and self.file not in ("", target) and not os.path.exists(target):
+            with open(self.file, "rb") as read, open(target, "wb") as written:
+                written.write(read.read())
+
+
+# --- unittest ---------------------------------------------------------------------------
+
+
+def of_unittest(module: ModuleType) -> None:
+    """Keep the result of each run of a `TextTestRunner`, by whomever it is started."""
+    runner = module.TextTestRunner
+    run = runner.run
+
+    def reported(self: Any, test: Any) -> Any:
+        with outermost("unittest", sys.argv[1:]) as stem:
+            if not stem:
+                return run(self, test)
+            began: list[str] = []
+            with suppress(Exception):
+                self._makeResult = _noting(self._makeResult, began)
+            result = run(self, test)
+            with suppress(Exception):
+                _write(stem + ".xml", _rows(result, began))
+            return result
+
+    runner.run = reported
+
+
+def _noting(make: Callable[[], Any], began: list[str]) -> Callable[[], Any]:
+    def made() -> Any:
+        result = make()
+        start = result.startTest
+
+        def noted(case: Any) -> Any:
+            began.append(str(case.id()))
+            return start(case)
+
+        result.startTest = noted
+        return result
+
+    return made
+
+
+def _rows(result: Any, began: list[str]) -> dict[str, tuple[str, str]]:
+    """By test how it ended, and what it said."""
+    rows = dict.fromkeys(began, ("passed", ""))
+    for case, _ in getattr(result, "expectedFailures", ()):
+        rows[str(case.id())] = ("xfailed", "")
+    for case, why in getattr(result, "skipped", ()):
+        rows[str(case.id())] = ("skipped", str(why))
+    for case in getattr(result, "unexpectedSuccesses", ()):
+        rows[str(case.id())] = ("failure", "it passed, though it was expected to fail")
+    for word, found in (("failure", result.failures), ("error", result.errors)):
+        for case, said in found:
+            whole = getattr(case, "test_case", None)  # of a subTest
+            rows.pop(str(whole.id()) if whole is not None else "", None)
+            rows[str(case.id())] = (word, str(said))
+    return rows
+
+
+def _write(path: str, rows: dict[str, tuple[str, str]]) -> None:
+    """JUnit, as pytest has it; the id stands as it is."""
+    from xml.sax.saxutils import escape, quoteattr
+
+    lines = ['<testsuites><testsuite name="unittest">']
+    for name, (word, said) in rows.items():
+        lines.append("<testcase runner-id=%s name=%s>" % ((quoteattr(_plain(name)),) * 2))
+        text = escape(_plain(said))
+        if word in ("failure", "error"):
+            lines.append("<%s>%s</%s>" % (word, text, word))
+        elif word != "passed":
+            kind = "pytest.xfail" if word == "xfailed" else "pytest.skip"
+            lines.append('<skipped type="%s">%s</skipped>' % (kind, text))
+        lines.append("</testcase>")
+    lines.append("</testsuite></testsuites>")
+    with open(path, "w", encoding="utf-8", errors="replace") as file:
+        file.write("".join(lines))
+
+
+def _plain(text: str) -> str:
+    """Without the characters that XML 1.0 does not have."""
+    return "".join(c if c >= " " or c in "\t\n" else "?" for c in text if c not in "\ufffe\uffff")

@@ -1,0 +1,191 @@
+"""What the test programs of one check say of their tests, each in a report of its own.
+
+A report is asked for by the runner itself: pytest and unittest write JUnit, Node, go and cargo keep
+the end of what that very process printed. One of a program that another test program started does
+not count. What ran twice in the same way counts as it ended the last time.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from runner.gates.counts import FAILED_WORDS, read_counts
+from runner.gates.coverage.stored import files_in, text_of
+from runner.gates.junit import TestOutcome, TestResults, read_results
+from runner.gates.printed import printed_results, without_colours
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from runner.gates.junit import TestResult
+
+_BY_NAME = ("pytest", "node", "vitest")
+"""Reports at a path that a tool was given by its options: `pytest.xml`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one test program said."""
+
+    tool: str
+    key: str
+    """The same for two programs of which the second repeats the first."""
+    results: TestResults | None
+    counts: Mapping[str, int]
+    pid: int = 0
+    chain: frozenset[int] = frozenset()
+    """Who started it, as far as that may be a test program."""
+    time: int = 0
+
+    @property
+    def failed(self) -> int:
+        """How many tests failed."""
+        return sum(self.counts.get(word, 0) for word in FAILED_WORDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All reports of one run of a check together."""
+
+    results: TestResults | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    flaky: tuple[str, ...] = ()
+    """What failed and then passed when it ran again."""
+    unfinished: tuple[str, ...] = ()
+    """Test programs that ended before they said how."""
+
+    @property
+    def failed(self) -> int:
+        """How many tests failed."""
+        return sum(self.counts.get(word, 0) for word in FAILED_WORDS)
+
+    def __bool__(self) -> bool:
+        return bool(self.counts)
+
+
+def told_in(folder: Path) -> Told:
+    """What the reports in a folder say."""
+    unfinished = tuple(file.name.partition("-")[0] for file in files_in(folder, end=".started"))
+    return replace(together(_outermost([*_reports(folder)])), unfinished=unfinished)
+
+
+def together(reports: Iterable[Report]) -> Told:
+    """What stands in the end: of runs that repeat one another the last, of each test."""
+    ordered = sorted(reports, key=lambda one: (one.tool, one.key, one.time))
+    tests: list[TestResult] = []
+    counts: dict[str, int] = {}
+    flaky: list[str] = []
+    named = False
+    for _, group in groupby(ordered, key=lambda one: (one.tool, one.key)):
+        every = [*group]
+        byid: dict[str, TestResult] = {}
+        for report in every:
+            for test in report.results.tests if report.results else ():
+                known = byid.get(test.id)
+                if known is not None and known.bad and test.outcome is TestOutcome.PASSED:
+                    flaky.append(test.id)
+                byid[test.id] = test
+        whole = TestResults(tuple(byid.values()))
+        named = named or any(report.results is not None for report in every)
+        tests += byid.values()
+        last = every[-1]
+        counted = last.counts if last.results is None else whole.counts()
+        if last.results is None and any(report.failed for report in every) and not last.failed:
+            flaky.append(last.tool)
+        for word, number in counted.items():
+            counts[word] = counts.get(word, 0) + number
+    return Told(TestResults(tuple(tests)) if named else None, counts, tuple(flaky))
+
+
+def _outermost(reports: list[Report]) -> list[Report]:
+    """Without those that a test program started, and those that said nothing."""
+    speaking = [one for one in reports if one.counts]
+    pids = {one.pid for one in speaking if one.pid}
+    found = [one for one in speaking if not one.chain & (pids - {one.pid})]
+    exact = {one.tool for one in found if not one.pid}
+    # a tool that names its tests is heard; what it printed says no more
+    return [one for one in found if not one.pid or one.tool not in exact]
+
+
+def _reports(folder: Path) -> Iterable[Report]:
+    yield from (_named(folder, name) for name in _BY_NAME)
+    for file in files_in(folder, end=".json"):
+        yield _kept(file)
+    for file in files_in(folder, end=".about"):
+        yield _of_program(file)
+
+
+def _named(folder: Path, name: str) -> Report:
+    file = folder / f"{name}.xml"
+    results = read_results(file)
+    return Report(name, "", results, results.counts() if results else {}, time=_time(file))
+
+
+def _kept(file: Path) -> Report:
+    """Of pytest and unittest, whose JUnit lies beside it; of Node with what it printed."""
+    try:
+        about = json.loads(text_of(file) or "")
+        tool, key, pid = str(about["tool"]), str(about["key"]), int(about["pid"])
+        chain = _pids(str(about["chain"]))
+        tail = about.get("tail")
+        code = int(about.get("exit", 0))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return Report("", "", None, {})
+    if tail is None:
+        beside = file.with_suffix(".xml")
+        results = read_results(beside)
+        counts = results.counts() if results else {}
+        return Report(tool, key, results, counts, pid, chain, _time(beside))
+    counts = _counted(str(tail), code)
+    return Report(tool, key, None, counts, pid, chain, _time(file))
+
+
+def _of_program(file: Path) -> Report:
+    """Of `go` and `cargo`: who it was, what it printed, how it ended."""
+    about = (text_of(file) or "").splitlines()
+    output = text_of(file.with_suffix(".out")) or ""
+    code = (text_of(file.with_suffix(".exit")) or "").strip()
+    if len(about) < 3 or not about[0].isdecimal():  # noqa: PLR2004 - its lines
+        return Report("", "", None, {})
+    counts = _counted(output, int(code) if code.isdecimal() else 0)
+    named = printed_results(output)
+    results = named if named and any(not test.bad for test in named.tests) else None
+    tool = file.name.partition("-")[0]
+    key = " ".join(about[2:])
+    whole = {**counts, **results.counts()} if results and not counts else counts
+    return Report(tool, key, None, whole, int(about[0]), _pids(about[1]), _time(file))
+
+
+def _counted(output: str, code: int) -> dict[str, int]:
+    """The closing summary; what failed without a count is one, where the program said so."""
+    plain = without_colours(output)
+    counts = dict(read_counts(plain))
+    failed = sum(counts.get(word, 0) for word in FAILED_WORDS)
+    if code and not failed:
+        named = printed_results(plain)
+        bad = len(named.failing) if named else 0
+        if bad or _says_failed(plain):
+            counts = {"passed": 0, **counts, "failed": max(1, bad)}
+    return counts
+
+
+def _says_failed(output: str) -> bool:
+    """Whether the last lines tell of a package, file or suite that failed as a whole."""
+    last = [line.strip() for line in output.rstrip().splitlines()[-12:]]
+    suites = ("Test Suites:", "Test Files ")
+    return any(line == "FAIL" or (line.startswith(suites) and " failed" in line) for line in last)
+
+
+def _pids(text: str) -> frozenset[int]:
+    return frozenset(int(part) for part in text.split(",") if part.strip().isdecimal())
+
+
+def _time(file: Path) -> int:
+    try:
+        return file.lstat().st_mtime_ns
+    except OSError:
+        return 0

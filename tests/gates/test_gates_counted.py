@@ -1,0 +1,211 @@
+"""A reported failure beats exit 0; text that looks like one does not."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+from gates_bench import a_bench
+from gates_trees import a_check, put
+
+from runner.gates.contract_tests import prove
+from runner.gates.trial import tried
+from runner.model import Severity
+
+UNIT = """\
+import unittest
+class T(unittest.TestCase):
+    def test_good(self):
+        pass
+    def test_bad(self):
+        self.assertEqual(1, {})
+"""
+GOOD, BAD = "def test_a():\n    assert 1\n", "def test_a():\n    assert 0\n"
+INNER = """\
+import subprocess, sys
+def test_a(tmp_path):
+    (tmp_path / "test_in.py").write_text("def test_x(): assert 0")
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-s", str(tmp_path)])
+    assert done.returncode == 1
+"""
+INNER_UNITTEST = """\
+import io, unittest
+class T(unittest.TestCase):
+    def test_a(self):
+        class Inner(unittest.TestCase):
+            def runTest(self):
+                self.fail()
+        result = unittest.TextTestRunner(stream=io.StringIO()).run(Inner())
+        self.assertEqual(1, len(result.failures))
+"""
+NODE = """\
+const test = require('node:test'), assert = require('node:assert');
+test('a', () => assert.equal(1, {}));
+"""
+NODE_INNER = """\
+const test = require('node:test'), assert = require('node:assert');
+const {{ spawnSync }} = require('node:child_process');
+test('a', () => {{
+  const env = {{ ...process.env, NODE_TEST_CONTEXT: undefined }};
+  const done = spawnSync(process.execPath, ['--test', 'inner.js'], {{ env, stdio: 'inherit' }});
+  assert.equal(done.status, 1);
+}});
+"""
+GO = 'package a\nimport "testing"\nfunc TestA(t *testing.T) {{ if 1 != {} {{ t.Fatal() }} }}\n'
+FILES = {
+    "test_u.py": UNIT.format(2),
+    "test_v.py": UNIT.format(1),
+    "test_good.py": GOOD,
+    "test_bad.py": BAD,
+    "test_inner.py": INNER,
+    "test_inner_unittest.py": INNER_UNITTEST,
+    "test_x.py": "import pytest\n@pytest.mark.xfail\ndef test_a(): assert 0\ndef test_b(): 0\n",
+    "test_e.py": UNIT.format(1)
+    + "    @unittest.expectedFailure\n    def test_e(self): self.fail()\n",
+    "test_f.py": "import pathlib\ndef test_a():\n    p = pathlib.Path('met')\n"
+    "    met = p.exists()\n    p.touch()\n    assert met\n",
+    "run.sh": "#!/bin/sh\npython3 -m unittest -q test_u\necho done\n",
+    "run_all.py": "import subprocess, sys\n"
+    "subprocess.run([sys.executable, '-m', 'pytest', '-q', 'test_bad.py'], env={'PATH': '/bin'})\n",
+    "on_purpose.py": "import subprocess, sys\n"
+    "def started(*words):\n    return subprocess.run([sys.executable, '-m', *words])\n"
+    "assert started('pytest', '-q', 'test_bad.py').returncode == 1\n",
+    "direct.py": "import unittest, test_u\n"
+    "unittest.TextTestRunner().run(unittest.defaultTestLoader.loadTestsFromModule(test_u))\n",
+    "prints.py": "print('1 failed in 0.10s')\n",
+    "Makefile": "test:\n\t-python3 -m unittest -q test_u\nprint:\n\tpython3 prints.py\n"
+    "good:\n\tpython3 -m pytest -q test_good.py\n",
+    "bad.test.js": NODE.format(2),
+    "good.test.js": NODE.format(1),
+    "inner.js": NODE.format(2),
+    "outer.test.js": NODE_INNER.format(),
+    "package.json": '{"scripts": {"test": "node --test bad.test.js; true"}}',
+    "todo.test.js": "require('node:test')('a', { todo: true }, () => { throw 1 });\n"
+    "require('node:test')('b', () => {});\n",
+    "go.mod": "module a\n\ngo 1.19\n",
+    "a_test.go": GO.format(2),
+    "ok/ok_test.go": GO.format(1).replace("package a", "package ok"),
+}
+
+
+def proved(tmp_path, line, **fields):
+    """As a worker proves it, past what `validate` says of the line."""
+    tree = a_bench(tmp_path).place.tree
+    put(tree, FILES)
+    cache = {"GOCACHE": "/tmp/runner-go-cache", "GOFLAGS": "-mod=mod", "GO111MODULE": "on"}
+    bench = a_bench(tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", **cache)
+    check = a_check(line, seconds=120, **fields)
+    return tried(check, bench)
+
+
+def needs(line):
+    for tool in ("go ", "npm "):
+        if tool in line and shutil.which(tool.strip()) is None:
+            pytest.fail(f"{tool}is not installed")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python3 -m unittest -q test_u; echo done",
+        "python3 -m unittest -q test_u | tee x",
+        "python3 -m unittest -q test_u || true",
+        "python3 direct.py",
+        "sh run.sh",
+        "make test",
+        "python3 -m pytest -q test_bad.py || true",
+        "python3 -m pytest -q test_bad.py; python3 -m pytest -q test_good.py",
+        "python3 -m pytest -q -p no:terminal test_bad.py & wait",
+        "if python3 -m pytest -q test_bad.py; then echo ok; fi",
+        "python3 run_all.py",
+        "python3 -m pytest -q --junitxml=mine.xml test_bad.py; echo done",
+        'python3 -c \'import pytest; pytest.main(["-q", "test_bad.py"])\'',
+        "x=$(python3 -m pytest -q test_bad.py); echo $x",
+        "DB=a python3 -m pytest -q test_f.py; DB=b python3 -m pytest -q test_f.py",
+        "node --test bad.test.js | cat",
+        "node bad.test.js; true",
+        "npm test --silent",
+        "go test ./... | tee x",
+        "go test . ; go test ./ok",
+        "! python3 -m pytest -q test_good.py",
+        "! python3 -m pytest -q nothing.py",
+    ],
+)
+def test_what_is_reported_to_fail_is_refused_whatever_the_exit(tmp_path, line):
+    needs(line)
+    trial = proved(tmp_path, line)
+    assert not trial.passed
+    assert trial.findings()[0].refuses
+
+
+@pytest.mark.parametrize(
+    ("line", "passed"),
+    [
+        ("python3 -m pytest -q test_inner.py", 1),
+        ("python3 -m unittest -q test_inner_unittest", 1),
+        ("python3 -m pytest -q test_inner_unittest.py", 1),
+        ("python3 prints.py", None),
+        ("python3 on_purpose.py", None),
+        ("make print", None),
+        ("make good", 1),
+        ("python3 -m pytest -q test_x.py", 1),
+        ("python3 -m unittest -q test_e", 2),
+        ("python3 -m unittest -q test_v; echo '1 failed in 0.1s'", 2),
+        ("rm -f x || true; python3 -m pytest -q test_good.py", 1),
+        ("python3 -m pytest -q test_f.py || python3 -m pytest -q --lf test_f.py", 1),
+        ("python3 -m pytest -q test_good.py && python3 -m unittest -q test_v", 3),
+        ("python3 -m pytest --version && python3 -m pytest -q test_good.py", 1),
+        ("! python3 -m pytest -q test_bad.py", 0),
+        ("node --test good.test.js", 1),
+        ("node --test todo.test.js", None),
+        ("node --test outer.test.js", 1),
+        ("go test ./ok", None),
+        ("cat Makefile", None),
+        ("! grep -q nothing Makefile", None),
+    ],
+)
+def test_what_is_no_failure_passes(tmp_path, line, passed):
+    needs(line)
+    trial = proved(tmp_path, line)
+    assert trial.passed, trial.findings()
+    assert passed in (None, dict(trial.proof.counts).get("passed"))
+
+
+def test_text_that_looks_like_a_failure_is_only_told(tmp_path):
+    (told,) = proved(tmp_path, "python3 prints.py").notes()
+    assert told.severity is Severity.WARNING
+    assert told.message == "its output tells of a test that failed; it ended with exit code 0"
+
+
+def test_what_failed_and_passed_when_the_command_ran_it_again_is_flaky(tmp_path):
+    line = "python3 -m pytest -q test_f.py || python3 -m pytest -q --lf test_f.py"
+    trial = proved(tmp_path, line)
+    assert trial.flaky == ("test_f.py::test_a",)
+
+
+@pytest.mark.parametrize(
+    ("line", "good"),
+    [
+        ("python3 -m pytest -q test_bad.py", True),
+        ("python3 -m pytest -q test_bad.py; true", True),
+        ("python3 -m pytest -q test_good.py", False),
+        ("python3 -m pytest -q nothing.py", False),
+        ("no-such-program", False),
+    ],
+)
+def test_a_contract_may_say_that_its_tests_fail(tmp_path, line, good):
+    trial = proved(tmp_path, line, fails=True)
+    assert trial.passed is good
+    assert trial.proof.note == "failures are expected"
+
+
+def test_what_a_contract_selects_is_shown(tmp_path):
+    bench = a_bench(tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    put(bench.place.tree, FILES)
+    check = replace(a_check("python3 -m pytest -q -k test_a test_good.py"))
+    assert prove(check, bench).proof.note == "selected by -k test_a"
+
+
+def test_words_that_skip_checks_are_not_run(tmp_path):
+    said = prove(a_check("SKIP=all python3 -m pytest -q"), a_bench(tmp_path))
+    assert said.proof.note == "not run"
+    assert said.findings[0].hint == "take `SKIP=all` out of it"
