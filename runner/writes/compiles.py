@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from runner.model import Finding, Severity
 from runner.writes import parsers
 from runner.writes.hazard import is_costly
+from runner.writes.scripts import is_script, script_mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -58,6 +59,8 @@ def compile_file(
     change: Change, run_command: RunCommand | None, interpreter: Interpreter | None = None
 ) -> Finding | None:
     """What keeps one changed file from compiling; None when it compiles or no one can tell."""
+    if change.content is not None and is_script(change.path, change.content):
+        return None if run_command is None else _check_script(change, run_command)
     language = language_of(change.path, change.content or b"")
     if change.content is None or not language or _is_template(change):
         return None
@@ -146,6 +149,16 @@ def _said(ran: Ran) -> parsers.Mistake | None:
         case [str(message), int(line), int(column)]:
             return parsers.Mistake(message, line, column)
     return None
+
+
+def _check_script(change: Change, run_command: RunCommand) -> Finding | None:
+    found = script_mistake(change, run_command)
+    match found:
+        case parsers.Mistake():
+            return _finding(change.path, found)
+        case str():
+            return missing_tool(found.removeprefix("tool:"), (change.path,))
+    return found
 
 
 def _check_shell(path: str, content: bytes, run_command: RunCommand | None) -> Finding | None:

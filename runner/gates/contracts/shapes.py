@@ -26,6 +26,8 @@ _BOUNDS = (
 )
 _NOTHING = {"minLength": 0, "minItems": 0, "minProperties": 0, "uniqueItems": False}
 """Bounds that bound nothing."""
+_SAFE: dict[str, Json] = {"minimum": 1 - 2**53, "maximum": 2**53 - 1}
+"""What Zod 4 says of every integer: JavaScript has no others (`Number.MAX_SAFE_INTEGER`)."""
 _SAYS_NOTHING = frozenset(
     (
         *("title", "description", "default", "deprecated", "example", "examples", "readOnly"),
@@ -213,7 +215,8 @@ def _bounds(plain: dict[str, Json]) -> dict[str, Json]:
     return {
         name: value
         for name, value in found.items()
-        if name not in _NOTHING or value != _NOTHING[name]
+        if (name not in _NOTHING or value != _NOTHING[name])
+        and (plain.get("type") != "integer" or value != _SAFE.get(name))
     }
 
 

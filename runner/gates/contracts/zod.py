@@ -35,6 +35,13 @@ function withoutEcho(node) {
   return node;
 }
 
+function inJson({ zodSchema, jsonSchema }) {
+  // What JSON has no type for, as it travels: Zod itself would refuse the whole schema.
+  const kind = zodSchema?._zod?.def?.type;
+  if (kind === 'date') Object.assign(jsonSchema, { type: 'string', format: 'date-time' });
+  if (kind === 'bigint') jsonSchema.type = 'integer';
+}
+
 function finish(document) {
   writeFileSync(out + '.new', JSON.stringify(document));
   renameSync(out + '.new', out);
@@ -93,7 +100,8 @@ try {
   const say = zod.toJSONSchema ?? zod.z?.toJSONSchema;
   const older = say && schema._zod ? undefined : optional('zod-to-json-schema');
   if (say && schema._zod) {
-    const both = ['output', 'input'].map((io) => withoutEcho(say(schema, { io })));
+    const how = { unrepresentable: 'any', override: inJson };
+    const both = ['output', 'input'].map((io) => withoutEcho(say(schema, { io, ...how })));
     finish({ schemas: both, by: 'zod' });
   } else if (older) {
     const said = older.zodToJsonSchema(schema, { $refStrategy: 'root' });

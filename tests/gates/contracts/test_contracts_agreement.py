@@ -144,3 +144,11 @@ def test_alternatives_within_alternatives_have_a_bound():
         assert differences(one, other)
     except Refused as refused:
         assert "steps" in refused.message  # noqa: PT017 - either is an end
+
+
+def test_bounds_that_every_integer_of_javascript_has_are_none():
+    safe = {"type": "integer", "minimum": 1 - 2**53, "maximum": 2**53 - 1}
+    assert differences({"type": "integer"}, safe) == ()
+    assert differences(safe, {"type": "integer"}) == ()
+    assert differences({"type": "integer"}, {**safe, "minimum": 0}) != ()
+    assert differences({"type": "number"}, {**safe, "type": "number"}) != ()

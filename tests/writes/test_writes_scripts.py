@@ -1,0 +1,107 @@
+"""JavaScript and TypeScript that do not parse are refused; what nobody here can parse is told."""
+
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+
+from runner.model import Action, Change, Severity, digest_of
+from runner.writes.compiles import compile_file
+
+
+def compiled(folder, path, text, **beside):
+    (folder / ".git").mkdir(exist_ok=True)
+    for name, content in beside.items():
+        (folder / name.replace("_json", ".json")).write_text(content)
+    content = text.encode()
+
+    def run_command(line, *, stdin=b"", **_):
+        done = subprocess.run(line, cwd=folder, input=stdin, capture_output=True, check=False)
+        said = (done.stdout + done.stderr).decode()
+        return SimpleNamespace(passed=done.returncode == 0, tail=said, exit=done.returncode)
+
+    change = Change(path, Action.CREATE, 0o100644, None, digest_of(content), content)
+    return compile_file(change, run_command)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.js", "function f( {\n"),
+        ("a.js", "import a from 'b';\nexport default function (\n"),
+        ("b.mjs", "import x from 'y'\nlet a = ;\n"),
+        ("b.mjs", "return 1;\n"),
+        ("c.cjs", "const a = {{;\n"),
+        ("c.cjs", "import a from 'b';\n"),
+    ],
+)
+def test_what_is_neither_module_nor_script_is_refused(tmp_path, path, text):
+    found = compiled(tmp_path, path, text)
+    assert found is not None
+    assert (found.check, found.refuses, found.path) == ("compile", True, path)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.js", "import a from 'b'; await a();"),
+        ("a.js", "#!/usr/bin/env node\nreturn 1;"),
+        ("a.js", "with (a) {}"),
+        ("c.cjs", "module.exports = async () => import('x');"),
+        ("film.ts", "<?xml version='1.0'?><!DOCTYPE TS><TS></TS>"),
+    ],
+)
+def test_what_is_one_of_them_passes(tmp_path, path, text):
+    assert compiled(tmp_path, path, text) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "said"),
+    [
+        ("a.jsx", "const a = <div>x</div>;", "JSX"),
+        ("a.js", "export const a = () => <div>x</div>;", "JSX"),
+        ("a.js", "// @flow\nconst a: number = 1;", "Flow"),
+        ("a.ts", "let a: = 1;", "TypeScript"),
+        ("a.js", "await using a = b();\nlet c = ;", "newer"),
+    ],
+)
+def test_what_nobody_here_can_parse_is_told(tmp_path, path, text, said):
+    found = compiled(tmp_path, path, text)
+    assert found is not None
+    assert (found.severity, found.refuses) == (Severity.NOTE, False)
+    assert found.message.startswith("not compiled: ")
+    assert said in found.message
+
+
+def test_a_package_with_a_bundler_translates_what_node_does_not_know(tmp_path):
+    needs = '{"devDependencies": {"webpack": "5"}}'
+    found = compiled(tmp_path, "a.js", "let a = do { 1 };", package_json=needs)
+    assert found is not None
+    assert not found.refuses
+
+
+def test_typescript_that_a_package_needs_and_nobody_has_is_missing(tmp_path):
+    needs = '{"devDependencies": {"typescript": "5"}}'
+    found = compiled(tmp_path, "a.ts", "let a = 1;", package_json=needs)
+    assert found is not None
+    assert (found.check, found.refuses) == ("compiler", True)
+
+
+PARSER = """\
+exports.ScriptKind = {}; exports.ScriptTarget = {};
+exports.flattenDiagnosticMessageText = (text) => text;
+exports.createSourceFile = (name, text) => ({
+  parseDiagnostics: text.includes('=;') ? [{ start: 4, messageText: 'Expression expected.' }] : [],
+  getLineAndCharacterOfPosition: (at) => ({ line: 0, character: at }),
+});
+"""
+
+
+def test_the_projects_own_typescript_parses_all_of_it(tmp_path):
+    package = tmp_path / "node_modules/typescript"
+    package.mkdir(parents=True)
+    (package / "index.js").write_text(PARSER)
+    for path in ("a.ts", "b.tsx", "c.js", "d.jsx"):
+        found = compiled(tmp_path, path, "let a=;")
+        assert (found.message, found.line, found.column) == ("Expression expected.", 1, 5)
+        assert compiled(tmp_path, path, "const a = <div/>;") is None
