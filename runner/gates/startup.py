@@ -237,13 +237,13 @@ def _judged() -> dict[str, str]:
 
     A result that is dropped (`subprocess.run(…)` as a statement) is looked at by nobody.
     """
-    if not os.environ.get("RUNNER_REPORT_OUT"):
+    starting = sys.modules.get("subprocess")
+    if not os.environ.get("RUNNER_REPORT_OUT") or starting is None:
         return {}
-    import subprocess
     from opcode import opmap
 
     frame, through = sys._getframe(1), ""  # noqa: SLF001 - documented, and there is no other way
-    while frame.f_code.co_filename in (__file__, subprocess.__file__):
+    while frame.f_code.co_filename in (__file__, starting.__file__):
         through, frame = frame.f_code.co_name, frame.f_back  # type: ignore[assignment]  # the program is below
     while through in ("run", "call"):
         code, at = frame.f_code.co_code, frame.f_lasti + 2

@@ -44,8 +44,8 @@ function parser() {
   const programs = (process.env.PATH ?? '').split(path.delimiter);
   const places = programs.map((one) => path.join(one, 'tsc'));
   for (const place of [path.resolve(name), ...places.filter((one) => fs.existsSync(one))]) {
-    try { return createRequire(fs.existsSync(place) ? fs.realpathSync(place) : place)('typescript'); }
-    catch { /* the next one may have it */ }
+    const from = fs.existsSync(place) ? fs.realpathSync(place) : place;
+    try { return createRequire(from)('typescript'); } catch { /* the next one may have it */ }
   }
   return undefined;
 }
