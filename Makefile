@@ -7,6 +7,11 @@ PYTHON ?= python3
 JOBS ?= $(shell expr 2 \* $$(nproc))
 MINIMUM_COVERAGE ?= 90
 
+# Stories that a campaign tells again on a cluster: those whose implementers a worker knows, too.
+CLUSTER_STORIES := $(patsubst %,tests/stories/test_%.py,tasks_built tasks_landed regressions \
+  regressions_answered landing_on_a_moved_branch coverage_again manual_commit plan_phases \
+  early_cutoff states_work everywhere)
+
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := build/demo
@@ -59,6 +64,7 @@ bench: $(READY) ## The quick benchmarks beside the peers; benchmarks/README.md h
 
 campaign: $(READY) sandbox ## The long campaigns: kills at random times for CAMPAIGN_SECONDS=600, real agent programs
 	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories tests/plan tests/implementers/agents tests/run/executors -k campaign
+	STORIES_ON_CLUSTER=1 $(BIN)/python -m pytest $(CLUSTER_STORIES)
 
 demo: $(READY) sandbox ## Build examples/bookings in build/demo; stopped, it goes on; finished, it begins anew
 	PATH="$(abspath $(BIN)):$$PATH" examples/demo examples/bookings $(DEMO)
