@@ -238,7 +238,7 @@ def _validated(one: _Opened, known: Sequence[str]) -> tuple[dict[str, object], S
     found, mistakes = validated(values)
     problems = [
         _Problem(
-            one.where(_place_of(path)),
+            one.where(_with_places(path)),
             f"{display('.'.join(_place_of(path)))} {message}{_not(value, message)}",
             _hint_for(path, message),
         )
@@ -250,6 +250,11 @@ def _validated(one: _Opened, known: Sequence[str]) -> tuple[dict[str, object], S
 def _place_of(path: Sequence[str]) -> tuple[str, ...]:
     """The path of a key without what pydantic adds: positions in lists and kinds of types."""
     return tuple(part for part in path if not part.isdigit() and "[" not in part)
+
+
+def _with_places(path: Sequence[str]) -> tuple[str, ...]:
+    """The path of a key with its positions in lists."""
+    return tuple(part for part in path if "[" not in part)
 
 
 def _not(value: str, message: str) -> str:

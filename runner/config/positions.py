@@ -6,6 +6,7 @@ Good for pointing at a place, not for deciding anything: a key that is not found
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 _KEY = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
 _DOTTED = rf"{_KEY}(?:[ \t]*\.[ \t]*{_KEY})*"
@@ -15,12 +16,19 @@ _ONE_KEY = re.compile(_KEY)
 
 
 def line_of(text: str, path: tuple[str, ...]) -> int:
-    """The line, from 1, where the key at `path` is written, or the nearest table above it; 0."""
+    """The line, from 1, where the key at `path` is written, or the nearest table above it; 0.
+
+    Tables of a list (`[[permission]]`) are told apart by their place in it, from 0.
+    """
     best, depth = 0, 0
     table: tuple[str, ...] = ()
+    seen: Counter[tuple[str, ...]] = Counter()
     for number, line in _lines_of_code(text):
         if header := _HEADER.match(line):
             table = _parts(header[1])
+            if line.lstrip().startswith("[["):
+                seen[table] += 1
+                table = (*table, str(seen[table] - 1))
             found = table
         elif pair := _PAIR.match(line):
             found = table + _parts(pair[1])

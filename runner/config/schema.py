@@ -288,4 +288,6 @@ def _in_words(kind: str, context: dict[str, Any], message: str) -> str:
         "literal_error": f"must be {context.get('expected')}",
         "enum": f"must be {context.get('expected')}",
     }
-    return words.get(kind) or message.removeprefix("Value error, ").rstrip(".").lower()
+    own = message.removeprefix("Value error, ")
+    plain = own if own != message else message.lower()  # ours name what is written in capitals
+    return words.get(kind) or plain.rstrip(".")

@@ -13,12 +13,19 @@ from runner.journal.events import (
     CheckpointWritten,
     TaskBlocked,
     TaskDone,
+    TaskLanding,
 )
 from runner.journal.grading import grade_alone
 from runner.model import Status
 from runner.report import checkpoint
 from runner.report.cost import cost
-from runner.report.status_line import TaskReport, regressions, sast_counts, status_line
+from runner.report.status_line import (
+    TaskReport,
+    looked_at,
+    regressions,
+    sast_counts,
+    status_line,
+)
 from runner.report.story import BUILD, append_text
 from runner.run.landing.share import Share
 
@@ -62,6 +69,10 @@ class CheckpointDocument:
     """The last attempt of each task that is not DONE."""
     _said: dict[str, str] = field(default_factory=dict)
     """What the implementer of each task said last of its work."""
+    _files: dict[str, int] = field(default_factory=dict)
+    """How many files the last landing of each task changed, of those that landed in this run."""
+    _told: bool = False
+    """Whether this run wrote a line of any task."""
     _scanning: set[str] = field(default_factory=set)
     """Tasks whose line said that their scan still ran."""
     _share: Share = field(default_factory=lambda: Share(SHARE_OF_RUN_TIME))
@@ -81,6 +92,8 @@ class CheckpointDocument:
         if isinstance(record.event, AttemptFinished) and record.event.proofs:
             self._tried[record.task] = record.event
         self._listen(record)
+        if isinstance(record.event, TaskLanding):
+            self._files[record.task] = len(record.event.paths)
         if isinstance(record.event, TaskDone | TaskBlocked):
             self._waiting.pop(record.task, None)
             self._waiting[record.task] = None
@@ -118,8 +131,15 @@ class CheckpointDocument:
                 self._said[record.task] = said
 
     def close(self, ledger: Ledger) -> None:
-        """At the end of a run: nothing waits to be written."""
+        """At the end of a run: nothing waits to be written, and the last batch is summed up."""
         self.catch_up(ledger)
+        state = ledger.state
+        if self._told and state.since_checkpoint:
+            since, number = list(state.since_checkpoint), state.checkpoints + 1
+            self.sync()
+            text = checkpoint.full_checkpoint(self._checkpoint(number, state, since))
+            append_text(self.root / self.path, text, head=checkpoint.HEAD)
+            self.note(CheckpointWritten("full", number, tuple(since)), "")
 
     def recorded(self, committed: bytes, working: bytes) -> bytes:
         """The file is the runner's own: it is committed as it stands."""
@@ -148,6 +168,7 @@ class CheckpointDocument:
                 since = []
         append_text(self.root / self.path, text, head=checkpoint.HEAD)
         self._waiting.clear()
+        self._told = True
         self.note(CheckpointWritten("line", state.checkpoints, tuple(lines)), "")
         for reached, completed in full:
             self.note(CheckpointWritten("full", reached, completed), "")
@@ -168,6 +189,7 @@ class CheckpointDocument:
             status=known.status,
             proofs=proofs,
             regressions=regressions(proofs),
+            looked=looked_at(self._files.get(id_, 0), proofs),
             coverage=shown.coverage,
             sast=self.sast(id_),
             patterns=self._titled(known.patterns),

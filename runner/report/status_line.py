@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from runner.model import Level, Status, Verdict
+from runner.text.counting import numbered
 from runner.text.display import display, display_markdown
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class TaskReport:
     proofs: tuple[Proof, ...] = ()
     regressions: tuple[str, ...] | None = None
     """Checks of earlier tasks that fail since this one; None when none were run."""
+    looked: str = ""
+    """What was looked at for that: `3 files, 0 tests of others`."""
     coverage: Coverage | None = None
     sast: SastCounts = None
     """Findings by severity; `pending` while it runs; None when it does not apply."""
@@ -80,7 +83,7 @@ def status_line(report: TaskReport) -> str:
             heading.rstrip(),
             f"TC: {_tests(_of_kind(report, ProofKind.TEST))}",
             _contracts(_of_kind(report, ProofKind.CONTRACT)),
-            f"Regression: {_regression(report.regressions)}",
+            f"Regression: {_regression(report.regressions)}{_in_brackets(report.looked)}",
             f"Gates: {_gates(_of_kind(report, ProofKind.GATE))}",
             f"Coverage: {_coverage(report.coverage)}",
             f"SAST: {sast_counts(report.sast)}",
@@ -173,6 +176,19 @@ def _regression(failing: tuple[str, ...] | None) -> str:
     if not failing:
         return "✅ no cross-task failures"
     return " ".join(f"❌ {display(check)}" for check in failing)
+
+
+def _in_brackets(text: str) -> str:
+    return f" ({display(text)})" if text else ""
+
+
+def looked_at(files: int, proofs: Iterable[Proof]) -> str:
+    """What a change was held against; empty for a task that changed nothing and ran none."""
+    tests = sum(proof.is_of_another_task for proof in proofs)
+    if not (files or tests):
+        return ""
+    told = [numbered(files, "files")] if files else []
+    return ", ".join([*told, f"{numbered(tests, 'tests')} of others"])
 
 
 def _gates(proofs: Sequence[Proof]) -> str:

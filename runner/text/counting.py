@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-_MANY = frozenset(
-    ("failures", "errors", "instances", "lines", "operations", "problems", "requests")
-)
+_MANY_WORDS = """
+failures errors files instances lines operations problems requests tests
+"""
+_MANY = frozenset(_MANY_WORDS.split())
 
 
 def numbered(number: int, name: str) -> str:

@@ -24,3 +24,11 @@ def test_keys_are_found_in_tables_dotted_and_quoted():
 def test_a_key_that_is_not_written_is_placed_at_its_table():
     assert line_of(TEXT, ("gates", "ui", "missing")) == 9
     assert line_of(TEXT, ("nothing",)) == 0
+
+
+def test_tables_of_a_list_are_told_apart():
+    text = '[[permission]]\ntool = "a"\n\n[[permission]]\ntool = "b"\naction = "c"\n'
+    assert line_of(text, ("permission", "0", "tool")) == 2
+    assert line_of(text, ("permission", "1", "tool")) == 5
+    assert line_of(text, ("permission", "1", "missing")) == 4
+    assert line_of(text, ("permission",)) == 1

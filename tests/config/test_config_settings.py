@@ -324,9 +324,9 @@ def test_amounts_of_scarce_things_are_held_at_once_each_with_its_line(house):
     with pytest.raises(RunnerError) as caught:
         house.load()
     assert caught.value.detail.splitlines() == [
-        "runner.toml:2: resources.GPU must be a number, or a size such as 4gb, not -1",
-        "runner.toml:3: resources.foo must be a number, or a size such as 4gb, not 'x'",
-        "runner.toml:4: resources.memory must be a size with its unit, such as 4gb, not 4",
+        "runner.toml:2: resources.GPU must be a number, or a size such as 4GB, not -1",
+        "runner.toml:3: resources.foo must be a number, or a size such as 4GB, not 'x'",
+        "runner.toml:4: resources.memory must be a size with its unit, such as 4GB, not 4",
         "runner.toml:5: resources.port must be a port, 1 to 65535, not 70000",
     ]
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
 import httpx2
-from pydantic_ai import Agent, RunContext, Tool, UsageLimits
+from pydantic_ai import Agent, ModelRetry, RunContext, Tool, UsageLimits
 from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 from pydantic_ai.models import create_async_httpx2_client
 from pydantic_ai.settings import ModelSettings
@@ -100,13 +100,16 @@ class Conversation:
 
     def _agent(self, model: Model) -> Agent[None, str | PlanAnswer]:
         planning = self.mode is Mode.PLAN
-        return Agent[None, str | PlanAnswer](
+        agent = Agent[None, str | PlanAnswer](
             model,
-            output_type=PlanAnswer if planning else str,
+            output_type=[PlanAnswer, str] if planning else str,
             instructions=words.PLAN if planning else words.EXECUTE,
             tools=[self._tool(tool) for tool in self.session.tools.values()],
             retries=_RETRIES,
         )
+        if planning:
+            agent.output_validator(_with_a_plan)
+        return agent
 
     def _tool(self, tool: OurTool) -> Tool[None]:
         """One tool as the model is shown it; every call goes through the session."""
@@ -191,3 +194,12 @@ def _spoken(event: AgentStreamEvent) -> str:
     if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
         return event.delta.content_delta
     return ""
+
+
+def _with_a_plan(answer: str | PlanAnswer) -> str | PlanAnswer:
+    """A plan, also one that is written as text. Raises ModelRetry where there is none in it."""
+    from runner.implementers.planned import plan_in, why_no_plan
+
+    if isinstance(answer, str) and plan_in(answer) is None:
+        raise ModelRetry(f"Answer with the plan: {why_no_plan(answer)}.")
+    return answer

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING
 from runner import __version__, effects
 from runner.errors import RunnerError
 from runner.implementers.base import CHECK
+from runner.implementers.work import read_regular
 from runner.model import Finding, Severity
 from runner.process.command import Command
 from runner.process.dialogue import Dialogue, DialogueOver
@@ -23,6 +26,7 @@ from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from runner.config.mcp import McpServer
     from runner.implementers.llm.desk import Desk
@@ -36,6 +40,8 @@ _MOST_PAGES = 20
 _LONGEST_PURPOSE = 1_000
 _LONGEST_NAME = 64
 """Characters of a tool's name that every provider takes."""
+_MOST_WORDS, _LAST_LINES, _LONGEST_WORDS = 65_536, 3, 600
+"""Bytes that are kept of what a server logs; lines and characters that an error tells of it."""
 _NO_SUCH_METHOD = -32601
 
 
@@ -80,9 +86,12 @@ class McpClient:
         self._number = 0
         self._desk = desk
         bench = desk.bench
+        folder = bench.place.box / f"mcp-{effects.new_id()}"
+        effects.make_folder(folder)
+        self._words = folder / "words"
         command = Command(
             # What it logs is no message: it goes nowhere, rather than between two of them.
-            line=("/bin/sh", "-c", f"exec 2>/dev/null; {server.command}"),
+            line=("/bin/sh", "-c", _said_apart(server.command, self._words)),
             place=bench.place,
             environment={**bench.environment, **_own(server)},
             network=desk.settings.network_for(server.network),
@@ -102,6 +111,8 @@ class McpClient:
     def close(self) -> None:
         """End it."""
         self._dialogue.close()
+        effects.step("rmtree", self._words.parent)
+        shutil.rmtree(self._words.parent, ignore_errors=True)
 
     def tools(self) -> tuple[McpTool, ...]:
         """What it offers, page by page."""
@@ -150,7 +161,7 @@ class McpClient:
                 break
         error, result = message.get("error"), message.get("result")
         if isinstance(error, dict):
-            raise self._error(f"refuses {method}: {display(str(error.get('message')))}")
+            raise self._error(f"refuses {method}: {display(_told_in(error))}")
         return result if isinstance(result, dict) else {}
 
     def _answer(self, message: Mapping[str, object]) -> None:
@@ -200,7 +211,15 @@ class McpClient:
 
     def _error(self, said: str) -> McpError:
         hint = f"try it by hand: {self._server.command}"
-        return McpError(f"the MCP server {self._server.name} {said}", hint=hint)
+        words = self._last_words()
+        told = f"{said}; it said: {words}" if words else said
+        return McpError(f"the MCP server {self._server.name} {told}", hint=hint)
+
+    def _last_words(self) -> str:
+        """What the server wrote to standard error last: its own account of what is wrong."""
+        text = (read_regular(self._words) or b"").decode("utf-8", "replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return self._desk.safe(display(" | ".join(lines[-_LAST_LINES:])))[-_LONGEST_WORDS:]
 
 
 @contextmanager
@@ -218,6 +237,19 @@ def tools_of_servers(desk: Desk) -> Iterator[tuple[tuple[McpTool, ...], tuple[Fi
                 said = f"{error.message}: the model works without its tools"
                 warnings.append(Finding(CHECK, said, severity=Severity.WARNING, hint=error.hint))
         yield tuple(found), tuple(warnings)
+
+
+def _said_apart(command: str, words: Path) -> str:
+    """The server with its standard error kept apart, bounded: what it logs is no message."""
+    file = shlex.quote(str(words))
+    keep = f"head -c {_MOST_WORDS} > {file}; cat > /dev/null"
+    return f"exec 3>&1; {{ {command}\n}} 2>&1 >&3 3>&- | {{ exec 3>&-; {keep}; }}"
+
+
+def _told_in(error: Mapping[str, object]) -> str:
+    """The message of an error of JSON-RPC, and what it adds as text."""
+    data = error.get("data")
+    return ": ".join([str(error.get("message")), *([data] if isinstance(data, str) else [])])
 
 
 def _own(server: McpServer) -> dict[str, str]:

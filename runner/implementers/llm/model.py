@@ -116,6 +116,8 @@ def _answered(answer: str | PlanAnswer, talk: Conversation, brief: Brief, desk: 
     if not isinstance(answer, str):
         return Said("planned", tuple(desk.decisions), usage=talk.usage, plan=answer.noun())
     text = desk.safe(answer)
+    if talk.mode is Mode.PLAN:
+        return _planned(text, talk, desk)
     decisions = tuple(dict.fromkeys((*desk.decisions, *decisions_in(text))))
     idle = brief.task.writes_anything and not talk.session.count
     return Said(
@@ -126,6 +128,26 @@ def _answered(answer: str | PlanAnswer, talk: Conversation, brief: Brief, desk: 
         else (),
         usage=talk.usage,
         failure=Failure.SEMANTIC if idle else None,
+    )
+
+
+def _planned(text: str, talk: Conversation, desk: Desk) -> Said:
+    """A plan that is written as text, read as an agent's is."""
+    from runner.implementers.planned import plan_in, why_no_plan
+
+    plan = plan_in(text)
+    findings: tuple[Finding, ...] = ()
+    if plan is None:
+        why = f"the model told no plan that can be read: {why_no_plan(text)}"
+        hint = "end with the plan in a fenced block: ```json plan"
+        findings = (Finding(CHECK, why, hint=hint),)
+    return Said(
+        "planned" if plan else _summary(text),
+        tuple(dict.fromkeys((*desk.decisions, *decisions_in(text)))),
+        findings,
+        usage=talk.usage,
+        plan=plan,
+        failure=None if plan else Failure.SEMANTIC,
     )
 
 

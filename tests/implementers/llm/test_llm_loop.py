@@ -1,3 +1,4 @@
+import json
 import threading
 from dataclasses import replace
 
@@ -129,6 +130,13 @@ def test_a_plan_that_nobody_can_read_is_asked_for_again_then_a_semantic_failure(
     said = chat.run(*["I would rather talk about it."] * 5)
     assert (said.plan, said.failure) == (None, Failure.SEMANTIC)
     assert said.findings[0].message.startswith("the model's answer cannot be used: ")
+
+
+def test_a_plan_that_is_written_as_text_is_read_as_an_agents_is(chat):
+    chat.set(mode=Mode.PLAN)
+    said = chat.run("So be it.\n\n```json plan\n" + json.dumps(PLAN) + "\n```\n")
+    assert said.plan == TaskPlan(("write it",), ("src/a.py",), (), "feature", ("TC-001",))
+    assert (said.findings, said.failure) == ((), None)
 
 
 # --- limits ---------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def test_what_a_server_fails_at_is_an_answer(served):
 
 def test_a_server_that_dies_takes_nothing_along(served):
     served.run([show("die")], [shout("still there?")], "Done.")
-    assert served.answers == ["failed: the MCP server tiny ended"] * 2
+    assert served.answers == ["failed: the MCP server tiny ended; it said: to be logged"] * 2
 
 
 def test_a_server_that_does_not_start_is_a_warning(served):
@@ -75,7 +75,8 @@ def test_a_server_that_does_not_start_is_a_warning(served):
     said = served.run([("list_files", {})], "Done.")
     (warning,) = said.findings
     assert not warning.refuses
-    assert warning.message == "the MCP server tiny ended: the model works without its tools"
+    assert warning.message.startswith("the MCP server tiny ended; it said: ")
+    assert warning.message.endswith("not found: the model works without its tools")
     assert warning.hint == "try it by hand: no-such-program-anywhere"
 
 
@@ -114,3 +115,11 @@ def test_why_a_sandbox_could_not_be_made_is_told(served):
     served.set(place=place, sandbox=sandbox)
     said = served.run([("list_files", {})], "Done.")
     assert "could not be put into the sandbox: bwrap: " in said.findings[0].message
+
+
+def test_a_server_that_cannot_work_is_told_with_its_own_words(served):
+    served.again(command="echo starting >&2; echo 'no token in /etc/tiny' >&2; exit 3")
+    (warning,) = served.run([("list_files", {})], "Done.").findings
+    assert "the MCP server tiny" in warning.message
+    assert "it said: starting | no token in /etc/tiny" in warning.message
+    assert not list(served.bench.place.box.glob("mcp-*"))
