@@ -300,6 +300,19 @@ def test_a_test_is_what_a_contract_runs_and_not_what_its_file_is_called(tmp_path
     assert "as it was fails on this code" in message
 
 
+def test_a_tool_that_tells_no_file_is_understood_too(tmp_path):
+    before = {"shop.py": CODE, "test_lib.py": CASE}
+    after = {"shop.py": BENT, "test_lib.py": CASE.replace("2), 6", "2), 8")}
+    for said in (
+        {"former": {"test_lib.py": None}, "revised": True},
+        {"changes_tests": ("test_lib.py",)},
+        {"changes_tests": ("test_lib.Prices.*",)},
+    ):
+        ((severity, message),) = asked(tmp_path, before, after, f"{UNITTEST} test_lib", **said)[0]
+        assert severity == "warning"
+        assert message.endswith("the plan asks for it")
+
+
 def test_a_script_of_checks_is_a_test(tmp_path):
     check = "#!/bin/sh\nset -e\npython3 -c 'import shop; assert shop.price(2) == 6'\n"
     before = {"shop.py": CODE, "check.sh": check}

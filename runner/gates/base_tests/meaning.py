@@ -26,6 +26,7 @@ _DEFINED = re.compile(
 _WORD = re.compile(r"\w{3,}")
 _MOST_WILDCARDS = 16
 ASKED_FOR = "the plan asks for it"
+_NOWHERE: frozenset[str] = frozenset()
 REMOVED = "removed with `{name}`"
 
 
@@ -42,22 +43,27 @@ class Meaning:
     old: Mapping[str, frozenset[str]]
     """Bodies of tests before, by their last name."""
     new: Mapping[str, frozenset[str]]
+    places: Mapping[str, frozenset[str]]
+    """Files that held a test before, by its last name: many a tool tells none."""
 
     @classmethod
     def of(cls, bench: Bench) -> Meaning:
         """All of it, read from a proposal and its base."""
-        tests = [one for one in bench.changes if is_test_path(one.path)]
+        tests = [one for one in bench.changes if bench.is_test(one.path)]
         return cls(
             named=bench.task.changes_tests,
             revised=frozenset(bench.former) if bench.revised else frozenset(),
             removed=_removed(bench),
             old=_bodies((one.path, bench.before(one.path)) for one in tests),
             new=_bodies((one.path, one.content) for one in tests),
+            places=_places((one.path, bench.before(one.path)) for one in tests),
         )
 
     def of_test(self, one: Lost) -> str:
         """Why a person knows of it already; empty where nobody does."""
-        if one.file in self.revised or any(_is_named(pattern, one) for pattern in self.named):
+        files = frozenset({one.file}) if one.file else self.places.get(last_of(one.test), _NOWHERE)
+        own = bool(files) and files <= self.revised
+        if own or any(_is_named(pattern, one, files) for pattern in self.named):
             return ASKED_FOR
         if one.fate not in (Fate.GONE, Fate.UNRUN, Fate.FAILS):
             return ""
@@ -75,10 +81,11 @@ class Meaning:
         return frozenset(test for test in gone if self.old.get(last_of(test), frozenset()) & now)
 
 
-def _is_named(pattern: str, one: Lost) -> bool:
-    said = (one.test, one.file, last_of(one.test))
+def _is_named(pattern: str, one: Lost, files: frozenset[str]) -> bool:
     folder = pattern.rstrip("/") + "/"
-    return any(text and _meets(text, pattern) for text in said) or one.file.startswith(folder)
+    if _meets(one.test, pattern) or _meets(last_of(one.test), pattern):
+        return True
+    return bool(files) and all(_meets(file, pattern) or file.startswith(folder) for file in files)
 
 
 def _meets(text: str, pattern: str) -> bool:
@@ -94,6 +101,14 @@ def _bodies(files: Iterable[tuple[str, bytes | None]]) -> dict[str, frozenset[st
         for name, body in read.tests.items() if read else ():
             found.setdefault(re.split(r"\.| > ", name)[-1], set()).add(body.code)
     return {name: frozenset(bodies) for name, bodies in found.items()}
+
+
+def _places(files: Iterable[tuple[str, bytes | None]]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for path, content in files:
+        for name in _bodies([(path, content)]):
+            found[name] = found.get(name, _NOWHERE) | {path}
+    return found
 
 
 def _removed(bench: Bench) -> frozenset[str]:
