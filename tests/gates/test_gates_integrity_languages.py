@@ -233,6 +233,10 @@ def test_leaving_tests_out_by_configuration_is_refused(path, old, new):
             "conftest.py",
             "def pytest_configure(config):\n    config.addinivalue_line('markers', 'slow')\n",
         ),
+        (
+            "tox.ini",
+            "[testenv:style]\ncommands = pycodestyle --ignore=E128,E501,W605 src test.py\n",
+        ),
     ],
 )
 def test_ordinary_configuration_is_fine(path, text):

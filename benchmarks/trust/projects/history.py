@@ -35,8 +35,9 @@ def cases() -> list[Change]:
     """Every listed commit."""
     found = []
     for name, about in _projects().items():
-        for commit, contract, existing in about["commits"]:
-            project = Project(name, about["repository"], commit, packages=about.get("packages", ""))
+        for commit, contract, existing, *packages in about["commits"]:
+            installed = packages[0] if packages else about["packages"]
+            project = Project(name, about["repository"], commit, packages=installed)
             found.append(_case(project, contract, existing=existing))
     return found
 

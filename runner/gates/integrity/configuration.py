@@ -34,6 +34,10 @@ _LEAVES_OUT = re.compile(
     r"|-p[ =]no:(?!cacheprovider)"
     r"|\bxfail_strict\s*=\s*[\"']?(?:false|no|0)|(?<![\w-])(?:-x|--exitfirst)(?![\w-])"
 )
+_RULE_CODES = re.compile(
+    r"--ignore[ =]+[\"']?[A-Z]{1,4}\d{1,4}(?:,[A-Z]{1,4}\d{1,4})*(?=[\s\"']|\Z)"
+)
+"""Of a linter: what it ignores are rules, no tests."""
 _SCRIPT_LEAVES_OUT = re.compile(
     r"\b(?:exclude|testPathIgnorePatterns|modulePathIgnorePatterns|testNamePattern|passWithNoTests"
     r"|allowOnly|testIgnore|grepInvert|dangerouslyIgnoreUnhandledErrors|retry|retries|bail)\b[\"']?\s*[:=]"
@@ -98,6 +102,8 @@ def _proves(command: str) -> bool:
 
 def _leaves_out(line: str) -> str:
     match = _LEAVES_OUT.search(line)
+    if match and _RULE_CODES.match(line, match.start()):
+        return ""
     return line[match.start() :].strip()[:80] if match and not line.lstrip().startswith("#") else ""
 
 
