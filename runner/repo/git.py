@@ -167,6 +167,18 @@ class ObjectReader:
             except (BrokenPipeError, EOFError):
                 self._end()
                 return self._ask(name)
+            except BaseException:  # interrupted: its answer would be taken for the next one's
+                self._end()
+                raise
+
+    def read_anew(self, name: str) -> tuple[str, bytes] | None:
+        """The same by a process that knows no more than what is there now.
+
+        One that was started before may still know the packs of a repository that was here.
+        """
+        with self._lock:
+            self._end()
+            return self._ask(name)
 
     def close(self) -> None:
         """End the process."""

@@ -52,21 +52,24 @@ class Objects:
 
     def entries(self, tree: str) -> Entries:
         """What a tree (or the tree of a commit) holds. Raises GitError where it is not there."""
-        kind, content = self.reader.read(tree) or ("", b"")
+        found = self.reader.read(tree)
+        if found is None or found[0] not in ("commit", "tree"):
+            found = self.reader.read_anew(tree)
+        kind, content = found or ("", b"")
         if kind == "commit":
             return self.entries(_tree_said(content))
         if kind != "tree":
             raise GitError("cat-file", f"{tree} is no tree that is here", 1)
         width = hashlib.new(self.object_format).digest_size
-        found: Entries = {}
+        listed: Entries = {}
         at = 0
         while at < len(content):
             space = content.index(b" ", at)
             end = content.index(b"\0", space)
             sha = content[end + 1 : end + 1 + width].hex()
-            found[content[space + 1 : end]] = TreeEntry(int(content[at:space], 8), sha)
+            listed[content[space + 1 : end]] = TreeEntry(int(content[at:space], 8), sha)
             at = end + 1 + width
-        return found
+        return listed
 
     def tree_of(self, commit: str) -> str:
         """The tree of a commit or tree."""
