@@ -192,3 +192,17 @@ def test_a_check_that_is_no_own_test_contract_stays_as_it_is(tmp_path):
 def _fit(yard, line):
     check = Check("TC-001", "test", line, Limits())
     return coverage.fit(check, yard.bench, Fitted(line, {}))
+
+
+def test_typescript_that_ran_compiled_without_a_map_is_not_measured():
+    from runner.gates.coverage.lines import Lines, Measured
+    from runner.gates.coverage.weighing import weigh
+
+    ran = Measured({}, {"dist/a.js": Lines(frozenset({1}), frozenset({1}))}, (), ())
+    weight = weigh({"src/a.ts": frozenset({1})}, ran, lambda _: b"export const a = f();")
+    assert not weight.files
+    ((language, path, hint),) = weight.unmeasured
+    assert (language, path) == ("TypeScript", "src/a.ts")
+    assert "sourceMap: true" in hint
+    other = weigh({"src/b.ts": frozenset({1})}, ran, lambda _: b"export const a = f();")
+    assert [one.path for one in other.files] == ["src/b.ts"]
