@@ -192,6 +192,8 @@ class Engine:
         """Say that an attempt starts; the slot that is taken for it."""
         task = assignment.task
         slot = self.crew.take_slot()
+        if (switched := self.preparation.switched(assignment)) is not None:
+            self.ledger.note(switched, task=task.id, attempt=assignment.attempt)
         self.ledger.note(
             AttemptStarted(
                 base=assignment.base,

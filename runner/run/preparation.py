@@ -14,6 +14,7 @@ from runner.context.surroundings import surroundings_at
 from runner.gates.red_first import wants_red_first
 from runner.implementers.base import Allowance, Mode
 from runner.implementers.registry import choose
+from runner.journal.events import ModeSwitched
 from runner.model import Finding, Reason, ReviewMode
 from runner.plan.task_types import kind_of
 from runner.run.lacking import lacking
@@ -99,6 +100,8 @@ class Preparation:
     """Held work that is tried in this run."""
     _reused: set[str] = field(default_factory=set)
     _drafts: dict[str, str] = field(default_factory=dict)
+    _modes: dict[str, str] = field(default_factory=dict)
+    """In which mode each task was worked on last: `plan`, `build` or `phase`."""
     _searches: dict[str, Search] = field(default_factory=dict)
 
     @cached_property
@@ -184,6 +187,15 @@ class Preparation:
             rules=self.write_rules(task, attempt, planned_files(step.plan)),
             secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
         )
+
+    def switched(self, assignment: Assignment) -> ModeSwitched | None:
+        """That a task goes on in another mode, such as from its plan to building it."""
+        mode, id_ = assignment.kind, assignment.task.id
+        if mode == "prove":  # nobody works on it
+            return None
+        before = self._modes.get(id_, "plan" if assignment.plan and mode != "plan" else mode)
+        self._modes[id_] = mode
+        return ModeSwitched(mode) if mode != before else None
 
     def interrupted(self, task: Task) -> None:
         """An attempt came to nothing: held work that it tried is tried again, not built anew."""

@@ -62,6 +62,7 @@ def test_an_agent_plans_first_and_then_executes_its_plan(planned, calls):
         "plan",
         "build",
     ]
+    assert [one["mode"] for one in shop.happened("mode.switched", "TASK-001")] == ["build"]
     told = shop.happened("plan.proposed", "TASK-001")[0]
     assert told["plan"]["files"] == ["a.txt"]
     kept = shop.read("artifacts/build/plans/TASK-001.md")

@@ -372,7 +372,8 @@ class _Building:
     def _meanwhile(self) -> PlanMeanwhile:
         """What a person saves into the plan while this goes on."""
         project = self.session.project
-        return PlanMeanwhile(project.root / project.plan_path, self.board.is_ours, project.plan)
+        path, note = project.root / project.plan_path, self.session.ledger.note
+        return PlanMeanwhile(path, self.board.is_ours, project.plan, note)
 
     def _edited(self, task: Task) -> str:
         """What a person changed of a task meanwhile; the plan of another branch says nothing."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from runner.journal.events import TaskReopened, TaskStaled
-from runner.model import Ending
+from runner.journal.events import PlanUpdated, TaskReopened, TaskStaled
+from runner.model import Ending, digest_of
 from runner.run.fields import UNKNOWN, changed_fields
 from runner.run.landing import (
     drafts,
@@ -29,6 +29,8 @@ class PlanMeanwhile:
     is_ours: Callable[[bytes], bool]
     """Whether nothing but the run's own statuses was written into a text since it began."""
     read: Callable[[bytes], Plan]
+    note: Callable[[PlanUpdated], object] = lambda _event: None
+    """Tells the journal of a text that is not the one of before."""
     _seen: tuple[int, int, int] | None = None
     _tasks: Mapping[str, Task] = field(default_factory=dict)
     _asked: Mapping[str, str] = field(default_factory=dict)
@@ -57,6 +59,7 @@ class PlanMeanwhile:
         text = self.path.read_bytes()
         self._tasks, self._asked, self._seen = {}, {}, seen
         if not self.is_ours(text):
+            self.note(PlanUpdated(digest_of(text)))
             plan = self.read(text)
             self._tasks = {task.id: task for task in reversed(plan.tasks)}
             lines = (line for line in plan.written_commands if line.kind == "change")
