@@ -112,7 +112,7 @@ PATTERN_INDEX.md: 0 mistakes, 1 warning
 
 def test_another_plan_can_be_named(ground):
     a_ground(ground)
-    ground.write("other/PLAN.md", "# Other\n\n## TASK-001: only one\n")
+    ground.write("other/PLAN.md", "# Other\n\n## TASK-001: only one\n\n- Command: make\n")
     said = ground.runner("validate", "--task-graph", "other/PLAN.md")
     assert said == (0, "PLAN.md: 1 task, 0 mistakes, 0 warnings\n", "")
 

@@ -38,8 +38,11 @@ _PATH = re.compile(r"(?:\./)?[\w@.+-]+(?:/[\w@.+-]+)*\.[A-Za-z]\w{0,7}|[\w@.+-]+
 def unready(reading: Reading, settings: Settings, *, strict: bool = False) -> Iterator[Problem]:
     """A warning for each open task that a run would block, or leave unproven, as it is written.
 
-    With `strict` what would be blocked is a mistake.
+    With `strict` what would be blocked is a mistake. Of a plan with mistakes nothing is said: a
+    field that cannot be read is no field that is lacking.
     """
+    if any(problem.is_error for problem in reading.problems):
+        return
     from runner.plan.places import Places
 
     places = Places(reading.data, reading.plan.path)
