@@ -78,6 +78,8 @@ class Outcome:
         refusing = [said for said in self.findings if said.startswith(("error ", "question "))]
         if self.ended == "done":
             return "done"
+        if self.ended == "waits" and not refusing:
+            return "control"
         if refusing and all(said.startswith("error coverage ") for said in refusing):
             return "coverage"
         if refusing and all(_QUESTION.match(said) for said in refusing):

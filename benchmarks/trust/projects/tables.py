@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from outcome import Outcome
 
 BAD = ("named", "unnamed", "warned", "silent", "broken")
-GOOD = ("done", "asks", "coverage", "false", "broken")
+GOOD = ("done", "asks", "control", "coverage", "false", "broken")
 
 
 def as_json(found: list[Outcome]) -> str:
@@ -51,8 +51,13 @@ def _bad(found: list[Outcome]) -> Iterator[str]:
         return
     yield "\n| bad changes | cases | named | refused unnamed | DONE, warned | DONE in silence |"
     yield "|---|---|---|---|---|---|"
-    for part, title in (("base", "on code with base tests"), ("new", "code and tests are new")):
-        yield from _row([one for one in found if one.part == part], title)
+    for part, setting, title in (
+        ("base", "default", "on code with base tests"),
+        ("new", "default", "code and tests are new"),
+        ("new", "strict", 'code and tests are new, `mutation = "strict"`'),
+    ):
+        some = [one for one in found if (one.part, one.setting) == (part, setting)]
+        yield from _row(some, title)
     for title, of in (("project", _project), ("family", _family)):
         yield f"\n| {title} | cases | named | refused unnamed | DONE, warned | DONE in silence |"
         yield "|---|---|---|---|---|---|"
@@ -61,11 +66,15 @@ def _bad(found: list[Outcome]) -> Iterator[str]:
 
 
 def _project(one: Outcome) -> str:
-    return f"{one.project}, {one.part}"
+    return f"{one.project}, {_part(one)}"
 
 
 def _family(one: Outcome) -> str:
-    return f"{one.part}: {one.family}"
+    return f"{_part(one)}: {one.family}"
+
+
+def _part(one: Outcome) -> str:
+    return f"{one.part}, strict" if one.setting == "strict" else one.part
 
 
 def _row(found: list[Outcome], title: str) -> Iterator[str]:
@@ -81,9 +90,9 @@ def _good(found: list[Outcome]) -> Iterator[str]:
         return
     yield (
         "\n| good commits | commits | DONE | a question naming the tests | "
-        "less than 70 % of its lines run | false finding |"
+        "a review of a control file | less than 70 % of its lines run | false finding |"
     )
-    yield "|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|"
     groups = [("all", found)]
     groups += [
         ("that change existing tests", [one for one in found if one.changes_tests]),
@@ -95,5 +104,5 @@ def _good(found: list[Outcome]) -> Iterator[str]:
     ]
     for title, some in groups:
         count = [one.label for one in some].count
-        cells = " | ".join(str(count(label)) for label in GOOD[:4])
+        cells = " | ".join(str(count(label)) for label in GOOD[:5])
         yield f"| {title} | {len(some)} | {cells} |"
