@@ -25,6 +25,8 @@ MEANING = {
 }
 _ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Status.STALE)
 _SECONDS_A_MINUTE = 60
+_ADD = "add "
+"""The word by which a note says that a proof is lacking, rather than that a line is wrong."""
 _AGAIN = "set its Status to PENDING in TASK-GRAPH.md, then run again"
 _NEXT = {
     Reason.REVIEW: "`runner review` shows it; `runner approve` or `runner reject` answers",
@@ -166,6 +168,8 @@ def _advice(task: BlockedTask, name: str) -> str:
         return f"`runner why {name}`; `runner approve {name}` has it tried again, then `runner`"
     if task.reason is Reason.BUDGET and task.hint:
         return f"{display(task.hint)}; `runner approve {name}`, then `runner`"
+    if task.reason is Reason.PROOF and _ADD not in task.note:  # it has one, which shows nothing
+        return "`runner validate` shows the line; mend it as the note says, then run again"
     advice = _NEXT.get(task.reason) if task.reason else None
     return advice or f"`runner show {name}`; {_AGAIN}"
 

@@ -95,7 +95,7 @@ def trusted_plan(project: Project, *, trusted: bool) -> Reading:
     from runner.report.console import NORMAL, Console
 
     reading = project.checked()
-    if any(problem.is_error for problem in reading.problems):
+    if any(problem.stops_all for problem in reading.problems):
         raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
     terminal = sys.stdin.isatty() and sys.stderr.isatty()
     with Console(level=NORMAL, colour=False) as console:
