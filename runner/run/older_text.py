@@ -2,7 +2,8 @@
 
 Between two record commits the committed plan lags behind what has landed. Whatever puts its text
 back (git stash, checkout, reset, rebase, a merge, an editor's undo) asks for nothing by it: a
-status that equals the committed one is no request, unless a commit since then moved it there.
+status that equals the committed one is no request, unless a commit since then moved it there: a
+person's, or the record that another clone made.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from runner.model import Status
 from runner.repo.git import text
 from runner.run.landing.record import SUBJECT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from runner.journal.state import RunState
-    from runner.model import Status
     from runner.repo.read import Repository
 
 _MOST_VERSIONS = 200
@@ -50,7 +51,7 @@ class _Version(NamedTuple):
 
     statuses: Mapping[str, Status]
     next_is_ours: bool
-    """Whether a record commit made the next version: what it wrote is no person's request."""
+    """Whether a record of this journal made the next version: it wrote what the journal said."""
 
 
 @dataclass
@@ -61,10 +62,14 @@ class OlderText:
     plan: PlanFile
     since: str
     """The commit under which statuses were last written into the plan."""
-    whole: Callable[[Mapping[str, Status]], bool]
-    """Whether the file as a whole is at the committed statuses."""
+    ended: str
+    """The last record of this journal; a record after it is another clone's, and is heard."""
+    taken_back: Callable[[Mapping[str, Status]], Sequence[Status] | None]
+    """What was written and is gone, where the file as a whole is at the committed statuses."""
     heard_alone: Callable[[str], bool]
     """Whether a task's status counts where the rest of the file is as it was written."""
+    only_retries: Callable[[Said], bool]
+    """Whether a status asks for one more try of a task: no sign by itself of an older text."""
     _versions: dict[str, tuple[_Version, ...]] = field(default_factory=dict)
     _texts: dict[str, Mapping[str, Status]] = field(default_factory=dict)
 
@@ -72,7 +77,9 @@ class OlderText:
         """Whether a task's status is what the commits had all along `since` (a commit)."""
         if self._committed.get(task.id) is not task.status:
             return False
-        if self.heard_alone(task.id) and not self._is_whole:
+        if self.heard_alone(task.id) and self._taken_back is None:
+            return False
+        if self.only_retries(task) and Status.DONE not in (self._taken_back or ()):
             return False
         for version in self._since(since):
             if version.statuses.get(task.id, task.status) is not task.status:
@@ -89,24 +96,37 @@ class OlderText:
         return self._text(self._head) if self._head else {}
 
     @cached_property
-    def _is_whole(self) -> bool:
-        return self.whole(self._committed)
+    def _taken_back(self) -> Sequence[Status] | None:
+        return self.taken_back(self._committed)
 
     def _since(self, since: str) -> tuple[_Version, ...]:
         """Each version of the plan that a commit made since then, newest first; last that of then.
 
         Git's own simplification at merges is what is wanted: the side that the text came from.
         """
-        start = since or self.since
-        if start not in self._versions:
-            begins = self.repository.merge_base(start, self._head) if start else None
+        if since not in self._versions:
+            begins, knows_records = self._begin(since)
             commits = [*self._commits(begins), (begins, "")] if begins else []
-            ours = [False, *(subject == SUBJECT for _, subject in commits)]
-            self._versions[start] = tuple(
+            ours = [False, *(not knows_records and subject == SUBJECT for _, subject in commits)]
+            self._versions[since] = tuple(
                 _Version(self._text(commit), is_next)
                 for (commit, _), is_next in zip(commits, ours, strict=False)
             )
-        return self._versions[start]
+        return self._versions[since]
+
+    def _begin(self, since: str) -> tuple[str, bool]:
+        """From where on versions count, and whether no record after it is this journal's own.
+
+        Where a history was rewritten nobody can tell whose its records are: they ask for nothing.
+        """
+        start = since or self.since
+        begins = (self.repository.merge_base(start, self._head) if start else None) or ""
+        if since:
+            return begins, True  # whoever recorded it saw the landing
+        reached = bool(self.ended) and self.repository.is_ancestor(self.ended, self._head)
+        if reached and begins and self.repository.is_ancestor(begins, self.ended):
+            begins = self.ended
+        return begins, reached
 
     def _commits(self, begins: str) -> list[tuple[str, str]]:
         out = self.repository.git.run(
@@ -124,16 +144,19 @@ class OlderText:
         return self._texts[commit]
 
 
-def is_put_back(tasks: Iterable[Said], state: RunState) -> Callable[[Mapping[str, Status]], bool]:
-    """Whether every status that a run wrote and nobody committed is gone from the file."""
+def taken_back(
+    tasks: Iterable[Said], state: RunState
+) -> Callable[[Mapping[str, Status]], Sequence[Status] | None]:
+    """Every status that was written and that nobody committed; None where the file has one yet."""
 
-    def whole(committed: Mapping[str, Status]) -> bool:
-        written = {task.id: state.task(task.id).published for task in tasks}
-        return all(
-            task.status is committed.get(task.id)
-            for task in tasks
-            if written[task.id] not in (None, committed.get(task.id))
-        )
+    def gone(committed: Mapping[str, Status]) -> Sequence[Status] | None:
+        written = ((task, state.task(task.id).published) for task in tasks)
+        lost = [
+            (task.status is committed.get(task.id), status)
+            for task, status in written
+            if status is not None and status is not committed.get(task.id)
+        ]
+        return [status for _, status in lost] if all(is_gone for is_gone, _ in lost) else None
 
     tasks = tuple(tasks)
-    return whole
+    return gone

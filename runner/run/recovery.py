@@ -20,7 +20,7 @@ from runner.run.landing import (
 )
 from runner.run.landing.lander import complete_landing
 from runner.run.limits.failures import ended_by_itself
-from runner.run.older_text import OlderText, is_put_back
+from runner.run.older_text import OlderText, taken_back
 from runner.run.reconcile import Facts, Landed, Planned, behind, own_readings
 from runner.run.reconcile_rewritten import Rewritten
 from runner.run.review import is_open, refusals, rejection
@@ -133,8 +133,10 @@ def gather_facts(
         repository,
         plan,
         state.published_head,
-        whole=is_put_back(tasks, state),
+        state.ended_head,
+        taken_back=taken_back(tasks, state),
         heard_alone=lambda id_: manual or state.task(id_).status is not Status.DONE,
+        only_retries=lambda task: _only_retries(task.status, state.task(task.id)),
     )
 
     def fields_of(task: Planned, proven: Spec) -> tuple[str, ...]:
@@ -162,6 +164,11 @@ def gather_facts(
         gone=frozenset(gone) - landed.keys(),
         presence=Rewritten(repository, head, last).presence,
     )
+
+
+def _only_retries(said: Status, known: TaskState) -> bool:
+    """Whether PENDING has a BLOCKED task tried once more; held work it would let land instead."""
+    return said is Status.PENDING and known.status is Status.BLOCKED and known.held is None
 
 
 def _any_since(repository: Repository, head: str, since: str, ids: set[str]) -> bool:

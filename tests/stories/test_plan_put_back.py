@@ -164,8 +164,9 @@ def test_tidying_while_a_run_goes_on_leaves_a_true_plan(workplace, tidy):
         tidy(workplace)
         assert workplace.read("TASK-GRAPH.md").count("PENDING") == 3
         slots = workplace.home / "cache"
-        until(lambda: [*slots.rglob("f2.txt")])
-        for found in {path.parent.parent for path in slots.rglob("f2.txt")}:
+        built = "*/repositories/*/slots/*/tree/f2.txt"  # named: git's files come and go beside it
+        until(lambda: [*slots.glob(built)])
+        for found in {path.parent.parent for path in slots.glob(built)}:
             (found / "go-3").touch()
         _, err = going.communicate(timeout=120)
     finally:
@@ -225,3 +226,50 @@ def test_a_text_from_the_middle_of_a_run_is_no_request(cut_off):
         "- Status: DONE\n- Depends on: TASK-001", "- Status: PENDING\n- Depends on: TASK-001"
     )
     all_built_once(cut_off)
+
+
+def test_what_another_clone_recorded_is_heard_after_a_pull(workplace, tmp_path, alone):
+    """A record is no older text only for its subject: somebody asked for it elsewhere."""
+    workplace.plan(*chain(1))
+    assert workplace.run().code == 0
+    subprocess.run(["git", "clone", "-q", str(workplace.root), str(tmp_path / "clone")], check=True)
+    clone = Workplace(tmp_path / "clone", alone)
+    clone.git("config", "user.name", "Bo")
+    clone.git("config", "user.email", "bo@example.org")
+    assert clone.runner("change", "TASK-001", "dates are UTC", "--yes").code == 0
+    workplace.git("pull", "-q", "--ff-only", str(clone.root), "main")
+    assert workplace.statuses["TASK-001"] == "STALE"
+    assert workplace.run().code == 3
+    assert workplace.status_line("TASK-001").startswith("- Status: STALE")
+    assert len(workplace.happened("attempt.started")) == 1
+
+
+@pytest.fixture
+def stuck(workplace):
+    """The last task is BLOCKED, and the record that says so was reset away: its text lags."""
+
+    def built(count):
+        failing = a_task(f"TASK-{count:03d}", outputs=["never.txt"], command="false")
+        workplace.plan(*chain(count - 1), failing)
+        assert workplace.run().code == 1
+        workplace.git("reset", "-q", "--mixed", "HEAD~1")
+        assert workplace.read("TASK-GRAPH.md").count("- Status: BLOCKED") == 1
+        return len(workplace.happened("attempt.started", f"TASK-{count:03d}"))
+
+    return built
+
+
+def test_one_more_try_is_heard_where_no_work_is_taken_back(workplace, stuck):
+    """The only status that was written and not committed is the one that a hand edits."""
+    tried = stuck(1)
+    workplace.edit_plan(workplace.status_line("TASK-001"), "- Status: PENDING")
+    assert workplace.run().code == 1
+    assert len(workplace.happened("attempt.started", "TASK-001")) > tried
+
+
+def test_a_text_that_takes_work_back_asks_for_no_other_try_either(workplace, stuck):
+    tried = stuck(2)
+    workplace.git("checkout", "--", "TASK-GRAPH.md")
+    assert "older text" in workplace.run().err
+    assert len(workplace.happened("attempt.started", "TASK-002")) == tried
+    assert workplace.landings == ids(1)
