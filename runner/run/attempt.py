@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -67,7 +68,8 @@ def _attempted(assignment: Assignment, site: Site) -> Outcome:
     else:
         outcome = screened(assignment, site, outcome)
     if outcome.tainted:
-        site.reset(assignment.base)  # what was refused, a secret perhaps, is not kept in the slot
+        with suppress(StoppedError):  # what was looked through is kept; the next one resets anyway
+            site.reset(assignment.base)  # what was refused, a secret perhaps, is not kept there
     return replace(outcome, ending=Ending.INTERRUPTED) if site.cancelled.is_set() else outcome
 
 

@@ -8,24 +8,32 @@ from typing import TYPE_CHECKING
 from runner import effects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from runner.run.crew import Crew
 
-_SECONDS = 1.0
-"""Enough to keep an ordinary draft, and with a command's own end well within five seconds."""
+_WITH_THE_RUN = 1.0
+"""Where all of it ends: with a command's own end well within five seconds."""
+_ALONE = 10.0
+"""Where one task ends and the run goes on: its work is kept, on a busy machine, too. Less than
+`cancel` waits."""
 
 
 @dataclass(slots=True)
 class LastLook:
-    """Tells that it is over a moment after the end was asked for: until then a draft is kept."""
+    """Tells that it is over a while after the end of a slot's work was asked for.
 
-    ended: Callable[[], bool]
+    Until then what was written is looked through, so that a draft can be kept.
+    """
+
+    crew: Crew
+    number: int
     _seen: float | None = None
 
     def __call__(self) -> bool:
         """Whether whatever goes on is to be given up now."""
-        if not self.ended():
+        if not self.crew.ends(self.number).is_set():
             self._seen = None
             return False
         now = effects.monotonic()
         self._seen = now if self._seen is None else self._seen
-        return now - self._seen > _SECONDS
+        seconds = _WITH_THE_RUN if self.crew.cancelled.is_set() else _ALONE
+        return now - self._seen > seconds

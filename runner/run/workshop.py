@@ -67,7 +67,7 @@ class Workshop:
         end_former_owner(slot.folder / "owner")
         scratch = Scratch.open(slot.folder, self.repository.lender(), shares=self._shares)
         scratch.bounds = Bounds.of(self.settings)
-        scratch.stopped = LastLook(lambda: crew.ends(number).is_set())
+        scratch.stopped = LastLook(crew, number)
         box = slot.folder / "box"
         effects.make_folder(box / "tmp")
         mine = {"TMPDIR": str(box / "tmp")}  # bubblewrap shows a /tmp of the command's own instead

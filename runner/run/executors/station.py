@@ -79,7 +79,7 @@ class Station:
     ) -> Site:
         """What one job works with. Raises RunnerError where no sandbox can be had."""
         self.scratch.bounds = Bounds.of(settings)
-        self.scratch.stopped = LastLook(lambda: crew.ends(self.slot.number).is_set())
+        self.scratch.stopped = LastLook(crew, self.slot.number)
         box = self.slot.folder / "box"
         effects.make_folder(box / "tmp")
         read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
