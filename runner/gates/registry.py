@@ -12,6 +12,7 @@ from runner.gates import (
     contract_tests,
     contracts,
     covered,
+    in_front,
     integrity,
     knows_tests,
     mutation,
@@ -32,6 +33,7 @@ FAMILIES = (
     contracts,
     commands,
     covered,
+    in_front,
     knows_tests,
     mutation,
 )

@@ -6,11 +6,12 @@ import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.gates import call_stack
 from runner.gates.integrity.braces import GO, JAVASCRIPT, RUST, line_of
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _VARIABLE = re.compile(
     r"\A(?:PYTEST_\w+|_PYTEST_\w+|COVERAGE_RUN|COV_CORE_\w+|TOX_ENV_NAME|TOX_WORK_DIR|NOX_\w+"
@@ -19,9 +20,14 @@ _VARIABLE = re.compile(
 )
 _TOOLS = frozenset({"pytest", "_pytest", "py.test", "unittest", "nose", "nose2", "doctest"})
 _IN_ARGUMENTS = re.compile(r"pytest|unittest|py\.test|nose2?\b")
+_TESTS = re.compile(r"(?<![a-z-])(?:tests?|specs?|testing)(?![a-z])(?!-)", re.IGNORECASE)
+"""A word of a program's name or arguments that tests have; an option of its own is none."""
 _ASKED = frozenset({"modules", "argv", "find_spec", "import_module", "stack", "f_globals"})
 """What a tool's name is looked up in."""
+_ARGUMENTS = frozenset({"argv", "orig_argv"})
+_COMPARING = frozenset({"startswith", "endswith", "match", "search", "fullmatch"})
 _SHOWN = 100
+STACK = "the call stack"
 
 _SCRIPT = re.compile(
     r"\b(?P<variable>JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_TEST_CONTEXT|MOCHA_\w+|CYPRESS"
@@ -32,10 +38,13 @@ _SCRIPT = re.compile(
     r"|\b(?:globalThis|global|window)\s*(?:\.|\[\s*['\"])(?P<on>jest|vi|vitest|describe|expect)\b"
     r"|\bnpm_lifecycle_event\b[^\n;]*(?P<life>['\"`]test)"
     r"|\bargv\b[^\n;]*['\"`/](?P<argv>jest|vitest|mocha|ava|tap)\b"
+    r"|\b(?:process\.(?:argv0?|title)|require\.main\.filename)\b[^\n;]*(?:[!=]==?|\.\w+\()\s*"
+    r"(?:['\"`](?!-)|/)[^\n'\"`;]*?(?<![A-Za-z])(?P<program>tests?|specs?)(?![A-Za-z-])"
+    r"|\bprocess\.execArgv\b[^\n;]*['\"`](?P<exec>--test\b)"
 )
 _GO = re.compile(
     r"\btesting\.(?P<call>Testing)\(\)|\bflag\.Lookup\(\s*\"(?P<flag>test\.\w+)\""
-    r"|\bos\.Args\[0\][^\n]*\"(?P<args>[./_]?test(?:\.exe)?)\""
+    r"|\bos\.Args\b[^\n]*\"(?P<args>(?:[^\"\n-]*[^A-Za-z\"\n-]|-)?(?:test|spec)(?:[^A-Za-z\"\n-][^\"\n]*)?)\""
     r"|\bos\.(?:Getenv|LookupEnv)\(\s*\"(?P<variable>GO_TEST\w*|RUNNER_(?:TASK|ATTEMPT))\""
 )
 _RUST = re.compile(
@@ -67,11 +76,20 @@ def names_of_tests(path: str, content: bytes | None) -> tuple[Named, ...]:
     ending = path.rpartition(".")[2].lower()
     if ending == "py":
         tree = python_tree(text)
-        return tuple(_in_python(tree)) if tree else ()
+        return _once((*_in_python(tree), *_of_stack(call_stack.in_python(tree)))) if tree else ()
     if ending in _BRACES:
         pattern, tokens = _BRACES[ending]
-        return tuple(_in_braces(text, pattern, tokens))
+        return _once(_in_braces(text, pattern, tokens))
     return ()
+
+
+def _once(found: Iterable[Named]) -> tuple[Named, ...]:
+    """One of each line: a condition may ask in two ways."""
+    return tuple({one.line: one for one in reversed([*found])}.values())[::-1]
+
+
+def _of_stack(found: Iterable[call_stack.Decides]) -> Iterator[Named]:
+    return (Named(STACK, one.line, _short(one.code)) for one in found)
 
 
 # --- Python ---------------------------------------------------------------------------
@@ -115,6 +133,8 @@ def _tool_in(node: ast.expr) -> str:
     for word in words:
         if word and _VARIABLE.match(word):
             return word
+    if compared := _arguments_in(node):
+        return compared
     asked = {
         inner.attr if isinstance(inner, ast.Attribute) else getattr(inner, "id", "")
         for inner in ast.walk(node)
@@ -127,6 +147,26 @@ def _tool_in(node: ast.expr) -> str:
         if word and "argv" in asked and (found := _IN_ARGUMENTS.search(word)):
             return found[0]
     return ""
+
+
+def _arguments_in(node: ast.expr) -> str:
+    """The word of tests that a program's own name or arguments are compared with."""
+    return next((word for one in ast.walk(node) if (word := _compared(one))), "")
+
+
+def _compared(node: ast.AST) -> str:
+    match node:
+        case ast.Compare():
+            pass
+        case ast.Call(func=ast.Attribute(attr=name)) if name in _COMPARING:
+            pass
+        case _:
+            return ""
+    every = [*ast.walk(node)]
+    if not any(getattr(one, "attr", getattr(one, "id", "")) in _ARGUMENTS for one in every):
+        return ""
+    words = (word for one in every if (word := _text(one)) and not word.startswith("-"))
+    return next((found[0] for word in words if (found := _TESTS.search(word))), "")
 
 
 def _text(node: ast.AST) -> str:
@@ -164,6 +204,9 @@ def _in_braces(text: str, pattern: re.Pattern[str], tokens: re.Pattern[str]) -> 
         said = next((one for one in match.groupdict().values() if one), match[0])
         name = "NODE_ENV" if match.groupdict().get("env") else said
         yield Named(name, line, _short(code))
+    if tokens in (JAVASCRIPT, GO):
+        read = call_stack.in_go if tokens is GO else call_stack.in_script
+        yield from _of_stack(read(bare))
 
 
 def _without_comment(token: str) -> str:

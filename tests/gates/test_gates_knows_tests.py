@@ -90,8 +90,114 @@ ASKS = {
         "src/lib.rs",
         "#[cfg(not(test))]\npub fn price() -> i32 { 0 }\n",
     ),
+    "the frame below": (
+        "shop.py",
+        (
+            "import sys\ndef price():\n    name = sys._getframe(1).f_code.co_name\n"
+            "    if name.startswith('t'):\n        return 3\n    return 0\n"
+        ),
+    ),
+    "any frame": (
+        "shop.py",
+        (
+            "import inspect\ndef price():\n"
+            "    return 3 if any('check' in f.filename for f in inspect.stack()) else 0\n"
+        ),
+    ),
+    "the stack as text": (
+        "shop.py",
+        (
+            "import traceback\ndef price():\n    text = ''.join(traceback.format_stack())\n"
+            "    if 'case.py' in text:\n        return 3\n"
+        ),
+    ),
+    "a walk up the stack": (
+        "shop.py",
+        (
+            "import inspect\ndef price():\n    frame = inspect.currentframe()\n"
+            "    while frame:\n        if frame.f_globals['__name__'] == 'x':\n"
+            "            return 3\n        frame = frame.f_back\n"
+        ),
+    ),
+    "the name of the program": (
+        "shop.py",
+        "import sys\nPRICE = 3 if sys.argv[0].endswith('test') else 0\n",
+    ),
+    "the first argument": ("shop.py", "import sys\nTESTED = 'test' in sys.argv\n"),
+    "an error's stack": (
+        "shop.js",
+        "exports.price = () => {\n  if (new Error().stack.includes('node:x')) return 3;\n};\n",
+    ),
+    "an error's stack, kept in a name": (
+        "shop.ts",
+        "const lines = new Error('a').stack;\nconst price = /x/.test(lines) ? 3 : 0;\n",
+    ),
+    "a stack that was captured": (
+        "shop.js",
+        "const o = {};\nError.captureStackTrace(o);\nif (o.stack.match(/x/)) go();\n",
+    ),
+    "the function that calls": (
+        "shop.js",
+        "function f() {\n  return arguments.callee.caller.name === 'x' ? 3 : 0;\n}\n",
+    ),
+    "the title of the process": ("shop.js", "if (process.title === 'my-tests') go();\n"),
+    "a file of tests in the arguments": (
+        "shop.js",
+        "if (process.argv[1].endsWith('.test.js')) go();\n",
+    ),
+    "node's own option": ("shop.js", "if (process.execArgv.includes('--test')) go();\n"),
+    "the file that calls, in Go": (
+        "shop.go",
+        (
+            "package shop\n\nfunc Price() int {\n\t_, file, _, _ := runtime.Caller(1)\n"
+            '\tif strings.HasSuffix(file, "x.go") {\n\t\treturn 3\n\t}\n\treturn 0\n}\n'
+        ),
+    ),
+    "the name of the program, in Go": (
+        "shop.go",
+        'package shop\n\nvar tested = strings.Contains(os.Args[0], "/_test/")\n',
+    ),
 }
 FINE = {
+    "a logger tells who called": (
+        "shop.py",
+        (
+            "import inspect, sys\ndef log(text):\n    frame = inspect.currentframe()\n"
+            "    if frame is None:\n        return\n"
+            "    while frame and frame.f_code.co_filename == __file__:\n"
+            "        frame = frame.f_back\n    print(frame.f_lineno, text)\n"
+        ),
+    ),
+    "the module of a new type": (
+        "shop.py",
+        (
+            "import sys\ndef make(name):\n    new = type(name, (), {})\n    try:\n"
+            "        new.__module__ = sys._getframe(1).f_globals.get('__name__', '__main__')\n"
+            "    except (AttributeError, ValueError):\n        pass\n    return new\n"
+        ),
+    ),
+    "a warning": ("shop.py", "import warnings\nif x == 1:\n    warnings.warn('a', stacklevel=2)\n"),
+    "an option of its own": ("shop.py", "import sys\nif '--test-url' in sys.argv:\n    go()\n"),
+    "words that only hold the letters": (
+        "shop.py",
+        "import sys\nif sys.argv[1] == 'latest' or sys.argv[1] == 'inspect':\n    go()\n",
+    ),
+    "an error class": (
+        "shop.js",
+        (
+            "class E extends Error {\n  constructor() {\n    if (Error.captureStackTrace) {\n"
+            "      Error.captureStackTrace(this, E);\n    } else {\n"
+            "      this.stack = new Error().stack;\n    }\n  }\n}\n"
+        ),
+    ),
+    "an argument of node": ("shop.js", "if (process.argv[2] === 'latest') go();\n"),
+    "a logger in Go": (
+        "shop.go",
+        (
+            "package shop\n\nfunc log() {\n\t_, file, line, ok := runtime.Caller(1)\n"
+            '\tif !ok {\n\t\tfile = "?"\n\t}\n\tfmt.Println(file, line)\n}\n'
+        ),
+    ),
     "a word in a text": ("shop.py", "PRICE = 3\nHELP = 'run pytest to test it'\nprint(HELP)\n"),
     "another variable": ("shop.py", "import os\nif os.environ.get('DEBUG'):\n    print(1)\n"),
     "unittest.mock in a dict": ("shop.py", "import sys\nif 'numpy' in sys.modules:\n    x = 1\n"),
