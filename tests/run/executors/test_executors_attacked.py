@@ -26,6 +26,7 @@ def plan(command, network="yes"):
     return (
         "## TASK-001: Look around\n- Status: PENDING\n- Output files: `seen.jsonl`\n"
         f"- Network: {network}\n- Command: `{command}`\n- Timeout: 5 minutes\n"
+        "- Proof: none — the test looks at what it saw\n"
     )
 
 
