@@ -120,6 +120,7 @@ def an_engine(ledger, crew, board, text):
             regressive={},
             missing=lambda _: None,
             plans=None,
+            switched=lambda _: None,
             assignment=lambda task: SimpleNamespace(
                 task=task, attempt=1, base="", brief=brief, implementer=None, kind="prove"
             ),

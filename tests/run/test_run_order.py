@@ -102,6 +102,7 @@ def started_by_the_engine(tasks, statuses, selected, seconds, jobs):
         preparation=SimpleNamespace(
             regressive={},
             plans=None,
+            switched=lambda _: None,
             missing=lambda task: (Reason.ROOT, "needs root") if task.requires else None,
             assignment=lambda task: SimpleNamespace(
                 task=task, attempt=1, base="", brief=brief, implementer=None, kind="prove"

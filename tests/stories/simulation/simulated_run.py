@@ -25,12 +25,13 @@ from runner.run import (
 from runner.run.books import Books
 from runner.run.broken.standing import StandingProofs
 from runner.run.claims import Claims, capacities, owned_paths
-from runner.run.engine import NOTED, Engine, begin, finish
+from runner.run.engine import Engine, begin, finish
 from runner.run.landing import (
     carrying,
     drafts,
 )
 from runner.run.landing.board import Board
+from runner.run.landing.notes import shown_note
 from runner.run.landing.saved_meanwhile import PlanMeanwhile
 from runner.run.ledger import Ledger
 from runner.run.preparation import Preparation
@@ -119,7 +120,7 @@ class Simulation:
         for task in plan.tasks:
             known = ledger.state.task(task.id)
             if task.status is not known.status:
-                board.say(task.id, known.status, known.note if known.status in NOTED else "")
+                board.say(task.id, known.status, shown_note(known, task.note))
         meanwhile = PlanMeanwhile(world.plan, board.is_ours, lambda data: read_plan(data, PLAN))
         crew = SimulatedCrew(world, ledger, tasks, owned, capacity)
         settlement = self._settlement(ledger, preparation, settings, meanwhile.edited)
