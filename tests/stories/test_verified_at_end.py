@@ -99,9 +99,11 @@ def test_a_gate_that_was_red_before_anybody_began_is_nobodys_fault(workplace):
     assert "⚠ gate:lint" in workplace.runner("verify", "1").out
 
 
-def test_what_is_done_on_a_persons_word_is_left_to_that_person(workplace):
+def test_what_is_done_on_a_persons_word_and_fails_its_proof_is_built_on_by_nobody(workplace):
     first, second = two("false")
     workplace.plan(first.replace("Status: PENDING", "Status: DONE"), second)
-    assert workplace.run().code == 0
-    assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "DONE"}
-    assert workplace.runner("verify", "--all").code == 1
+    ended = workplace.run()
+    assert ended.code == 3
+    assert "nobody but a person says that it is DONE, and TC-001 does not pass" in ended.said
+    assert workplace.statuses == {"TASK-001": "STALE", "TASK-002": "PENDING"}
+    assert workplace.landings == []
