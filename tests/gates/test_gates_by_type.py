@@ -13,17 +13,21 @@ TEST = "def test_price():\n    assert 3\n"
 CODE = {"shop.py": "price = 3\n", "tests/test_shop.py": TEST}
 
 
-def findings(folder, before, after, *, reviewed=False, title="T", **fields):
+def findings(folder, before, after, *, reviewed=False, by_person=False, title="T", **fields):
     task = replace(a_task(**fields), title=title)
     checks = by_type.checks(task, Settings())
-    bench, _ = a_story(folder, before, after, task=task, reviewed=reviewed)
+    bench, _ = a_story(folder, before, after, task=task, reviewed=reviewed, by_person=by_person)
     return [one for check in checks for one in by_type.prove(check, bench).findings]
 
 
 def test_a_refactor_that_changes_or_deletes_a_test_that_was_there_is_refused(tmp_path):
     (changed,) = findings(tmp_path, CODE, CODE | {"tests/test_shop.py": "x"}, type="refactor")
     assert changed.message == "a refactor task changes tests/test_shop.py, a test that was there"
-    assert (changed.path, changed.severity) == ("tests/test_shop.py", Severity.ERROR)
+    assert (changed.path, changed.severity) == ("tests/test_shop.py", Severity.QUESTION)
+    (theirs,) = findings(
+        tmp_path, CODE, CODE | {"tests/test_shop.py": "x"}, by_person=True, type="refactor"
+    )
+    assert theirs.severity is Severity.ERROR  # who wrote it is told, not asked
     assert "give it another Type (it is one by its Type: refactor)" in changed.hint
     (gone,) = findings(tmp_path, CODE, {"shop.py": "price = 3\n"}, type="refactor")
     assert "deletes tests/test_shop.py" in gone.message
@@ -37,7 +41,7 @@ def test_a_refactor_may_change_code_and_bring_new_tests(tmp_path):
 def test_a_test_that_the_task_lists_exactly_only_warns_where_a_person_sees_the_change(tmp_path):
     after = CODE | {"tests/test_shop.py": "import other\n" + TEST}
     told = {"type": "refactor", "outputs": ("tests/test_shop.py",)}
-    assert [one.severity for one in findings(tmp_path, CODE, after, **told)] == [Severity.ERROR]
+    assert [one.severity for one in findings(tmp_path, CODE, after, **told)] == [Severity.QUESTION]
     seen = findings(tmp_path, CODE, after, reviewed=True, **told)
     assert [one.severity for one in seen] == [Severity.WARNING]
     glob = {"type": "refactor", "outputs": ("tests/**",)}
