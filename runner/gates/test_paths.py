@@ -28,6 +28,10 @@ _HOLDS_CHECKS = re.compile(
     re.MULTILINE,
 )
 _LARGEST = 500_000
+_LOOKERS = "[ [[ cmp diff egrep fgrep grep jq rg stat test wc yq"
+_READERS = frozenset(_LOOKERS.split())
+"""Programs that look at a file and run nothing of it."""
+_INNER = re.compile(r"[$<>]\(|`")
 
 
 def is_test_path(path: str) -> bool:
@@ -44,10 +48,23 @@ def is_test_of(path: str, content: bytes, commands: Iterable[str]) -> bool:
     """Whether a test contract names a file that holds tests, or is a script of checks.
 
     A test is what a contract runs, not what its file is called: `python -m unittest t_lib` makes
-    `t_lib.py` one. A program that a contract merely starts is the product's.
+    `t_lib.py` one. A program that a contract merely starts is the product's, and so is what it
+    only looks into: `grep -q unittest .github/workflows/ci.yml` runs no test there.
     """
-    named = any(_names(path, command) for command in commands)
+    named = any(_names(path, one) and _names(path, _without_readers(one)) for one in commands)
     return named and (bool(_CHECKS.search(path)) or bool(_HOLDS_CHECKS.search(content[:_LARGEST])))
+
+
+def _without_readers(line: str) -> str:
+    """A line without its commands that only look at files; what is no shell line, as it is."""
+    from runner.plan.shell.line import commands_of
+    from runner.plan.shell.programs import program_of
+
+    for command in commands_of(line):
+        # what stands in a substitution runs, whoever reads what it prints
+        if not _INNER.search(command.text) and program_of(command).name in _READERS:
+            line = line.replace(command.text, " ", 1)
+    return line
 
 
 def _names(path: str, command: str) -> bool:

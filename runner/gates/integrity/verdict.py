@@ -111,13 +111,19 @@ def _told(
 
 
 def _codes(changes: Sequence[Change], is_test: Callable[[str], bool]) -> frozenset[str]:
-    """The bodies of all tests in the changed files: a test may move from one to another."""
+    """The bodies of all tests in the changed files: a test may move from one to another.
+
+    Only to where it is found: by its file's name, or since a test contract names the file itself.
+    A folder of tests alone runs nothing.
+    """
     found: set[str] = set()
     for change in changes:
         if (
             change.content is not None
             and is_read(change.path)
-            and (holds_tests(change.path) or is_test(change.path))
+            and (
+                holds_tests(change.path) or (is_test(change.path) and not is_test_path(change.path))
+            )
         ):
             file = read_tests(change.path, change.content)
             found |= {body.code for body in file.tests.values() if body.is_test} if file else set()
