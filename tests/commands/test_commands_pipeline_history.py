@@ -9,7 +9,15 @@ from commands_build import a_plan
 from pipeline_build import a_key, is_safe
 
 KEY = a_key()
-RISKY = "import subprocess\nsubprocess.call('ls', shell=True)  # nosec\n"
+# what bandit says of constants alone is left out: this command is put together
+RISKY = """\
+import pickle
+import subprocess
+
+
+def shown(line):
+    return subprocess.check_output(line, shell=True)  # nosec
+"""
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -26,8 +34,8 @@ def repository(ground):
 def test_a_scan_prints_and_keeps_what_it_finds_and_passes(repository):
     said = repository.runner("sast-scan", "src/app.py", "--task", "TASK-001")
     assert said.code == 0
-    assert said.out.splitlines()[0].startswith("src/app.py:1:1: low: B404 ")
-    assert said.err == "SAST: 3 low\n"
+    assert said.out.splitlines()[0].startswith("src/app.py:1:1: low: B403 ")
+    assert said.err == "SAST: 1 high, 2 low\n"
     shown = repository.runner("sast", "show", "--task", "1")
     assert shown.out == said.out
     assert repository.runner("sast", "show", "--task", "TASK-002").out == ""
@@ -79,7 +87,7 @@ def test_only_wrong_options_are_exit_2(repository, words, message):
 
 def test_findings_are_documents_too(repository):
     said = repository.runner("sast-scan", "src/app.py", "--task", "TASK-001", "--json")
-    assert [one["rule"] for one in said.json["findings"]] == ["B404", "B607", "B602"]
+    assert [one["rule"] for one in said.json["findings"]] == ["B403", "B404", "B602"]
     scan = repository.runner("sast-scan", "src/app.py", "--task", "TASK-001", "--sarif")
     history = repository.runner("sast", "show", "--sarif")
     assert scan.json["runs"][0]["tool"]["driver"]["name"] == "bandit"

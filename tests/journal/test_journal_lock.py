@@ -40,7 +40,7 @@ def test_a_second_run_is_told_which_process_has_the_folder(tmp_path, other):
         rf"another run is going on in this folder: process {other.pid}, since \d\d:\d\d:\d\d",
         caught.value.message,
     )
-    assert caught.value.code is ExitCode.USAGE
+    assert caught.value.code is ExitCode.CONFLICT
     assert f"`kill {other.pid}`" in caught.value.hint
     assert RunLock(tmp_path).holder().pid == other.pid
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from process_bench import Bench, a_place
 
-from runner.errors import RunnerError
-from runner.process.command import Ended
+from runner.errors import ExitCode, RunnerError
 from runner.process.environment import command_environment
 from runner.process.sandbox import choose_sandbox
 
@@ -140,10 +139,11 @@ def test_terminals_of_the_person_cannot_be_opened(locked):
         os.close(side)
 
 
-def test_a_place_that_is_gone_is_a_command_that_could_not_start(locked, tmp_path):
+def test_a_place_that_is_gone_is_no_failure_of_the_command(locked, tmp_path):
     gone = replace(locked.place, tree=tmp_path / "gone")
-    ran = locked.at(gone).run("true")
-    assert (ran.ended, ran.exit) == (Ended.COULD_NOT_START, 126)
+    with pytest.raises(RunnerError, match=r"^the scratch tree is gone: ") as caught:
+        locked.at(gone).run("true")
+    assert caught.value.code is ExitCode.CONFLICT
     assert list(locked.place.box.iterdir()) == []
 
 

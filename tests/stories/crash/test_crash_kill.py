@@ -104,7 +104,7 @@ def test_what_a_killed_run_left_running_has_ended_after_the_next(sleeping):
 def test_a_second_run_is_refused_and_told_which_process_runs(sleeping):
     second = sleeping.house.start(*sleeping.words)
     said, _ = second.communicate(timeout=60)
-    assert second.returncode == 2, said
+    assert second.returncode == 6, said
     assert f"another run is going on in this folder: process {sleeping.process.pid}" in said
     assert f"`kill {sleeping.process.pid}`" in said
     assert end(sleeping.process, signal.SIGTERM)[0] == 130
