@@ -13,7 +13,7 @@ from runner.journal.events import (
     CheckpointWritten,
     TaskBlocked,
     TaskDone,
-    TaskLanding,
+    TaskLanded,
 )
 from runner.journal.grading import grade_alone
 from runner.model import Status
@@ -56,6 +56,8 @@ class CheckpointDocument:
     pattern_title: Callable[[str], str] = lambda _pattern: ""
     sync: Callable[[], None] = lambda: None
     """Makes the journal durable: the file says nothing that a crash could take back."""
+    sync_lines: Callable[[], None] = lambda: None
+    """The same, and that lines were written too: only what ends the file is told from a repeat."""
     attempts: Callable[[], Iterable[Record]] = lambda: ()
     """Reads from the journal how attempts ended."""
     path: str = f"{BUILD}/CHECKPOINT.md"
@@ -70,7 +72,7 @@ class CheckpointDocument:
     _said: dict[str, str] = field(default_factory=dict)
     """What the implementer of each task said last of its work."""
     _files: dict[str, int] = field(default_factory=dict)
-    """How many files the last landing of each task changed, of those that landed in this run."""
+    """How many files the last attempt at each task landed; 0 where it is not among them."""
     _told: bool = False
     """Whether this run wrote a line of any task."""
     _scanning: set[str] = field(default_factory=set)
@@ -92,8 +94,7 @@ class CheckpointDocument:
         if isinstance(record.event, AttemptFinished) and record.event.proofs:
             self._tried[record.task] = record.event
         self._listen(record)
-        if isinstance(record.event, TaskLanding):
-            self._files[record.task] = len(record.event.paths)
+        self._count(record)
         if isinstance(record.event, TaskDone | TaskBlocked):
             self._waiting.pop(record.task, None)
             self._waiting[record.task] = None
@@ -114,11 +115,22 @@ class CheckpointDocument:
         ids = {id_ for id_ in self._waiting if state.task(id_).status is not Status.DONE}
         untold = ids - self._tried.keys()
         unheard = self._waiting.keys() - self._said.keys()
-        for record in self.attempts() if untold | unheard else ():
+        uncounted = self._waiting.keys() - self._files.keys()
+        for record in self.attempts() if untold | unheard | uncounted else ():
             if record.task in untold and isinstance(record.event, AttemptFinished):
                 self._tried[record.task] = record.event
             if record.task in unheard:
                 self._listen(record)
+            if record.task in uncounted:
+                self._count(record)
+
+    def _count(self, record: Record) -> None:
+        """Keep how many files an attempt landed: a run that a crash ended tells the same."""
+        match record.event:
+            case AttemptStarted():
+                self._files[record.task] = 0
+            case TaskLanded(paths=paths) if paths:
+                self._files[record.task] = len(paths)
 
     def _listen(self, record: Record) -> None:
         """Keep what an implementer says; of blocks nobody says more than the plan does."""
@@ -136,7 +148,7 @@ class CheckpointDocument:
         state = ledger.state
         if self._told and state.since_checkpoint:
             since, number = list(state.since_checkpoint), state.checkpoints + 1
-            self.sync()
+            self.sync_lines()
             text = checkpoint.full_checkpoint(self._checkpoint(number, state, since))
             append_text(self.root / self.path, text, head=checkpoint.HEAD)
             self.note(CheckpointWritten("full", number, tuple(since)), "")

@@ -109,8 +109,11 @@ class Ledger:
             self._gathers = False
             self.sync()
 
-    def sync(self) -> None:
-        """Make durable what is still owed: one fsync for all of it, none for nothing."""
-        if self._owed:
+    def sync(self, *, everything: bool = False) -> None:
+        """Make durable what is still owed: one fsync for all of it, none for nothing.
+
+        `everything` takes along what nobody asked to be durable when it was noted.
+        """
+        if self._owed or everything:
             self._journal.sync()
             self._owed = False

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from runner.repo.head import Head
     from runner.run.ledger import Listener
 
-_ATTEMPTS = frozenset({"attempt.started", "attempt.finished"})
-"""Records that say who made an attempt, and what came of it."""
+_ATTEMPTS = frozenset({"attempt.started", "attempt.finished", "task.landed"})
+"""Records that say who made an attempt, what came of it, and which files landed."""
 
 
 @dataclass
@@ -162,6 +162,7 @@ class Session:
             self.scans.said_of,
             lambda pattern: self.pattern_titles.get(pattern, ""),
             sync=self.ledger.sync,
+            sync_lines=lambda: self.ledger.sync(everything=True),
             attempts=lambda: read_journal(self.project.journal_path, wanted=_ATTEMPTS),
         )
 
