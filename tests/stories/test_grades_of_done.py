@@ -69,6 +69,24 @@ def test_each_done_says_by_what_it_is_proven(workplace):
     assert "nothing to do" in again.out
 
 
+def test_a_plain_done_over_an_unproven_one_gets_its_grade_back_and_nothing_is_unsaved(workplace):
+    worth = "- Status: DONE — unproven: nothing proves it"
+    first = a_task("TASK-001", blocks={"c.py": "C = 1\n"})
+    workplace.plan(first)
+    assert workplace.run().code == 0
+    second = a_task("TASK-002", blocks={"b.md": "b\n"})
+    workplace.plan(first.replace("PENDING", "DONE"), second)
+    assert workplace.run().code == 0
+    assert workplace.status_line("TASK-001") == worth
+    assert workplace.dirt == []
+    workplace.edit_plan(worth, "- Status: DONE")
+    workplace.git("commit", "-qam", "plain")
+    ended = workplace.runner("ship", "--unproven")
+    assert ended.code == 0, ended.said
+    assert workplace.status_line("TASK-001") == worth
+    assert workplace.dirt == []
+
+
 def test_the_evidence_says_proven_only_over_something(workplace):
     workplace.plan(
         a_task("TASK-001", blocks=TESTED, tests=[UNITTEST]),

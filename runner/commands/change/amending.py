@@ -15,7 +15,7 @@ from runner.run import recovery
 from runner.run.engine import begin
 from runner.run.landing.board import Board
 from runner.run.landing.documents import PlanDocument
-from runner.run.landing.notes import shown_note
+from runner.run.landing.notes import says_other, shown_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,7 +59,7 @@ class Amendment:
         statuses = self._statuses()
         for task in self.plan.tasks:
             status, note = statuses[task.id]
-            if status is not task.status or (
+            if says_other(task, status, note) or (
                 task.id in self.told | self.regraded and note != task.note
             ):
                 self.board.say(task.id, status, note)

@@ -326,11 +326,15 @@ def _recorded(session: Session, reading: Reading, tag: str) -> str:
     """The commit that holds the declaration. Raises RunnerError where the branch has moved."""
     from runner.run.landing.board import Board
     from runner.run.landing.documents import PlanDocument
-    from runner.run.landing.notes import statuses_of
+    from runner.run.landing.notes import differing, statuses_of
     from runner.run.landing.record import record
 
     project = session.project
     board = Board(project.root / project.plan_path, project.settings.id_prefixes)
+    for id_, said in differing(reading.plan.tasks, session.ledger).items():
+        board.say(id_, *said)
+    if board.due(now=True):
+        board.publish(session.ledger.note, head=session.head().commit or "")
     known = statuses_of(reading.plan.tasks, session.ledger)
     plan = PlanDocument(project.plan_path, lambda: known, board.edited)
     documents = (plan, session.ownership, session.checkpoint, session.decisions, session.ignore)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from runner.journal.grading import grade_alone
 from runner.model import Grade, Status, grade_of
 from runner.model.grades import is_grade, without_proof
+from runner.plan.status import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,10 +45,22 @@ def statuses_of(tasks: Iterable[Task], ledger: Ledger) -> dict[str, tuple[Status
 
 
 def differing(tasks: Sequence[Task], ledger: Ledger) -> dict[str, tuple[Status, str]]:
-    """The same of those tasks whose status is another one in the plan."""
-    there = {task.id: task.status for task in tasks}
+    """The same of those tasks of which the plan says another status, or a DONE of other worth."""
     said = statuses_of(tasks, ledger)
-    return {id_: one for id_, one in said.items() if one[0] is not there[id_]}
+    return {task.id: said[task.id] for task in tasks if says_other(task, *said[task.id])}
+
+
+def says_other(task: Task, status: Status, note: str) -> bool:
+    """Whether the plan has to be written for a task to say this.
+
+    Who writes a plain DONE over one that says what it is worth proves nothing by it: a record
+    commit says the worth, so the file must, too, or it would seem edited ever after.
+    """
+    if status is not task.status:
+        return True
+    if status is not Status.DONE:
+        return False
+    return one_line(note) != task.note if note else is_grade(task.note)
 
 
 def why_unproven(
