@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PIPE = -1
 """`subprocess.PIPE`, without importing what only `process/` may import."""
-_SECONDS = 600.0
+SECONDS = 600.0
 _LOOK = 0.2
 """Seconds between two looks whether somebody still waits."""
 _PATIENCE = 5.0
@@ -102,7 +102,7 @@ class Git:
             environment={**self.environment, **environment},
         )
 
-    def run(self, *words: str, stdin: bytes = b"", seconds: float = _SECONDS) -> bytes:
+    def run(self, *words: str, stdin: bytes = b"", seconds: float = SECONDS) -> bytes:
         """Standard output of one git command; raises GitError."""
         answer = self.ask(*words, stdin=stdin, seconds=seconds)
         if answer.exit:
@@ -113,7 +113,7 @@ class Git:
         """The one line that a git command answers, without its end; raises GitError."""
         return text(self.run(*words)).removesuffix("\n")
 
-    def ask(self, *words: str, stdin: bytes = b"", seconds: float = _SECONDS) -> Answer:
+    def ask(self, *words: str, stdin: bytes = b"", seconds: float = SECONDS) -> Answer:
         """What one git command answers, whatever its exit code."""
         process = self.start(*words)
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from runner.config.sizes import bytes_of, spelled
 from runner.errors import RunnerError
-from runner.repo.git import text
+from runner.repo.git import SECONDS, text
 from runner.repo.sweep import make_readable
 
 if TYPE_CHECKING:
@@ -53,12 +53,14 @@ class Bounds:
         usual = cls()
         return cls(file_size or usual.file_size, size or usual.size, settings.proposal_files)
 
-    def hold(self, git: Git, tree: Path, inside: Callable[[str], str]) -> None:
+    def hold(
+        self, git: Git, tree: Path, inside: Callable[[str], str], seconds: float = SECONDS
+    ) -> None:
         """Raise ProposalError where the files that differ from the index of `git` are too much.
 
-        `inside` gives a path of the tree as the project has it.
+        `inside` gives a path of the tree as the project has it; raises GitTimeoutError.
         """
-        paths = _differing(git, tree, inside)
+        paths = _differing(git, tree, inside, seconds)
         if len(paths) > self.files:
             raise ProposalError(
                 "",
@@ -89,13 +91,13 @@ class Bounds:
             )
 
 
-def _differing(git: Git, tree: Path, inside: Callable[[str], str]) -> list[bytes]:
+def _differing(git: Git, tree: Path, inside: Callable[[str], str], seconds: float) -> list[bytes]:
     """Paths that are new or changed; a folder that git cannot look into is no empty one."""
     plain = git.told(LC_ALL="C")
-    answer = plain.ask(*_CHANGED)
+    answer = plain.ask(*_CHANGED, seconds=seconds)
     if _UNOPENED.search(answer.said):
         make_readable(tree)
-        answer = plain.ask(*_CHANGED)
+        answer = plain.ask(*_CHANGED, seconds=seconds)
     if closed := _UNOPENED.search(answer.said):
         shown = inside(closed[1].rstrip("/"))
         short = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"

@@ -7,21 +7,14 @@ import stat
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from runner import effects
 from runner.errors import RunnerError
 from runner.model import Action, Change, digest_of
 from runner.repo.borrowed import lay_out
-from runner.repo.git import (
-    Git,
-    GitError,
-    GitTimeoutError,
-    ObjectReader,
-    StoppedError,
-    raw,
-    text,
-)
+from runner.repo.git import Git, GitError, GitTimeoutError, ObjectReader, StoppedError, raw, text
 from runner.repo.merge import Merged, carry
 from runner.repo.objects import Objects
 from runner.repo.proposal_bounds import Bounds, same_but_case
@@ -283,7 +276,8 @@ class Scratch:
         return self._on("index.work")
 
     def _add(self, git: Git) -> None:
-        self.bounds.hold(git, self.tree_folder, self.lender.prefix.inside)
+        inside = self.lender.prefix.inside
+        self._answered(partial(self.bounds.hold, git, self.tree_folder, inside))
         self._incomplete = not self._added(git)
 
     def _while_wanted(self, items: Iterable[T]) -> Iterator[T]:
@@ -301,17 +295,20 @@ class Scratch:
 
     def _added(self, git: Git) -> bool:
         """Add the whole tree; whether git could hold all of it."""
-        words = ("add", "--all", "--ignore-errors")
-        try:
-            answer = git.ask(*words, seconds=_SOON)
-        except GitTimeoutError:
-            self._restate()
-            remove_odd_files(self.tree_folder)
-            answer = git.ask(*words)
+        add = partial(git.ask, "add", "--all", "--ignore-errors")
+        answer = self._answered(add)
         if answer.exit:
             make_readable(self.tree_folder)
-            answer = git.ask(*words)
+            answer = add()
         return answer.exit == 0
+
+    def _answered(self, ask: Callable[..., T]) -> T:
+        try:
+            return ask(seconds=_SOON)
+        except GitTimeoutError:  # a pipe where git looks for .gitattributes holds it for ever
+            self._restate()
+            remove_odd_files(self.tree_folder)
+            return ask()
 
     def _bring_gitlinks_back(self, git: Git) -> None:
         if self._gitlinks:
