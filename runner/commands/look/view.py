@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from runner import effects
 from runner.journal.grading import grades_of
 from runner.journal.lock import RunLock
-from runner.model import Grade, Status
+from runner.model import Grade, Status, digest_of
 from runner.model.grades import is_grade
 from runner.project import BUILD
 from runner.run.reconcile import Facts, readings
@@ -207,8 +207,8 @@ def _facts(project: Project, state: RunState, tasks: tuple[OutlineTask, ...]) ->
     """What git says, without asking it where HEAD is known from before."""
     head = project.head().commit
     known = (state.last_landing_head, state.published_head, state.ended_head)
-    behind = f"{state.last_landing_head} {head}"
-    is_known = head in known or (state.seq > 0 and _kept(project.cache) == behind)
+    behind = _question(project, state, tasks, head)
+    is_known = head in known or (behind != "" and _kept(project.cache) == behind)
     if head is None or (is_known and not _says_otherwise(tasks, state)):
         yield Facts(descends=True, landed={})
         return
@@ -218,9 +218,27 @@ def _facts(project: Project, state: RunState, tasks: tuple[OutlineTask, ...]) ->
     with Repository.open(project.root) as repository:
         seen = cast("Iterable[Task]", tasks)  # as above
         facts = gather_facts(repository, state, seen, project.plan_file)
-        if facts.descends and state.seq:
+        if facts.descends and behind:
             _keep(project.cache, behind)
         yield facts
+
+
+def _question(
+    project: Project, state: RunState, tasks: tuple[OutlineTask, ...], head: str | None
+) -> str:
+    """What git is asked, as far as its answer holds until HEAD moves; else empty.
+
+    Without a journal it is asked whether any of these tasks landed since the plan was committed.
+    What was fetched later may lengthen a shallow history: there nothing is kept.
+    """
+    if state.seq:
+        return f"{state.last_landing_head} {head}"
+    if any(task.status is not Status.PENDING for task in tasks):
+        return ""
+    if (project.head().common_dir / "shallow").exists():
+        return ""
+    asked = "\0".join((str(project.plan_file.path), *(task.id for task in tasks)))
+    return f"{digest_of(asked.encode(errors='surrogateescape'))} {head}"
 
 
 def _says_otherwise(tasks: tuple[OutlineTask, ...], state: RunState) -> bool:
