@@ -170,8 +170,20 @@ def _by_the_journal(task: Planned, known: TaskState, facts: Facts) -> Iterator[E
     """The person left the status alone; only what the task asks for may have changed."""
     if known.status is Status.DONE and known.spec is not None:
         yield from _against_spec(task, known.spec, facts)
+    elif known.status is Status.STALE and _is_taken_back(task, known):
+        yield from _said_done(task, known, facts)
     elif known.status is Status.BLOCKED and known.tried not in (None, task.spec):
         yield TaskReopened(note="the task was edited since it was blocked", by="person")
+
+
+def _is_taken_back(task: Planned, known: TaskState) -> bool:
+    """Whether a task is STALE by an edit of its own text alone, and asks again for what is there.
+
+    A change that a person recorded stands, whatever the text says.
+    """
+    own = bool(known.changed) and not (known.via or known.culprit or known.approved)
+    own = own and "change" not in known.changed
+    return own and known.spec is not None and known.spec.what == task.spec.what
 
 
 def _against_spec(task: Planned, proven: Spec, facts: Facts) -> Iterator[Event]:
