@@ -137,7 +137,8 @@ def test_an_output_that_was_asked_for_is_lines_also_on_a_terminal(ground, words)
 
 
 def test_a_million_lines_neither_flood_nor_fill_the_terminal(ground):
-    slow(ground, "yes a line of output that comes again and again | head -n 1000000", "A")
+    line = "a line of output that comes again and again"
+    slow(ground, f"awk 'BEGIN {{ for (n = 0; n < 1000000; n++) print \"{line}\" }}'", "A")
     with Terminal(RUN, NO_COLOR="1") as terminal:
         assert terminal.wait(60) == 0
     assert len(terminal.raw) < 100_000

@@ -13,7 +13,8 @@ def test_a_key_that_a_command_names_a_file_by_is_kept_nowhere(workplace, monkeyp
     half = len(a_key()) // 2
     parts = a_key()[:half], a_key()[half:]
     line = f"echo bad > a.txt; touch {parts[0]}$(printf {parts[1]})"
-    workplace.plan(a_task("TASK-001", outputs=[outputs], command=line))
+    unproven = ["Proof: none — a mark"]
+    workplace.plan(a_task("TASK-001", outputs=[outputs], command=line, fields=unproven))
     ended = workplace.run("--no-sandbox", "--review", "off")
     assert ended.code == 1
     assert a_key() not in ended.said
