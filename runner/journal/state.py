@@ -227,7 +227,7 @@ class Folding:
         self._values["changes"] = max(self._now("changes"), event.number)
         for name in event.tasks:
             task = self._tasks.get(name)
-            if task is not None and task.via:
+            if task is not None and (task.via or task.changed):
                 self._tasks[name] = asked_anew(task, event)
 
     def _decision_made(self, _: Record, event: events.DecisionMade) -> None:

@@ -296,8 +296,9 @@ def _waived(task: TaskState, record: Record, event: TaskWaived) -> TaskState:
 
 
 def asked_anew(task: TaskState, event: events.ChangeRecorded) -> TaskState:
-    """A task that is STALE through others is named in a change: that is a reason of its own."""
-    task = task._replace(via="")
+    """A STALE task is named in a change: that is a reason of its own, also beside an edit."""
+    also = task.changed and "change" not in task.changed  # an edit that is taken back leaves it
+    task = task._replace(via="", changed=(*task.changed, "change") if also else task.changed)
     if not task.cut_off:
         return task
     note = f"CHANGE-{event.number:03d}: {event.text}"

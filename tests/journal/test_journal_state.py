@@ -18,6 +18,7 @@ from journal_story import (
 )
 
 from runner.journal.events import (
+    ChangeRecorded,
     CheckpointWritten,
     StatusesPublished,
     TaskAdopted,
@@ -30,6 +31,7 @@ from runner.journal.events import (
     WriteReviewed,
 )
 from runner.journal.state import RunState, fold
+from runner.journal.task_fold import asked_anew
 from runner.journal.task_state import Held, Landed, TaskState, Try
 from runner.model import Ending, Reason, Spec, Status, digest_of
 
@@ -262,3 +264,10 @@ def test_evidence_stands_or_falls_with_the_digests_of_the_task():
     assert standing(done, SPEC) is Standing.CURRENT
     assert standing(done, Spec(SPEC.what, "sha256:x")) is Standing.PROOF_CHANGED
     assert standing(done, OTHER) is Standing.WORK_CHANGED
+
+
+def test_a_change_named_beside_an_edit_stays_a_reason_when_the_edit_is_taken_back():
+    edited = TaskState("T", status=Status.STALE, changed=("prose",))
+    event = ChangeRecorded(number=1, text="more of it", tasks=("T",))
+    assert asked_anew(edited, event).changed == ("prose", "change")
+    assert asked_anew(edited._replace(changed=()), event).changed == ()
