@@ -69,7 +69,8 @@ class PlanMeanwhile:
 def put_back(task: Task, outcome: Outcome, how: str, books: Books) -> None:
     """Keep what was built on the old words as a draft, and have the task wait for the next run.
 
-    What was DONE before is STALE by it, and waits for a person; what was new is PENDING.
+    What was DONE before is STALE by it, and waits for a person; what was new is PENDING. What asked for the rebuild
+    itself is a reason that stays when the edit is taken back, and so is a `!change` that no run has read yet.
     """
     known = books.ledger.state.task(task.id)
     branch = drafts.keep_draft(books.repository, task, outcome)
@@ -79,6 +80,6 @@ def put_back(task: Task, outcome: Outcome, how: str, books: Books) -> None:
     event = (
         TaskReopened(note=note, by="plan")
         if known.spec is None
-        else TaskStaled(note=note, fields=("what",))
+        else TaskStaled(note=note, fields=("what", "change"))
     )
     books.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
