@@ -25,6 +25,8 @@ GLOB_HINT = "mend the glob; a path that merely looks like one is taken as it is 
 _UNCLOSED = frozenset(("[", "[]", "[!]", "[^]"))
 _FEW = 2
 """So many stars cost a backtracking search at most the path's length squared."""
+_MOST_KNOWN = 4096
+"""Steps that one glob remembers."""
 _MOST_MEETINGS = 200_000
 """Pairs of globs that are compared for a warning: who has more reads them no more."""
 
@@ -134,7 +136,10 @@ def _class_expression(part: str) -> str:
 
 
 class _States:
-    """Thompson's way: the places that may be reached in a glob, as bits of a number."""
+    """Thompson's way: the places that may be reached in a glob, as bits of a number.
+
+    A step that was made once is looked up: paths walk through few different sets of places.
+    """
 
     def __init__(self, parts: list[str]) -> None:
         steps = [step for part in parts for step in _steps(part)]
@@ -156,16 +161,26 @@ class _States:
                 self._single.append((bit, step))
         self._skips = sum(self._after)
         self._moves: dict[str, int] = {}
+        self._known: dict[tuple[int, str], int] = {}
 
     def match(self, path: str) -> bool:
         """Whether the glob names this path."""
-        states = self._closed(1)
+        states, known = self._closed(1), self._known
         for sign in path:
-            stay = self._stay_anywhere | (0 if sign == "/" else self._stay_in_folder)
-            states = self._closed(states & stay | (states & self._moved(sign)) << 1)
+            after = known.get((states, sign))
+            states = self._step(states, sign) if after is None else after
             if not states:
                 return False
         return bool(states & self._end)
+
+    def _step(self, states: int, sign: str) -> int:
+        """The places behind one character."""
+        stay = self._stay_anywhere | (0 if sign == "/" else self._stay_in_folder)
+        after = self._closed(states & stay | (states & self._moved(sign)) << 1)
+        if len(self._known) >= _MOST_KNOWN:  # there may be as many sets as a number has values
+            self._known.clear()
+        self._known[states, sign] = after
+        return after
 
     def _closed(self, states: int) -> int:
         """These states, and those that are reached from them without a character."""

@@ -80,7 +80,7 @@ def test_ten_thousand_tasks_are_checked_without_comparing_all_pairs():
     ]  # fmt: skip
     start = time.process_time()
     assert check_plan(tasks, places=Places(b"", NAME), found=bool, exists=bool) == ()
-    assert time.process_time() - start < 10  # all pairs would take minutes
+    assert time.process_time() - start < 60  # all pairs would take minutes
 
 
 def test_no_task_is_told_to_depend_on_itself():

@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 
 import pytest
 from repo_build import a_change, a_repository, write
@@ -35,11 +36,17 @@ def test_a_huge_file_is_refused_before_a_byte_of_it_is_read(tmp_path):
     with (scratch.project / "big").open("wb") as file:
         file.truncate(7 << 30)
 
-    began = time.process_time()
+    before = _bytes_read()
     with pytest.raises(ProposalError, match="7,516,192,768 bytes"):
         scratch.changes()
-    assert time.process_time() - began < 2
+    assert _bytes_read() - before < 1 << 26
     assert not any((tmp_path / "slot/git/objects").glob("*/tmp_obj*"))
+
+
+def _bytes_read():
+    """What this process and its children of before have read."""
+    said = Path("/proc/self/io").read_text().split()
+    return int(said[said.index("rchar:") + 1])
 
 
 def test_files_that_are_small_are_bounded_together_and_in_number(tmp_path):
@@ -89,7 +96,7 @@ def test_what_takes_long_is_given_up_when_nobody_wants_it(tmp_path):
     scratch.stopped = lambda: False
     scratch.reset(scratch.base)
     assert scratch.changes() == ()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
 
 
 @pytest.mark.parametrize(

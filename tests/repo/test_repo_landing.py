@@ -1,7 +1,7 @@
 import json
+import resource
 import stat
 import threading
-import time
 
 import pytest
 from repo_build import a_change, a_repository, commit_all, files_of, git, put_in_real_tree, write
@@ -308,11 +308,17 @@ def test_a_repository_of_many_files_lands_as_fast_as_a_small_one(tmp_path):
             repo.identity()
             times = []
             for number in range(5):
-                began = time.perf_counter()
+                began = _processor_seconds()
                 land(repo, (a_change("d0/f0", str(number)),))
-                times.append(time.perf_counter() - began)
+                times.append(_processor_seconds() - began)
             took[folder.name] = sorted(times)[2]
     assert took["large"] < 4 * took["small"] + 0.05
+
+
+def _processor_seconds():
+    """Of this process and of the git processes that have ended: what others do counts little."""
+    both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in both)
 
 
 def test_git_itself_syncs_the_branch(tmp_path):

@@ -124,7 +124,7 @@ def test_nobody_speaks_while_a_person_is_asked_and_nobody_waits():
     with console.paused():
         worker = threading.Thread(target=console.progress, args=("TASK-002", "a line"))
         worker.start()
-        worker.join(5)
+        worker.join(60)
         assert not worker.is_alive()
         console.say("apply?")
         assert stream.getvalue() == "apply?\n"
@@ -366,7 +366,7 @@ def test_a_terminal_that_has_gone_ends_the_view_and_not_the_run():
         story.started()
         os.close(master)
         console._draw()
-        assert console._ended.wait(5)
+        assert console._ended.wait(60)
         console._running.clear()
         console._drawn = []
         console.close()

@@ -95,10 +95,10 @@ def test_a_worker_waits_for_the_coordinator_and_no_longer_than_the_run(ledger):
     heard = []
     worker = threading.Thread(target=lambda: heard.append(questions.ask(*CALL)))
     worker.start()
-    message = crew.wait(5)
+    message = crew.wait(60)
     assert isinstance(message, Permitting)
     message.answer(None)
-    worker.join(5)
+    worker.join(60)
     assert heard == [None]
     assert questions.ask(*CALL) is None, "it is not put a second time"
     crew.cancel()

@@ -32,8 +32,8 @@ def beside():
      b"x = 1 #" * 100_000, b"# coding: latin-1\nx = '\xe9'\nassert x\n", b"assert x\n" * 400],
 )  # fmt: skip
 def test_the_child_says_what_is_said_here(beside, content):
-    there = scan_file(content, "src/a.py", seconds=5, scan=beside.scan)
-    assert there == scan_file(content, "src/a.py", seconds=5)
+    there = scan_file(content, "src/a.py", seconds=60, scan=beside.scan)
+    assert there == scan_file(content, "src/a.py", seconds=60)
     assert beside.child is not None
 
 

@@ -47,7 +47,7 @@ def test_a_yaml_bomb_is_counted_and_not_built(text):
     began = time.monotonic()
     message = refusal(lambda: parsed(text.encode(), "a.yaml"))
     assert message == "a.yaml has more than 200000 values once its aliases are written out"
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
 
 
 @pytest.mark.parametrize(

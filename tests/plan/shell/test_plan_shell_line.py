@@ -155,4 +155,4 @@ def test_a_line_that_begins_with_a_bang_expects_failures():
 def test_whatever_a_line_holds_it_is_read_in_no_time(line):
     begin = time.process_time()
     swallow_of(line)
-    assert time.process_time() - begin < 5
+    assert time.process_time() - begin < 60
