@@ -17,7 +17,7 @@ READY := $(VENV)/.ready
 DEMO := build/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sandbox check lint types floors test bench golden campaign demo demo-clean lock clean
+.PHONY: help setup sandbox check lint types floors house test bench golden campaign demo demo-clean lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ types: $(READY) ## mypy --strict over runner/
 
 floors: $(READY) ## import-linter: every import points down
 	$(BIN)/lint-imports
+
+house: $(READY) ## What the house is made of, in figures: lines, files, names, circles, rooms
+	$(BIN)/python tests/house.py
 
 test: check sandbox ## Everything that must hold: check, then all tests, with coverage of runner/ >= 90 %
 	tests/in_memory.sh $(BIN)/python -m pytest -n $(JOBS) --cov=runner --cov-report=term:skip-covered \

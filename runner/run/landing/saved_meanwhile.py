@@ -69,8 +69,9 @@ class PlanMeanwhile:
 def put_back(task: Task, outcome: Outcome, how: str, books: Books) -> None:
     """Keep what was built on the old words as a draft, and have the task wait for the next run.
 
-    What was DONE before is STALE by it, and waits for a person; what was new is PENDING. What asked for the rebuild
-    itself is a reason that stays when the edit is taken back, and so is a `!change` that no run has read yet.
+    What was DONE before is STALE by it, and waits for a person; what was new is PENDING. What asked
+    for the rebuild itself is a reason that stays when the edit is taken back, and so is a `!change`
+    that no run has read yet.
     """
     known = books.ledger.state.task(task.id)
     branch = drafts.keep_draft(books.repository, task, outcome)
