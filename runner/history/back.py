@@ -95,7 +95,7 @@ def take_back(lander: Lander, back: Back) -> str:
     require_free(repository, back)
     if back.kept:
         keep_ref(repository, back.kept, back.head)
-    commit = commit_tree(repository, back.head, back.changes, back.message)
+    commit = commit_tree(repository, back.head, back.changes, back.message, names_files=True)
     record = lander.ledger.note(
         HistoryMoving(
             kind=back.kind,

@@ -41,6 +41,15 @@ def read_journal(
         yield record
 
 
+def commits_made(path: Path) -> Iterator[str]:
+    """The commits that this journal's own runs made of work, as they told before or after."""
+    wanted = ("task.landing", "task.done", "history.moving")
+    for record in read_journal(path, wanted=wanted):
+        commit: object = getattr(record.event, "commit", "")
+        if isinstance(commit, str) and commit:
+            yield commit
+
+
 def read_places(
     path: Path, after: Place | None = None, *, wanted: Container[str] | None = None
 ) -> Iterator[tuple[Record, Place]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
+from runner.repo.files_digest import with_digest
 from runner.repo.git import raw
 from runner.repo.head import checked_out, read_head
 from runner.repo.trees import TreeEntry
@@ -57,13 +58,17 @@ def commit_tree(
     message: str,
     *,
     sign: bool = True,
+    names_files: bool = False,
 ) -> Commit:
     """Make a commit of `parent` plus changes, durably; no branch, index or file is touched.
 
     Costs as much as the changed paths are deep, whatever the repository's size. Signed when the
-    person's own configuration says so. Raises GitError, OSError when an object cannot be written,
+    person's own configuration says so. With `names_files` the trailers that the message ends in
+    say which bytes they are about. Raises GitError, OSError when an object cannot be written,
     or RunnerError when signing fails.
     """
+    if names_files:
+        message = with_digest(repo, parent, changes, message)
     shared = (repo.configuration().value("core.sharedrepository") or "").lower()
     makes = _made if shared in _OWN_RIGHTS else _imported
     made = makes(repo, parent, changes, message)

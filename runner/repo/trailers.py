@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
     from runner.model import Proof, Spec
 
+FILES = "Files"
+"""The digest of the bytes that the other trailers are about (`repo/files_digest`)."""
 NAMES = (
     *("Task", "Attempt", "Spec", "Proof", "Regression", "Grade", "Coverage", "Review", "Tools"),
-    "Checked",
+    *("Checked", FILES),
 )
 """The trailers of this house, in the order they stand."""
 
@@ -32,6 +34,8 @@ _TYPES = {
     "infra": "build",
 }
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
+_PICKED = "(cherry picked from commit "
+"""What `git cherry-pick -x` puts among the trailers; git passes over it as well."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 
 
@@ -288,6 +292,8 @@ def _trailers(lines: list[str]) -> dict[str, tuple[str, ...]] | None:
     found: list[tuple[str, str]] = []
     for line in lines:
         match = _TRAILER.fullmatch(line)
+        if line.startswith(_PICKED):
+            continue
         if match:
             found.append((match[1], match[2].strip()))
         elif line[:1] in {" ", "\t"} and found:

@@ -71,6 +71,8 @@ class Landed:
     """As far as the trailers carry them: the commands themselves they do not."""
     unproven: str = ""
     """Why its commit says that nothing proves it."""
+    verified: bool = True
+    """Whether its commit can say so; by their bytes, files are told apart later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +280,7 @@ def _by_its_trailers(
         yield TaskAdopted(
             spec=spec,
             commit=landed.commit,
-            verified=True,
+            verified=landed.verified,
             source="trailers",
             note="its commit is in this branch",
             proofs=landed.proofs,

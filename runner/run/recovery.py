@@ -21,6 +21,7 @@ from runner.run.landing import (
 from runner.run.landing.lander import complete_landing
 from runner.run.limits.failures import ended_by_itself
 from runner.run.older_text import OlderText, taken_back
+from runner.run.proof.unverified import prove_what_they_say
 from runner.run.reconcile import Facts, Landed, Planned, behind, own_readings
 from runner.run.reconcile_rewritten import Rewritten
 from runner.run.review import is_open, refusals, rejection
@@ -215,12 +216,18 @@ def _landings(
                 else None
             )
             sha = "" if commit.checked else commit.commit
+            is_about_it = not commit.checked or _can_say(repository, commit.commit)
             proofs = tuple(proofs_told(commit.trailers.get("Proof", ())))
             unproven = unproven_told(commit.trailers.get("Grade", ()))
-            found[commit.task] = Landed(sha, commit.attempt, spec, proofs, unproven)
+            found[commit.task] = Landed(*(sha, commit.attempt, spec, proofs, unproven, is_about_it))
         if len(found) == len(wanted):
             break
     return found
+
+
+def _can_say(repository: Repository, commit: str) -> bool:
+    """Whether a record of checks is as the runner wrote it: they have no bytes of their own."""
+    return bool(prove_what_they_say(repository, (commit,)))
 
 
 def resumable(

@@ -122,7 +122,7 @@ def _committed(
         proven = _is_proven(repository, known, group)
         own = _message(known, group, tasks.get(group.task), proven=proven)
         message = repository.message(kept) if rests else own
-        made.append(commit_tree(repository, onto, group.changes, message).sha)
+        made.append(commit_tree(repository, onto, group.changes, message, names_files=proven).sha)
     if not move_branch(repository, head, made[-1], "runner: commit-by-task"):
         raise RunnerError(
             "the branch moved meanwhile; nothing was committed",

@@ -155,7 +155,7 @@ class Lander:
     def commit(self, task: Task, outcome: Outcome, parent: str | None, review: str) -> Commit:
         """A task's commit on `parent`, with its evidence; it is on no branch yet."""
         message = _message(task, outcome, review)
-        return commit_tree(self.repository, parent, outcome.changes, message)
+        return commit_tree(self.repository, parent, outcome.changes, message, names_files=True)
 
     @property
     def _converts(self) -> bool:

@@ -61,7 +61,9 @@ def record(
     trailers = tuple(trailers)
     if not writes and not trailers:
         return None
-    commit = commit_tree(repository, head.commit, writes, build_message(SUBJECT, "", trailers))
+    message = build_message(SUBJECT, "", trailers)
+    says = bool(trailers)
+    commit = commit_tree(repository, head.commit, writes, message, names_files=says)
     if not move_branch(repository, head, commit.sha, "runner: record"):
         return None
     bring_index(repository, [write.path for write in writes], head.commit, commit.sha)

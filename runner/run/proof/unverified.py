@@ -1,30 +1,37 @@
 """Bytes of DONE tasks that no proof is about: by hand, an edit, a manual commit, a merge.
 
 What a task's landing wrote is proven, and so is what a later landing made of it: their commits
-tell by `Spec:` that the runner proved them, in every clone. Any other bytes are unverified until
-the task's proof has run on them again.
+tell by `Spec:` that the runner proved them, and by `Files:` that it was these bytes, in every
+clone. A commit whose message says so of other bytes (amended, squashed, picked with a conflict,
+copied) proves nothing, nor does one of the first versions, which named no bytes, unless this
+clone's journal made it. Any other bytes are unverified until the task's proof has run on them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.journal.reading import commits_made
 from runner.model import Status
 from runner.plan.globs import is_glob, matches
+from runner.repo.files_digest import is_about, says_files
 from runner.repo.git import text
 from runner.repo.trailers import parse_message
 from runner.run.landing.own_work import entries_of
 from runner.run.undone import RESTORES, UNDOES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.repo.read import Repository
+    from runner.repo.trees import TreeChange
     from runner.run.reconcile import Planned
 
+JOURNAL = "artifacts/build/journal.jsonl"
 _GONE = ""
 """The blob of a path that is not there."""
 
@@ -38,6 +45,8 @@ class Unverified(NamedTuple):
     """Those of them that do not exist."""
     uncommitted: bool = False
     """Whether all of it is in the work tree alone: HEAD is as a proof knows it."""
+    claimed: bool = False
+    """Whether the commit that holds them says that they were proven, and cannot show it."""
 
     @property
     def why(self) -> str:
@@ -48,13 +57,20 @@ class Unverified(NamedTuple):
         named = (self.missing or self.paths)[:2]
         more = len(self.missing or self.paths) - len(named)
         shown = ", ".join(named) + (f" and {more} more" if more else "")
+        if self.claimed and not gone:
+            return f"the proof in the commit of {shown} is not about these bytes"
         return f"{shown} {'is gone' if gone else 'was changed'} since it was proven"
 
 
 class _Landing(NamedTuple):
     commit: str
     task: str
-    is_proven: bool
+    trailers: Mapping[str, tuple[str, ...]]
+
+    @property
+    def claims(self) -> bool:
+        """Whether it says that the runner proved what it holds; undo and replay are its own."""
+        return not self.task or "Spec" in self.trailers
 
 
 @dataclass
@@ -63,21 +79,35 @@ class Bytes:
 
     repository: Repository
     head: str
+    made: Callable[[str], bool] = lambda _commit: False
+    """Whether the journal of this clone made a commit."""
     _wrote: dict[str, dict[str, None]] = field(default_factory=dict)
     """By task the paths that its landings wrote."""
     _proven: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     """By path each landing that wrote it, newest first: commit, and blob; `?` for bytes by hand."""
+    _claimed: set[str] = field(default_factory=set)
+    """Commits that say of other bytes than theirs that they were proven."""
 
     def __post_init__(self) -> None:
         """Git is asked twice for all tasks together."""
         landings = _landings(self.repository, self.head)
         entries = entries_of(self.repository, [one.commit for one in landings])
         for one in landings:
-            for entry in entries.get(one.commit, ()):
-                blob = (entry.new_sha if entry.new_mode else _GONE) if one.is_proven else "?"
+            changed = entries.get(one.commit, ())
+            is_proven = one.claims and self._is_proof(one, changed)
+            if one.claims and not is_proven:
+                self._claimed.add(one.commit)
+            for entry in changed:
+                blob = (entry.new_sha if entry.new_mode else _GONE) if is_proven else "?"
                 self._proven.setdefault(entry.path, []).append((one.commit, blob))
                 if one.task:
                     self._wrote.setdefault(one.task, {})[entry.path] = None
+
+    def _is_proof(self, one: _Landing, changed: Sequence[TreeChange]) -> bool:
+        """Whether what a landing says is about its own bytes, as far as anything here tells."""
+        if says_files(one.trailers):
+            return is_about(self.repository.prefix, changed, one.trailers)
+        return self.made(one.commit)
 
     def paths(self, task: Planned, known: TaskState) -> tuple[str, ...]:
         """The files that are a task's own: those of its landings, or of the commit it is in."""
@@ -102,6 +132,10 @@ class Bytes:
             return True
         same = (commit for commit, left in others if left == blob)
         return any(not self.repository.is_ancestor(commit, newest[0]) for commit in same)
+
+    def is_claimed(self, path: str) -> bool:
+        """Whether the last landing that wrote a file says of other bytes that they are proven."""
+        return bool(self._proven.get(path)) and self._proven[path][0][0] in self._claimed
 
     def was_there(self, path: str) -> bool:
         """Whether the last landing that wrote a file left one there."""
@@ -131,7 +165,7 @@ def unverified(
     ]
     if not done or not head:
         return {}
-    landed = Bytes(repository, head)
+    landed = Bytes(repository, head, _made_here(repository))
     owned = {task.id: landed.paths(task, known) for task, known in done}
     wanted = sorted({path for paths in owned.values() for path in paths})
     blobs = _blobs(repository, head, wanted)
@@ -145,8 +179,32 @@ def unverified(
         here = [path for path in owned[task.id] if path in moved or path in edited]
         if here:
             gone = tuple(path for path in here if blobs[path] == _GONE and landed.was_there(path))
-            found[task.id] = Unverified(tuple(here), gone, uncommitted=not moved)
+            claimed = bool(moved) and all(map(landed.is_claimed, moved))
+            found[task.id] = Unverified(tuple(here), gone, not moved, claimed)
     return found
+
+
+def prove_what_they_say(repository: Repository, commits: Sequence[str]) -> frozenset[str]:
+    """Those of these commits whose message is about the very bytes that they hold."""
+    made = _made_here(repository)
+    entries = entries_of(repository, commits)
+    found = set()
+    for commit in commits:
+        said = parse_message(repository.message(commit)).trailers
+        own = entries.get(commit, ())
+        if is_about(repository.prefix, own, said) or (not says_files(said) and made(commit)):
+            found.add(commit)
+    return frozenset(found)
+
+
+def _made_here(repository: Repository) -> Callable[[str], bool]:
+    """Whether a commit is this clone's own; the journal is read only where it has to be."""
+
+    @cache
+    def recorded() -> frozenset[str]:
+        return frozenset(commits_made(repository.root / JOURNAL))
+
+    return lambda commit: commit in recorded()
 
 
 def never_made(
@@ -199,5 +257,5 @@ def _landings(repository: Repository, head: str) -> list[_Landing]:
         said = parse_message(message).trailers if commit else {}
         task = said.get("Task", ("",))[-1]
         if task or UNDOES in said or RESTORES in said:
-            found.append(_Landing(commit, task, not task or "Spec" in said))
+            found.append(_Landing(commit, task, said))
     return found
