@@ -159,7 +159,7 @@ class Project:
     def plan(self, data: bytes) -> Plan:
         """The whole plan in these bytes, with its problems; nothing is raised for them."""
         from runner.plan.cache import load_plan
-        from runner.plan.literals import with_literals
+        from runner.plan.document import with_literals
 
         plan = load_plan(data, self.plan_path, self.cache, prefixes=self.settings.id_prefixes)
         return with_literals(plan, self._is_file)
@@ -172,6 +172,13 @@ class Project:
                 not set("*?") & set(path) and (path in self._map_rows or self._is_committed(path))
             )
         return self._files[path]
+
+    @property
+    def documents(self) -> frozenset[str]:
+        """The runner's own documents: they are no part of what is proven, or goes back."""
+        from runner.run.landing.documents import MAP
+
+        return frozenset({self.plan_path, MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE})
 
     @cached_property
     def _files(self) -> dict[str, bool]:

@@ -7,13 +7,15 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from runner.model import Network
-from runner.process.command import Command, Limits, Place, run
+from runner.process.base import Command, Place
+from runner.process.course import run
+from runner.process.limits import Limits
 from runner.process.sandbox import NoSandbox
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.process.command import Ran
+    from runner.process.base import Ran
 
 
 def errand(

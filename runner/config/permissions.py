@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from runner.config.permission_rules import SHELL, Permission, PermissionAnswer, Permit, Word
 from runner.model import Finding
 from runner.text.ignore_rules import ignore_rules, is_rule
 
@@ -19,8 +19,6 @@ CHECK = "permission"
 FILE_TOOLS = frozenset({"list_files", "read_file", "search", "write_file", "modify_file"})
 """Tools whose subject is a path: their patterns are globs as in gitignore(5)."""
 WRITE_TOOLS = ("write_file", "modify_file")
-SHELL = "bash"
-"""Shell commands of agents: a pattern is held against each simple command of a line."""
 TOOLS = (*sorted(FILE_TOOLS), "record_decision", "run_gate", SHELL)
 """Every tool of ours; those of MCP servers are called `mcp__SERVER__TOOL`."""
 _SERVERS = "mcp__"
@@ -28,57 +26,6 @@ _SIGNS = "*?["
 _ALL = frozenset({"*", "**", "**/*", "/", ".", "./"})
 _LONGEST_SUBJECT = 600
 """Characters of a subject that a person is asked about; what follows is told by its digest."""
-
-
-class Permit(StrEnum):
-    """What a rule says of a call; later members are tighter."""
-
-    ALLOW = "allow"
-    ASK = "ask"
-    DENY = "deny"
-
-
-@dataclass(frozen=True, slots=True)
-class Permission:
-    """One `[[permission]]` of the settings."""
-
-    tool: str
-    """A name, or a wildcard such as `mcp__*`."""
-    pattern: str
-    """What the call is about: a path's glob for tools of files, else a wildcard of the subject."""
-    action: Permit
-
-    def __str__(self) -> str:
-        return f"{self.action} {self.tool} {self.pattern}"
-
-
-@dataclass(frozen=True, slots=True)
-class PermissionAnswer:
-    """What a person said, of one task, to exactly this call where a rule asks."""
-
-    tool: str
-    subject: str
-    allowed: bool
-    reason: str = ""
-    once: bool = False
-    """Whether it holds for one call; of a write, until the attempt that makes it is over."""
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """What the rules say of one call, and which of them says it."""
-
-    permit: Permit
-    rule: Permission | None = None
-    of_repository: bool = False
-    reason: str = ""
-    """Why a person who was asked said no."""
-
-    def __str__(self) -> str:
-        if self.rule is None:
-            return "no rule"
-        whose = "the repository's" if self.of_repository else "your"
-        return f'the rule "{self.rule}" of {whose} settings'
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.mcp import McpServer
-    from runner.config.permissions import Permission
+    from runner.config.permission_rules import Permission
     from runner.model import Task
 
 MINUTE = 60.0

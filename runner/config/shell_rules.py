@@ -9,7 +9,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from runner.config.permissions import SHELL, Permission, Permit, Word
+from runner.config.permission_rules import SHELL, Permission, Permit, Word
 from runner.text.shell_commands import shell_commands
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from runner.config.layers import Layer, Origin
 from runner.config.mcp import McpServer
-from runner.config.permissions import Permission, Permit
+from runner.config.permission_rules import Permission, Permit
 from runner.model import GateSpec, Network, Resource, ReviewMode
 
 if TYPE_CHECKING:

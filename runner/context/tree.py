@@ -50,7 +50,8 @@ class Tree:
     @classmethod
     def of(cls, repository: Repository, commit: str, settings: Settings) -> Self:
         """The tree of a commit; of none where there is no commit yet."""
-        from runner.config.permissions import Permit, permitted
+        from runner.config.permission_rules import Permit
+        from runner.config.permissions import permitted
 
         rules, floor = settings.permission, settings.permission_floor
 

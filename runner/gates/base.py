@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from runner.gates.bounds import Bounds, bound_met
 from runner.gates.test_paths import is_test_of, is_test_path
 from runner.model import Finding, Network, Proof, Verdict
-from runner.process.command import Command, Ended, Limits, run
-from runner.process.limits import bounded
+from runner.process.base import Command, Ended
+from runner.process.course import run
+from runner.process.limits import Limits, bounded
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.trial import Trial
     from runner.model import Change, Coverage, Level, Observed, Task
-    from runner.process.command import Place, Ran
-    from runner.process.sandbox import Sandbox
+    from runner.process.base import Place, Ran, Sandbox
 
 
 def _nothing(_path: str) -> bytes | None:

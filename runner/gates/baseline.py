@@ -15,7 +15,7 @@ from runner.gates import memory
 from runner.gates.base import Proved
 from runner.gates.earlier import Earlier, earlier, seen_in
 from runner.model import Finding, Severity, Verdict
-from runner.process.command import Ended
+from runner.process.base import Ended
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:

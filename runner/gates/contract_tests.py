@@ -13,7 +13,7 @@ from runner.gates.trial import tried
 from runner.model import Finding, Severity, Verdict
 from runner.plan.shell.line import bypass_of
 from runner.plan.shell.selection import selection_of
-from runner.process.command import Ended
+from runner.process.base import Ended
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings

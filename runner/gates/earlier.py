@@ -9,7 +9,7 @@ from runner.gates import memory
 from runner.gates.complaints import complaints
 from runner.gates.printed import printed_results
 from runner.gates.trial import output_of, tried
-from runner.process.command import Ended
+from runner.process.base import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.gates.base import Bench
-    from runner.process.command import Place
-    from runner.process.sandbox import Sandbox
+    from runner.process.base import Place, Sandbox
 
 _SEEN = "imported.txt"
 _SHOWN = 3

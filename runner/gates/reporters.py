@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from runner.gates.base import Bench, Check
     from runner.gates.test_reports import Told
-    from runner.process.command import Ran
+    from runner.process.base import Ran
 
 _STARTS_PYTEST = re.compile(
     r"(?:! *)?(?:[A-Za-z_]\w*=\S* )*(?:\S*python[\d.]* -m )?pytest(?=\s|\Z)"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 
 if TYPE_CHECKING:
-    from runner.process.command import Place
+    from runner.process.base import Place
 
 _FOLDER = "shim"
 _COMPILED = "__pycache__"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from runner.process.command import Place
+    from runner.process.base import Place
 
 _FOLDER = "hooks"
 _TOOLS = ("go", "cargo")

@@ -14,7 +14,7 @@ from runner.gates.reporters import not_taken, reporting
 from runner.gates.touched import Touched, files, touched
 from runner.model import Finding, ProvenBy, Severity, Verdict
 from runner.plan.shell.line import ends_with_test_tool, expects_failures
-from runner.process.command import Ended
+from runner.process.base import Ended
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from runner.gates.junit import TestResult
     from runner.gates.test_reports import Told
     from runner.model import Proof
-    from runner.process.command import Ran
+    from runner.process.base import Ran
 
 _MOST_READ = 4 * 1024 * 1024
 """Bytes of a log that are read for what it names."""

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from pathlib import Path
     from threading import Event
 
-    from runner.config.permissions import Permission, PermissionAnswer
+    from runner.config.permission_rules import Permission, PermissionAnswer
     from runner.config.settings import Settings
     from runner.context.brief import Brief
     from runner.journal.events import Event as Happening
     from runner.model import Change, Task
-    from runner.process.command import Limits, Place
-    from runner.process.sandbox import Sandbox
+    from runner.process.base import Place, Sandbox
+    from runner.process.limits import Limits
 
 CHECK = "implementer"
 """The name under which an implementer's own findings speak."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from runner.context.brief import Brief
     from runner.implementers.base import Workbench
     from runner.model import Block, Decision, Task
-    from runner.process.command import Place
+    from runner.process.base import Place
 
 NAME = "blocks"
 _PLAIN, _EXECUTABLE = 0o100644, 0o100755

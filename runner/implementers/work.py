@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from runner.implementers.base import CHECK
 from runner.model import Finding
-from runner.process.command import Command, Ended, run
+from runner.process.base import Command, Ended
+from runner.process.course import run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from runner.implementers.base import Workbench
     from runner.model import Decision
-    from runner.process.command import Ran
+    from runner.process.base import Ran
 
 _MOST_READ = 1 << 20
 _LONGEST_SUMMARY = 200

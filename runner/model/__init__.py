@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runner.model.grades import Grade, Graded, ProvenBy, grade_of
+from runner.model.grades import Grade, Graded, grade_of
 from runner.model.session import (
     Failure,
     Phase,
@@ -27,6 +27,7 @@ from runner.model.words import (
     Digest,
     Level,
     Network,
+    ProvenBy,
     Reason,
     ReviewMode,
     Severity,

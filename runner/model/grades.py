@@ -10,6 +10,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.model.words import ProvenBy
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -22,18 +24,6 @@ class Grade(StrEnum):
     PROVEN = "proven"
     UNPROVEN = "unproven"
     WAIVED = "waived"
-
-
-class ProvenBy(StrEnum):
-    """The strongest thing that a task's proof holds; the first is the strongest."""
-
-    TESTS = "tests"
-    """Counted tests, at least one of which passed."""
-    CONTRACT = "contract"
-    COMMAND = "command"
-    """An exit code alone."""
-    STATIC = "static"
-    """Lint, types, compile: nothing of the work ran. It proves nothing by itself."""
 
 
 NOTHING = "nothing proves it"

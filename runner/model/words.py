@@ -94,3 +94,15 @@ class Severity(StrEnum):
     """No failed check: a person says whether it is meant, for exactly these bytes."""
     WARNING = "warning"
     NOTE = "note"
+
+
+class ProvenBy(StrEnum):
+    """The strongest thing that a task's proof holds; the first is the strongest."""
+
+    TESTS = "tests"
+    """Counted tests, at least one of which passed."""
+    CONTRACT = "contract"
+    COMMAND = "command"
+    """An exit code alone."""
+    STATIC = "static"
+    """Lint, types, compile: nothing of the work ran. It proves nothing by itself."""

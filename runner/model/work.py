@@ -10,7 +10,7 @@ from runner.model.session import Failure, TaskPlan, Usage
 from runner.model.words import Action, Digest, Level, Reason, Severity
 
 if TYPE_CHECKING:
-    from runner.model.grades import ProvenBy
+    from runner.model.words import ProvenBy
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.model import Severity
+from runner.plan.literals import literal_paths
 from runner.plan.problem import Problem
 from runner.plan.sections import Section, Written, read_sections
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from runner.model import Task
     from runner.plan.status import StatusSpan
@@ -54,6 +55,18 @@ def plan_of(data: bytes, path: str, sections: Iterable[Section]) -> Plan:
         problems.append(_no_task(data, path))
     problems.sort(key=lambda problem: (problem.line, problem.column))
     return Plan(path, title, tuple(tasks), tuple(problems), tuple(written), tuple(spans))
+
+
+def with_literals(plan: Plan, is_file: Callable[[str], bool]) -> Plan:
+    """The plan, with every path that is such a file taken as it stands."""
+    tasks = tuple(_literal_task(task, is_file) for task in plan.tasks)
+    same = all(new is old for new, old in zip(tasks, plan.tasks, strict=True))
+    return plan if same else replace(plan, tasks=tasks)
+
+
+def _literal_task(task: Task, is_file: Callable[[str], bool]) -> Task:
+    found = literal_paths({"outputs": task.outputs, "inputs": task.inputs}, is_file)
+    return replace(task, literal=(*task.literal, *found)) if found else task
 
 
 def _encoding(data: bytes, path: str) -> tuple[Problem, ...]:

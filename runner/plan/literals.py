@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from runner.plan.globs import is_glob
@@ -10,26 +9,11 @@ from runner.plan.globs import is_glob
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from runner.model import Task
-    from runner.plan.document import Plan
-
 
 def literal_paths(fields: Mapping[str, object], is_file: Callable[[str], bool]) -> tuple[str, ...]:
     """Those of the outputs and inputs among a task's fields that look like globs and are files."""
     paths = (path for key in ("outputs", "inputs") for path in _paths(fields.get(key)))
     return tuple(dict.fromkeys(path for path in paths if _looks_odd(path) and is_file(path)))
-
-
-def with_literals(plan: Plan, is_file: Callable[[str], bool]) -> Plan:
-    """The plan, with every path that is such a file taken as it stands."""
-    tasks = tuple(_task(task, is_file) for task in plan.tasks)
-    same = all(new is old for new, old in zip(tasks, plan.tasks, strict=True))
-    return plan if same else replace(plan, tasks=tasks)
-
-
-def _task(task: Task, is_file: Callable[[str], bool]) -> Task:
-    found = literal_paths({"outputs": task.outputs, "inputs": task.inputs}, is_file)
-    return replace(task, literal=(*task.literal, *found)) if found else task
 
 
 def _paths(value: object) -> Iterable[str]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from runner.model import Network
 from runner.process import seccomp, view
+from runner.process.base import Prepared
 from runner.process.limits import ulimits
-from runner.process.sandbox import Prepared
 from runner.process.seccomp import Sockets
 from runner.process.toolchain import NAMES, fetching
 from runner.process.tools import capture, which
@@ -23,7 +23,7 @@ from runner.process.view import real
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from runner.process.command import Command, Place
+    from runner.process.base import Command, Place
     from runner.process.door import Door
 
 _SHELL = """%s; trap : TERM; "$@" 2>&1; code=$?; left=0

@@ -14,9 +14,9 @@ from runner.process import start
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from runner.process.base import Prepared
     from runner.process.cgroups import Group
     from runner.process.output import Output
-    from runner.process.sandbox import Prepared
 
 _READ = 65536
 _REPORT = 65536

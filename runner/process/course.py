@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.model import Network
+from runner.process.base import Command, Ended, Ran
 from runner.process.cgroups import group_for
 from runner.process.child import Child
-from runner.process.command import Command, Ended, Ran
 from runner.process.output import Output
 from runner.process.tools import which
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
 
-    from runner.process.sandbox import Sandbox
+    from runner.process.base import Sandbox
 
 GRACE = 3.0
 """Seconds between SIGTERM and SIGKILL for a command that took too long."""
@@ -42,13 +42,20 @@ CANNOT_RUN = 126
 NOT_FOUND = 127
 
 
-def follow(
+def run(
     command: Command,
     sandbox: Sandbox,
-    tell: Callable[[str], None],
-    cancelled: threading.Event | None,
+    *,
+    tell: Callable[[str], None] | None = None,
+    cancelled: threading.Event | None = None,
 ) -> Ran:
-    """Run a command to its end; see `command.run`."""
+    """Run a command to its end, and end all it started.
+
+    `tell` hears the lines of output as they come, some at a time, joined by line ends (of very
+    much the last ones, with how many were left out), and once that the command still runs after
+    `limits.soft`; what it hears is redacted but not made safe for a terminal. Setting `cancelled`
+    ends the command. A command that fails or cannot start is a value, too.
+    """
     began = effects.monotonic()
     output = Output(command.log, command.limits.output, command.known_secrets)
     missing = _missing(command)
@@ -58,7 +65,7 @@ def follow(
         child = _started(command, sandbox, output, cancelled)
     except (OSError, ValueError) as problem:
         return _not_started(output, began, _why(problem, command), CANNOT_RUN)
-    course = _Course(command, child, output, tell, cancelled)
+    course = _Course(command, child, output, tell or _nobody, cancelled)
     if command.network is Network.REGISTRIES and not sandbox.encloses:
         output.take(_NOT_HELD)
     try:
@@ -69,6 +76,10 @@ def follow(
         output.finish()
         raise
     return course.result(ended, began)
+
+
+def _nobody(_line: str) -> None:
+    """Hear nothing."""
 
 
 def _started(

@@ -15,8 +15,7 @@ from runner.process.cgroups import group_for
 if TYPE_CHECKING:
     import threading
 
-    from runner.process.command import Command
-    from runner.process.sandbox import Sandbox
+    from runner.process.base import Command, Sandbox
 
 LONGEST_LINE = 16 << 20
 """Bytes of one line: whoever says more is not to be listened to."""

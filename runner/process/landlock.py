@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.model import Network
 from runner.process import kernel, seccomp
+from runner.process.base import Prepared
 from runner.process.ground import files_below
 from runner.process.limits import ulimits
 from runner.process.other_trees import other_trees
-from runner.process.sandbox import Prepared
 from runner.process.seccomp import Sockets
 from runner.process.toolchain import NAMES, homes, tool_paths
 from runner.process.view import alternates, hidden, real
@@ -38,7 +38,7 @@ from runner.process.view import alternates, hidden, real
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.process.command import Command, Place
+    from runner.process.base import Command, Place
 
 OLDEST = 3
 """Before Linux 6.2, Landlock let any file be truncated, and files never change folders."""

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
     from runner.config.registries import Registries
-    from runner.process.door import Door
-    from runner.process.proxy import Request
+    from runner.process.proxy_request import Connections, Request
 
 _SECONDS = 20.0
 """For one connection to be made, or for a proxy's answer."""
@@ -54,7 +53,7 @@ class Onward:
         self._registries = registries
         self._environ = environ
 
-    def connect(self, request: Request, door: Door) -> tuple[socket.socket, bytes]:
+    def connect(self, request: Request, door: Connections) -> tuple[socket.socket, bytes]:
         """A connection that has the head of the request behind it, and what the server said so far.
 
         Raises CannotReach.
@@ -78,7 +77,7 @@ class Onward:
         return public
 
     def _through(
-        self, upstream: Upstream, request: Request, door: Door
+        self, upstream: Upstream, request: Request, door: Connections
     ) -> tuple[socket.socket, bytes]:
         """The person's proxy resolves the name: what it may reach is its own concern."""
         addresses = list(dict.fromkeys(_resolved(upstream.host, upstream.port)))
@@ -125,7 +124,7 @@ def _resolved(host: str, port: int) -> Iterator[str]:
         yield str(address[0])
 
 
-def _connected(addresses: list[str], port: int, door: Door) -> socket.socket:
+def _connected(addresses: list[str], port: int, door: Connections) -> socket.socket:
     """A connection to the first address that answers."""
     for address in addresses:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET

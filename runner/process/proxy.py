@@ -10,17 +10,17 @@ import re
 import select
 import socket
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.config.registries import PORTS, wrong
 from runner.process.onward import CannotReach, Onward
+from runner.process.proxy_request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.config.registries import Registries
-    from runner.process.door import Door
+    from runner.process.proxy_request import Connections
 
 _HEAD = 16384
 """Bytes of a request before its body."""
@@ -38,42 +38,6 @@ _OF_A_HOP = (
     *(b"host", b"upgrade", b"http2-settings"),
 )
 """Headers that are about this connection, or that the proxy says itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a program asks for."""
-
-    host: str
-    port: int
-    method: str
-    target: str = ""
-    """Path and query; empty for a tunnel."""
-    headers: tuple[bytes, ...] = ()
-    body: int | None = None
-    """Bytes behind the head; None in a tunnel. What follows them would be another request."""
-
-    @property
-    def is_tunnel(self) -> bool:
-        """Whether bytes are passed on as they come."""
-        return self.method == "CONNECT"
-
-    @property
-    def authority(self) -> str:
-        """Host and port as an URL has them."""
-        return f"{self.host}:{self.port}"
-
-    def head(self, *, absolute: bool) -> bytes:
-        """The request as a server, or a further proxy, wants it."""
-        host = self.host if self.port == 80 else self.authority  # noqa: PLR2004 - the port of http
-        target = f"http://{host}{self.target}" if absolute else self.target
-        lines = (
-            f"{self.method} {target} HTTP/1.1".encode("ascii"),
-            f"Host: {host}".encode("ascii"),
-            *self.headers,
-            b"Connection: close",
-        )
-        return b"\r\n".join(lines) + b"\r\n\r\n"
 
 
 class Refused(Exception):  # noqa: N818 - the word for what happened
@@ -97,7 +61,7 @@ class Proxy:
         """What was not let through and how it could be, a line each."""
         return tuple(self._refused)
 
-    def serve(self, client: socket.socket, door: Door) -> None:
+    def serve(self, client: socket.socket, door: Connections) -> None:
         """One connection from its request to its end. Raises OSError where it breaks."""
         client.settimeout(_HEAD_SECONDS)
         try:
@@ -124,7 +88,7 @@ class Proxy:
             self._note(request, why, allow=True)
             raise Refused(403, f"{request.authority} was refused: {why}")
 
-    def _reached(self, request: Request, door: Door) -> tuple[socket.socket, bytes]:
+    def _reached(self, request: Request, door: Connections) -> tuple[socket.socket, bytes]:
         try:
             return self._onward.connect(request, door)
         except CannotReach as no:

@@ -2,76 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from runner.errors import ExitCode, RunnerError
+from runner.process.base import Prepared
 from runner.process.limits import ulimits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from runner.process.command import Command, Place
-    from runner.process.door import Door
+    from runner.process.base import Command, Place, Sandbox
 
 WORDS = ("auto", "bubblewrap", "landlock", "none")
 _HINTS = {
     "bubblewrap": "apt-get install bubblewrap, or set sandbox = none in your own settings",
     "landlock": "apt-get install bubblewrap and set sandbox = auto in your own settings",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A command made ready to start by a sandbox."""
-
-    argv: tuple[str, ...]
-    env: dict[str, str]
-    cwd: Path
-    options: tuple[str, ...] = ()
-    """Arguments handed over in a file, as `--args FD` after the first: nobody's `ps` sees them."""
-    reports: bool = False
-    """Whether standard error is the sandbox's own, not the command's (that joins its output)."""
-    seccomp: bytes = b""
-    """A filter of system calls, handed over as `--seccomp FD`; none when empty."""
-    enter: Callable[[], None] | None = None
-    """What restricts the thread that starts the command, and so the command."""
-    leave: Callable[[], None] | None = None
-    """What takes away what was made for it, when nothing of it is alive."""
-    door: Door | None = None
-    """The way to registries, whose inner end the first process is given."""
-
-
-class Sandbox(Protocol):
-    """Encloses commands."""
-
-    @property
-    def name(self) -> str:
-        """The word of the settings."""
-
-    @property
-    def reason(self) -> str:
-        """Why there is no better one; "" when there is nothing to say."""
-
-    @property
-    def contains(self) -> bool:
-        """Whether the scratch tree stands at the repository's own path, and all else is apart."""
-
-    @property
-    def encloses(self) -> bool:
-        """Whether what runs in it can neither read what is personal nor write outside."""
-
-    @property
-    def gaps(self) -> tuple[str, ...]:
-        """What it does not hold on this machine, in words."""
-
-    def enclose(self, command: Command) -> Prepared:
-        """Make the command ready to start."""
-
-    def sees(self, place: Place, path: Path) -> Path:
-        """The path under which the command finds a path of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +46,46 @@ class NoSandbox:
     def sees(self, place: Place, path: Path) -> Path:  # noqa: ARG002 - the protocol's shape
         """The same path."""
         return path
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnly:
+    """A sandbox whose commands see the scratch tree read-only, whatever they ask for."""
+
+    sandbox: Sandbox
+
+    @property
+    def name(self) -> str:
+        """The word of the settings."""
+        return self.sandbox.name
+
+    @property
+    def reason(self) -> str:
+        """Why there is no better one."""
+        return self.sandbox.reason
+
+    @property
+    def contains(self) -> bool:
+        """Whether the tree stands at the repository's own path."""
+        return self.sandbox.contains
+
+    @property
+    def encloses(self) -> bool:
+        """Whether what runs in it is kept apart; without that only the tree is asked."""
+        return self.sandbox.encloses
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What it does not hold on this machine."""
+        return self.sandbox.gaps
+
+    def enclose(self, command: Command) -> Prepared:
+        """Make the command ready to start, without the right to write in the tree."""
+        return self.sandbox.enclose(replace(command, reads_only=True))
+
+    def sees(self, place: Place, path: Path) -> Path:
+        """The path under which the command finds a path of ours."""
+        return self.sandbox.sees(place, path)
 
 
 def choose_sandbox(wanted: str, read: tuple[Path, ...] = ()) -> Sandbox:

@@ -13,8 +13,8 @@ from runner.process import tree
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from runner.process.base import Prepared
     from runner.process.cgroups import Group
-    from runner.process.sandbox import Prepared
 
 
 def planted(prepared: Prepared, group: Group | None, *, piped: bool) -> tree.Tree:

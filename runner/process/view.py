@@ -18,7 +18,7 @@ from runner.process.toolchain import tool_paths
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from runner.process.command import Place
+    from runner.process.base import Place
 
 TMP = "/tmp"  # noqa: S108 - inside, /tmp is the command's own
 _OBJECTS = f"{TMP}/.objects"

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from runner.repo.state import DirtyFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
-    from runner.repo.read import Repository
+    from runner.repo.configuration import Configuration
     from runner.repo.state import RepoState
+    from runner.repo.trees import TreeChange
 
 
-def beside_waiting(repository: Repository, state: RepoState) -> RepoState:
+class Trees(Protocol):
+    """Of a repository, what is asked here."""
+
+    root: Path
+
+    def configuration(self) -> Configuration:
+        """Git's configuration."""
+
+    def blob(self, treeish: str, path: str) -> bytes | None:
+        """Bytes of a file in a commit."""
+
+    def diff_trees(self, old: str | None, new: str | None) -> tuple[TreeChange, ...]:
+        """Paths that differ between two commits."""
+
+
+def beside_waiting(repository: Trees, state: RepoState) -> RepoState:
     """The state as seen from the last landing that waits, not from the commit checked out.
 
     A file that is what a landing made of it is no person's change; one that differs is.
@@ -32,9 +49,7 @@ def beside_waiting(repository: Repository, state: RepoState) -> RepoState:
     )
 
 
-def differing_from(
-    repository: Repository, commit: str | None, paths: Iterable[str]
-) -> tuple[str, ...]:
+def differing_from(repository: Trees, commit: str | None, paths: Iterable[str]) -> tuple[str, ...]:
     """Those of these paths that are something else in the work tree than in a commit."""
     converts = repository.configuration().is_true("core.autocrlf")
     found = []
@@ -46,7 +61,7 @@ def differing_from(
     return tuple(found)
 
 
-def _working(repository: Repository, path: str) -> bytes | None:
+def _working(repository: Trees, path: str) -> bytes | None:
     """The bytes of a file in the work tree as git sees them: of a link, where it leads."""
     file = repository.root / path
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from runner.gates.base import command_limits
 from runner.implementers.base import Said, Workbench
 from runner.model import Finding
-from runner.run.planned.planning import ReadOnly
+from runner.process.sandbox import ReadOnly
 from runner.run.review import CHECK
 
 if TYPE_CHECKING:

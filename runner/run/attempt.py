@@ -11,6 +11,7 @@ from runner import effects
 from runner.gates.base import command_limits
 from runner.implementers.base import Mode, Said, Workbench
 from runner.model import Ending, Finding, Outcome, Severity
+from runner.process.sandbox import ReadOnly
 from runner.repo.git import StoppedError
 from runner.repo.proposal_bounds import ProposalError
 from runner.repo.scratch import Snapshot
@@ -128,7 +129,7 @@ def _implement(assignment: Assignment, site: Site, asked: Questions) -> Said:
     planning_now = assignment.mode is Mode.PLAN
     bench = Workbench(
         place=site.place,
-        sandbox=planning.ReadOnly(site.sandbox) if planning_now else site.sandbox,
+        sandbox=ReadOnly(site.sandbox) if planning_now else site.sandbox,
         limits=command_limits(assignment.task, site.settings),
         environment=site.environment(assignment),
         tell=site.teller(assignment),

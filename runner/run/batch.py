@@ -8,7 +8,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from runner.gates.base import command_limits
-from runner.process.command import Command, run
+from runner.process.base import Command
+from runner.process.course import run
 from runner.run.claims import Claims, meeting, too_much
 from runner.run.crew import Crew
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.model import Task
-    from runner.process.command import Ran
+    from runner.process.base import Ran
     from runner.run.site import Site
     from runner.run.workshop import Workshop
 

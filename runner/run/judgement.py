@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base import command_limits
 from runner.model import Ending, Reason, ReviewMode
-from runner.process.command import Command, run
+from runner.process.base import Command
+from runner.process.course import run
 from runner.run.planned import (
     phases,
 )
@@ -22,7 +23,7 @@ from runner.writes.pipeline import admit_writes, compile_writes
 
 if TYPE_CHECKING:
     from runner.model import Finding, Outcome, Proof
-    from runner.process.command import Ran
+    from runner.process.base import Ran
     from runner.run.review import Ruling
     from runner.run.site import Assignment, Site
 

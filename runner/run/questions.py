@@ -5,14 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from runner.config.permissions import (
-    CHECK,
-    PermissionAnswer,
-    Permit,
-    Rulebook,
-    asked_about,
-    write_tool,
-)
+from runner.config.permission_rules import PermissionAnswer, Permit
+from runner.config.permissions import CHECK, Rulebook, asked_about, write_tool
 from runner.journal.events import TaskApproved
 from runner.journal.permission_fold import waits
 from runner.journal.sessions import PermissionAnswered, PermissionAsked

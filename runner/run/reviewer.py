@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from runner.gates.base import command_limits
 from runner.implementers.base import Said
 from runner.model import Finding, Network, ReviewMode
-from runner.process.command import Command, run
+from runner.process.base import Command
+from runner.process.course import run
 from runner.run.review import CHECK
 
 if TYPE_CHECKING:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from runner import effects
 from runner.implementers.base import Allowance, Mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from threading import Event
 
     from runner.config.settings import Settings
     from runner.context.brief import Brief
+    from runner.gates.regression import Suspects
     from runner.implementers.base import Implementer
-    from runner.model import Change, ReviewMode, Task, TaskPlan
-    from runner.process.command import Place
-    from runner.process.sandbox import Sandbox
+    from runner.journal.events import Event as Happening
+    from runner.journal.sessions import PermissionAnswered, PermissionAsked
+    from runner.model import Change, Outcome, ReviewMode, Task, TaskPlan
+    from runner.process.base import Place, Sandbox
     from runner.repo.scratch import Scratch
-    from runner.run.crew import Crew
+    from runner.run.review import Ruling
     from runner.writes.pipeline import WriteRules
-    from runner.writes.sast import SastPool
+    from runner.writes.sast import SastPool, SastScan
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,49 @@ def _told_to_it(assignment: Assignment) -> Mapping[str, bytes | None]:
     return dict(assignment.former)
 
 
+class SpareSites(Protocol):
+    """Job slots that nobody works in now."""
+
+    def lend(self) -> AbstractContextManager[Site | None]:
+        """One of them for as long as this is entered; None where every slot is busy."""
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether what is lent is still nobody's."""
+
+
+class Coordinator(Protocol):
+    """Whom a worker tells and asks: the one thread that writes the journal."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a person wants the run to end."""
+
+    @property
+    def lanes(self) -> SpareSites:
+        """What workers use beside their own slots."""
+
+    def ends(self, number: int) -> Event:
+        """What is set when the work in a slot is to end."""
+
+    def report(self, task: str, number: int, event: Happening) -> None:
+        """Something for the journal."""
+
+    def scanning(self, task: str, number: int, scan: SastScan) -> None:
+        """A scan to ask for its findings later."""
+
+    def ask(self, outcome: Outcome) -> Ruling:
+        """Have the writes reviewed, and wait for the answer."""
+
+    def permit(
+        self, task: str, number: int, question: PermissionAsked
+    ) -> PermissionAnswered | None:
+        """A person's word about one call; None where the question waits."""
+
+    def trace(self, assignment: Assignment, outcome: Outcome) -> Suspects:
+        """The tests of other tasks that a change may break."""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """What one job slot works with."""
@@ -107,7 +153,7 @@ class Site:
     settings: Settings
     logs: Path
     logs_shown: str
-    crew: Crew
+    crew: Coordinator
     """Hands events to the coordinator, which alone writes the journal."""
     show: Callable[[str, str], None]
     """Shows a line of progress of a task."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.process.command import Place
+from runner.process.base import Place
 from runner.process.environment import command_environment
 from runner.process.tree import end_marked, own_prefix
 from runner.repo.pool import Pool
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.settings import Settings
-    from runner.process.sandbox import Sandbox
+    from runner.process.base import Sandbox
     from runner.repo.pool import Slot
     from runner.repo.read import Repository
     from runner.run.crew import Crew

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from runner.process.command import Ran
+    from runner.process.base import Ran
     from runner.writes.laboratory import Laboratory
     from runner.writes.sast import SastPool
     from runner.writes.staging import Staging

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from runner.model import Change, Digest
-    from runner.process.command import Place, Ran
-    from runner.process.sandbox import Sandbox
+    from runner.process.base import Place, Ran, Sandbox
     from runner.writes.scanners import Scanner
 
 SECONDS = 120.0
@@ -204,7 +203,9 @@ class Specimen:
         return findings_of(tool, ran, folder, {path: self.digests[path] for path in paths})
 
     def _run(self, argv: tuple[str, ...], folder: str, ended: Event) -> Ran:
-        from runner.process.command import Command, Limits, Place, run
+        from runner.process.base import Command, Place
+        from runner.process.course import run
+        from runner.process.limits import Limits
 
         lab = self.laboratory
         box = self.top / "box"

@@ -16,7 +16,7 @@ from runner.writes.sast import SastScan
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from runner.config.permissions import Permission, PermissionAnswer
+    from runner.config.permission_rules import Permission, PermissionAnswer
     from runner.model import Change
     from runner.secrets.allowlist import AllowList
     from runner.writes.bench import Bench

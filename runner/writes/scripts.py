@@ -16,7 +16,7 @@ from runner.writes.parsers import Mistake
 
 if TYPE_CHECKING:
     from runner.model import Change
-    from runner.process.command import Ran
+    from runner.process.base import Ran
     from runner.writes.bench import RunCommand
 
 SUFFIXES = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")

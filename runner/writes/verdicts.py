@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.model import Digest
-    from runner.process.command import Ran
+    from runner.process.base import Ran
     from runner.writes.scanners import Scanner
 
 _MOST_OUTPUT = 4 << 20

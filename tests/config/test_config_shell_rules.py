@@ -2,7 +2,8 @@
 
 import pytest
 
-from runner.config.permissions import Permission, PermissionAnswer, Permit, Rulebook, permitted
+from runner.config.permission_rules import Permission, PermissionAnswer, Permit
+from runner.config.permissions import Rulebook, permitted
 
 
 def rules(*lines):

@@ -1,7 +1,7 @@
 import pytest
 from context_build import a_repository, a_tree
 
-from runner.config.permissions import Permission, Permit
+from runner.config.permission_rules import Permission, Permit
 from runner.config.settings import Settings
 from runner.context.tree import Tree
 from runner.repo.read import Repository

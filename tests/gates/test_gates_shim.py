@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from runner.gates import shim
-from runner.process.command import Place
+from runner.process.base import Place
 
 FOLDER = Path("/box/shim")
 

@@ -5,7 +5,7 @@ import pytest
 from runner.config.settings import Settings
 from runner.implementers.command import CommandLine
 from runner.model import Finding
-from runner.process.command import Place
+from runner.process.base import Place
 from runner.process.sandbox import choose_sandbox
 
 KEY = "a-value-" + "nobody-may-see"

@@ -10,9 +10,8 @@ from growth import grows_as_its_input
 from runner.model import LiteralPath
 from runner.plan.cache import load_plan
 from runner.plan.checks import check_plan
-from runner.plan.document import read_plan
+from runner.plan.document import read_plan, with_literals
 from runner.plan.globs import Claims, is_glob, matches, may_overlap
-from runner.plan.literals import with_literals
 from runner.plan.ownership import OwnershipMap
 from runner.plan.places import Places
 from runner.run.executors.shape import told

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runner.process.command import Command, Limits, Place, Ran, run
+from runner.process.base import Command, Place, Ran, Sandbox
+from runner.process.course import run
 from runner.process.environment import command_environment
-from runner.process.sandbox import Sandbox, choose_sandbox
+from runner.process.limits import Limits
+from runner.process.sandbox import choose_sandbox
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,7 +24,8 @@ from runner.model import Network
 from runner.process.sandbox import choose_sandbox
 
 if TYPE_CHECKING:
-    from runner.process.command import Limits, Place
+    from runner.process.base import Place
+    from runner.process.limits import Limits
 
 NOBODY = 65534
 SYSTEM_PYTHON = "/usr/bin/python3"

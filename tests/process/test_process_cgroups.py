@@ -12,8 +12,8 @@ import pytest
 from runner.config.settings import Settings
 from runner.model import Resource
 from runner.process import cgroups, course
+from runner.process.base import Ended
 from runner.process.cgroups import Grounds, Group, grounds_in, group_for
-from runner.process.command import Ended
 from runner.process.limits import Limits, bounded, memory_of
 
 GIGABYTE = 2**30

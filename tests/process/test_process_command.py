@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runner import effects
-from runner.process.command import Ended
+from runner.process.base import Ended
 
 
 def test_both_streams_are_heard_in_the_order_they_were_written(bench):

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from runner.process import tree
-from runner.process.command import Ended, Limits
+from runner.process.base import Ended
+from runner.process.limits import Limits
 
 
 def alive(word: str) -> list[int]:
@@ -159,7 +160,8 @@ def test_no_zombies_are_kept(tmp_path):
     # In a process of its own: this one has adopted what other tests left behind.
     script = (
         "from pathlib import Path; import os, sys;"
-        "from runner.process.command import *; from runner.process.sandbox import NoSandbox;"
+        "from runner.process.base import *; from runner.process.course import run;"
+        "from runner.process.sandbox import NoSandbox;"
         "place = Place(*[Path(sys.argv[1])] * 3);"
         "line = 'for i in 1 2 3; do setsid sleep 42.3 & done; (sleep 0.01 &); sleep 0.05';"
         "[run(Command(each, place, {'PATH': '/bin'}), NoSandbox()) for each in (line, 'true')];"
@@ -176,7 +178,8 @@ def test_what_a_killed_run_left_is_found_by_its_marks(tmp_path):
     script = (
         "from pathlib import Path; import sys, os;"
         "from runner.process import tree;"
-        "from runner.process.command import *; from runner.process.sandbox import NoSandbox;"
+        "from runner.process.base import *; from runner.process.course import run;"
+        "from runner.process.sandbox import NoSandbox;"
         "print(tree.own_prefix(), flush=True);"
         "place = Place(*[Path(sys.argv[1])] * 3);"
         "run(Command('setsid sleep 42.4 & sleep 42.4', place, {'PATH': '/bin'}), NoSandbox())"
@@ -198,7 +201,8 @@ def test_what_a_killed_run_left_is_found_by_its_marks(tmp_path):
 def test_bubblewrap_ends_with_a_killed_run(walled, tmp_path):
     script = (
         "from pathlib import Path; import sys;"
-        "from runner.process.command import *; from runner.process.sandbox import *;"
+        "from runner.process.base import *; from runner.process.course import run;"
+        "from runner.process.sandbox import *;"
         "place = Place(*[Path(each) for each in sys.argv[1:]]);"
         "command = Command('setsid sleep 42.5 & sleep 42.5', place, {'PATH': '/bin'});"
         "run(command, choose_sandbox('bubblewrap'))"

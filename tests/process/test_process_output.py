@@ -9,7 +9,7 @@ import sys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runner.process.command import Limits
+from runner.process.limits import Limits
 from runner.process.output import TAIL, KeptLog, Output, tail_of
 
 MB = 1024 * 1024

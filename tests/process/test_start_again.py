@@ -8,7 +8,7 @@ import pytest
 
 from runner.errors import ExitCode, RunnerError
 from runner.process import start
-from runner.process.command import Ended
+from runner.process.base import Ended
 
 
 def failing(monkeypatch, times, error):

@@ -7,7 +7,7 @@ import os
 import pytest
 from writes_builders import a_bench, a_change, everything_in, put, runs_in, some_rules
 
-from runner.config.permissions import Permission, Permit
+from runner.config.permission_rules import Permission, Permit
 from runner.model import Severity
 from runner.writes.bench import Bench
 from runner.writes.pipeline import admit_writes, compile_writes, pass_writes

@@ -6,9 +6,11 @@ import os
 from typing import TYPE_CHECKING
 
 from runner.model import Action, Change, digest_of
-from runner.process.command import Command, Limits, Place, Ran, run
+from runner.process.base import Command, Place, Ran, Sandbox
+from runner.process.course import run
 from runner.process.environment import command_environment
-from runner.process.sandbox import NoSandbox, Sandbox
+from runner.process.limits import Limits
+from runner.process.sandbox import NoSandbox
 from runner.writes.bench import Bench
 from runner.writes.beneath import read_beneath
 from runner.writes.laboratory import Laboratory

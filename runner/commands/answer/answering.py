@@ -18,7 +18,7 @@ from runner.run.review import WHOLE, open_questions, proposal_digest, what_follo
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from runner.commands.answer.review import Waiting
+    from runner.commands.answer.waiting import Waiting
     from runner.journal.events import Event
     from runner.journal.log import Journal
     from runner.journal.state import RunState

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from runner.commands.answer import (
     permitting,
 )
 from runner.commands.answer.staged import staged_by_hand, told_by_hand
+from runner.commands.answer.waiting import Waiting
 from runner.commands.files.staged_listing import as_data
 from runner.errors import ExitCode, RunnerError
 from runner.journal.permission_fold import waits as permission_waits
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.journal.state import RunState
-    from runner.model import Change
     from runner.project import Project
     from runner.repo.read import Repository
 
@@ -62,22 +61,6 @@ example:
   runner edit TASK-003      its proposed files in your editor; the next `runner` proves them
 """,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """One thing that waits for a person."""
-
-    task: str
-    title: str
-    kind: str
-    """`writes`, `plan`, `permission`, `regression`, `stale` or `blocked`."""
-    note: str
-    changes: tuple[Change, ...] = ()
-    culprit: str = ""
-    """The task whose held change breaks it."""
-    answered: bool = False
-    """Whether a person has said all of it: it is not listed, and may be answered otherwise."""
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:

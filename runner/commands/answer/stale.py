@@ -51,13 +51,11 @@ def _built(
     project: Project, repository: Repository, known: TaskState
 ) -> list[tuple[Change, bytes | None]]:
     """What its commit changed, with the bytes of before; nothing where history was rewritten."""
-    from runner.commands.change.replay import documents_of
-
     if repository.resolve(known.commit) is None:
         print("     that commit is gone: the history was rewritten")
         return []
     parent = repository.resolve(f"{known.commit}^")
-    own = documents_of(project)
+    own = project.documents
     return [
         (change, repository.blob(parent, change.path) if parent else None)
         for change in changes_between(repository, parent, known.commit)

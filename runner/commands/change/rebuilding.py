@@ -66,12 +66,11 @@ def _ids(typed: Sequence[str], plan: Plan) -> frozenset[str]:
 def _rebuilding(
     project: Project, repository: Repository, plan: Plan, stack: ExitStack
 ) -> Rebuilding:
-    from runner.commands.change.replay import documents_of
     from runner.history.verify import Rebuilding
 
     return Rebuilding(
         repository=repository,
-        documents=documents_of(project),
+        documents=project.documents,
         task_of=_Texts(project, repository, plan).of,
         prove=_prover(project, repository, plan, stack),
         approved=_approved(project),

@@ -75,17 +75,9 @@ def _looked_at(project: Project, id_: str) -> Replay:
     from runner.repo.read import Repository
 
     with Repository.open(project.root) as repository:
-        seen = replaying(repository, View.of(project).state, id_, documents_of(project))
+        seen = replaying(repository, View.of(project).state, id_, project.documents)
         require_free(repository, seen.back)
         return seen
-
-
-def documents_of(project: Project) -> frozenset[str]:
-    """The runner's own documents: what goes back leaves them out."""
-    from runner.project import CHANGES, CHECKPOINT, DECISIONS, IGNORE, PATTERNS
-    from runner.run.landing.documents import MAP
-
-    return frozenset({project.plan_path, MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE})
 
 
 def _go_back(

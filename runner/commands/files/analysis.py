@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from runner.commands.look.sign import Sign
-    from runner.process.sandbox import Sandbox
+    from runner.process.base import Sandbox
     from runner.project import Project
     from runner.writes.laboratory import Laboratory
     from runner.writes.sast import SastReport
@@ -54,7 +54,7 @@ def analysis_signs(project: Project, outputs: Iterable[str]) -> Iterator[Sign]:
 
 def _laboratory(workplace: Workplace, folder: Path) -> Laboratory:
     """Around the project as it lies there, in the sandbox that its person has chosen."""
-    from runner.process.command import Place
+    from runner.process.base import Place
     from runner.process.environment import command_environment
     from runner.run.workshop import shared_folders
     from runner.writes.beneath import read_beneath

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from runner.commands.files.workplace import Workplace
     from runner.model import Change
-    from runner.process.command import Place, Ran
-    from runner.process.sandbox import Sandbox
+    from runner.process.base import Place, Ran, Sandbox
     from runner.project import Project
     from runner.run.site import Site
     from runner.writes.bench import RunCommand
@@ -40,7 +39,7 @@ _UNTRUSTED = Finding(
 def compile_alone(change: Change, workplace: Workplace) -> tuple[Finding, ...]:
     """What keeps the file from being read in its own language; scripts are read by `bash -n`."""
     from runner.commands.files.analysis import sandbox_here
-    from runner.process.command import Place
+    from runner.process.base import Place
     from runner.process.environment import command_environment
 
     if change.content is None:
@@ -184,7 +183,9 @@ def _here(found: Finding) -> Finding:
 
 
 def _runs(place: Place, sandbox: Sandbox, environment: Mapping[str, str]) -> RunCommand:
-    from runner.process.command import Command, Limits, run
+    from runner.process.base import Command
+    from runner.process.course import run
+    from runner.process.limits import Limits
 
     def run_command(line: str | tuple[str, ...], *, stdin: bytes = b"", folder: str = "") -> Ran:
         command = Command(

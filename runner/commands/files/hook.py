@@ -79,7 +79,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _may_run(command: str, rules: Rules, named: str) -> bool:
     """Whether the rules let a line of shell run; says why they do not."""
-    from runner.config.permissions import SHELL, Permit, asked_about, shell_finding
+    from runner.config.permission_rules import SHELL, Permit
+    from runner.config.permissions import asked_about, shell_finding
     from runner.implementers.agents.hooking import note_asked
 
     finding = shell_finding(command, rules.book)
@@ -94,7 +95,8 @@ def _may_run(command: str, rules: Rules, named: str) -> bool:
 
 def _keep_question(path: Path, rules: Rules, subject: str) -> None:
     """Keep what a person is to be asked about beside the rules: the session hears of it."""
-    from runner.config.permissions import Permit, write_tool
+    from runner.config.permission_rules import Permit
+    from runner.config.permissions import write_tool
     from runner.implementers.agents.hooking import note_asked
 
     tool = write_tool(is_new=_bytes(Path(rules.project or ".") / subject) is None)

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.model import Finding, Reason, Severity, Status
-from runner.model.grades import ProvenBy, is_code, without_proof
+from runner.model.grades import is_code, without_proof
+from runner.model.words import ProvenBy
 from runner.run.proof_required import (
     PROOF_HINT,
     WISH,

@@ -92,13 +92,12 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _remembered(project: Project, repository: Repository, task: Task) -> _Told | None:
     """The last measurement, if the work tree is the one that was measured."""
-    from runner.commands.prove.verify import documents_of
     from runner.run.proof.same_tree import proven_here
 
     known = project.state().task(task.id)
     last = known.passed
     coverage, tree = (last.coverage, last.tree) if last else (known.coverage, known.tree)
-    documents = documents_of(project)
+    documents = project.documents
     facts = repository.state()
     changed = [*(file.path for file in facts.dirty), *facts.untracked]
     if coverage is None or not tree or any(path not in documents for path in changed):

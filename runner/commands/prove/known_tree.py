@@ -51,7 +51,6 @@ def _keys(
     project: Project, state: RunState, head: str, repository: Repository | None
 ) -> frozenset[Digest]:
     """Under what this tree may be known: with the tasks that a person only called DONE, or not."""
-    from runner.commands.prove.verify import documents_of
     from runner.commands.running.declared import take_up_default_gates
     from runner.repo.read import Repository
     from runner.run.proof.same_tree import tree_key
@@ -59,7 +58,7 @@ def _keys(
     take_up_default_gates(project)
     tasks = project.outline().tasks
     some = [task for task in tasks if state.task(task.id).verified]
-    documents, settings = documents_of(project), project.settings
+    documents, settings = project.documents, project.settings
     with nullcontext(repository) if repository else Repository.open(project.root) as opened:
         return frozenset(
             tree_key(opened, head, documents, ones, settings)

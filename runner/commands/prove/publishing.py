@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from runner.process.command import Ran
+    from runner.process.base import Ran
     from runner.repo.read import Repository
 
 _SECONDS = 120.0

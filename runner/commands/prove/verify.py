@@ -108,18 +108,9 @@ def tell(line: str) -> None:
     print(display(line), file=sys.stderr, flush=True)
 
 
-def documents_of(project: Project) -> frozenset[str]:
-    """The runner's own documents: they are no part of what is proven."""
-    from runner.project import CHANGES, CHECKPOINT, DECISIONS, IGNORE, PATTERNS
-    from runner.run.landing.documents import MAP
-
-    plan = project.plan_path
-    return frozenset({plan, MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE})
-
-
 def _unseen(project: Project, repository: Repository) -> tuple[str, ...]:
     """Files of the work tree that are not as HEAD has them: they are not looked at."""
-    own = documents_of(project)
+    own = project.documents
     facts = repository.state()
     paths = [*(file.path for file in facts.dirty), *facts.untracked]
     found = tuple(path for path in paths if path not in own)
@@ -198,7 +189,7 @@ def _whole(
 ) -> ExitCode:
     subjects = subjects_of(tasks, view.states)
     missing = tuple(task.id for task in tasks if task.id not in {one.task.id for one in subjects})
-    documents = documents_of(project)
+    documents = project.documents
     if subjects:
         verified, event = verify_all(project, repository, subjects, documents, say=tell)
         remember(project, event)
@@ -235,7 +226,7 @@ def is_verified(
     if not verified_tree:
         return False
     head = repository.head().commit or ""
-    documents = documents_of(project)
+    documents = project.documents
     return key_of_tree(project, repository, head, subjects, documents) == verified_tree
 
 

@@ -9,7 +9,7 @@ from runner.process.sandbox import choose_sandbox
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
-    from runner.process.sandbox import Sandbox
+    from runner.process.base import Sandbox
 
 
 def sandbox_of(settings: Settings) -> Sandbox:

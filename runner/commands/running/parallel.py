@@ -151,9 +151,7 @@ def _run(
 
 def _tell_unseen(project: Project, dirty: Sequence[object]) -> None:
     """Say on standard error what HEAD does not have."""
-    from runner.commands.prove.verify import documents_of
-
-    own = documents_of(project)
+    own = project.documents
     paths = [path for one in dirty if (path := str(getattr(one, "path", ""))) not in own]
     if paths:
         shown = ", ".join(paths[:3]) + (" …" if len(paths) > 3 else "")  # noqa: PLR2004 - three fit in a line
@@ -181,7 +179,7 @@ def _lines(came: Came) -> Iterator[str]:
 
 
 def _ended(came: Came) -> str:
-    from runner.process.command import Ended
+    from runner.process.base import Ended
 
     return {
         Ended.EXITED: f"failed with exit {came.ran.exit}",

@@ -36,9 +36,8 @@ def preparation_of(project: Project, plan: Plan, state: RunState) -> Preparation
 
 def _former(project: Project, commit: str) -> str:
     """What a task built before, as a diff."""
-    from runner.commands.change.replay import documents_of
     from runner.history.recorded import Records
     from runner.repo.read import Repository
 
     with Repository.open(project.root) as repository:
-        return Records(repository, documents_of(project)).diff(commit)
+        return Records(repository, project.documents).diff(commit)

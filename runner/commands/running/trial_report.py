@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.commands.change.affected_lines import told
@@ -12,14 +13,40 @@ from runner.report.diff_view import diff_text
 from runner.text.display import display
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
-    from runner.commands.running.trial_run import Bureau, Impact
+    from runner.commands.look.view import View
+    from runner.impact.answer import Answer
     from runner.model import Change, Finding, Outcome, Proof
+    from runner.project import Project, Reading
+    from runner.repo.read import Repository
+    from runner.report.console import Console
     from runner.run.planned.trial import Trial
 
 _FILES_SHOWN = 20
 _DETAIL_LINES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """What the proposal may reach."""
+
+    answer: Answer
+    files: tuple[str, ...]
+    """Files that reach a changed one, by imports or by naming it; sorted."""
+
+
+@dataclass(frozen=True)
+class Bureau:
+    """What one dry run works with."""
+
+    given: argparse.Namespace
+    project: Project
+    reading: Reading
+    view: View
+    repository: Repository
+    console: Console
 
 
 def shown(bureau: Bureau, trial: Trial, impact: Impact, *, as_json: bool) -> str:

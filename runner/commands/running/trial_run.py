@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.running.trial_report import Bureau, Impact
 from runner.errors import ExitCode, RunnerError
 from runner.model import Ending, Status
 from runner.run.crew import Crew, Finished
@@ -16,11 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.commands.look.view import View
-    from runner.impact.answer import Answer
     from runner.model import Outcome, Task
     from runner.project import Project, Reading
     from runner.repo.read import Repository
-    from runner.report.console import Console
     from runner.run.broken.tracing import Tracer
     from runner.run.planned.trial import Trial
     from runner.run.preparation import Preparation
@@ -28,27 +27,6 @@ if TYPE_CHECKING:
 
 LOGS = "trial"
 """Folder in the user's cache for what its commands print."""
-
-
-@dataclass(frozen=True, slots=True)
-class Impact:
-    """What the proposal may reach."""
-
-    answer: Answer
-    files: tuple[str, ...]
-    """Files that reach a changed one, by imports or by naming it; sorted."""
-
-
-@dataclass(frozen=True)
-class Bureau:
-    """What one dry run works with."""
-
-    given: argparse.Namespace
-    project: Project
-    reading: Reading
-    view: View
-    repository: Repository
-    console: Console
 
 
 def execute(

@@ -19,7 +19,7 @@ from runner.gates.integrity.verdict import ASKED
 from runner.gates.test_paths import holds_tests
 from runner.gates.trial import tried
 from runner.model import Finding, Severity
-from runner.process.command import Ended
+from runner.process.base import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

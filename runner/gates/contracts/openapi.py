@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from runner.gates.contracts.document import Json
     from runner.gates.contracts.entries import OpenApi
     from runner.model import Proof
-    from runner.process.command import Ran
+    from runner.process.base import Ran
 
 SEED = 20_01_1789
 START_SECONDS = 30.0

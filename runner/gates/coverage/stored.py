@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from runner.process.command import Place
+    from runner.process.base import Place
 
 LARGEST = 64 << 20
 """Bytes of one file of measurements."""

@@ -17,7 +17,7 @@ from runner.gates.coverage.fitting import project_tree
 from runner.gates.trial import output_of, tried
 from runner.impact.ranges import spans_in
 from runner.model import Action, Change, digest_of
-from runner.process.command import Ended
+from runner.process.base import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,13 +9,14 @@ from runner.implementers.agents import failures
 from runner.implementers.base import CHECK, Said
 from runner.implementers.work import failure
 from runner.model import Failure, Finding
-from runner.process.command import Ended
+from runner.process.base import Ended
 
 if TYPE_CHECKING:
     from runner.implementers.agents.failures import Sign
     from runner.implementers.agents.transcript import Transcript
     from runner.implementers.base import Allowance, Workbench
-    from runner.process.command import Limits, Ran
+    from runner.process.base import Ran
+    from runner.process.limits import Limits
 
 BUDGET = "budget"
 _LONGEST = 200

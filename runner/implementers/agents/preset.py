@@ -86,3 +86,12 @@ class Preset:
     """What it leaves in the tree of its own."""
     signs: tuple[Sign, ...] = ()
     """How it says that it failed, beside what all say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models of the three kinds of sessions; empty for the program's own default."""
+
+    plan: str = ""
+    execute: str = ""
+    review: str = ""

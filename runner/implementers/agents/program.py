@@ -6,11 +6,10 @@ are read here: the last message, a plan, decisions, what it used, and why it fai
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from runner.implementers.agents.preset import Dialect, Hooks, Preset
+from runner.implementers.agents.preset import Dialect, Hooks, Models, Preset
 from runner.implementers.agents.presets import PRESETS
 from runner.implementers.base import CHECK, Mode, Said
 from runner.model import Failure, Finding, Network
@@ -23,21 +22,12 @@ if TYPE_CHECKING:
     from runner.implementers.agents.session import Session
     from runner.implementers.base import Workbench
     from runner.model import Task
-    from runner.process.sandbox import Sandbox
+    from runner.process.base import Sandbox
 
 OTHER = "agent"
 """The name of the program that `agent_command` runs."""
 REVIEW = "agent-review"
 """The name under which a reviewing session speaks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Models:
-    """The models of the three kinds of sessions; empty for the program's own default."""
-
-    plan: str = ""
-    execute: str = ""
-    review: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +37,7 @@ class AgentProgram:
     preset: Preset
     line: str = ""
     """The shell line of `agent_command`; empty for a preset."""
-    models: Models = Models()
+    models: Models = field(default_factory=Models)
     more_variables: tuple[str, ...] = ()
     more_files: tuple[str, ...] = ()
     may_run_open: bool = False
@@ -191,8 +181,3 @@ def _of_a_person(line: str) -> Preset:
         model=(),
         hooks=Hooks.NONE,
     )
-
-
-def environment() -> dict[str, str]:
-    """The person's own variables, of which a session gets what its preset names."""
-    return dict(os.environ)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from runner import effects
 from runner.errors import RunnerError
@@ -20,8 +21,8 @@ from runner.implementers.agents.preset import BRIEF, DOLLARS, FILE, HOME, MODEL,
 from runner.implementers.agents.transcript import Transcript
 from runner.implementers.base import CHECK, Mode, Said
 from runner.implementers.work import decisions_in, read_regular, summary_of, work
-from runner.model import Failure, Finding
-from runner.process.command import Ended as By
+from runner.model import Failure, Finding, Network
+from runner.process.base import Ended as By
 from runner.process.toolchain import homes
 
 if TYPE_CHECKING:
@@ -30,15 +31,51 @@ if TYPE_CHECKING:
 
     from runner.context.brief import Brief
     from runner.implementers.agents.household import Household
-    from runner.implementers.agents.program import AgentProgram
+    from runner.implementers.agents.preset import Models, Preset
     from runner.implementers.base import Workbench
-    from runner.process.command import Limits, Ran
+    from runner.process.base import Ran
+    from runner.process.limits import Limits
 
 _ENV = "/usr/bin/env"
 _MINUTE = 60.0
 _LONGEST_SUMMARY = 200
 _STILL = "still running"
 _OF_THE_SHELL = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:\d+ )?(?:Terminated|Killed|Hangup)\b")
+
+
+class Program(Protocol):
+    """Of an agent program, what a session needs."""
+
+    @property
+    def name(self) -> str:
+        """The word of the plan's Implementer field."""
+
+    @property
+    def preset(self) -> Preset:
+        """How it is called and heard."""
+
+    @property
+    def line(self) -> str:
+        """A person's shell line, in place of a preset's program."""
+
+    @property
+    def models(self) -> Models:
+        """The models of the three kinds of sessions."""
+
+    @property
+    def more_variables(self) -> tuple[str, ...]:
+        """Names of variables that a person lets through."""
+
+    @property
+    def more_files(self) -> tuple[str, ...]:
+        """Files of their home that a person lets it have."""
+
+    @property
+    def network(self) -> Network:
+        """The most that the person allows."""
+
+    def missing(self) -> Finding:
+        """That its program is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +87,13 @@ class Session:
     """Its last message, redacted."""
 
 
-def held(program: AgentProgram, brief: Brief, bench: Workbench, mode: str, prompt: str) -> Session:
-    """Let the program work once, to its end or to a limit."""
-    from runner.implementers.agents.program import environment
+def environment() -> dict[str, str]:
+    """The person's own variables, of which a session gets what its preset names."""
+    return dict(os.environ)
 
+
+def held(program: Program, brief: Brief, bench: Workbench, mode: str, prompt: str) -> Session:
+    """Let the program work once, to its end or to a limit."""
     found = program_outside(program.preset.program, bench)
     if found is None:
         said = Said(findings=(program.missing(),), failure=Failure.DETERMINISTIC)
@@ -74,7 +114,7 @@ def held(program: AgentProgram, brief: Brief, bench: Workbench, mode: str, promp
 class _Desk:
     """All that one session is made of."""
 
-    program: AgentProgram
+    program: Program
     brief: Brief
     bench: Workbench
     mode: str

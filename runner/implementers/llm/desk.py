@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from runner.config.permissions import PermissionAnswer
+    from runner.config.permission_rules import PermissionAnswer
     from runner.config.settings import Settings
     from runner.implementers.base import Workbench
     from runner.model import Decision, Finding, Task

@@ -20,7 +20,7 @@ from runner.errors import RunnerError
 from runner.implementers.base import CHECK
 from runner.implementers.work import read_regular
 from runner.model import Finding, Severity
-from runner.process.command import Command
+from runner.process.base import Command
 from runner.process.dialogue import Dialogue, DialogueOver
 from runner.text.display import display
 

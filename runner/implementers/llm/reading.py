@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from runner.config.permissions import Permit, permitted
+from runner.config.permission_rules import Permit
+from runner.config.permissions import permitted
 from runner.context.readable import LARGEST, is_private, read_text
 from runner.context.skills import built_in_text
 from runner.implementers.llm.desk import Desk, Refusal, named

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.config.permissions import WRITE_TOOLS, Permit, asked_about, write_tool
+from runner.config.permission_rules import Permit
+from runner.config.permissions import WRITE_TOOLS, asked_about, write_tool
 from runner.errors import RunnerError
 from runner.implementers.base import CHECK
 from runner.implementers.llm.desk import Refusal
@@ -24,7 +25,7 @@ from runner.writes.beneath import mode_beneath
 from runner.writes.paths import check_path
 
 if TYPE_CHECKING:
-    from runner.config.permissions import Word
+    from runner.config.permission_rules import Word
     from runner.implementers.llm.desk import Desk
     from runner.implementers.llm.tools import Given, Tool
 

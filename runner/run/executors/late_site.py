@@ -16,7 +16,7 @@ from runner.run.site import Site
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from runner.process.command import Place
+    from runner.process.base import Place
     from runner.repo.scratch import Scratch
     from runner.run.crew import Crew
 

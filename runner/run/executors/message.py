@@ -196,7 +196,7 @@ def _read(kind: type[N], data: object) -> N:
 def reader() -> Reader:
     """What reads messages; the nouns it knows are imported when the first one comes."""
     from runner import model
-    from runner.config import mcp, permissions, settings
+    from runner.config import mcp, permission_rules, permissions, settings
     from runner.context import brief, patterns, skills
     from runner.gates import regression
     from runner.implementers import base
@@ -205,7 +205,19 @@ def reader() -> Reader:
     from runner.writes import compiles, pipeline, projects
 
     rooms = (
-        *(model, mcp, permissions, settings, brief, patterns, skills, regression, base, site),
+        *(
+            model,
+            mcp,
+            permission_rules,
+            permissions,
+            settings,
+            brief,
+            patterns,
+            skills,
+            regression,
+            base,
+            site,
+        ),
         *(allowlist, compiles, pipeline, projects),
     )
     nouns = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.config.paths import Places
-from runner.process.command import Place
+from runner.process.base import Place
 from runner.process.environment import command_environment
 from runner.process.sandbox import choose_sandbox
 from runner.repo.borrowed import Lender

@@ -6,7 +6,7 @@ read-only, and the tree is asked afterwards whether anything changed all the sam
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,13 +19,10 @@ from runner.writes.paths import check_path, in_scope, is_forbidden, scope_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
     from typing import Protocol
 
-    from runner.config.permissions import Permission
+    from runner.config.permission_rules import Permission
     from runner.model import Outcome, Task, TaskPlan
-    from runner.process.command import Command, Place
-    from runner.process.sandbox import Prepared, Sandbox
     from runner.run.site import Assignment, Site
 
 LONGEST_PLAN = 1 << 16
@@ -46,46 +43,6 @@ if TYPE_CHECKING:
         @property
         def permission_floor(self) -> tuple[Permission, ...]:
             """The repository's, which only tighten."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOnly:
-    """A sandbox whose commands see the scratch tree read-only, whatever they ask for."""
-
-    sandbox: Sandbox
-
-    @property
-    def name(self) -> str:
-        """The word of the settings."""
-        return self.sandbox.name
-
-    @property
-    def reason(self) -> str:
-        """Why there is no better one."""
-        return self.sandbox.reason
-
-    @property
-    def contains(self) -> bool:
-        """Whether the tree stands at the repository's own path."""
-        return self.sandbox.contains
-
-    @property
-    def encloses(self) -> bool:
-        """Whether what runs in it is kept apart; without that only the tree is asked."""
-        return self.sandbox.encloses
-
-    @property
-    def gaps(self) -> tuple[str, ...]:
-        """What it does not hold on this machine."""
-        return self.sandbox.gaps
-
-    def enclose(self, command: Command) -> Prepared:
-        """Make the command ready to start, without the right to write in the tree."""
-        return self.sandbox.enclose(replace(command, reads_only=True))
-
-    def sees(self, place: Place, path: Path) -> Path:
-        """The path under which the command finds a path of ours."""
-        return self.sandbox.sees(place, path)
 
 
 def judged(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import Check, Proved
     from runner.model import Observed, Proof
-    from runner.process.command import Place
+    from runner.process.base import Place
     from runner.repo.read import Repository
     from runner.run.proof.verification import Job, Plan, Subject
     from runner.run.site import Site

@@ -12,11 +12,11 @@ import stand_in
 
 from runner.config.settings import Settings
 from runner.context.brief import Brief
-from runner.implementers.agents import program
+from runner.implementers.agents import session
 from runner.implementers.base import Mode, Workbench
 from runner.implementers.registry import IMPLEMENTERS
 from runner.model import Spec, Task
-from runner.process.command import Place
+from runner.process.base import Place
 from runner.process.environment import command_environment
 from runner.process.limits import Limits
 from runner.process.sandbox import NoSandbox, choose_sandbox
@@ -39,7 +39,7 @@ class Office:
         self.settings = Settings(sandbox="none")
         self.environ = {"HOME": str(self.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
         self.program = Path(stand_in.install(folder))
-        monkeypatch.setattr(program, "environment", lambda: self.environ)
+        monkeypatch.setattr(session, "environment", lambda: self.environ)
 
     def enclosed(self):
         """Work in bubblewrap, which sees the test's folder for the stand-in's sake."""

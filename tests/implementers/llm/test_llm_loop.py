@@ -2,7 +2,7 @@ import json
 import threading
 from dataclasses import replace
 
-from runner.config.permissions import Permission, Permit
+from runner.config.permission_rules import Permission, Permit
 from runner.config.settings import Settings
 from runner.implementers.base import Allowance, Mode
 from runner.journal.sessions import (

@@ -4,12 +4,11 @@ from pathlib import Path
 import pytest
 
 from runner.config.mcp import McpServer
-from runner.config.permissions import Permission, Permit
+from runner.config.permission_rules import Permission, Permit
 from runner.config.settings import Settings
 from runner.implementers.base import Mode
-from runner.process.command import Place
-from runner.process.sandbox import choose_sandbox
-from runner.run.planned.planning import ReadOnly
+from runner.process.base import Place
+from runner.process.sandbox import ReadOnly, choose_sandbox
 
 SERVER = f"{sys.executable} {Path(__file__).with_name('mcp_server.py')}"
 

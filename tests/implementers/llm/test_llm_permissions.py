@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.config.permissions import Permission, PermissionAnswer, Permit
+from runner.config.permission_rules import Permission, PermissionAnswer, Permit
 from runner.config.settings import Settings
 
 

@@ -6,15 +6,8 @@ import sys
 import pytest
 
 from runner.config.mcp import McpServer
-from runner.config.permissions import (
-    Permission,
-    PermissionAnswer,
-    Permit,
-    Rulebook,
-    asked_about,
-    permitted,
-    write_finding,
-)
+from runner.config.permission_rules import Permission, PermissionAnswer, Permit
+from runner.config.permissions import Rulebook, asked_about, permitted, write_finding
 from runner.config.settings import load_settings
 from runner.errors import RunnerError
 from runner.implementers.llm.model import ModelLoop

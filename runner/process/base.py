@@ -1,23 +1,20 @@
-"""A command, where it runs, and how it ended."""
+"""A command, where it runs, what encloses it, and how it ended."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from runner.errors import ExitCode, RunnerError
 from runner.model import Digest, Network
 from runner.process.limits import Limits
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from runner.process.sandbox import Sandbox
-
-__all__ = ["Command", "Ended", "Limits", "Place", "Ran", "run"]
+    from runner.process.door import Door
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,24 +123,52 @@ class Ran:
         return self.ended is Ended.EXITED and self.exit == 0
 
 
-def run(
-    command: Command,
-    sandbox: Sandbox,
-    *,
-    tell: Callable[[str], None] | None = None,
-    cancelled: threading.Event | None = None,
-) -> Ran:
-    """Run a command to its end, and end all it started.
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A command made ready to start by a sandbox."""
 
-    `tell` hears the lines of output as they come, some at a time, joined by line ends (of very
-    much the last ones, with how many were left out), and once that the command still runs after
-    `limits.soft`; what it hears is redacted but not made safe for a terminal. Setting `cancelled`
-    ends the command. A command that fails or cannot start is a value, too.
-    """
-    from runner.process.course import follow
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: Path
+    options: tuple[str, ...] = ()
+    """Arguments handed over in a file, as `--args FD` after the first: nobody's `ps` sees them."""
+    reports: bool = False
+    """Whether standard error is the sandbox's own, not the command's (that joins its output)."""
+    seccomp: bytes = b""
+    """A filter of system calls, handed over as `--seccomp FD`; none when empty."""
+    enter: Callable[[], None] | None = None
+    """What restricts the thread that starts the command, and so the command."""
+    leave: Callable[[], None] | None = None
+    """What takes away what was made for it, when nothing of it is alive."""
+    door: Door | None = None
+    """The way to registries, whose inner end the first process is given."""
 
-    return follow(command, sandbox, tell or _nobody, cancelled)
 
+class Sandbox(Protocol):
+    """Encloses commands."""
 
-def _nobody(_line: str) -> None:
-    """Hear nothing."""
+    @property
+    def name(self) -> str:
+        """The word of the settings."""
+
+    @property
+    def reason(self) -> str:
+        """Why there is no better one; "" when there is nothing to say."""
+
+    @property
+    def contains(self) -> bool:
+        """Whether the scratch tree stands at the repository's own path, and all else is apart."""
+
+    @property
+    def encloses(self) -> bool:
+        """Whether what runs in it can neither read what is personal nor write outside."""
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What it does not hold on this machine, in words."""
+
+    def enclose(self, command: Command) -> Prepared:
+        """Make the command ready to start."""
+
+    def sees(self, place: Place, path: Path) -> Path:
+        """The path under which the command finds a path of ours."""
