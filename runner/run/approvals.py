@@ -1,7 +1,8 @@
 """Questions that a proof puts to a person: after one repair, answered for exactly these bytes.
 
 A question (`Severity.QUESTION`) is no failed check. The answer is a review of the proposal as a
-whole, by its digest: it holds for no other bytes, and outlives runs and crashes as any review does.
+whole, by its digest and that of each question that was shown: it holds for no other bytes and no
+other question (the same bytes may ask one on another base), and outlives runs and crashes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from runner.gates.integrity import INTEGRITY, integrity_proof
 from runner.journal.events import WriteRejected, WriteReviewed
 from runner.model import Ending, Severity
-from runner.run.review import WHOLE, proposal_digest
+from runner.run.review import WHOLE, proposal_digest, question_digest
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -27,9 +28,11 @@ _SHOWN = 3
 _DETAIL = 12
 
 
-def approval(changes: Sequence[Change]) -> WriteReviewed:
-    """A person's yes to all questions about a proposal."""
-    return WriteReviewed(WHOLE, None, proposal_digest(changes), "applied", "person")
+def approvals(changes: Sequence[Change], questions: Iterable[Finding]) -> tuple[WriteReviewed, ...]:
+    """A person's yes to each of the questions about a proposal that they were shown."""
+    whole = proposal_digest(changes)
+    digests = dict.fromkeys(map(question_digest, questions))
+    return tuple(WriteReviewed(WHOLE, one, whole, "applied", "person") for one in digests)
 
 
 def rejection(changes: Sequence[Change], reason: str) -> WriteRejected:
@@ -56,6 +59,12 @@ def with_approval(outcome: Outcome) -> Outcome:
     others = tuple(one for one in outcome.proofs if one.kind != INTEGRITY)
     proofs = (*others, integrity_proof(note, len(questions)))
     return replace(outcome, ending=Ending.PASSED, findings=findings, proofs=proofs)
+
+
+def was_answered(outcome: Outcome) -> bool:
+    """Whether a person let what it asks pass: then the rest of the review is theirs, too."""
+    ours = (one for one in outcome.proofs if one.kind == INTEGRITY)
+    return any(one.note.endswith(f"({APPROVED})") for one in ours)
 
 
 def note_on_done(outcome: Outcome) -> str:

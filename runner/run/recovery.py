@@ -9,7 +9,6 @@ from runner.journal.events import (
     StatusesPublished,
     TaskApproved,
     TaskDone,
-    TaskFailed,
     TaskReopened,
 )
 from runner.journal.evidence import proofs_told, unproven_told
@@ -24,7 +23,7 @@ from runner.run.older_text import OlderText, taken_back
 from runner.run.proof.unverified import prove_what_they_say
 from runner.run.reconcile import Facts, Landed, Planned, behind, own_readings
 from runner.run.reconcile_rewritten import Rewritten
-from runner.run.review import is_open, refusals, rejection
+from runner.run.review import after_refusal, is_open, refusals, rejection
 from runner.run.undone import is_undone, undone
 from runner.writes.landing import in_the_way
 
@@ -303,6 +302,6 @@ def _refuse_held(id_: str, changes: tuple[Change, ...], ledger: Ledger) -> bool:
     if not findings:
         return False
     attempt = ledger.state.task(id_).last_attempt
-    ledger.note(TaskFailed(findings=findings), task=id_, attempt=attempt)
-    ledger.note(TaskApproved(by="review", note="rejected: tried again"), task=id_, durable=True)
+    for event in after_refusal(ledger.state.task(id_), findings, "rejected: tried again"):
+        ledger.note(event, task=id_, attempt=attempt, durable=isinstance(event, TaskApproved))
     return True

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from runner.journal.events import TaskApproved, TaskFailed, WriteRejected, WriteReviewed
+from runner.journal.events import TaskApproved, TaskFailed, TaskStaled, WriteRejected, WriteReviewed
 from runner.journal.task_fold import APPROVED, REJECTED
 from runner.model import Finding, ReviewMode, Status, digest_of
 from runner.writes.paths import is_control
@@ -224,10 +224,19 @@ def refusals(state: RunState, task: str, changes: Sequence[Change]) -> tuple[Wri
     return tuple(event for event in said if isinstance(event, WriteRejected))
 
 
-def is_approved(state: RunState, task: str, changes: Sequence[Change]) -> bool:
-    """Whether a person let exactly these bytes pass, with their questions shown."""
-    said = state.review(task, WHOLE, None, proposal_digest(changes))
-    return isinstance(said, WriteReviewed)
+def is_approved(
+    state: RunState, task: str, changes: Sequence[Change], questions: Sequence[Finding]
+) -> bool:
+    """Whether a person let exactly these bytes pass with each of these questions shown."""
+    whole = proposal_digest(changes)
+    said = (state.review(task, WHOLE, question_digest(one), whole) for one in questions)
+    return bool(questions) and all(isinstance(one, WriteReviewed) for one in said)
+
+
+def question_digest(question: Finding) -> Digest:
+    """What a question asks: where in a file it does, and what was printed, are not part of it."""
+    told = f"{question.check}\0{question.path}\0{question.message}"
+    return digest_of(told.encode("utf-8", "surrogateescape"))
 
 
 def open_questions(known: TaskState) -> tuple[Finding, ...]:
@@ -237,7 +246,8 @@ def open_questions(known: TaskState) -> tuple[Finding, ...]:
 
 def is_open(state: RunState, task: str, changes: Sequence[Change]) -> bool:
     """Whether held work asks something that nobody has answered."""
-    return bool(open_questions(state.task(task))) and not is_approved(state, task, changes)
+    asked = open_questions(state.task(task))
+    return bool(asked) and not is_approved(state, task, changes, asked)
 
 
 def is_answered(state: RunState, task: str, changes: Sequence[Change]) -> bool:
@@ -257,10 +267,18 @@ def what_follows(state: RunState, task: str, changes: Sequence[Change]) -> tuple
         return ()
     findings = tuple(rejection(event) for event in refusals(state, task, changes))
     if findings:
-        return TaskFailed(findings=findings), TaskApproved(by="review", note=REJECTED)
+        return after_refusal(known, findings, REJECTED)
     if known.status is not Status.BLOCKED:
         return ()
     return (TaskApproved(by="review", note=APPROVED),)
+
+
+def after_refusal(known: TaskState, findings: tuple[Finding, ...], note: str) -> tuple[Event, ...]:
+    """What has a task built again whose work a person refused; on a held change, where it was."""
+    again = TaskFailed(findings=findings), TaskApproved(by="review", note=note)
+    if not known.culprit:
+        return again
+    return again[0], TaskStaled(note=known.note, culprit=known.culprit), again[1]
 
 
 def proposal_digest(changes: Sequence[Change]) -> Digest:

@@ -135,7 +135,7 @@ class Settlement:
         plans = self.preparation.plans
         if plans is not None and plans.heard(task, outcome, self.books):
             return False
-        outcome = self._asked(task, outcome)
+        outcome = self.asked(task, outcome)
         match outcome.ending:
             case Ending.PASSED:
                 return self._passed(task, outcome)
@@ -218,7 +218,7 @@ class Settlement:
         Where a person answered what the proof asked about these bytes, it is theirs.
         """
         mode = self.preparation.review_mode(task)
-        if review.is_approved(self.ledger.state, task.id, outcome.changes):
+        if approvals.was_answered(outcome):
             mode = ReviewMode.PROMPT
         before = partial(self._before, outcome.base)
         return self.review.rule(task, outcome.attempt, outcome.changes, mode, before)
@@ -312,10 +312,11 @@ class Settlement:
         """The outcome as passed where a person let these bytes pass; else as it is."""
         if not outcome.questions or not outcome.changes:
             return outcome
-        known = review.is_approved(self.ledger.state, task.id, outcome.changes)
+        asked = (outcome.changes, outcome.questions)
+        known = review.is_approved(self.ledger.state, task.id, *asked)
         return approvals.with_approval(outcome) if known else outcome
 
-    def _asked(self, task: Task, outcome: Outcome) -> Outcome:
+    def asked(self, task: Task, outcome: Outcome) -> Outcome:
         """What becomes of questions that only a person can answer: one repair, then it waits."""
         outcome = self.answered(task, outcome)
         if outcome.ending is not Ending.FAILED or not outcome.questions or not outcome.changes:
@@ -343,8 +344,8 @@ class Settlement:
         typed = asker.choose("\n".join(lines), approvals.PROMPT)[:1]
         reason = asker.choose("", "why? ") if typed == "r" else ""
         if typed == "y":
-            yes = approvals.approval(outcome.changes)
-            self.ledger.note(yes, task=task.id, attempt=outcome.attempt, durable=True)
+            for yes in approvals.approvals(outcome.changes, outcome.questions):
+                self.ledger.note(yes, task=task.id, attempt=outcome.attempt, durable=True)
         elif reason:
             no = approvals.rejection(outcome.changes, reason)
             self.ledger.note(no, task=task.id, attempt=outcome.attempt, durable=True)

@@ -1,7 +1,14 @@
 """Expectations that a change bends: a question after one repair, answered for these bytes."""
 
+from dataclasses import replace
+
 from scripted_agent import Script, writes
 from workplace import a_task
+
+from runner.project import Project
+from runner.repo.read import Repository
+from runner.run.landing.drafts import held_changes
+from runner.run.review import is_approved, open_questions
 
 CODE = "def price():\n    return 3\n"
 TEST = "import shop\n\n\ndef test_price():\n    assert shop.price() == 3\n"
@@ -85,3 +92,104 @@ def test_one_who_mends_it_is_not_asked(workplace, monkeypatch):
     assert ended.code == 0, ended.said
     assert len(script.told) == 2
     assert "integrity" not in workplace.git("log", "--format=%B", "-n", "2")
+
+
+def a_group(monkeypatch, workplace, steps):
+    """TASK-001 changed the rule that TASK-002, an agent's, was built on: its test has to change."""
+    rule = a_task("TASK-001", "Rule", blocks={"rule.txt": "3\n"})
+    reader = a_task(
+        "TASK-002",
+        "Reader",
+        needs=["TASK-001"],
+        outputs=["shop.py", "test_shop.py"],
+        tests=[PYTEST],
+        fields=["Implementer: scripted"],
+    )
+    script = Script({"TASK-002": [writes({"shop.py": READS, "test_shop.py": TEST}), *steps]})
+    script.installed(monkeypatch)
+    monkeypatch.delenv("RUNNER_IMPLEMENTER")
+    monkeypatch.setenv("RUNNER_REVIEW", "off")
+    workplace.plan(rule, reader)
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    change = a_task("TASK-003", "Dearer", needs=["TASK-001"], blocks={"rule.txt": "4\n"})
+    done = (one.replace("PENDING", "DONE") for one in (rule, reader))
+    workplace.plan(*done, change)
+    ended = workplace.run()
+    assert ended.code == 4, ended.said
+    assert workplace.runner("approve", "TASK-002").code == 0
+    return script
+
+
+READS = "def price():\n    return int(open('rule.txt').read())\n"
+BENT = {"shop.py": READS + "\n\nNOTE = 1\n", "test_shop.py": TEST.replace("== 3", "> 0")}
+
+
+def test_what_is_built_on_a_held_change_may_ask_and_lands_with_it_once_answered(
+    workplace, monkeypatch
+):
+    script = a_group(monkeypatch, workplace, [writes(BENT)])
+    ended = workplace.run()
+    assert ended.code == 4, ended.said
+    assert len(script.told) == 3  # one repair
+    assert workplace.statuses["TASK-002"] == "STALE"
+    assert "it waits for your review: runner review TASK-002" in ended.said
+    assert "test_price" in workplace.status_line("TASK-002")
+    (waiting,) = (
+        one
+        for one in workplace.runner("review", "--json").document["waiting"]
+        if one["id"] == "TASK-002"
+    )
+    assert (waiting["kind"], waiting["culprit"]) == ("writes", "TASK-003")
+    assert "test_price" in waiting["questions"][0]
+    assert "+NOTE = 1" in workplace.runner("review", "TASK-002").out
+    assert workplace.runner("approve", "TASK-002").code == 0
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert len(script.told) == 3  # the very bytes that were approved
+    assert workplace.landings[-2:] == ["TASK-003", "TASK-002"]
+    assert set(workplace.statuses.values()) == {"DONE"}
+    assert "approved by a person" in workplace.runner("evidence", "TASK-002").out
+    assert not workplace.runner("staged-write", "list", "--json").document["staged"]
+
+
+def test_a_no_to_what_is_built_on_a_held_change_has_it_built_again(workplace, monkeypatch):
+    equal = TEST.replace("== 3", "== int(open('rule.txt').read())")
+    good = {"shop.py": READS, "test_shop.py": equal}
+    script = a_group(monkeypatch, workplace, [writes(BENT), writes(BENT), writes(good)])
+    workplace.run()
+    assert workplace.runner("reject", "TASK-002", "--reason", "four it is").code == 0
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert "four it is" in script.attempts("TASK-002")[3][0].text
+    assert set(workplace.statuses.values()) == {"DONE"}
+
+
+def test_a_no_to_the_held_change_lets_what_was_built_on_it_go(workplace, monkeypatch):
+    a_group(monkeypatch, workplace, [writes(BENT)])
+    workplace.run()
+    assert workplace.runner("reject", "TASK-003", "--reason", "three it is").code == 0
+    assert workplace.statuses["TASK-002"] == "DONE"
+    assert not workplace.runner("staged-write", "list", "--json").document["staged"]
+    assert "TASK-002" not in workplace.runner("review").out
+
+
+def test_an_approval_is_of_the_questions_that_were_shown(workplace, monkeypatch):
+    Script({"TASK-001": [writes(DEARER)]}).installed(monkeypatch)
+    planned(workplace)
+    workplace.run()
+    known = read_state(workplace).task("TASK-001")
+    shown = open_questions(known)
+    with Repository.open(workplace.root) as repository:
+        changes = held_changes(repository, known.held)
+    assert workplace.runner("approve", "TASK-001").code == 0
+    state = read_state(workplace)
+    another = replace(shown[0], message="`test_other` as it was fails on this code")
+    assert is_approved(state, "TASK-001", changes, shown)
+    assert is_approved(state, "TASK-001", changes, [replace(shown[0], line=99)])
+    assert not is_approved(state, "TASK-001", changes, [*shown, another])
+    assert not is_approved(state, "TASK-001", changes[:1], shown)
+
+
+def read_state(workplace):
+    return Project.open(workplace.root, {}).state()

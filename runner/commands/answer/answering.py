@@ -13,7 +13,7 @@ from runner.commands.answer import (
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
 from runner.model import Reason
-from runner.run.approvals import approval
+from runner.run.approvals import approvals
 from runner.run.review import WHOLE, open_questions, proposal_digest, what_follows
 from runner.text.display import display
 
@@ -114,18 +114,22 @@ def _approvals(state: RunState, one: Waiting, *, reuse: bool) -> list[Event]:
     if one.kind == permitting.KIND:
         return permitting.answers(state, one.task, allowed=True)
     if one.changes:
-        asked = [approval(one.changes)] if open_questions(known) else []
         return [
-            *asked,
+            *approvals(one.changes, open_questions(known)),
             *(
                 WriteReviewed(change.path, change.before, change.after, "applied", "person")
                 for change in one.changes
             ),
+            *([_goes_on(known, one)] if one.culprit else []),
         ]
+    return [_goes_on(known, one, reuse=reuse)]
+
+
+def _goes_on(known: TaskState, one: Waiting, *, reuse: bool = False) -> TaskApproved:
     how = ": only proven again" if reuse else ""
     on = f" on the change of {one.culprit}" if one.culprit else ""
     note = f"{known.status} was approved{on}{how}"
-    return [TaskApproved(by="person", note=note, reuse=reuse)]
+    return TaskApproved(by="person", note=note, reuse=reuse)
 
 
 def reject(

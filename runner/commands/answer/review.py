@@ -137,7 +137,7 @@ def _culprits_first(
 ) -> tuple[Waiting, ...]:
     """For a task that a held change breaks that change: a no to the one is a no to the other."""
     held = {one.task: one for one in waiting if one.kind == "regression"}
-    meant = (held.get(one.culprit, one) for one in chosen)
+    meant = (one if one.changes else held.get(one.culprit, one) for one in chosen)
     return tuple(dict.fromkeys(meant))
 
 
@@ -153,7 +153,8 @@ def _waiting(project: Project, repository: Repository, state: RunState) -> tuple
             kind = "regression" if known.held.kind == HELD else "writes"
             said = known.held.kind == REVIEW and is_answered(state, task.id, changes)
             note = APPROVED if said else known.note
-            found.append(Waiting(task.id, task.title, kind, note, changes, answered=said))
+            whose = known.culprit if kind == "writes" else ""
+            found.append(Waiting(task.id, task.title, kind, note, changes, whose, answered=said))
         elif plan_waits(known):
             found.append(Waiting(task.id, task.title, "plan", known.note))
         elif permission_waits(known):

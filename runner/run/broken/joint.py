@@ -11,20 +11,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from runner.errors import ExitCode, RunnerError
-from runner.model import Ending, Finding, Reason, Status
+from runner.model import Ending, Finding, Reason, Status, digest_of
+from runner.run import (
+    approvals,
+)
 from runner.run.broken import (
     regression,
 )
 from runner.run.broken.chain import land_chain, link
 from runner.run.landing.lander import Landed, Moved
 from runner.run.landing.saved_meanwhile import put_back
-from runner.run.review import Answer
+from runner.run.review import HELD, Answer
 from runner.writes.log import Fate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.model import Outcome, Task
+    from runner.model import Change, Outcome, Task
     from runner.run.broken.chain import Link
     from runner.run.broken.pacing import Pace
     from runner.run.landing.lander import Lander
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
 _ROUNDS = 3
 """How often a group begins again because the branch moved meanwhile."""
+_AGAIN = "mend the task, then approve it again"
 
 
 class Work(Protocol):
@@ -77,10 +81,11 @@ class Joint:
                 case Moved():
                     self._drop_writes(chain)
                 case refused:
-                    self._wait(group[0], chain, findings, _words(refused))
+                    self._wait(group[0], chain, findings, f"{_words(refused)}: {_AGAIN}")
                     self.settlement.codes.add(ExitCode.CONFLICT)
                     return False
-        self._wait(group[0], chain, findings, "the branch moved again and again")
+        moved = "the branch moved again and again"
+        self._wait(group[0], chain, findings, f"{moved}: {_AGAIN}")
         return False
 
     def _chain(self, group: Sequence[Task], findings: tuple[Finding, ...]) -> list[Link]:
@@ -97,11 +102,14 @@ class Joint:
             elif not position:
                 self._culprit_failed(task, outcome, findings)
                 return []
+            elif outcome.ending is Ending.WAITS:
+                asks = f"{task.id} waits for your review: runner review {task.id}"
+                self._wait(group[0], links, findings, f"{asks}, and approve it")
+                return []
             else:
-                waits = "waits for a review, which is asked at a terminal"
                 failed = f"could not be built on it{f' ({why})' if why else ''}"
-                note = waits if outcome.ending is Ending.WAITS else failed
-                self._wait(group[0], links, findings, f"{task.id} {note}")
+                note = f"{task.id} {failed}: {_AGAIN}"
+                self._wait(group[0], links, findings, note)
                 return []
         return links
 
@@ -111,23 +119,30 @@ class Joint:
         Gives the outcome, how it was approved, and what ended it where no check did.
         """
         books, task, held = self.settlement.books, group[position], not position
+        first = True
         while True:
             assignment = replace(
-                self._assignment(task, base, held=held),
+                self._assignment(task, base, held=held, first=first),
                 unproven=frozenset(one.id for one in group[position + 1 :]),
                 beneath=frozenset(one.id for one in group[:position]),
             )
+            first = False
             outcome, why = self.settlement.in_time(task, self.work(assignment))
-            outcome = self.settlement.answered(task, outcome)
+            asked = self.settlement.answered if held else self.settlement.asked
+            outcome = asked(task, outcome)
             if outcome.ending is Ending.PASSED:
                 ruling = self.settlement.ruling(task, outcome)
                 if ruling.answer is Answer.APPROVED:
                     books.finished(task, outcome)
                     books.approved(task, outcome, ruling.how)
                     return outcome, ruling.how, ""
+                if ruling.answer is Answer.WAITS and not held:
+                    return self._kept(task, outcome)
                 waits = Ending.WAITS if ruling.answer is Answer.WAITS else Ending.FAILED
                 outcome = replace(outcome, ending=waits, findings=ruling.findings)
             edited = bool(self.settlement.edited(task))
+            if outcome.ending is Ending.WAITS and not (held or edited):
+                return self._kept(task, outcome)
             books.finished(task, outcome)
             if held or edited or outcome.ending is not Ending.FAILED:
                 return outcome, "", why
@@ -137,12 +152,25 @@ class Joint:
             if why := self.pace.rest(task.id, pause):
                 return outcome, "", why
 
-    def _assignment(self, task: Task, base: str, *, held: bool) -> Assignment:
+    def _kept(self, task: Task, outcome: Outcome) -> tuple[Outcome, str, str]:
+        """Work that a person has to look at first: its bytes wait with it, for the next build."""
+        self.settlement.books.keep_held(task, outcome, HELD)
+        return replace(outcome, ending=Ending.WAITS), "", ""
+
+    def _assignment(self, task: Task, base: str, *, held: bool, first: bool) -> Assignment:
         known = self.settlement.ledger.state.task(task.id)
-        if held:
-            changes = self.preparation.regressive[task.id]
+        changes = self.preparation.held.get(task.id, ()) if first else ()
+        if held or (changes and self._fits(changes, base)):
+            changes = self.preparation.regressive[task.id] if held else changes
             return self.preparation.carried(task, changes, base, known.last_attempt + 1)
+        self.preparation.held.pop(task.id, None)
         return replace(self.preparation.assignment(task), base=base)
+
+    def _fits(self, changes: Sequence[Change], base: str) -> bool:
+        """Whether the files that they were made on are there as they were."""
+        blob = self.lander.repository.blob
+        found = ((one.before, blob(base, one.path)) for one in changes)
+        return all(was == (None if now is None else digest_of(now)) for was, now in found)
 
     def _culprit_failed(self, task: Task, outcome: Outcome, findings: tuple[Finding, ...]) -> None:
         """The held change breaks more than was approved, or does not even pass by itself."""
@@ -182,7 +210,7 @@ class Joint:
             if one.task is task:
                 put_back(task, one.outcome, how, books)
         if task is not culprit:
-            self._wait(culprit, chain, findings, f"{task.id}: {how}")
+            self._wait(culprit, chain, findings, f"{task.id}: {how}: {_AGAIN}")
             return False
         self._drop_writes(chain)
         self._interrupt([one.task for one in chain])
@@ -194,10 +222,7 @@ class Joint:
     ) -> None:
         """Put all back as it was before the approval: the change held, its victims STALE."""
         self._drop_writes(chain)
-        again = tuple(
-            replace(finding, hint=f"{note}: mend the task, then approve it again")
-            for finding in findings
-        )
+        again = tuple(replace(finding, hint=note) for finding in findings)
         books = self.settlement.books
         kept = books.ledger.state.task(task.id).draft
         regression.hold_back(task, replace(chain[0].outcome, findings=again), books, kept)
@@ -229,8 +254,11 @@ class Joint:
             commit = one.own_commit
             if commit:
                 books.close_writes(one.outcome, Fate.LANDED, commit)
+            note = "; ".join(filter(None, (note, approvals.note_on_done(one.outcome))))
+            waited = one.task.id in self.preparation.held or one is chain[0]
             books.done(one.task, one.outcome, commit=commit, tree=one.tree, note=note)
-        books.let_go(chain[0].task.id)
+            if waited:
+                books.let_go(one.task.id)
 
 
 def _words(refused: object) -> str:

@@ -23,10 +23,11 @@ from runner.journal.events import (
 )
 from runner.journal.task_fold import REJECTED
 from runner.model import Ending, Reason, Status
+from runner.run.approvals import note_of
 from runner.run.landing import (
     drafts,
 )
-from runner.run.review import CHECK, refusals, rejection
+from runner.run.review import CHECK, open_questions, refusals, rejection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -84,9 +85,18 @@ def _stale(victim: str, culprit: str, findings: Iterable[Finding], ledger: Ledge
     """Have a task wait that a change breaks; what is not built (any more) is PENDING as it is."""
     if not _is_built(ledger.state.task(victim)):
         return
-    event = TaskStaled(note=_chain(victim, culprit, findings), culprit=culprit)
+    known = ledger.state.task(victim)
+    note = _asks(known, culprit) if known.held else _chain(victim, culprit, findings)
+    event = TaskStaled(note=note, culprit=culprit)
     attempt = ledger.state.task(victim).last_attempt
     ledger.note(event, task=victim, attempt=attempt, durable=True)
+
+
+def _asks(victim: TaskState, culprit: str) -> str:
+    """What was built on the change waits for a person itself."""
+    asked = note_of(open_questions(victim))
+    waits = f"built on the change of {culprit}, it waits for your review: runner review {victim.id}"
+    return "; ".join(filter(None, (asked, waits)))
 
 
 def _chain(victim: str, culprit: str, findings: Iterable[Finding]) -> str:
@@ -124,6 +134,8 @@ def give_back(culprit: str, ledger: Ledger, let_go: LetGo) -> None:
     """
     let_go(culprit)
     for victim in _broken_by(culprit, ledger.state):
+        if victim.held is not None:  # built on the change, and not looked at yet
+            let_go(victim.id)
         restore(victim, ledger)
 
 
