@@ -44,6 +44,8 @@ class Check:
     network: Network = Network.NO
     fails: bool = False
     """Whether a test contract says that its command fails."""
+    named: bool = False
+    """Whether its tools are to name every test they run, where they do not by themselves."""
     task: str = ""
     """The other task whose test contract this is; empty for the task's own checks."""
 

@@ -75,7 +75,7 @@ def seen_in(trial: Trial, bench: Bench) -> Earlier:
 
 def _key(check: Check, bench: Bench, changes: tuple[Change, ...]) -> tuple[str, ...]:
     made = (f"{one.path} {one.mode:o} {one.after}" for one in changes)
-    fails = ("fails",) if check.fails else ()
+    fails = (*(("fails",) if check.fails else ()), *(("named",) if check.named else ()))
     place = (str(bench.place.shown), bench.place.start, bench.base)
     return ("run", *place, check.kind, str(check.network), check.command, *sorted(made), *fails)
 

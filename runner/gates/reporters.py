@@ -1,8 +1,8 @@
 """Commands fitted out from outside so that the test programs they start say how tests ended.
 
-The command stays as a person wrote it: pytest hears `PYTEST_ADDOPTS`, Node `NODE_OPTIONS`, unittest
-is met in its interpreter (`report_hook`), go and cargo on PATH (`tool_hooks`). A plain vitest
-command is given arguments.
+The command stays as a person wrote it: pytest hears `PYTEST_ADDOPTS`, unittest is met in its
+interpreter (`report_hook`), the tools of Node as they are loaded (`node_hook`), go and cargo on
+PATH (`tool_hooks`).
 """
 
 from __future__ import annotations
@@ -30,15 +30,9 @@ if TYPE_CHECKING:
 _STARTS_PYTEST = re.compile(
     r"(?:! *)?(?:[A-Za-z_]\w*=\S* )*(?:\S*python[\d.]* -m )?pytest(?=\s|\Z)"
 )
-_NODE = re.compile(r"(?:\A|[\s/])node(?=\s)(?=.*\s--test(?=\s|\Z))")
-_VITEST = re.compile(r"(?:\A|[\s/])vitest(?=\s|\Z)")
 _FOLDER = "reports"
 _PYTEST_FILE = "pytest.xml"
-_PLAIN = re.compile(r"[^;&|<>`$\n()]*")
-_NOT_TAKEN = re.compile(
-    r"unrecognized arguments: .*--junit-?xml|--test-reporter\S* is not allowed in NODE_OPTIONS"
-    r"|'--test-reporter' must match the number of"
-)
+_NOT_TAKEN = re.compile(r"unrecognized arguments: .*--junit-?xml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +44,8 @@ class Reporting:
     """The same without a reporter, for a tool that does not take one."""
     folder: Path
     """Where every test program that the command starts says how its tests ended."""
+    root: str
+    """The project's folder, as those programs name it."""
     expected: bool
     """Whether the tool that the command names always says how many tests ran."""
 
@@ -59,7 +55,7 @@ class Reporting:
 
     def told(self) -> Told:
         """What the test programs said."""
-        return told_in(self.folder)
+        return told_in(self.folder, self.root)
 
 
 def reporting(check: Check, bench: Bench, plain: Fitted) -> Reporting:
@@ -67,7 +63,7 @@ def reporting(check: Check, bench: Bench, plain: Fitted) -> Reporting:
     name = file_name(check.task + check.id)
     folder = own_folder(bench.place.box, _FOLDER, name)
     plain = _with_hooks(plain, bench, folder)
-    line, variables = plain.line, dict(plain.variables)
+    variables = dict(plain.variables)
 
     def add(name: str, words: str) -> None:
         given = variables.get(name) or bench.environment.get(name, "")
@@ -76,20 +72,20 @@ def reporting(check: Check, bench: Bench, plain: Fitted) -> Reporting:
     words = f"{shlex.quote(f'--junitxml={folder / _PYTEST_FILE}')} -o junit_family=xunit1"
     add("PYTEST_ADDOPTS", words)
     variables["RUNNER_REPORT_PYTEST"] = words
-    if _NODE.search(check.command) and "--test-reporter" not in check.command:
-        words = _node_words(folder / "node.xml")
-        add("NODE_OPTIONS", words)
-        variables["RUNNER_REPORT_NODE"] = words
-    asked = check.command
-    if _VITEST.search(asked) and "--reporter" not in asked and _PLAIN.fullmatch(asked):
-        file = shlex.quote(f"--outputFile.junit={folder / 'vitest.xml'}")
-        line += f" --reporter=default --reporter=junit {file}"
+    if check.named:
+        variables["RUNNER_REPORT_NAMES"] = "1"
     return Reporting(
-        fitted=Fitted(line, variables),
+        fitted=Fitted(plain.line, variables),
         plain=plain,
         folder=folder,
+        root=_root(bench),
         expected=bool(_STARTS_PYTEST.match(check.command)),
     )
+
+
+def _root(bench: Bench) -> str:
+    seen = bench.sandbox.sees(bench.place, bench.place.tree)
+    return os.path.realpath(seen / bench.place.start)
 
 
 def _with_hooks(plain: Fitted, bench: Bench, folder: Path) -> Fitted:
@@ -111,12 +107,3 @@ def _with_hooks(plain: Fitted, bench: Bench, folder: Path) -> Fitted:
 def not_taken(ran: Ran) -> bool:
     """Whether the tool ended because it does not take the reporter it was given."""
     return ran.exit != 0 and bool(_NOT_TAKEN.search(ran.tail))
-
-
-def _node_words(file: Path) -> str:
-    """Both reporters: the person's log stays what it is (node, `--test-reporter`)."""
-    quoted = str(file).replace("\\", "\\\\").replace('"', '\\"')
-    return (
-        f'--test-reporter=junit "--test-reporter-destination={quoted}" '
-        "--test-reporter=spec --test-reporter-destination=stdout"
-    )

@@ -1,7 +1,8 @@
 """What the test programs of one check say of their tests, each in a report of its own.
 
-A report is asked for by the runner itself: pytest and unittest write JUnit, Node, go and cargo keep
-the end of what that very process printed. One of a program that another test program started does
+A report is asked for by the runner itself: pytest, unittest and Node's own runner write JUnit,
+jest, vitest and mocha JSON; go and cargo keep what that very process printed, which names every
+test where that was asked for. One of a program that another test program started does
 not count. What ran twice in the same way counts as it ended the last time.
 """
 
@@ -16,6 +17,7 @@ from runner.gates.counts import FAILED_WORDS, read_counts
 from runner.gates.coverage.stored import files_in, text_of
 from runner.gates.junit import TestOutcome, TestResults, read_results
 from runner.gates.printed import printed_results, without_colours
+from runner.gates.script_results import read_script_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,8 +25,10 @@ if TYPE_CHECKING:
 
     from runner.gates.junit import TestResult
 
-_BY_NAME = ("pytest", "node", "vitest")
+_BY_NAME = ("pytest",)
 """Reports at a path that a tool was given by its options: `pytest.xml`."""
+_ASKED = ("go", "cargo")
+"""Tools that name every test only where they are asked to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,8 @@ class Told:
     counts: Mapping[str, int] = field(default_factory=dict)
     flaky: tuple[str, ...] = ()
     """What failed and then passed when it ran again."""
+    unnamed: bool = False
+    """Whether a tool that can name its tests was not asked to."""
     unfinished: tuple[str, ...] = ()
     """Test programs that ended before they said how."""
 
@@ -67,10 +73,12 @@ class Told:
         return bool(self.counts)
 
 
-def told_in(folder: Path) -> Told:
-    """What the reports in a folder say."""
+def told_in(folder: Path, root: str = "") -> Told:
+    """What the reports in a folder say; files below `root` are named as the project does."""
     unfinished = tuple(file.name.partition("-")[0] for file in files_in(folder, end=".started"))
-    return replace(together(_outermost([*_reports(folder)])), unfinished=unfinished)
+    every = [*_reports(folder, root)]
+    unnamed = any(one.results is None and one.tool in _ASKED for one in every)
+    return replace(together(_outermost(every)), unfinished=unfinished, unnamed=unnamed)
 
 
 def together(reports: Iterable[Report]) -> Told:
@@ -111,10 +119,10 @@ def _outermost(reports: list[Report]) -> list[Report]:
     return [one for one in found if not one.pid or one.tool not in exact]
 
 
-def _reports(folder: Path) -> Iterable[Report]:
+def _reports(folder: Path, root: str) -> Iterable[Report]:
     yield from (_named(folder, name) for name in _BY_NAME)
     for file in files_in(folder, end=".json"):
-        yield _kept(file)
+        yield _kept(file, root)
     for file in files_in(folder, end=".about"):
         yield _of_program(file)
 
@@ -125,8 +133,8 @@ def _named(folder: Path, name: str) -> Report:
     return Report(name, "", results, results.counts() if results else {}, time=_time(file))
 
 
-def _kept(file: Path) -> Report:
-    """Of pytest and unittest, whose JUnit lies beside it; of Node with what it printed."""
+def _kept(file: Path, root: str) -> Report:
+    """Of Python and Node: the tests that lie beside it, else what it printed."""
     try:
         about = json.loads(text_of(file) or "")
         tool, key, pid = str(about["tool"]), str(about["key"]), int(about["pid"])
@@ -135,13 +143,15 @@ def _kept(file: Path) -> Report:
         code = int(about.get("exit", 0))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return Report("", "", None, {})
-    if tail is None:
-        beside = file.with_suffix(".xml")
-        results = read_results(beside)
-        counts = results.counts() if results else {}
-        return Report(tool, key, results, counts, pid, chain, _time(beside))
-    counts = _counted(str(tail), code)
-    return Report(tool, key, None, counts, pid, chain, _time(file))
+    beside = file.with_suffix(".xml")
+    named = read_results(beside)
+    if named is None and tail is not None:
+        named = read_script_results(file.with_suffix(".tests"), root)
+    counts = named.counts() if named else {}
+    time = _time(beside) or _time(file)
+    if tail is not None:
+        counts = counts or _counted(str(tail), code)
+    return Report(tool, key, named, counts, pid, chain, time)
 
 
 def _of_program(file: Path) -> Report:
@@ -153,11 +163,18 @@ def _of_program(file: Path) -> Report:
         return Report("", "", None, {})
     counts = _counted(output, int(code) if code.isdecimal() else 0)
     named = printed_results(output)
-    results = named if named and any(not test.bad for test in named.tests) else None
     tool = file.name.partition("-")[0]
+    every = sum(number for word, number in counts.items() if word != "deselected")
+    is_whole = named is not None and (_is_json(output) or len(named.tests) == every)
+    results = named if named and is_whole else None
+    some = named.counts() if named and any(not test.bad for test in named.tests) else {}
     key = " ".join(about[2:])
-    whole = {**counts, **results.counts()} if results and not counts else counts
-    return Report(tool, key, None, whole, int(about[0]), _pids(about[1]), _time(file))
+    return Report(tool, key, results, counts or some, int(about[0]), _pids(about[1]), _time(file))
+
+
+def _is_json(output: str) -> bool:
+    """Whether this is what `go test -json` prints."""
+    return output.startswith('{"Time":') or '\n{"Time":' in output
 
 
 def _counted(output: str, code: int) -> dict[str, int]:

@@ -56,6 +56,8 @@ class Trial:
     """Tests that failed, and passed when the command itself ran them again."""
     told_failures: int = 0
     """Failing tests that its output tells of, and no report does."""
+    unnamed: bool = False
+    """Whether a tool ran that names its tests only where it is asked to."""
 
     @property
     def passed(self) -> bool:
@@ -176,7 +178,7 @@ def judged(
     elif (check.kind == "test" and empty) or failed:
         proof = replace(proof, verdict=Verdict.FAIL)
     text = 0 if told or failed or not ran.passed else _failed(dict(_read(ran)))
-    return Trial(check, ran, proof, written, done, bench, told.flaky, text)
+    return Trial(check, ran, proof, written, done, bench, told.flaky, text, told.unnamed)
 
 
 def expects(check: Check) -> bool:

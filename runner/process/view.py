@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.process.limits import MEGABYTE
 from runner.process.other_trees import other_trees
 from runner.process.toolchain import tool_paths
@@ -37,6 +38,9 @@ MASKED = (
 _CONTROLS = ("/proc/sys", "/proc/fs", "/proc/irq", "/proc/bus")
 """Controls of the kernel. bubblewrap 0.8 leaves /proc/sys writable for a root without
 capabilities, and with kernel/core_pattern the whole machine."""
+
+_CACHES = {"vite": (".vite", ".vite-temp"), "nyc": (".cache",)}
+"""By package: where in `node_modules` it writes."""
 
 
 @lru_cache(maxsize=8)
@@ -112,11 +116,32 @@ def desk(place: Place, *, reads_only: bool = False) -> tuple[str, ...]:
     shares = [name for name in place.shares if (shown / name).exists()]
     options = ["--ro-bind" if reads_only else "--bind", str(place.tree), str(shown)]
     for name in shares:
-        options += ["--ro-bind", os.path.realpath(shown / name), str(shown / name)]
+        there = os.path.realpath(shown / name)
+        options += ["--ro-bind", there, str(shown / name)]
+        for cache in caches(Path(there)):
+            options += ["--tmpfs", str(shown / name / cache)]
     if place.objects:
         options += ["--ro-bind", str(place.objects), _OBJECTS]
         options += _bound("--ro-bind", alternates(place.objects))
     return (*options, "--bind", str(place.box), str(place.box))
+
+
+def caches(packages: Path) -> list[str]:
+    """Folders in installed packages where tools of theirs keep what they made.
+
+    Vite and nyc end with an error where they cannot write there; inside they are the command's
+    own. What is mounted needs a place, so an empty folder is made, as the tool itself would.
+    """
+    found = [
+        name for tool, names in _CACHES.items() if (packages / tool).is_dir() for name in names
+    ]
+    try:
+        for name in found:
+            if not (packages / name).is_dir():
+                effects.make_folder(packages / name)
+    except OSError:
+        return []
+    return found
 
 
 def object_paths(place: Place) -> list[str]:

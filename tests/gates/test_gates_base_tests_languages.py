@@ -96,11 +96,11 @@ GO_MODULE = {
     [
         (
             {"shop.go": GO.replace("3", "4"), "shop_test.go": GO_TEST.replace("!= 6", "!= 8")},
-            [("question", "`TestPrice` as it was fails on this code")],
+            [("question", "`example.org/shop.TestPrice` as it was fails on this code")],
         ),
         (
             {"shop_test.go": GO_TEST.replace("TestPrice", "testPrice")},
-            [("question", "`TestPrice` is gone")],
+            [("question", "`example.org/shop.TestPrice` is gone")],
         ),
         ({"shop_test.go": GO_TEST.replace("TestPrice", "TestThreeEach")}, []),
         (
@@ -109,8 +109,8 @@ GO_MODULE = {
                 "shop_test.go": GO_TEST.replace("(2)", "(2, 1)").replace("(0)", "(0, 1)"),
             },
             [
-                ("warning", "`TestPrice` could not be run as it was"),
-                ("warning", "`TestNothing` could not be run as it was"),
+                ("warning", "`example.org/shop.TestPrice` could not be run as it was"),
+                ("warning", "`example.org/shop.TestNothing` could not be run as it was"),
             ],
         ),
     ],
@@ -120,6 +120,21 @@ def test_tests_of_go(tmp_path, files, found):
     assert sorted(asked(tmp_path, GO_MODULE, GO_MODULE | files, "go test ./...")[0]) == sorted(
         found
     )
+
+
+@needs_go
+def test_tests_of_go_behind_a_makefile_are_named_by_their_package(tmp_path):
+    shop = {f"shop/{path}": text for path, text in GO_MODULE.items() if path != "go.mod"}
+    other = {path.replace("shop/", "mall/"): text for path, text in shop.items()}
+    before = {
+        "go.mod": GO_MODULE["go.mod"],
+        "Makefile": "test:\n\tgo test ./...\n",
+        **shop,
+        **other,
+    }
+    bent = {"shop/shop_test.go": GO_TEST.replace("func TestPrice", "func testPrice")}
+    found, _ = asked(tmp_path, before, before | bent, "make -s test")
+    assert found == [("question", "`example.org/shop/shop.TestPrice` is gone")]
 
 
 # --- cargo, tests beside the product and within it ------------------------------------------

@@ -165,19 +165,6 @@ def test_nodes_own_tests_are_read_one_by_one(tmp_path):
     assert finding.detail.startswith("bad failed\n")
 
 
-def test_a_plain_vitest_command_is_given_its_reporter(tmp_path):
-    bench = a_bench(tmp_path)
-    tool = tmp_path / "tree/vitest"
-    tool.write_text(
-        '#!/bin/sh\nfor word in "$@"; do case "$word" in --outputFile.junit=*)\n'
-        'printf \'<testsuites><testsuite name="a"><testcase name="x"/></testsuite></testsuites>\''
-        ' > "${word#*=}";; esac; done; echo "$@"\n'
-    )
-    tool.chmod(0o755)
-    proof, _ = proved(bench, "./vitest run")
-    assert (proof.command, dict(proof.counts)) == ("./vitest run", {"passed": 1})
-
-
 def test_a_failure_that_a_tool_prints_in_colours_is_not_swallowed_either(tmp_path):
     bench = a_bench(tmp_path)
     (tmp_path / "tree/mocha.js").write_text(

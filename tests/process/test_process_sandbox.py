@@ -71,6 +71,15 @@ def test_shared_folders_are_seen_and_cannot_be_written(walled):
     assert (real / "tool").exists()
 
 
+def test_what_packages_keep_beside_themselves_is_the_commands_own(walled):
+    packages = walled.place.shown / "node_modules"
+    (packages / "vite").mkdir(parents=True)
+    bench = walled.at(replace(walled.place, shares=("node_modules",)))
+    assert bench.run("mkdir -p node_modules/.vite/a && touch node_modules/.vite-temp/b").passed
+    assert bench.run("touch node_modules/vite/x").exit != 0
+    assert [list(one.iterdir()) for one in sorted(packages.iterdir())] == [[], [], []]
+
+
 def test_a_share_replaced_by_a_link_does_not_start_or_stays_inside(walled, tmp_path):
     (walled.place.shown / "node_modules").mkdir()
     target = tmp_path / "elsewhere"

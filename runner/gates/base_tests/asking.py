@@ -110,7 +110,7 @@ class Asking:
         now = self._now(check)
         if now is None:
             return
-        line = replace(check, command=listed(check.command, self.bench.before))
+        line = replace(check, command=listed(check.command), named=True)
         old = earlier(line, self.bench, as_before(self.support, self.bench, with_added=False))
         if old is None:
             return
@@ -123,16 +123,19 @@ class Asking:
     def _now(self, check: Check) -> Earlier | None:
         """How the tests end on the proposal, each by its name."""
         trial = self.bench.ran.get(check.id)
-        if trial is not None and trial.results is not None:
-            return seen_in(trial, self.bench)
-        line = listed(check.command, self.bench.after)
-        if trial is not None and line == check.command:
-            return seen_in(trial, self.bench)
+        line = listed(check.command)
+        if trial is not None and not trial.unnamed:
+            named = trial.results is not None
+            if named or line == check.command:
+                return seen_in(trial, self.bench)
         paths = self._present(line)
         if not paths:
             return Earlier(passed=False, exit=0, tests=(), complaints={})
-        again = tried(replace(check, id=f"{check.id}-listed", command=paths), self.bench)
+        again = tried(self._listing(check, paths), self.bench)
         return seen_in(again, self.bench) if again.ran.ended is Ended.EXITED else None
+
+    def _listing(self, check: Check, line: str) -> Check:
+        return replace(check, id=f"{check.id}-listed", command=line, named=True)
 
     def _present(self, line: str) -> str:
         """A command with files at their new places; empty where none of its files is left."""

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b")
 _NUMBER = re.compile(r"\d{3,}")
 """A port, a time, a counter; smaller numbers tell tests apart."""
+_LINE = re.compile(r"\(line \d+\)")
+"""Where a documentation test of Rust stands."""
+_OF_GO = re.compile(r"(?P<name>[\w./~-]+?\.(?:Test|Example|Fuzz|Benchmark)\w*)(?:/.*)?")
+_SCRIPT = re.compile(r"\.[cm]?[jt]sx?\Z")
 _LAST = re.compile(r"(?:::|\.| > | \u203a |/)")
 _IDLE = ("skipped", "xfailed")
 _BAD = ("failed", "error")
@@ -63,6 +67,12 @@ def key_of(test: str, place: Callable[[str], str] = str) -> str:
         return f"{place(path)}::{inner.partition('[')[0]}"
     if test.startswith("Test") and " " not in test:
         return test.partition("/")[0]
+    if (said := _OF_GO.fullmatch(test)) is not None:
+        return said["name"]
+    path, within, inner = test.partition(" > ")
+    if within and _SCRIPT.search(path):
+        return f"{place(path)} > {_NUMBER.sub('#', _ADDRESS.sub('#', inner))}"
+    test = _LINE.sub("(line #)", test)
     return _NUMBER.sub("#", _ADDRESS.sub("#", test))
 
 

@@ -2,61 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-_GO = re.compile(r"(?P<start>(?:\A|[\s;&|(])go test)(?=\s|\Z)")
 _UNITTEST = re.compile(r"(?P<start>-m unittest)(?=\s|\Z)")
 _QUIET = re.compile(r"(?<=\s)(?:-q|--quiet)(?=\s|\Z)")
-_JEST = re.compile(r"(?P<start>(?:\A|[\s/])jest)(?=\s|\Z)")
-_CARGO = re.compile(r"(?P<start>(?:\A|[\s;&|(])cargo (?:\+\S+ )?(?:test|t))(?=\s|\Z)")
 _PYTEST_ENDS = re.compile(r"(?<=\s)(?:-x|--exitfirst|--maxfail[= ]\d+)(?=\s|\Z)")
-_SCRIPT = re.compile(
-    r"(?:npm|pnpm|yarn|bun)(?:\s+(?:-s|--silent))?\s+(?:run(?:-script)?\s+)?(?P<name>[\w:.-]+)"
-    r"(?:\s+(?:-s|--silent))?\Z"
-)
-_PLAIN = re.compile(r"[^;&|<>`$\n()]*")
+_SCRIPT_ENDS = re.compile(r"(?<=\s)(?:-b|--bail(?:[= ]\d+)?)(?=\s|\Z)")
+_SCRIPT_TOOL = re.compile(r"(?:\A|[\s/])(?:jest|vitest|mocha)(?=\s|\Z)")
 
 
-def listed(command: str, read: Callable[[str], bytes | None]) -> str:
-    """The command so that its tool names each test; as it is where that is not known.
+def listed(command: str) -> str:
+    """The command so that it runs every test, and where it can by words alone, names each.
 
-    A script of package.json is started as package managers do, with its programs on PATH.
+    The tools' reports name the others (`Check.named`).
     """
-    line = _script_of(command, read) or command
-    if _GO.search(line) and not re.search(r"\s-(?:v|json)(?=\s|\Z)", line):
-        line = _GO.sub(r"\g<start> -v", line)
+    line = command
     if _UNITTEST.search(line) and not re.search(r"\s(?:-v|--verbose)(?=\s|\Z)", line):
         line = _QUIET.sub("", _UNITTEST.sub(r"\g<start> -v", line))
-    if _JEST.search(line) and "--verbose" not in line and _PLAIN.fullmatch(line):
-        line += " --verbose"
-    if _CARGO.search(line):
-        line = _CARGO.sub(r"\g<start> --no-fail-fast", _QUIET.sub("", line))
+    if _SCRIPT_TOOL.search(line):
+        line = _SCRIPT_ENDS.sub("", line)
     return _PYTEST_ENDS.sub("", line) if "pytest" in line else line
-
-
-def _script_of(command: str, read: Callable[[str], bytes | None]) -> str:
-    """What a script of package.json says; empty where the command starts none, or more than one."""
-    match = _SCRIPT.fullmatch(command.strip())
-    content = read("package.json") if match else None
-    if match is None or content is None:
-        return ""
-    try:
-        scripts = json.loads(content).get("scripts", {})
-    except (ValueError, AttributeError):
-        return ""
-    name = match["name"]
-    if not isinstance(scripts, dict) or {f"pre{name}", f"post{name}"} & scripts.keys():
-        return ""
-    script = scripts.get("test" if name == "t" else name)
-    if not isinstance(script, str) or not _PLAIN.fullmatch(script) or _SCRIPT.fullmatch(script):
-        return ""
-    return f'PATH="$PWD/node_modules/.bin:$PATH" {script}'
 
 
 def for_files(paths: tuple[str, ...], text: bytes, known: tuple[str, ...]) -> str:

@@ -99,7 +99,7 @@ def _bodies(files: Iterable[tuple[str, bytes | None]]) -> dict[str, frozenset[st
             continue
         read = read_tests(path, content)
         for name, body in read.tests.items() if read else ():
-            found.setdefault(re.split(r"\.| > ", name)[-1], set()).add(body.code)
+            found.setdefault(last_of(name), set()).add(body.code)
     return {name: frozenset(bodies) for name, bodies in found.items()}
 
 

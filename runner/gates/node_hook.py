@@ -1,0 +1,187 @@
+"""What stands before every program of Node in a proof, and has test tools name their tests.
+
+jest and mocha are met as they are loaded, whoever loads them; vitest and Node's own runner are
+given arguments of theirs. Each writes what it ran beside what it printed, in a file of its own.
+"""
+
+from __future__ import annotations
+
+PRELOAD = r"""'use strict';
+// Loaded before every program of Node in a proof. Whatever goes wrong here, the program runs on.
+(() => {
+  const env = process.env, out = env.RUNNER_REPORT_OUT;
+  if (!out || env.RUNNER_REPORT_WITHIN) return;
+  try {
+    if (!require('worker_threads').isMainThread) return;
+    const fs = require('fs'), path = require('path');
+    const script = process.argv[1] || '';
+    const names = 'jest|vitest|_?mocha|ava|tap|jasmine|karma|playwright|cypress|wdio|uvu|qunit';
+    const isTool = new RegExp(`^(?:${names})$`);
+    const installed = script.split(/[\\/]node_modules[\\/]/).slice(1).pop() || '';
+    const inside = /^(?:\.bin[\\/])?(?:@[^\\/]+[\\/])?([^\\/]+)/.exec(installed);
+    const owner = inside ? inside[1].replace(/-cli$/, '') : '';
+    const base = path.basename(script).replace(/\.[cm]?js$/, '');
+    let tool = '';
+    if (process.execArgv.includes('--test')) tool = 'node';
+    else if (isTool.test(base)) tool = base.replace('_', '');
+    else if (isTool.test(owner)) tool = owner;
+    else if (/react-scripts[\\/]scripts[\\/]test/.test(script)) tool = 'jest';
+    else if (!script || inside || /[\\/]npm[\\/]/.test(script)) return;
+    const stem = env.RUNNER_REPORT_STEM || path.join(out, `node-${Date.now()}-${process.pid}`);
+    if (tool === 'node' && !env.RUNNER_REPORT_STEM && reported(stem)) return;
+    delete env.RUNNER_REPORT_STEM;
+    const chain = env.RUNNER_REPORT_CHAIN || '';
+    env.RUNNER_REPORT_CHAIN = chain ? `${chain},${process.pid}` : String(process.pid);
+    if (tool && tool !== 'mocha') env.RUNNER_REPORT_WITHIN = String(process.pid);
+    const volatile = /^(?:_|SHLVL|PWD|OLDPWD|COLUMNS|LINES|NODE_OPTIONS|npm_.*|RUNNER_.*)$/;
+    const given = Object.entries(env).filter(([name]) => !volatile.test(name)).sort();
+    const again = /^--(?:onlyFailures|last-failed)$/;
+    const words = process.argv.slice(2).filter((word) => !again.test(word));
+    const options = process.execArgv.filter((word) => !word.includes(out));
+    const key = JSON.stringify([script, words, options, process.cwd(), given]);
+    if (tool === 'vitest' && inside) asked(`${stem}.tests`);
+    let tail = '';
+    const keep = (chunk) => {
+      tail += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8');
+      if (tail.length > 131072) tail = tail.slice(-65536);
+    };
+    for (const name of ['stdout', 'stderr']) {
+      const own = Object.getOwnPropertyDescriptor(process, name);
+      let known;
+      Object.defineProperty(process, name, { ...own, get() {
+        const stream = own.get.call(process);
+        if (stream && !known) {
+          known = stream;
+          const write = stream.write;
+          stream.write = function written(chunk, ...rest) {
+            try { keep(chunk); } catch { /* it is the program's own trouble */ }
+            return write.call(this, chunk, ...rest);
+          };
+        }
+        return stream;
+      } });
+    }
+    let jest = null, mocha = null;
+    meet((name, done) => {
+      tool = name;
+      if (name === 'jest') jest = done;
+      else mocha = mocha ? mocha.concat(done) : done;
+    });
+    process.on('exit', (code) => {
+      try {
+        const modules = process.moduleLoadList || [];
+        const loaded = modules.some((one) => one.endsWith(' internal/test_runner/harness'));
+        if (!tool && !loaded) return;
+        const digest = require('crypto').createHash('sha1').update(key).digest('hex');
+        const who = { tool: tool || 'node', pid: process.pid, chain, key: digest };
+        const about = { ...who, exit: code, tail };
+        const told = jest ? { testResults: jest } : mocha ? { tests: mocha } : null;
+        if (told) fs.writeFileSync(`${stem}.tests`, JSON.stringify(told));
+        fs.writeFileSync(`${stem}.json`, JSON.stringify(about));
+      } catch { /* as above */ }
+    });
+  } catch { /* as above */ }
+
+  // Node's own runner once more, with a report of its own beside what it prints.
+  function reported(stem) {
+    const flags = process.allowedNodeEnvironmentFlags;
+    const own = process.execArgv.some((word) => /^--(?:test-reporter|watch)/.test(word));
+    if (own || !flags.has('--test-reporter') || !require('node:test/reporters').junit) return false;
+    const words = [
+      '--test-reporter=junit', `--test-reporter-destination=${stem}.xml`,
+      '--test-reporter=spec', '--test-reporter-destination=stdout',
+    ];
+    const done = require('child_process').spawnSync(
+      process.execPath, [...words, ...process.execArgv, ...process.argv.slice(1)],
+      { stdio: 'inherit', env: { ...env, RUNNER_REPORT_STEM: stem } },
+    );
+    if (done.error) return false;
+    if (done.signal) process.kill(process.pid, done.signal);
+    process.exit(done.status);
+  }
+
+  // Vitest's own JSON, beside the reporters that a person named here or in the settings.
+  function asked(file) {
+    const fs = require('fs');
+    const words = process.argv.slice(2);
+    const first = words.find((word) => !word.startsWith('-')) || '';
+    if (/^(?:bench|list|init|complete)$/.test(first)) return;
+    const other = /^(?:-h|--help|-v|--version|--outputFile.*|--mergeReports.*)$/;
+    if (words.some((word) => other.test(word))) return;
+    const more = ['--reporter=json', `--outputFile.json=${file}`];
+    if (!words.some((word) => word.startsWith('--reporter'))) {
+      const named = [];
+      const config = /^vite(?:st)?\.config\.\w+$/;
+      for (const name of fs.readdirSync('.').filter((one) => config.test(one))) {
+        const text = fs.readFileSync(name, 'utf8');
+        if (/\boutputFile\b/.test(text)) return;
+        const said = /\breporters\s*:\s*(\[[^\][]*\]|['"][\w-]+['"])/.exec(text);
+        if (!said && /\breporters\b/.test(text)) return;
+        if (said) named.push(...[...said[1].matchAll(/['"]([^'"]+)['"]/g)].map((one) => one[1]));
+      }
+      more.unshift(...(named.length ? named : ['default']).map((one) => `--reporter=${one}`));
+    }
+    process.argv.push(...more);
+  }
+
+  // jest and mocha as they are loaded: what their own runs say of each test.
+  function meet(tell) {
+    const Module = require('module');
+    const load = Module._load, met = new Map();
+    Module._load = function loaded(request, parent, ...rest) {
+      const found = load.call(this, request, parent, ...rest);
+      try {
+        if (request === '@jest/core') return core(found);
+        const from = parent && parent.filename;
+        const mine = from && /[\\/]mocha[\\/]lib[\\/]/.test(from);
+        if (mine && request.endsWith('runner')) runner(found);
+      } catch { /* as above */ }
+      return found;
+    };
+    function core(found) {
+      if (!found || typeof found.runCLI !== 'function') return found;
+      if (met.has(found)) return met.get(found);
+      const run = found.runCLI;
+      const value = async (...words) => {
+        const done = await run(...words);
+        try { tell('jest', done.results.testResults.map(suite)); } catch { /* as above */ }
+        return done;
+      };
+      const own = Object.getOwnPropertyDescriptors(found);
+      const as = { ...own, runCLI: { value, enumerable: true } };
+      met.set(found, Object.create(Object.getPrototypeOf(found), as));
+      return met.get(found);
+    }
+    function suite(one) {
+      const error = one.testExecError || (one.failureMessage && !one.testResults.length);
+      const each = (test) => ({
+        ancestorTitles: test.ancestorTitles, title: test.title, status: test.status,
+        failureMessages: (test.failureMessages || []).map((text) => String(text).slice(0, 4000)),
+      });
+      const message = error ? String(one.failureMessage || '').slice(0, 4000) : '';
+      const status = error ? 'failed' : 'passed';
+      const assertionResults = one.testResults.map(each);
+      return { name: one.testFilePath, status, message, assertionResults };
+    }
+    function runner(found) {
+      const type = found && found.prototype;
+      if (!type || typeof type.run !== 'function' || typeof type.emit !== 'function') return;
+      if (met.has(found) || met.has(Object.getPrototypeOf(found))) return;
+      met.set(found, found);
+      const emit = type.emit;
+      type.emit = function emitted(event, test, error) {
+        try {
+          if (event === 'start') tell('mocha', []);
+          if (event === 'pass' || event === 'pending' || event === 'fail') {
+            const titles = test.titlePath ? test.titlePath() : [test.title];
+            const said = error ? String(error.stack || error.message || error).slice(0, 4000) : '';
+            const one = { titles, file: test.file || '', status: event, message: said };
+            tell('mocha', [one]);
+          }
+        } catch { /* as above */ }
+        return emit.apply(this, arguments);
+      };
+    }
+  }
+})();
+"""
