@@ -152,7 +152,7 @@ def test_tests_of_the_tools_of_node_are_compared_by_name(tmp_path, packages, too
         "src/price.js": code,
         "test/price.test.js": IMPORTS[tool] + TESTS,
         "package.json": f'{{"name": "shop"{module}, "scripts": {{"test": "{itself}"}}}}\n',
-        "Makefile": "test:\n\t@npm test --silent\n",
+        "Makefile": ".PHONY: test\ntest:\n\t@npm test --silent\n",
         "run.sh": f"{itself}\n",
         ".mocharc.json": '{"spec": "test/*.js"}\n',
     }
