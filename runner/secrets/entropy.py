@@ -20,17 +20,28 @@ _LONGEST_REMAINDER = 16
 _PIECES = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+"
 _WORD_LENGTH = 3.2
 """Mean length of the pieces of a value: random base62 has about 1.6, camel case 4 and more."""
+_NAME_LENGTH = 4.0
+"""The same for identifiers behind a key's prefix, of which random letters stay far below."""
 _UNREAD_LENGTH = 2.4
 """The same where no digit is among them: random letters of both cases have about 1.8."""
-_FILLING = r"[xX]{4,}|[*]{3,}|\.{3,}|0{8,}|[A-Fa-f]-[A-Fa-fZz]|0-9"
+_FILLING = r"[xX]{4,}|[*#]{3,}|\.{3,}|0{8,}|[A-Fa-f]-[A-Fa-fZz]|0-9"
 _RESERVED = (
     r"@(?:[\w-]+\.)*(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|\w|foo|bar|host"
     r"|domain|server)(?![\w.-])"
 )
-_NAMED_ID = (
-    r"(?:[a-z]I[dD]|[_.-][iI][dD]|[_-]ID|\b[iI][dD])s?[\"'`\]>)]{0,2}\s{0,4}[:=,]?>?\s{0,4}[\"'`]?$"
+_GIVEN = r"[\"'`\]>)]{0,2}\s{0,4}(?:value)?[:=,]{0,2}>?\s{0,4}[\"'`]?$"
+_NAMED_ID = rf"(?:[a-z]I[dD]|[_.-][iI][dD]|[_-]ID|\b[iI][dD])s?{_GIVEN}"
+_DESCRIBED = (
+    r"(?i)(?:(?:credentials?|key|token)[_.-]?ids?"
+    r"|(?:secrets?|key|token|password|passwd|credentials?)[_.-]?"
+    r"(?:names?|labels?|alias|endpoint|ur[il]|file(?:name)?|path|dir|length|size|type|header|field)"
+    rf"|(?:csrf|xsrf|authenticity)[_.-]?token|pub(?:lic)?[_.-]?(?:api[_.-]?)?(?:key|token)){_GIVEN}"
 )
 _SHORTEST_RUN = 5
+_MOST_FILLED = 3
+"""A value of which no more than one in this many characters is left is filled up."""
+_LONGEST_FILLED = 400
+"""Characters: no placeholder is longer, and the search for repetitions is not linear."""
 _INVITATION = (
     r"(?i)\b(?:my|your|put|insert|enter|example|sample|dummy|fake)(?=[-_ A-Z])|example|your[-_]?"
     r"|(?:put|insert|enter|goes|here)(?=[-_]|\b)|placeholder|redacted"
@@ -44,6 +55,7 @@ _TEMPLATE = (  # not one line: it would be too long
     r"\$\{|\$\(|\{\{|\{[A-Za-z_]\w*\}|%\(|<[A-Za-z_]|^\$[A-Za-z_]|%[sdr]$|^%[sdr]"
     r"|^\{.*\}$|^<.*>$|^%.*%$"
 )
+_VERSIONED = r"[A-Za-z][:@=-]=?v?\d{1,4}(?:\.\d{1,4}){2,3}$"
 _HOLE = (
     r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*?\}\}|\{[A-Za-z_]\w*\}|%\(\w*\)?[sdr]?|<[A-Za-z_][^>]*>?"
     r"|^\$[A-Za-z_]\w*|%[sdr]|^\{.*\}$|^<.*>$|^%.*%$"
@@ -59,11 +71,10 @@ _NO_PASSWORDS = """
 """
 _NO_PASSWORD = frozenset(_NO_PASSWORDS.split())
 _DEFAULT_PASSWORDS = """
-    password passwd passw pass pwd pw user username name admin root guest test testing example
-    changeme change_me change-me postgres mysql mongo mariadb rabbitmq redis foo bar baz abc
-    123 1234
-    12345 123456 port host none null xxx credentials creds mypassword yourpassword your_password
-    your-password dbpass dbpassword userpass p@ss
+    token xxx yyy password passwd passw pass pwd pw user username name admin root guest test
+    testing example changeme change_me change-me postgres mysql mongo mariadb rabbitmq redis foo
+    bar baz abc 123 1234 12345 123456 port host none null xxx credentials creds mypassword
+    yourpassword your_password your-password dbpass dbpassword userpass p@ss
 """
 _DEFAULTS = frozenset(_DEFAULT_PASSWORDS.split())
 """Passwords of a documentation or of a fresh installation: they open nothing worth keeping."""
@@ -77,6 +88,12 @@ _CODE = (
     r"|^[A-Za-z]+[-_]?\d{1,2}$|^v?\d+[.-]\d|^[A-Z][a-z]+[A-Z]?[a-z]*\d?$"
 )
 """What no password is: an expression, a path, a version, a word with a number."""
+_TYPED = r"(?i)[a-z][!@#$%^&*?+=~][a-z0-9]|[a-z][!$*?]$|\d[a-z]|[a-z]\d{3,}"
+_NO_TYPED = (
+    r"(?i)pass|test|example|dummy|fake|sample|^[a-z]+[-_.][a-z0-9]|[/:;,|{}()\[\]<> ]"
+    r"|^%|%$|^[@#&$!]"
+)
+"""What no password is that stands in quotes: words about passwords, names of parts, markup."""
 _TURNS = r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])"
 _FEWEST_TURNS = 4
 """Times a value goes from letters to digits or back; names do so once or twice."""
@@ -84,7 +101,7 @@ _FEWEST_TURNS = 4
 
 def looks_random(value: str) -> bool:
     """Whether `value` is long and disorderly enough to be a key, placeholders left out of it."""
-    if len(value) < _SHORTEST or _is_plain(value):
+    if len(value) < _SHORTEST or _is_plain(value) or _compiled(_VERSIONED).search(value):
         return False
     value = _compiled(_HOLE).sub("", value)
     rest = _compiled(_PLACEHOLDER).sub("", _compiled(_FILLING).sub("", value).lower())
@@ -102,9 +119,20 @@ def is_placeholder(value: str) -> bool:
     that tell a reader what to put there. Content cannot use this to hide a key: what is left
     without the filling must be shorter than any key is.
     """
-    rest = _without_runs(_compiled(_FILLING).sub("", value))
-    rest = _compiled(_INVITATION).sub("", rest)
-    return len(rest) != len(value) and len(rest) <= _LONGEST_REMAINDER
+    bare = _compiled(_INVITATION).sub("", _compiled(_FILLING).sub("", value))
+    rest = _without_runs(bare)
+    if len(rest) != len(value) and len(rest) <= _LONGEST_REMAINDER:
+        return True
+    return value.endswith("...") or _is_filled(bare, len(value))
+
+
+def _is_filled(bare: str, size: int) -> bool:
+    """Whether next to nothing is left of a value without what repeats and counts."""
+    if not _SHORTEST <= size <= _LONGEST_FILLED:
+        return False
+    letters = _compiled(r"[^a-z0-9]+").sub("", bare.lower())
+    letters = _compiled(r"(.{2,4})\1{3,}").sub("", letters)
+    return len(_without_runs(letters)) * _MOST_FILLED <= size
 
 
 def _without_runs(value: str) -> str:
@@ -140,11 +168,15 @@ def is_reserved(text: bytes, end: int, value: str) -> bool:
 
 
 def is_identifier(text: bytes, start: int, value: str) -> bool:
-    """Whether a UUID at `start` is given to a name that ends in Id: such names tell, not open."""
-    if not _compiled(_UUID).fullmatch(value):
-        return False
+    """Whether the name before `start` says that what it is given tells, and does not open.
+
+    A UUID under a name that ends in Id; a key's id or name, where a token is asked for, a page's
+    own token, what is public.
+    """
     before = text[max(0, start - 60) : start].decode("latin-1")
-    return _compiled(_NAMED_ID).search(before) is not None
+    if _compiled(_NAMED_ID).search(before) and _compiled(_UUID).fullmatch(value):
+        return True
+    return _compiled(_DESCRIBED).search(before) is not None
 
 
 def is_no_password(value: str) -> bool:
@@ -164,7 +196,7 @@ def is_default_password(value: str) -> bool:
         or value.strip("[]*").casefold() in _DEFAULTS
         or is_placeholder(value)
         or bool(_compiled(_TEMPLATE).search(value))
-        or bool(_compiled(r"(?i)^(?:your|my|put|insert|enter|some)[-_ ]").search(value))
+        or bool(_compiled(r"(?i)^(?:your|my|put|insert|enter|some)[-_ ]|>$").search(value))
         or not any(character.isalnum() for character in value)
     )
 
@@ -183,6 +215,18 @@ def looks_chosen(value: str) -> bool:
     kinds = (r"[a-z]", r"[A-Z]", r"[0-9]", r"[!@#$%^&*?+=~]")
     found = [bool(_compiled(kind).search(value)) for kind in kinds]
     return found[2] and sum(found) >= _FEWEST_KINDS and not _compiled(_CONSTANT).fullmatch(value)
+
+
+def looks_typed(value: str) -> bool:
+    """Whether a literal that is a password by its name is one, and no label, name or expression.
+
+    Letters with digits or with punctuation among them that no name has.
+    """
+    if is_noise(value) or _compiled(_CODE).search(value) or not value.isascii():
+        return False
+    if is_default_password(value) or _compiled(_NO_TYPED).search(value):
+        return False
+    return bool(_compiled(_TYPED).search(value))
 
 
 def is_login(value: str) -> bool:
@@ -209,6 +253,11 @@ def is_noise(value: str) -> bool:
         or bool(_compiled(_UUID).fullmatch(value))
         or value.upper() in _SEQUENCE
     )
+
+
+def reads_as_words(value: str) -> bool:
+    """Whether the last part of a value is of pieces that a person would read as words."""
+    return _mean_piece(value.rpartition("-")[2]) >= _NAME_LENGTH
 
 
 def shannon(value: str) -> float:

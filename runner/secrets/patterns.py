@@ -16,6 +16,8 @@ from runner.secrets.entropy import (
     is_reserved,
     looks_chosen,
     looks_random,
+    looks_typed,
+    reads_as_words,
 )
 from runner.secrets.shapes_assigned import SHAPES as _ASSIGNED
 from runner.secrets.shapes_business import SHAPES as _BUSINESS
@@ -89,10 +91,12 @@ def linear(expression: str) -> Regex:
 
 def places(text: bytes) -> Iterator[Place]:
     """Where the shapes stand in `text`, shape by shape; they may overlap."""
-    hinted = linear(_all_hints()).search(text) is not None
+    open_gates = {gate for gate, expression in _gates().items() if linear(expression).search(text)}
+    if not open_gates:
+        return
     lowered = text.lower()
     for shape in SHAPES:
-        if shape.named and not hinted:
+        if _gate_of(shape) not in open_gates:
             continue
         haystack = lowered if shape.ignore_case else text
         if any(needle in haystack for needle in _needles(shape)):
@@ -143,17 +147,32 @@ def _needles(shape: Shape) -> tuple[bytes, ...]:
     return tuple(needle.encode() for needle in shape.needles)
 
 
+def _gate_of(shape: Shape) -> str:
+    if shape.named:
+        return "named"
+    return shape.name if shape.name in ("assigned", "password") else "other"
+
+
 @cache
-def _all_hints() -> str:
-    """One expression for the hints of all named shapes; in most texts it finds nothing."""
+def _gates() -> dict[str, str]:
+    """One expression for each group of shapes; in most texts none of them finds anything.
+
+    For named shapes it is made of their hints, for all others of the expressions themselves: RE2
+    reads a text once for twenty of them as fast as for one.
+    """
     import re
 
-    hints = [
-        shape.hint or "|".join(re.escape(needle) for needle in shape.needles)
-        for shape in SHAPES
-        if shape.named
-    ]
-    return "|".join(f"(?:{_opened(hint)})" for hint in hints)
+    parts: dict[str, list[str]] = {}
+    for shape in SHAPES:
+        expression = shape.regex
+        if shape.named:
+            expression = shape.hint or "|".join(re.escape(needle) for needle in shape.needles)
+        bare = expression.replace("(?P<value>", "(?:").replace("(?i)", "")
+        parts.setdefault(_gate_of(shape), []).append(f"(?:{_opened(bare)})")
+    return {
+        gate: ("" if gate == "named" else "(?i)") + "|".join(expressions)
+        for gate, expressions in parts.items()
+    }
 
 
 def _counts(shape: Shape, value: str) -> bool:
@@ -162,10 +181,14 @@ def _counts(shape: Shape, value: str) -> bool:
         return False
     if shape.unlike_digest and is_hexadecimal(value):
         return False
+    if shape.unlike_words and reads_as_words(value):
+        return False
     if shape.login:
         return is_login(value)
     if shape.password:
         return looks_chosen(value)
+    if shape.typed:
+        return looks_typed(value)
     if shape.chosen:
         return not is_default_password(value)
     if shape.name == "url-password":

@@ -163,7 +163,7 @@ def _suspicions(
             if wanted and name.removesuffix("Detector") not in wanted:
                 continue
             for value in _values(plugin, path, line):
-                if _counts(name, family, value) and not _is_documentation(name, line, value):
+                if _counts(name, family, value) and not _is_other(name, line, value):
                     weak += family is not Family.NAMED
                     yield Suspicion(family, plugin.secret_type, _where(text, start, value), value)
 
@@ -185,11 +185,20 @@ def _counts(name: str, family: Family, value: str) -> bool:
         return not is_no_password(value)
     if name in _SHAPELESS:
         return looks_random(value)
+    if name == "SlackDetector" and value.startswith("xox"):
+        last = value.rpartition("-")[2]
+        return looks_random(last) or not (last.isalpha() or last.isdigit() or is_placeholder(value))
     return not (is_placeholder(value) if family is Family.NAMED else is_noise(value))
 
 
-def _is_documentation(name: str, line: str, value: str) -> bool:
-    """Whether an address with this password leads to a host reserved for documentation."""
+def _is_other(name: str, line: str, value: str) -> bool:
+    """Whether what stands around a find says that it is something else.
+
+    An address whose host is reserved for documentation; an id of AWS within a longer word.
+    """
+    if name == "AWSKeyDetector":
+        within = rf"(?:[A-Za-z0-9]{re.escape(value)}|{re.escape(value)}[A-Za-z0-9])"
+        return value.isupper() and re.search(within, line) is not None
     text = line.encode()
     end = text.find(value.encode() + b"@") + len(value.encode())
     return name == "BasicAuthDetector" and is_reserved(text, end, value)

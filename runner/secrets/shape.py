@@ -32,10 +32,14 @@ class Shape:
     """A value that does not count is searched too, since a name may stand in it."""
     password: bool = False
     """Only a value that mixes kinds of characters as chosen passwords do counts."""
+    typed: bool = False
+    """Only a value counts that mixes letters with digits or punctuation, and is no name."""
     chosen: bool = False
     """Any value counts that is no template and no word of a documentation."""
     unlike_digest: bool = False
     """A value of hexadecimal digits alone does not count: digests, ids and colours are such."""
+    unlike_words: bool = False
+    """A value that reads as words does not count: a prefix of three letters begins names, too."""
     reserved: bool = False
     """It does not count where a host follows that is reserved for documentation (RFC 2606), unless
     the value looks random."""

@@ -83,7 +83,7 @@ SHAPES = (
         "high-entropy value assigned to the key of something",
         "API_KEY",
         ("key",),
-        r"(?i)[a-z]{3}[_-]?key[0-9]?[\"'`\]]{0,2}\s?(?:[:?+]?:?=|:)\s{0,4}"
+        r"(?i)[a-z]{3}[_.-]?key[0-9]?[\"'`\]]{0,2}\s?(?:[:?+]?:?=|:)\s{0,4}"
         rf"{_QUOTE}{{0,3}}(?P<value>[0-9a-f]{{32,128}})(?:[\s,;&<>`\\|\"')\]}}]|\z)",
         random=True,
         named=False,

@@ -73,8 +73,9 @@ SHAPES = (
         "Slack token",
         "SLACK_TOKEN",
         ("xox", "xapp-"),
-        r"xox[abceoprs]-[0-9][A-Za-z0-9-]{9,}|xoxe\.xox[bp]-[A-Za-z0-9-]{10,}"
+        r"xox[abceoprs]-[0-9][0-9-]*[A-Za-z][A-Za-z0-9-]{7,}|xoxe\.xox[bp]-[A-Za-z0-9-]{60,}"
         r"|xapp-[0-9]-[A-Za-z0-9-]{20,}|xoxd-[A-Za-z0-9%+/=_-]{40,}",
+        unlike_words=True,
         hint=r"xox[abcdeoprs][-.]|xapp-[0-9]",
     ),
     Shape(

@@ -152,7 +152,7 @@ SHAPES = (
         "Sentry token",
         "SENTRY_AUTH_TOKEN",
         ("sntrys_", "sntryu_"),
-        r"\bsntrys_eyJ[A-Za-z0-9+/=_-]{60,}|\bsntryu_[0-9a-f]{60,}",
+        r"\bsntrys_eyJ[A-Za-z0-9+/=_-]{60,}|\bsntryu_[0-9a-f]{64}\b",
     ),
     Shape(
         "newrelic",
@@ -200,7 +200,7 @@ SHAPES = (
         "Infracost API key",
         "INFRACOST_API_KEY",
         ("ico-",),
-        r"\bico-[A-Za-z0-9]{32}\b",
+        r"(?:^|[^\w.-])(?P<value>ico-[A-Za-z0-9]{32})\b",
         hint=r"\bico-[A-Za-z0-9]{16}",
     ),
 )

@@ -15,7 +15,7 @@ SHAPES = (
         "Anthropic API key",
         "ANTHROPIC_API_KEY",
         ("sk-ant-",),
-        r"sk-ant-[A-Za-z0-9_-]{40,}",
+        r"sk-ant-(?:api|admin)[0-9]{2}-[A-Za-z0-9_-]{93}AA|sk-ant-[b-z][a-z]{1,9}[0-9]{2}-[A-Za-z0-9_-]{40,}",
     ),
     Shape(
         "openrouter",
@@ -86,6 +86,7 @@ SHAPES = (
         "HF_TOKEN",
         ("hf_", "api_org_"),
         r"\b(?:hf_|api_org_)[A-Za-z0-9]{30,}",
+        unlike_words=True,
         hint=r"\b(?:hf_|api_org_)[A-Za-z0-9]{8}",
     ),
     Shape(
@@ -147,7 +148,7 @@ SHAPES = (
         "Google API key",
         "GOOGLE_API_KEY",
         ("AIza",),
-        r"\bAIza[A-Za-z0-9_-]{35,}",
+        r"\b(?P<value>AIza[A-Za-z0-9_-]{35})(?:[^A-Za-z0-9]|\z)",
         hint=r"\bAIza[A-Za-z0-9_-]{8}",
     ),
     Shape(
@@ -155,7 +156,7 @@ SHAPES = (
         "Amazon Bedrock API key",
         "AWS_BEARER_TOKEN_BEDROCK",
         ("ABSK", "bedrock-api-key-"),
-        r"\bABSK[A-Za-z0-9+/]{100,}={0,2}|bedrock-api-key-[A-Za-z0-9+/]{40,}={0,2}",
+        r"\bABSK[A-Za-z0-9+/]{100,}={0,2}|bedrock-api-key-[A-Za-z0-9+/]{32,}={0,2}",
         hint=r"\bABSK[A-Za-z0-9+/]{12}|bedrock-api-key-",
     ),
 )

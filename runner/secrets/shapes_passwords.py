@@ -20,6 +20,8 @@ _TYPED = r"(?:\s{0,2}:\s{0,2}[A-Za-z]{2,10}\s{0,2}=\s{0,2})"
 _DEFINED = r"(?:define|global|set|export|env)(?:\s|\\t){1,4}"
 _USER = r"(?:\b|_)(?:user(?:name)?|uid|login|account)"
 
+_WHOLE = r"(?:passw(?:or)?d|pswd|pssword|passphrase|pwd)"
+
 SHAPES = (
     Shape(
         "password",
@@ -30,6 +32,39 @@ SHAPES = (
         rf"(?:{_OPERATOR}|{_TYPED})[a-z]?\\{{0,3}}[\"'`]?"
         rf"(?P<value>{_BARE}{{8,64}})(?:[\s,;)\"'`&\\]|\z)",
         password=True,
+        named=False,
+        ignore_case=True,
+    ),
+    # A name that ends in the word itself, and a literal: then less has to speak for the value.
+    Shape(
+        "password",
+        "password given to a name",
+        "PASSWORD",
+        ("passw", "pswd", "pssword", "passphrase", "pwd"),
+        rf"(?i){_WHOLE}\\{{0,3}}[\"'`\]]{{0,2}}(?:\s{{0,16}}(?::=|=>|[:=])\s{{0,4}})"
+        r"(?:\\{0,3}[\"'`](?P<value>[^\s\"'`<>\\]{6,64})\\{0,3}[\"'`])",
+        typed=True,
+        named=False,
+        ignore_case=True,
+    ),
+    Shape(
+        "password",
+        "password given to a name",
+        "PASSWORD",
+        ("passw", "pswd", "pssword", "passphrase", "pwd"),
+        rf"(?i)[a-z]{_WHOLE}(?:{_OPERATOR}|{_TYPED})(?P<value>{_BARE}{{8,64}})(?:[\s,;)\"'`&\\]|\z)",
+        password=True,
+        named=False,
+        ignore_case=True,
+    ),
+    Shape(
+        "password",
+        "password that a sentence tells",
+        "PASSWORD",
+        ("password",),
+        r"(?i)\bpassword(?: for [a-z0-9_ ]{1,30}(?:\"[^\"\n]{1,40}\")?)?(?: is |: ?)[\"'`]"
+        r"(?P<value>[^\s\"'`<>\\]{6,64})[\"'`]",
+        typed=True,
         named=False,
         ignore_case=True,
     ),
@@ -63,6 +98,39 @@ SHAPES = (
         r"(?i)(?:\s|\A|[\"'])-{1,2}(?:pass(?:word|wd|phrase)?|pwd|pw)(?:\s{1,4}|=)[\"']?"
         rf"(?P<value>{_BARE}{{8,64}})(?:[\s\"';]|\z)",
         password=True,
+        named=False,
+        ignore_case=True,
+    ),
+    Shape(
+        "password",
+        "password of a command",
+        "PASSWORD",
+        ("converttosecurestring", "convertto-securestring"),
+        r"(?i)convertto-?securestring(?:\s{1,4}-[a-z]{1,20}){0,3}\s{0,4}\(?\s{0,4}\\?[\"']?"
+        rf"(?P<value>{_BARE}{{6,64}})",
+        password=True,
+        named=False,
+        ignore_case=True,
+    ),
+    Shape(
+        "password",
+        "password of a command",
+        "PASSWORD",
+        ("psexec",),
+        r"(?i)\bpsexec(?:64)?(?:\.exe)?\b[^\n]{0,200}?\s-u\s{1,4}\S{1,80}\s{1,4}-p\s{1,4}[\"']?"
+        r"(?P<value>[^\s\"'%$]{3,64})",
+        chosen=True,
+        named=False,
+        ignore_case=True,
+    ),
+    Shape(
+        "password",
+        "login of a library call",
+        "PASSWORD",
+        ("curlopt_",),
+        r"(?i)curlopt_(?:xoauth2_bearer|(?:tls|proxy)?(?:userpwd|password|keypasswd))[\"']?\s{0,4}"
+        r"(?:,|=>|:|=)\s{0,4}[\"'](?P<value>[^\s\"'<>$]{6,400})[\"']",
+        chosen=True,
         named=False,
         ignore_case=True,
     ),

@@ -47,7 +47,7 @@ SHAPES = (
         "LLAMA_CLOUD_API_KEY",
         ("llx-",),
         r"\bllx-[A-Za-z0-9_-]{40,}",
-        hint=r"\bllx-[A-Za-z0-9]{8}",
+        hint=r"\bllx-[A-Za-z0-9_-]{8}",
     ),
     Shape(
         "together",

@@ -112,7 +112,7 @@ SHAPES = (
         "Okta API token",
         "OKTA_API_TOKEN",
         ("okta",),
-        r"(?i)okta[A-Za-z0-9_.\-]{0,30}[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
+        r"(?i)(?:\b|_)okta[A-Za-z0-9_.\-]{0,30}[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
         r"(?P<value>00[A-Za-z0-9_-]{40})(?:[^A-Za-z0-9_-]|\z)",
         named=False,
         ignore_case=True,
@@ -161,7 +161,7 @@ SHAPES = (
         r"|\$6\$(?:rounds=[0-9]{1,9}\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{86}"
         r"|\$[89]\$[./A-Za-z0-9]{14}\$[./A-Za-z0-9]{43}|\$y\$[./A-Za-z0-9]{1,9}\$[./A-Za-z0-9]{1,86}"
         r"\$[./A-Za-z0-9]{43}",
-        hint=r"\$(?:1|2[abxy]?|5|6|8|9|y)\$[./A-Za-z0-9=]{2}",
+        hint=r"\$(?:1|2[abxy]?|5|6|8|9|y)\$[./A-Za-z0-9=$]{2}",
     ),
     Shape(
         "ntlm",
@@ -213,7 +213,7 @@ SHAPES = (
         "SonarQube token",
         "SONAR_TOKEN",
         ("sonar",),
-        r"(?i)sonar[A-Za-z0-9_.\-]{0,20}[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
+        r"(?i)sonar[A-Za-z0-9_.\-]{0,20}[\"']?\s{0,4}[:=,]\s{0,4}[\"']?"
         r"(?P<value>[0-9a-f]{40})(?:[^A-Za-z0-9]|\z)",
         random=True,
         named=False,
@@ -256,5 +256,73 @@ SHAPES = (
         ("pri_",),
         r"\bpri_[0-9a-f]{32}\b",
         hint=r"\bpri_[0-9a-f]{16}",
+    ),
+    # Base64 of twelve digits, a colon and twenty bytes: Jira, Confluence and Bitbucket alike.
+    Shape(
+        "atlassian",
+        "Atlassian access token",
+        "ATLASSIAN_TOKEN",
+        ("O",),
+        r"\b(?P<value>(?:[MNO][DTjz][AEIMQUYcgk][wxyz0-5]){4}O[g-v][A-Za-z0-9+/]{26})(?:[^A-Za-z0-9+/]|\z)",
+        hint=r"(?:[MNO][DTjz][AEIMQUYcgk][wxyz0-5]){4}O[g-v]",
+    ),
+    Shape(
+        "rootly",
+        "Rootly API key",
+        "ROOTLY_API_KEY",
+        ("rootly_",),
+        r"\brootly_[0-9a-f]{64}\b",
+        hint=r"\brootly_[0-9a-f]{16}",
+    ),
+    Shape(
+        "launchdarkly",
+        "LaunchDarkly key",
+        "LAUNCHDARKLY_SDK_KEY",
+        ("sdk-", "api-"),
+        r"\b(?:sdk|api)-[a-z0-9]{8}-[a-z0-9]{4}-4[a-z0-9]{3}-[a-z0-9]{4}-[a-z0-9]{12}\b"
+        r"|\bapi-[a-z0-9]{8}-[a-z0-9]{4}-[a-z0-9]{4}-[a-z0-9]{4}-[a-z0-9]{12}\b",
+        hint=r"\b(?:sdk|api)-[a-z0-9]{8}-[a-z0-9]{4}-[a-z0-9]{4}-",
+    ),
+    Shape(
+        "tableau",
+        "Tableau access token",
+        "TABLEAU_TOKEN",
+        ("==:",),
+        r"(?P<value>[A-Za-z0-9+/]{22}==:[A-Za-z0-9]{32})\b",
+    ),
+    Shape(
+        "thingsboard",
+        "access token of a device",
+        "THINGSBOARD_TOKEN",
+        ("/telemetry", "/attributes", "/rpc"),
+        r"/api/v1/[A-Za-z0-9]{20}/(?:telemetry|attributes|rpc)\b",
+        random=True,
+    ),
+    Shape(
+        "jenkins",
+        "first password of Jenkins",
+        "JENKINS_PASSWORD",
+        ("password to proceed to installation",),
+        r"password to proceed to installation:\s{1,80}(?P<value>[0-9a-f]{32})\b",
+        named=False,
+        ignore_case=True,
+    ),
+    Shape(
+        "private-key",
+        "private key in base64",
+        "PRIVATE_KEY",
+        ("LS0tLS1CRUdJTi",),
+        r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJVkFUR|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZBVE|BEU0EgUFJJVkFUR"
+        r"|BFTkNSWVBURUQgUFJJVkFUR)[A-Za-z0-9+/]{20,}={0,2}",
+    ),
+    Shape(
+        "azure-devops",
+        "personal access token",
+        "ACCESS_TOKEN",
+        ("_pat =", "_pat=", "_pat:", '_pat"', "_pat'"),
+        r"(?i)_pat[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?P<value>[A-Za-z0-9]{32,84})(?:[^A-Za-z0-9]|\z)",
+        random=True,
+        named=False,
+        ignore_case=True,
     ),
 )

@@ -235,6 +235,9 @@ def _services():
         "photoroom": [("sk" + "_pr_", "mine_" + some(40, HEX))],
         "microsoft-refresh": [("0." + "AXEA", some(30, URL) + ".AgAB" + some(80, URL))],
         "truenas": [("8" + "-", some(64))],
+        "rootly": [("root" + "ly_", some(64, HEX))],
+        "tableau": [(some(22, B64) + "=" + "=:", some(32))],
+        "thingsboard": [("/api" + "/v1/", some(20) + "/telemetry")],
         "besttime": [("pr" + "i_", some(32, HEX))],
     }
 

@@ -15,8 +15,8 @@ def encoded(text):
 
 
 LOGIN = encoded("carol:" + "tulips in June")
-PASSWORD = "tulips9x"
-ADDRESS = encoded(f"postgres://carol:{PASSWORD}@db.internal/app")
+FLOWERS = "tulips9x"
+ADDRESS = encoded(f"postgres://carol:{FLOWERS}@db.internal/app")
 
 
 @pytest.mark.parametrize(

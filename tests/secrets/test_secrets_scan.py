@@ -169,7 +169,7 @@ def test_an_example_of_a_documentation_is_no_key_but_its_words_hide_none():
 
 
 def test_a_keyword_alone_and_entropy_alone_only_warn():
-    content = f'password = "blue42horse"\nx = "{some(64, B64)}"\n'
+    content = f'password = "bluehorse"\nx = "{some(64, B64)}"\n'
     found = scan_content(content.encode(), "a.py")
     assert [f.severity for f in found] == [Severity.WARNING, Severity.WARNING]
 
@@ -259,3 +259,46 @@ def test_four_times_the_hostile_text_takes_about_four_times_as_long(unit):
     _processor_seconds(small)
     # 4 where it is linear, 16 where it is quadratic; the constant is what a short text costs.
     assert _processor_seconds(large) < 9 * (_processor_seconds(small) + 0.005)
+
+
+DESCRIBED = "Zq7" + "Vb2Kx9Lm4Tw8Rn3Hs6Dj"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["credentialId", "key_id", "token-name", "SECRET_NAME", "token_url", "csrf_token",
+     "authenticity_token", "publicToken", "public_key"],
+)  # fmt: skip
+def test_a_name_that_says_what_it_is_given_is_told_from_one_that_opens(name):
+    assert not refused(f'{name} = "{DESCRIBED}"\n')
+    assert refused(f'{name.replace("public", "private")}_token = "{DESCRIBED}"\n')
+
+
+@pytest.mark.parametrize(
+    ("start", "rest"),
+    [("ABSK", "QmVkcm9ja0FQSUtleS1" + "EXAMPLE" * 12), ("glpat", "-" + "123" * 9),
+     ("xoxp", "-572370529330-573807301142-" + "#" * 20), ("hf", "_requiredCharacteristicTypes4All"),
+     ("xoxe", ".xoxp-1-SlackAppTokenHere"), ("GOAKIA", "SACKOFRICEFELLOVER")],
+)  # fmt: skip
+def test_what_repeats_counts_or_reads_as_words_is_no_key(start, rest):
+    assert not refused(f"see {start}{rest} there\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [("'{}' => '{}',", "4321nai4"), ('"{}": "{}",', "terce$repus"), ("db{} = {}", "9Qyx!3bA"),
+     ("The {} is '{}'", "321teloiV"), ('curl_setopt($c, CURLOPT_{0}, "me:{1}");', "9teloiv"),
+     ("psexec.exe -u DOM\\me -p {1} cmd", "9teloiv"),
+     ("ConvertTo-SecureString -AsPlainText -Force {1}", "kk#9teLoiv")],
+)  # fmt: skip
+def test_a_chosen_password_is_refused_where_its_place_says_what_it_is(line, value):
+    assert refused(line.format("pass" + "word", value[::-1]) + "\n")
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["violet", "your_password", "%s", "{password}", "PASSWORD_FIELD", "password123",
+     "Enter password", "user.password", "<secret>"],
+)  # fmt: skip
+def test_a_word_a_label_and_a_hole_are_no_password(value):
+    assert not refused(f'password = "{value}"\n')
