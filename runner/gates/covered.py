@@ -78,13 +78,15 @@ def _judged(
 def _unmeasured(
     check: Check, weight: Weight, missing: tuple[str, ...], severity: Severity
 ) -> Iterable[Finding]:
+    from runner.gates.coverage.weighing import why_unmeasured
+
     for language, path, needed in weight.unmeasured:
         if language == "Python" and missing:
             yield _missing(check, missing, severity)
             continue
         yield Finding(
             check=check.id,
-            message=f"coverage could not be measured: no {language} of the test contracts was seen",
+            message=f"coverage could not be measured: {why_unmeasured(language, needed)}",
             path=path,
             severity=severity,
             hint=needed,

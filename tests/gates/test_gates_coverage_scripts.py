@@ -1,5 +1,6 @@
 """Lines of JavaScript, TypeScript, Go and Rust come from what their own tools tell."""
 
+import base64
 import json
 import os
 import shutil
@@ -102,21 +103,118 @@ def test_damaged_ranges_are_no_ranges(tmp_path):
         assert found.coverage is None or found.coverage.percent == 0
 
 
+# What tsc 5.9 made of SOURCE by `--module commonjs --target es2020 --sourceMap`.
+SOURCE = """\
+export interface Item {
+  price: number;
+}
+
+export function total(items: Item[]): number {
+  if (items.length === 0) {
+    return 0;
+  }
+  return items.reduce((sum: number, one: Item) => sum + one.price, 0);
+}
+
+export function never(n: number): string {
+  return n > 3
+    ? "many"
+    : "few";
+}
+"""
+MADE = """\
+"use strict";
+Object.defineProperty(exports, "__esModule", { value: true });
+exports.total = total;
+exports.never = never;
+function total(items) {
+    if (items.length === 0) {
+        return 0;
+    }
+    return items.reduce((sum, one) => sum + one.price, 0);
+}
+function never(n) {
+    return n > 3
+        ? "many"
+        : "few";
+}
+"""
+MAPPINGS = (
+    ";;AAIA,sBAKC;AAED,sBAIC;AAXD,SAAgB,KAAK,CAAC,KAAa;IACjC,IAAI,KAAK,CAAC,MAAM,KAAK,CAAC,EAAE,CAAC;"
+    "QACvB,OAAO,CAAC,CAAC;IACX,CAAC;IACD,OAAO,KAAK,CAAC,MAAM,CAAC,CAAC,GAAW,EAAE,GAAS,EAAE,EAAE,CAAC,"
+    "GAAG,GAAG,GAAG,CAAC,KAAK,EAAE,CAAC,CAAC,CAAC;AACtE,CAAC;AAED,SAAgB,KAAK,CAAC,CAAS;"
+    "IAC7B,OAAO,CAAC,GAAG,CAAC;QACV,CAAC,CAAC,MAAM;QACR,CAAC,CAAC,KAAK,CAAC;AACZ,CAAC"
+)
+MAP = {"version": 3, "file": "p.js", "sourceRoot": "", "sources": ["../src/p.ts"], "names": []}
+LINK = "//# sourceMappingURL="
+ASKS = 'if (require("./dist/p.js").total([{ price: 3 }]) !== 3) throw new Error();\n'
+
+
+def compiled(yard, *, source=SOURCE, link="", **more):
+    """A file of TypeScript and what a compiler made of it, which is no file of the task."""
+    yard.write("src/p.ts", source).stands("test.cjs", ASKS).stands("dist/p.js", MADE + link)
+    if more:
+        yard.stands("dist/p.js.map", json.dumps({**MAP, **more}))
+    return yard
+
+
+def inline(**more):
+    text = json.dumps({**MAP, "mappings": MAPPINGS, **more})
+    return f"{LINK}data:application/json;base64,{base64.b64encode(text.encode()).decode()}\n"
+
+
 @node
-def test_the_projects_own_c8_reads_what_was_translated(tmp_path):
-    modules = os.environ.get("RUNNER_TEST_C8_MODULES", "")
-    if not modules:
-        pytest.skip("RUNNER_TEST_C8_MODULES names no node_modules with c8 and tsx")
-    yard = Yard(tmp_path)
-    for folder in ("tree", "real"):
-        (tmp_path / folder / "node_modules").symlink_to(modules)
-    source = "interface A {\n  x: number;\n}\n\nexport function f(a: A): number {\n"
-    source += "  if (a.x > 9) {\n    return 0;\n  }\n  return a.x;\n}\n"
-    yard.write("src/f.ts", source)
-    yard.write("test/f.test.ts", 'import { f } from "../src/f";\nf({ x: 1 });\n')
-    found = yard.proved("node --import tsx test/f.test.ts")
-    assert "src/f.ts 7" in found.proof.note
-    assert found.coverage.percent > 50
+@pytest.mark.parametrize("is_inline", [False, True], ids=["beside", "inline"])
+def test_typescript_that_ran_compiled_is_measured_by_its_source_map(tmp_path, is_inline):
+    more = {} if is_inline else {"mappings": MAPPINGS}
+    yard = compiled(Yard(tmp_path), link=inline() if is_inline else f"{LINK}p.js.map\n", **more)
+    found = yard.proved("node test.cjs")
+    (finding,) = found.findings
+    assert "lines 7, 13-15 are not run by any test contract (50% of 8 lines" in finding.message
+    assert finding.path == "src/p.ts"
+    assert shown(found)["src/p.ts", ""] == "5-6,9,12"
+
+
+@node
+@pytest.mark.parametrize(
+    "made",
+    [
+        {"link": ""},
+        {"link": f"{LINK}p.js.map\n"},
+        {"link": inline(mappings="!")},
+        {"link": inline(mappings="AEAA")},
+        {"link": inline(sourcesContent=["export const old = 1;\n"])},
+    ],
+    ids=["no map", "a map that is gone", "damaged", "of no such source", "of other bytes"],
+)
+def test_typescript_without_a_map_that_leads_back_is_not_measured_and_not_refused(tmp_path, made):
+    found = compiled(Yard(tmp_path), **made).proved("node test.cjs")
+    (finding,) = found.findings
+    assert not finding.refuses
+    assert finding.message == (
+        "coverage could not be measured: TypeScript ran translated, and no source map leads "
+        "back to it"
+    )
+    assert "sourceMap: true" in finding.hint
+    assert found.coverage is None
+
+
+@node
+def test_a_file_that_a_program_translates_itself_is_not_at_nought(tmp_path):
+    yard = Yard(tmp_path).write("src/a.js", "exports.a = () => 1;\n")
+    yard.stands(
+        "load.cjs",
+        "const vm = require('vm'), fs = require('fs'), path = require('path');\n"
+        "const file = path.resolve('src/a.js');\n"
+        "const text = `(function (exports) { let made = 1;\\n${fs.readFileSync(file)}})`;\n"
+        "const exported = {};\n"
+        "new vm.Script(text, { filename: file }).runInThisContext()(exported);\n"
+        "if (exported.a() !== 1) throw new Error();\n",
+    )
+    found = yard.proved("node load.cjs")
+    (finding,) = found.findings
+    assert not finding.refuses
+    assert finding.path == "src/a.js"
 
 
 def test_a_report_that_the_projects_own_tool_left_is_read(tmp_path):

@@ -125,9 +125,11 @@ def _measured(project: Project, repository: Repository, task: Task, asked: float
 
 
 def _weighed(project: Project, found: Measurement, asked: float) -> _Told:
+    from runner.gates.coverage.weighing import why_unmeasured
+
     weight = found.weight
     trouble = tuple(
-        f"{path}: no {language} of the test contracts was seen; {needed}"
+        f"{path}: {why_unmeasured(language, needed)}; {needed}"
         for language, path, needed in weight.unmeasured
     )
     trouble = (*found.missing, *trouble)

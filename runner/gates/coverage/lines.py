@@ -30,6 +30,8 @@ class Measured:
     tools: tuple[tuple[str, str], ...] = ()
     missing: tuple[str, ...] = ()
     """Why something could not be measured."""
+    translated: frozenset[str] = frozenset()
+    """Files that ran as something else, which nothing leads back to."""
 
     def ran(self, path: str) -> frozenset[int]:
         """All lines of a file that any test ran."""
@@ -41,6 +43,7 @@ def together(measured: Iterable[Measured]) -> Measured:
     whole = Measured()
     tools: dict[str, str] = {}
     missing: dict[str, None] = {}
+    translated: set[str] = set()
     for one in measured:
         for path, tests in one.runs.items():
             for test, lines in tests.items():
@@ -48,7 +51,9 @@ def together(measured: Iterable[Measured]) -> Measured:
         merge(whole.told, one.told)
         tools.update(one.tools)
         missing.update(dict.fromkeys(one.missing))
-    return Measured(whole.runs, whole.told, tuple(sorted(tools.items())), tuple(missing))
+        translated |= one.translated
+    said = tuple(sorted(tools.items())), tuple(missing)
+    return Measured(whole.runs, whole.told, *said, frozenset(translated))
 
 
 def merge(into: dict[str, Lines], more: dict[str, Lines]) -> None:

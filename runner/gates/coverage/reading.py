@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.gates.base import Check, command_limits
 from runner.gates.coverage import fitting, python_data, reports, v8
 from runner.gates.coverage.fitting import project_tree, seen_root
 from runner.gates.coverage.lines import Measured, Runs, merge
@@ -28,12 +26,12 @@ def measured(contract: str, bench: Bench) -> Measured:
     """What the last run of a test contract left."""
     folder = data_folder(bench.place, contract)
     runs = _own_files(python_data.read_runs(folder, seen_root(bench)), bench)
-    told = _told(contract, bench, folder)
+    told, translated = _told(bench, folder)
     for path, lines in told.items():
         if lines.ran:
             runs.setdefault(path, {}).setdefault("", set()).update(lines.ran)
     about = python_data.read_about(folder)
-    return Measured(runs, told, _tools(about), tuple(_missing(about)))
+    return Measured(runs, told, _tools(about), tuple(_missing(about)), translated)
 
 
 def _inside(root: str, path: str) -> str | None:
@@ -49,30 +47,34 @@ def _own_files(runs: Runs, bench: Bench) -> Runs:
     return {path: tests for path, tests in runs.items() if not path.startswith(shares)}
 
 
-def _told(contract: str, bench: Bench, folder: Path) -> dict[str, Lines]:
-    """Files of which a tool says itself what is executable."""
+def _told(bench: Bench, folder: Path) -> tuple[dict[str, Lines], frozenset[str]]:
+    """Files of which a tool says itself what is executable, and those that it cannot tell."""
     inside = partial(_inside, seen_root(bench))
     found: dict[str, Lines] = {}
-    for path in _reports(contract, bench, folder):
+    for path in _reports(bench, folder):
         text = text_of(path) or ""
         read = reports.from_cobertura if path.suffix == ".xml" else reports.from_lcov
         merge(found, read(text, inside))
     merge(found, reports.from_go(text_of(folder / fitting.GO) or "", _go_path(bench)))
-    folded = v8.fold(folder / fitting.V8, inside, partial(source, bench))
-    merge(found, {path: lines for path, lines in folded.items() if path not in found})
-    return {path: lines for path, lines in found.items() if not _is_installed(path)}
+    is_kept = partial(_is_kept, bench)
+    folded = v8.fold(folder / fitting.V8, inside, partial(source, bench), is_kept)
+    merge(found, {path: lines for path, lines in folded.lines.items() if path not in found})
+    own = {path: lines for path, lines in found.items() if not _is_installed(path)}
+    return own, frozenset(folded.translated) - own.keys()
+
+
+def _is_kept(bench: Bench, path: str) -> bool:
+    return bench.after(path) is not None
 
 
 def _is_installed(path: str) -> bool:
     return "node_modules" in path.split("/")
 
 
-def _reports(contract: str, bench: Bench, folder: Path) -> Iterator[Path]:
+def _reports(bench: Bench, folder: Path) -> Iterator[Path]:
     yield from files_in(folder, end=".lcov")
     yield from files_in(folder, end="lcov.info")
     yield from files_in(folder / fitting.LCOV, end="lcov.info")
-    if any(files_in(folder / fitting.V8)):
-        yield from _by_c8(contract, bench, folder)
     if not folder.exists():
         return
     started = folder.stat().st_ctime
@@ -80,21 +82,6 @@ def _reports(contract: str, bench: Bench, folder: Path) -> Iterator[Path]:
         path = project_tree(bench) / name
         if not path.is_symlink() and path.is_file() and path.stat().st_mtime >= started - 1:
             yield path
-
-
-def _by_c8(contract: str, bench: Bench, folder: Path) -> Iterator[Path]:
-    """The project's own c8 reads source maps, which we do not."""
-    out = folder / "c8"
-    if not (bench.place.shown / bench.place.start / "node_modules/.bin/c8").exists():
-        return
-    line = (
-        f"node_modules/.bin/c8 report --all=false --exclude-after-remap=false --reporter=lcovonly "
-        f"--temp-directory={shlex.quote(str(folder / fitting.V8))} "
-        f"--reports-dir={shlex.quote(str(out))}"
-    )
-    limits = command_limits(bench.task, bench.settings)
-    bench.run(Check(f"coverage-{contract}", "coverage", line, limits))
-    yield from files_in(out, end="lcov.info")
 
 
 def _go_path(bench: Bench) -> reports.Inside:

@@ -1,41 +1,107 @@
-"""What Node wrote by NODE_V8_COVERAGE, folded into lines of plain source.
+"""What Node wrote by NODE_V8_COVERAGE, folded into lines of source.
 
 The format is that of the Chrome DevTools Protocol, `Profiler.takePreciseCoverage`: functions with
 nested ranges, of which the innermost counts; offsets are UTF-16 code units. Code that was
-translated before it ran has other offsets, so it is left to c8, which knows of source maps.
+translated before it ran has other offsets: its source map leads back, or it was not measured.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from runner.gates.coverage.lines import Lines, merge
+from runner.gates.coverage.source_maps import lines_of, read_map
 from runner.gates.coverage.stored import files_in, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from runner.gates.coverage.source_maps import SourceMap
+
 PLAIN = (".js", ".mjs", ".cjs")
 STRIPPED = (".ts", ".mts", ".cts")
-"""Node itself blanks out their types and so keeps offsets; a source map tells that it did not."""
+"""Node itself blanks out their types and so keeps offsets."""
+_READ = (*PLAIN, *STRIPPED, ".jsx", ".tsx")
 _NO_CODE = re.compile(r"[\s{}()\[\];,]*")
 _MOST_RANGES = 200_000
 
 
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What the engine says of a project's files."""
+
+    lines: dict[str, Lines] = field(default_factory=dict)
+    translated: set[str] = field(default_factory=set)
+    """Files that ran as something else, which no source map leads back to."""
+
+
 def fold(
-    folder: Path, inside: Callable[[str], str | None], source: Callable[[str], bytes | None]
-) -> dict[str, Lines]:
-    """The lines of every plain file that ran, over all processes."""
-    found: dict[str, Lines] = {}
+    folder: Path,
+    inside: Callable[[str], str | None],
+    source: Callable[[str], bytes | None],
+    is_kept: Callable[[str], bool] = bool,
+) -> Folded:
+    """The lines of every file that ran, over all processes.
+
+    What was compiled is told beside its sources only where it is a file of the project itself.
+    """
+    whole = Folded()
     for file in files_in(folder, "coverage-", ".json"):
-        for path, ranges in _scripts(_parsed(text_of(file) or ""), inside):
+        said = _parsed(text_of(file) or "")
+        maps = said.get("source-map-cache")
+        for url, script in _scripts(said):
+            ranges = _ranges(script)
+            known = read_map(maps.get(url)) if isinstance(maps, dict) and url in maps else None
+            path = inside(_path(url))
+            if known is not None:
+                merge(whole.lines, _mapped(known, ranges, inside, source, whole.translated))
+            if path is None or not path.endswith(_READ):
+                continue
             content = source(path)
-            if content is not None:
-                merge(found, {path: lines_run(content.decode("utf-8", "replace"), ranges)})
+            sources = {inside(_path(one)) for one in known.sources} - {None} if known else set()
+            if content is None or path in sources or (sources and not is_kept(path)):
+                continue
+            text = content.decode("utf-8", "replace")
+            if path.endswith(PLAIN + STRIPPED) and _is_whole(url, text, ranges):
+                merge(whole.lines, {path: lines_run(text, ranges)})
+            else:
+                whole.translated.add(path)
+    return whole
+
+
+def _is_whole(url: str, text: str, ranges: list[tuple[int, int, int]]) -> bool:
+    """Whether this very text ran: the outermost range is as long as what the engine was given."""
+    return url.startswith("file:") and (
+        not ranges or ranges[0][1] == len(text.encode("utf-16-le", "surrogatepass")) // 2
+    )
+
+
+def _mapped(
+    known: SourceMap,
+    ranges: list[tuple[int, int, int]],
+    inside: Callable[[str], str | None],
+    source: Callable[[str], bytes | None],
+    translated: set[str],
+) -> dict[str, Lines]:
+    """The lines of the sources of what was compiled."""
+    found: dict[str, Lines] = {}
+    for at, lines in lines_of(known, _painted(ranges, known.size)).items():
+        path = inside(_path(known.sources[at]))
+        content = source(path) if path is not None else None
+        if path is None or content is None:
+            continue
+        text, compiled = content.decode("utf-8", "replace"), known.texts[at]
+        if compiled is not None and compiled.splitlines() != text.splitlines():
+            translated.add(path)  # it was compiled from other bytes
+            continue
+        with_code = {number for number, _ in code_lines(text)} & lines.keys()
+        ran = frozenset(number for number in with_code if lines[number]) if ranges else frozenset()
+        found[path] = Lines(frozenset(with_code), ran)
     return found
 
 
@@ -47,19 +113,18 @@ def _parsed(text: str) -> dict[str, object]:
     return said if isinstance(said, dict) else {}
 
 
-def _scripts(
-    said: dict[str, object], inside: Callable[[str], str | None]
-) -> Iterator[tuple[str, list[tuple[int, int, int]]]]:
-    maps = said.get("source-map-cache")
-    translated = set(maps) if isinstance(maps, dict) else set()
+def _scripts(said: dict[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
+    """Address and counts of each script; test tools give some that they compile a bare path."""
     scripts = said.get("result")
     for script in scripts if isinstance(scripts, list) else ():
         url = script.get("url") if isinstance(script, dict) else None
-        if not isinstance(url, str) or url in translated or not url.startswith("file:"):
-            continue
-        path = inside(unquote(urlsplit(url).path))
-        if path is not None and path.endswith(PLAIN + STRIPPED):
-            yield path, _ranges(script)
+        if isinstance(url, str) and url.startswith(("file:", "/")):
+            yield url, script
+
+
+def _path(url: str) -> str:
+    """The path of an address, without what tools add to have a file loaded anew."""
+    return unquote(urlsplit(url).path) if url.startswith("file:") else url.partition("?")[0]
 
 
 def _ranges(script: dict[str, object]) -> list[tuple[int, int, int]]:
@@ -78,11 +143,7 @@ def _ranges(script: dict[str, object]) -> list[tuple[int, int, int]]:
 
 def lines_run(text: str, ranges: list[tuple[int, int, int]]) -> Lines:
     """The lines of a source with code on them, and those of which any code ran."""
-    units = text.encode("utf-16-le", "surrogatepass")
-    painted = bytearray(len(units) // 2)
-    for start, last, count in ranges:
-        end = min(last, len(painted))
-        painted[start:end] = (b"\1" if count else b"\0") * max(0, end - start)
+    painted = _painted(ranges, len(text.encode("utf-16-le", "surrogatepass")) // 2)
     with_code = dict(code_lines(text))
     ran = set()
     offset = 0
@@ -92,6 +153,15 @@ def lines_run(text: str, ranges: list[tuple[int, int, int]]) -> Lines:
             ran.add(number)
         offset += width + 1
     return Lines(frozenset(with_code), frozenset(ran) if ranges else frozenset())
+
+
+def _painted(ranges: list[tuple[int, int, int]], size: int) -> bytearray:
+    """Whether each code unit ran: the inner range counts before the outer."""
+    painted = bytearray(size)
+    for start, last, count in ranges:
+        end = min(last, size)
+        painted[start:end] = (b"\1" if count else b"\0") * max(0, end - start)
+    return painted
 
 
 def _any_ran(line: str, painted: bytearray) -> bool:

@@ -29,13 +29,13 @@ _LANGUAGES = {
 }
 _NEEDED = {
     "Python": "have the test contracts run Python without -I or -E, with coverage.py installed",
-    "JavaScript": "have the test contracts run Node, or install c8 or @vitest/coverage-v8",
+    "JavaScript": "have the test contracts run Node or jest, or install @vitest/coverage-v8",
     "Go": "have the test contracts run `go test`",
     "Rust": "have the test contracts run `cargo test`, with a tool that measures it: "
     "cargo install cargo-llvm-cov",
 }
 _TYPED = frozenset({".ts", ".mts", ".cts", ".tsx"})
-_NO_MAP = "what tsc made of it ran: set sourceMap: true in tsconfig.json, and install c8"
+_NO_MAP = "what a compiler made of it ran: set sourceMap: true in tsconfig.json, or in its settings"
 _FUNCTION = {"Go": re.compile(rb"\bfunc\b"), "Rust": re.compile(rb"\bfn\b")}
 """What a file of types and constants alone has not."""
 
@@ -110,7 +110,8 @@ def weigh(
     for path, lines in sorted(own.items()):
         language, text = language_of(path), content(path) or b""
         if _ran_compiled(path, measured):
-            unmeasured.setdefault("TypeScript", ("TypeScript", path, _NO_MAP))
+            named = "TypeScript" if PurePosixPath(path).suffix in _TYPED else language
+            unmeasured.setdefault(named, (named, path, _NO_MAP))
             continue
         one = _weighed(path, lines, measured, text)
         unseen = language and language not in seen
@@ -124,11 +125,20 @@ def weigh(
 
 def _ran_compiled(path: str, measured: Measured) -> bool:
     """Whether what ran is what a compiler made of this file, which no source map leads back to."""
+    if path in measured.translated:
+        return True
     pure = PurePosixPath(path)
     if pure.suffix not in _TYPED or path in measured.told:
         return False
     made = pure.with_suffix(pure.suffix.replace("ts", "js").removesuffix("x")).name
     return any(PurePosixPath(one).name == made for one in measured.told)
+
+
+def why_unmeasured(language: str, needed: str) -> str:
+    """What is said of a language that was not measured."""
+    if needed == _NO_MAP:
+        return f"{language} ran translated, and no source map leads back to it"
+    return f"no {language} of the test contracts was seen"
 
 
 def language_of(path: str) -> str:
