@@ -110,9 +110,10 @@ def _is_comment(node: Node, source: Source) -> bool:
 
 
 def _read_prose(body: Body, node: Node, source: Source) -> None:
-    found = list(fences([node]))
-    for fence in found:
+    is_block = False
+    for fence in fences([node]):
         made = block_of(fence, source)
+        is_block = fence is node and made is not None
         if isinstance(made, Complaint):
             body.complaints.append(made)
         elif made:
@@ -123,7 +124,7 @@ def _read_prose(body: Body, node: Node, source: Source) -> None:
         _read_quote(body, node, source)
     elif node.kind is Kind.PARAGRAPH:
         _add_lines(body, ((at, source.lines[at]) for at in range(node.start, node.end)))
-    elif node.kind is not Kind.FENCE or block_of(node, source) is None:
+    elif not is_block:
         text = source.between(node.start, node.end).rstrip("\n")
         body.prose.append(text)
         if node.kind is not Kind.FENCE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _SEPARATOR = re.compile(r"\s*(?::|[\u2010-\u2015\u2212]|-(?=\s)|--+)\s*|\s+(?:-)\s*")
@@ -27,6 +28,7 @@ class TaskHeading(NamedTuple):
     """Whether a separator stands between id and title."""
 
 
+@lru_cache(maxsize=64)  # a heading is asked about several times in a row
 def heading_of(text: str, prefixes: tuple[str, ...] = ()) -> TaskHeading | None:
     """The task a heading names at its beginning, or None.
 

@@ -11,6 +11,7 @@ _TOKEN = re.compile(
     r"|!?\[(?P<label>(?:[^\[\]\\]|\\.)*)\](?P<target>\((?:[^()\\]|\\.|\([^()]*\))*\)|\[[^\]]*\])?"
     r"|<(?P<link>[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*)>|(?P<tag></?[A-Za-z][^<>]*>)"
 )
+_ONE_CODE = re.compile(r"`([^`\s](?:[^`\n]*[^`\s])?)`")
 _STRONG = re.compile(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1")
 _EMPHASIS = re.compile(r"(?<![\w*])([*_])(?=\S)([^*_]+?)(?<=\S)\1(?![\w*])")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
@@ -98,6 +99,8 @@ def words(text: str, *, separators: str = ",;\n", code_alone: bool = True) -> li
     With `code_alone`, the words around a code span are a remark on it. A list in brackets, as in
     `[a.py, b.py]`, is its values.
     """
+    if alone := _ONE_CODE.fullmatch(text):
+        return [Word(alone[1], 0, len(text), code=True)]
     found: list[Word] = []
     for group in _split(spans(text), separators):
         codes = [span for span in group if span.code]

@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.plan.nodes import Item, Kind, Node
+from runner.plan.plain_blocks import plain_blocks
 from runner.plan.source import Source, body_start
 
 if TYPE_CHECKING:
@@ -127,6 +128,11 @@ def _parser() -> MarkdownIt:
 
 def parse(text: str) -> list[Node]:
     """The top-level blocks of a text with LF line ends; inline text is left as written."""
+    found = plain_blocks(text)
+    return _parsed(text) if found is None else found
+
+
+def _parsed(text: str) -> list[Node]:
     parser = _parser()
     tokens: list[Token] = []
     parser.block.parse(text, parser, {}, tokens)

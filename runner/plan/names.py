@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from runner.text.hints import nearest
@@ -77,6 +77,7 @@ def _stems() -> dict[str, str]:
     return {stem(name): key for key, names in FIELDS.items() for name in names}
 
 
+@lru_cache(maxsize=1024)
 def key_of(name: str) -> str:
     """The key of the field that goes by `name`, or an empty text."""
     return _stems().get(stem(name), "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import NamedTuple
 
 BOM = b"\xef\xbb\xbf"
@@ -26,13 +27,14 @@ class Run(NamedTuple):
 class Source:
     """Lines of a file from byte `start` on; `first_line` counts from 1."""
 
-    __slots__ = ("first_line", "lines", "raw", "start")
+    __slots__ = ("_begins", "first_line", "lines", "raw", "start")
 
     def __init__(self, raw: bytes, start: int, first_line: int) -> None:
         self.raw = raw
         self.start = start
         self.first_line = first_line
         self.lines = text_of(raw).split("\n")
+        self._begins: list[int] = []
 
     @property
     def text(self) -> str:
@@ -50,12 +52,14 @@ class Source:
 
     def byte(self, line: int, column: int) -> int:
         """Where in the file a character begins."""
-        raw_lines = self.raw.splitlines(keepends=True)
-        before = sum(map(len, raw_lines[:line]))
-        if line == len(raw_lines):
-            return self.start + before
-        characters = raw_lines[line].decode("utf-8", "surrogateescape")[:column]
-        return self.start + before + len(characters.encode("utf-8", "surrogateescape"))
+        if not self._begins:
+            self._begins = [0, *accumulate(map(len, self.raw.splitlines(keepends=True)))]
+        begin = self._begins[line]
+        if not column:
+            return self.start + begin
+        raw_line = self.raw[begin : (self._begins[line + 1 :] or [begin])[0]]
+        characters = raw_line.decode("utf-8", "surrogateescape")[:column]
+        return self.start + begin + len(characters.encode("utf-8", "surrogateescape"))
 
     def run(self, line: int) -> Run:
         """A whole line, without the blanks around it."""
