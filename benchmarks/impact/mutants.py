@@ -30,8 +30,8 @@ def mutant(number: int, files: dict[str, bytes]) -> Mutant:
     while True:
         path, node = chosen.choice(places)
         source = files[path].decode()
-        after = _mutated(source, node, chosen)
-        if after is not None and _differs(source, after):
+        after = changed_node(source, node, chosen)
+        if after is not None and differs(source, after):
             return Mutant(path, node.lineno, type(node).__name__, after.encode())
 
 
@@ -65,7 +65,8 @@ def _is_lone_constant(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and not isinstance(node.value, bool | int | str)
 
 
-def _mutated(source: str, node: ast.AST, chosen: random.Random) -> str | None:
+def changed_node(source: str, node: ast.AST, chosen: random.Random) -> str | None:
+    """The source with one node changed; None where it cannot be."""
     match node:
         case ast.Compare(left, [operator], [right]) if type(operator) in _COMPARISONS:
             said = f"{_text(source, left)} {_COMPARISONS[type(operator)]} {_text(source, right)}"
@@ -105,7 +106,8 @@ def _replaced(source: str, node: ast.AST, said: str) -> str:
     return (before + said.encode() + after).decode()
 
 
-def _differs(source: str, after: str) -> bool:
+def differs(source: str, after: str) -> bool:
+    """Whether a program is another one, and still one."""
     try:
         return ast.dump(ast.parse(source)) != ast.dump(ast.parse(after))
     except SyntaxError:

@@ -31,6 +31,15 @@ PROJECTS = (
     Project("cachetools", "5.5.2", "src/cachetools", "tests"),
     Project("itsdangerous", "2.2.0", "src/itsdangerous", "tests", ("freezegun",)),
 )
+OTHERS = (
+    Project("marshmallow", "3.26.1", "src/marshmallow", "tests", ("simplejson", "pytz")),
+    Project("pluggy", "1.5.0", "src/pluggy", "testing"),
+    Project("humanize", "4.12.3", "src/humanize", "tests", ("freezegun",)),
+    Project("inflect", "7.5.0", "inflect", "tests"),
+    Project("tomlkit", "0.13.2", "tomlkit", "tests", ("pyyaml",)),
+    Project("tabulate", "0.9.0", "tabulate", "test", ("wcwidth", "numpy")),
+)
+"""Projects on which nothing was tuned: `--others`."""
 _TOOLS = ("pytest<9", "coverage", "pytest-cov", "pytest-testmon", "setuptools")
 
 

@@ -1,6 +1,6 @@
 """Which tests change result against which are selected, on real projects, beside pytest-testmon.
 
-    python benchmarks/impact/truth.py [--changes N] [--project NAME] [--place FOLDER]
+    python benchmarks/impact/truth.py [--changes N] [--project NAME] [--place FOLDER] [--others]
 
 One small fault at a time in one file; then the whole suite, to see which tests change result. Each
 test file stands for a task with one test contract. What was measured is kept in FOLDER: a second
@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+from kinds import mutant_of_kind
 from mutants import Mutant, mutant
-from projects import PROJECTS, Ground, prepared
+from projects import OTHERS, PROJECTS, Ground, prepared
 
 from runner.impact.answer import Changed, judge
 from runner.impact.knowledge import Knowledge
@@ -50,7 +51,9 @@ def main() -> None:
     """Measure what is missing, print the whole."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--changes", type=int, default=10, help="for each project")
-    parser.add_argument("--project", action="append", choices=[one.name for one in PROJECTS])
+    names = [one.name for one in (*PROJECTS, *OTHERS)]
+    parser.add_argument("--project", action="append", choices=names)
+    parser.add_argument("--others", action="store_true", help="other projects, ten kinds of change")
     parser.add_argument(
         "--place", type=Path, default=Path.home() / ".cache" / "runner-impact-bench"
     )
@@ -59,19 +62,21 @@ def main() -> None:
         f"{'project':<14}{'tests':>6}{'faults':>7}{'seen':>6}   "
         + "".join(f"{way:>18}" for way in WAYS)
     )
-    for project in PROJECTS:
+    for project in OTHERS if given.others else PROJECTS:
         if not given.project or project.name in given.project:
             ground = prepared(project, given.place)
-            measure(ground, Bench(ground), given.changes)
+            measure(ground, Bench(ground, kinds=given.others), given.changes)
 
 
 class Bench:
     """One project with all that is known of it before any change."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Ground, *, kinds: bool) -> None:
         self.ground = ground
         self.kept = ground.root.parent
-        self.log = self.kept / "changes.jsonl"
+        self.log = self.kept / ("kinds.jsonl" if kinds else "changes.jsonl")
+        self.mutant = mutant_of_kind if kinds else mutant
+        self.kinds = kinds
         for path, source in self._known("sources.json", self._sources).items():
             (ground.root / path).write_text(source)  # a call that was ended may have left a fault
         self.before = self._known("baseline.json", self._baseline)
@@ -145,6 +150,7 @@ class Bench:
             observed=kept,
             references=references,
             digest=lambda path: digest_of(files[path]) if path in files else None,
+            content=files.get,
         )
 
 
@@ -202,15 +208,19 @@ def measure(ground: Ground, bench: Bench, changes: int) -> None:
     files = ground.files()
     for number in range(changes):
         if number not in known:
-            known[number] = tried(number, mutant(number, files), ground, bench)
+            known[number] = tried(number, bench.mutant(number, files), ground, bench)
             with bench.log.open("a") as log:
                 log.write(json.dumps(known[number]) + "\n")
             print(".", end="", flush=True, file=sys.stderr)
     print(file=sys.stderr)
     done = [one for at in range(changes) if not (one := known[at]).get("skipped")]
-    faults = {one["number"]: mutant(one["number"], files) for one in done}
+    faults = {one["number"]: bench.mutant(one["number"], files) for one in done}
     judged = [(one, picks(one, faults[one["number"]], bench, knows)) for one in done]
     tell(bench, judged)
+    if bench.kinds:
+        for kind in dict.fromkeys(one["what"] for one, _ in judged):
+            tell(bench, [pair for pair in judged if pair[0]["what"] == kind], f"  {kind}")
+        return
     code = [(one, picked) for one, picked in judged if not in_docstring(one, files)]
     tell(bench, code, "  its code")
 

@@ -11,6 +11,7 @@ from runner.impact.governing import folder_governed, governs, is_own_document
 from runner.impact.hits import Hits
 from runner.impact.knowledge import Knowledge, Proven
 from runner.impact.languages import language_of
+from runner.impact.narrow import narrowed
 from runner.impact.observed import Reach, hit
 from runner.impact.reach import reaching, unread, unseen
 from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why, Width
@@ -18,9 +19,10 @@ from runner.impact.undecided import is_unread_code, undeclared
 from runner.model import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from runner.impact.reach import Reached
+    from runner.impact.readers import Reader
     from runner.model import Digest
 
 __all__ = ["Affected", "Answer", "Changed", "Dependents", "Kind", "Knowledge", "Why", "Width"]
@@ -47,9 +49,10 @@ def judge(
     changes = tuple(one for one in with_moves(change) if not is_own_document(one.path))
     hits = Hits(knowledge)
     held = {one.path: _digests(one) for one in changes}
+    befores = {one.path: one.before for one in changes}
     current: dict[Proven, bool] = {}
     for one in changes:
-        _Judge(one, hits, width, held, current).judge()
+        _Judge(one, hits, width, held, befores, current).judge()
     if changes and knowledge.references.lost:
         text = "what is known of this repository could not be read: everything counts"
         hits.add_all(Why(Kind.UNDECIDED, changes[0].path, 0, text))
@@ -65,6 +68,8 @@ class _Judge:
     width: Width
     held: dict[str, set[Digest]]
     """What each changed file held before and holds after."""
+    befores: dict[str, bytes | None]
+    """What it held before."""
     current: dict[Proven, bool]
     """Which executions were found to be as they would be today; filled on the way."""
 
@@ -143,16 +148,37 @@ class _Judge:
     def _observed(self) -> bool:
         """Test contracts that executed what is changed."""
         rows = self._knowledge.observed.at(self.change.path)
+        few = self._narrowed(dict.fromkeys(Proven(task, row.contract) for task, row in rows))
         found: dict[Proven, list[tuple[Reach, str]]] = {}
         for task, row in rows:
-            reach = hit(row, self.change)
+            proven = Proven(task, row.contract)
+            reach = hit(row, self.change, on_import=proven not in few)
             if reach:
-                found.setdefault(Proven(task, row.contract), []).append((reach, row.test))
+                found.setdefault(proven, []).append((reach, row.test))
         for proven, reached in found.items():
             why = self._executed(proven.contract, reached)
             for reach, test in reached:
                 self.hits.add(proven, why, "" if reach.whole else test)
+        for proven, readers in few.items():
+            for test in readers:
+                self.hits.add(proven, self._read(proven.contract, readers), test)
         return bool(rows)
+
+    def _read(self, contract: str, readers: Mapping[str, Reader]) -> Why:
+        test = min(readers)
+        more = f" and {len(readers) - 1} more" if len(readers) > 1 else ""
+        at = readers[test]
+        text = f"{contract} executed {at.path}:{at.line}, which may see it, in {test}{more}"
+        return self._why(Kind.OBSERVED, text)
+
+    def _narrowed(self, contracts: Iterable[Proven]) -> Mapping[Proven, Mapping[str, Reader]]:
+        """The tests that see what changed on import, for contracts of which it can be said."""
+        knowledge = self._knowledge
+        return narrowed(self.change, contracts, knowledge.observed, self._before)
+
+    def _before(self, path: str) -> bytes | None:
+        """What a file held before the whole change."""
+        return self.befores[path] if path in self.befores else self._knowledge.content(path)
 
     def _executed(self, contract: str, reached: list[tuple[Reach, str]]) -> Why:
         line = min(reach.line for reach, _ in reached)

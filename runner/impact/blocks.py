@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from runner.impact.change import Changed
 
-_Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
+Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 _MODULE = ("", 0)
 _YIELDS = (ast.Yield, ast.YieldFrom)
 
@@ -109,12 +109,12 @@ def _hidden(start: int, end: int, block: Block, inner: Sequence[Block]) -> bool:
 def _take_apart(tree: ast.Module, found: dict[Key, Block]) -> None:
     """Fill in all blocks; the tree's functions lose their bodies on the way."""
     counts: dict[str, int] = {}
-    for name, function in tuple(_functions(tree, "")):
-        body = _without_docstring(function)
+    for name, function in functions_in(tree):
+        body = body_of(function)
         number = counts.get(name, 0)
         counts[name] = number + 1
         # what a caller sees without running a line of it: whether there is any, whether it waits
-        outside = f"{name} {number} {bool(body)} {_is_generator(body)}"
+        outside = f"{name} {number} {bool(body)} {is_generator(body)}"
         if body:
             said = _said(ast.Module(body, []))
             found[name, number] = Block(_first_line(body[0]), function.end_lineno or 0, said)
@@ -123,7 +123,12 @@ def _take_apart(tree: ast.Module, found: dict[Key, Block]) -> None:
     found[_MODULE] = Block(0, 0, _said(tree))
 
 
-def _functions(node: ast.AST, name: str) -> Iterator[tuple[str, _Function]]:
+def functions_in(tree: ast.Module) -> tuple[tuple[str, Function], ...]:
+    """Every function of a file by its name with the names around it, the inner ones first."""
+    return tuple(_functions(tree, ""))
+
+
+def _functions(node: ast.AST, name: str) -> Iterator[tuple[str, Function]]:
     """Every function below a node, the inner ones first."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -136,7 +141,8 @@ def _functions(node: ast.AST, name: str) -> Iterator[tuple[str, _Function]]:
             yield from _functions(child, name)
 
 
-def _without_docstring(function: _Function) -> list[ast.stmt]:
+def body_of(function: Function) -> list[ast.stmt]:
+    """The statements of a function without its docstring."""
     first = function.body[0]
     match first:
         case ast.Expr(ast.Constant(str())):
@@ -151,7 +157,7 @@ def _first_line(statement: ast.stmt) -> int:
     return statement.lineno
 
 
-def _is_generator(body: Sequence[ast.stmt]) -> bool:
+def is_generator(body: Sequence[ast.stmt]) -> bool:
     """Whether calling the function runs nothing of it yet."""
     left: list[ast.AST] = list(body)
     while left:

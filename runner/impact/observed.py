@@ -165,10 +165,11 @@ class Reach(NamedTuple):
     """Whether everything that imports the file is reached, not only who ran these lines."""
 
 
-def hit(row: Observed, change: Changed) -> Reach | None:
+def hit(row: Observed, change: Changed, *, on_import: bool = True) -> Reach | None:
     """How a change reaches what was executed; None when it does not.
 
     Precise to the block where the executed bytes are those before the change; else the whole file.
+    Without `on_import` what is evaluated when the file is imported does not count.
     """
     if change.before is None:
         return None
@@ -183,6 +184,8 @@ def hit(row: Observed, change: Changed) -> Reach | None:
         return None
     if changed is None or not row.lines or row.digest != digest_of(ran):
         return whole
+    if not on_import:
+        changed = tuple(block for block in changed if block.first)
     return _first_run(row.lines, ran, changed, whole)
 
 

@@ -52,12 +52,17 @@ def knowledge_of(
         blob = references.blob(path)  # of the tree that was read last: it follows each landing
         return digest_of_blob(blob) if blob else None
 
+    def content(path: str) -> bytes | None:
+        blob = references.blob(path)
+        return repository.content(blob) if blob else None
+
     return Knowledge(
         tasks={task.id: task for task in tasks},
         owners=Owners(store, owners, prefixes),
         observed=Observations(store),
         references=references,
         digest=digest,
+        content=content,
         breaking=breaking,
         past=past,
     )

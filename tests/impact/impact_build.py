@@ -59,6 +59,7 @@ class House:
             observed=self.observed,
             references=self.references,
             digest=lambda path: digest_of(self.files[path]) if path in self.files else None,
+            content=self.files.get,
             **more,
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from impact_build import TASKS, a_shop, a_task, names, reasons
 
 from runner.impact.change import Changed
@@ -32,10 +34,33 @@ def test_what_was_observed_says_nothing_of_a_linter_beside_the_tests():
     assert names(shop.edit("src/shop/mail.py", "return 1", "return 2")) == {"TASK-002": ("TC-002",)}
 
 
-def test_what_is_evaluated_on_import_reaches_everyone_who_ran_anything_of_the_file():
+def test_what_may_do_anything_on_import_reaches_everyone_who_ran_anything_of_the_file():
+    shop = a_watched_shop()
+    for old, new in (("LIMIT = 3", "LIMIT = made(4)"), ("def load(key)", "@known\ndef load(key)")):
+        assert names(shop.edit("src/shop/db.py", old, new)) == {"TASK-002": ("TC-002",)}
+
+
+def test_a_name_that_nothing_reads_reaches_nobody():
     shop = a_watched_shop()
     for old, new in (("LIMIT = 3", "LIMIT = 4"), ("def load(key)", "def load(key=None)")):
-        assert names(shop.edit("src/shop/db.py", old, new)) == {"TASK-002": ("TC-002",)}
+        assert shop.edit("src/shop/db.py", old, new).affected == ()
+
+
+def test_who_reads_a_name_is_told():
+    shop = a_shop(tasks=TASKS[:1])
+    shop.saw("TASK-001", "TC-001", src__shop__db_py={"test_save": "4", "test_load": "7"})
+    shop.knowledge.tasks["TASK-001"] = a_task("TASK-001", "pytest tests/test_db.py")
+    found = shop.edit("src/shop/db.py", "def save(row)", "def save(row=1)")
+    text = "TC-001 executed src/shop/db.py:4, which may see it, in test_save"
+    assert reasons(found, "TASK-001")[-1] == f"observed: {text}"
+    assert found.affected[0].tests == (("TC-001", ("test_save",)),)
+
+
+def test_an_answer_is_wide_where_it_is_not_said_what_files_hold():
+    shop = a_watched_shop()
+    shop.knowledge = replace(shop.knowledge, content=lambda _: None)
+    found = shop.edit("src/shop/db.py", "LIMIT = 3", "LIMIT = 4")
+    assert names(found) == {"TASK-002": ("TC-002",)}
 
 
 def test_an_observation_of_other_bytes_counts_for_the_whole_file():
@@ -59,7 +84,7 @@ def test_single_tests_are_named_where_only_they_ran_the_lines():
     shop.knowledge.tasks["TASK-001"] = a_task("TASK-001", "pytest tests/test_db.py")
     (one,) = shop.edit("src/shop/db.py", "return key", "return 0").affected
     assert one.tests == (("TC-001", ("test_load",)),)
-    (one,) = shop.edit("src/shop/db.py", "LIMIT = 3", "LIMIT = 1").affected
+    (one,) = shop.edit("src/shop/db.py", "LIMIT = 3", "LIMIT = made(1)").affected
     assert one.tests == ()
 
 
