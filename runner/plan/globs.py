@@ -21,9 +21,7 @@ _WILD = re.compile(r"[*?\[]")
 _PARTS = re.compile(r"\*\*/?|\*|\?|\[[!^]?\]?[^\]]*\]|\[|.", re.DOTALL)
 LONGEST_PATH = 1024
 """Bytes of UTF-8 in a path or glob; a file with a longer path could not be written."""
-GLOB_HINT = (
-    "mend the glob; a path that only looks like a glob is taken as a path where such a file exists"
-)
+GLOB_HINT = "mend the glob; a path that only looks like a glob is one where such a file exists"
 _UNCLOSED = frozenset(("[", "[]", "[!]", "[^]"))
 _FEW = 2
 """So many stars cost a backtracking search at most the path's length squared."""

@@ -172,3 +172,11 @@ class Sandbox(Protocol):
 
     def sees(self, place: Place, path: Path) -> Path:
         """The path under which the command finds a path of ours."""
+
+
+class RunCommand(Protocol):
+    """Runs a command in the scratch tree, through the one door, within the caller's limits."""
+
+    def __call__(self, line: str | tuple[str, ...], *, stdin: bytes = b"", folder: str = "") -> Ran:
+        """Run a shell line or an argv in a folder of the tree; failure is a value."""
+        ...

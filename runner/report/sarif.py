@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from runner.report.documents import Json
-    from runner.writes.sast import SastFinding
+    from runner.writes.sast_report import SastFinding
 
     Object: TypeAlias = dict[str, Json]
 

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from runner.process.base import Ran
+    from runner.process.base import RunCommand
     from runner.writes.laboratory import Laboratory
     from runner.writes.sast import SastPool
     from runner.writes.staging import Staging
-
-
-class RunCommand(Protocol):
-    """Runs a command in the scratch tree, through the one door, within the caller's limits."""
-
-    def __call__(self, line: str | tuple[str, ...], *, stdin: bytes = b"", folder: str = "") -> Ran:
-        """Run a shell line or an argv in a folder of the tree; failure is a value."""
-        ...
 
 
 def _never() -> bool:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from runner.model import Change
-    from runner.process.base import Ran
-    from runner.writes.bench import RunCommand
+    from runner.process.base import Ran, RunCommand
 
 CHECK = "compile"
 MISSING = "compiler"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from runner.errors import RunnerError
 from runner.model import digest_of
 from runner.writes.beneath import read_beneath, write_beneath
-from runner.writes.sast import SastReport, unscanned
+from runner.writes.sast_report import SastReport, unscanned
 from runner.writes.scanners import called_for, folder_of
 from runner.writes.verdicts import findings_of
 

@@ -15,8 +15,7 @@ from runner.writes.compiles import CHECK, is_missing_tool, missing_tool
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from runner.process.base import Ran
-    from runner.writes.bench import RunCommand
+    from runner.process.base import Ran, RunCommand
 
 MOST_FINDINGS = 20
 _READ = 64 << 10

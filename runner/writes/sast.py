@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self
 
 from runner import effects
 from runner.errors import RunnerError
-from runner.model import Digest, Finding, digest_of
+from runner.model import digest_of
 from runner.writes.bandit_beside import BanditBeside
 from runner.writes.compiles import language_of
 from runner.writes.lines import append_lines, read_lines
+from runner.writes.sast_report import SastFinding, SastReport, cleaned, gravest, unlisted, unscanned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,72 +30,7 @@ if TYPE_CHECKING:
             ...
 
 
-Ranked = TypeVar("Ranked", "SastFinding", "Issue")
-
 SAST_FINDINGS = "artifacts/build/SAST_FINDINGS.jsonl"
-RANKS = ("low", "medium", "high")
-CHECK = "sast"
-UNSCANNED = "unscanned"
-"""The rule of what is no finding but says what a tool did not look at."""
-UNLISTED = "unlisted"
-"""The rule of what says how many findings are not listed: none graver than those that are."""
-MOST_FINDINGS = 200
-"""Of one file; what is more than this is a number in a note."""
-
-
-@dataclass(frozen=True, slots=True)
-class SastFinding:
-    """What a scanner says of one place; line and column from 1, `digest` is the file's."""
-
-    path: str
-    line: int
-    column: int
-    rule: str
-    severity: str
-    """`low`, `medium` or `high`; `note` where it says what was not scanned."""
-    confidence: str
-    message: str
-    tool: str
-    digest: Digest
-
-
-@dataclass(frozen=True, slots=True)
-class SastReport:
-    """All that the scans of one attempt found; `notes` say which files were not scanned."""
-
-    findings: tuple[SastFinding, ...] = ()
-    notes: tuple[SastFinding, ...] = ()
-
-    def joined(self, other: SastReport) -> SastReport:
-        """Both reports in one."""
-        return SastReport(self.findings + other.findings, self.notes + other.notes)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many there are of each severity, notes too."""
-        counts: dict[str, int] = {}
-        for found in (*self.findings, *self.notes):
-            counts[found.severity] = counts.get(found.severity, 0) + 1
-        return counts
-
-    @property
-    def summary(self) -> str:
-        """In words: `1 high, 2 low`, or `none`."""
-        counts = self.counts
-        return (
-            ", ".join(f"{counts[rank]} {rank}" for rank in RANKS[::-1] if rank in counts) or "none"
-        )
-
-    def blocking(self, block_at: str) -> tuple[Finding, ...]:
-        """What refuses the work where a team lets it block at a severity; else nothing.
-
-        A file that was not scanned is refused, too: else padding it would be a way around.
-        """
-        if block_at not in RANKS:
-            return ()
-        grave = RANKS[RANKS.index(block_at) :]
-        found = tuple(_refusal(one) for one in self.findings if one.severity in grave)
-        return (*found, *(_unseen(note) for note in self.notes if note.rule == UNSCANNED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +149,6 @@ def scan_file(
     return SastReport(findings, said)
 
 
-def gravest(found: Sequence[Ranked]) -> list[Ranked]:
-    """Those that are listed where there are very many: the gravest, in the order they came in."""
-    ranks = [RANKS.index(one.severity) if one.severity in RANKS else -1 for one in found]
-    kept = sorted(range(len(found)), key=lambda place: -ranks[place])[:MOST_FINDINGS]
-    return [found[place] for place in sorted(kept)]
-
-
 def record_findings(root: Path, report: SastReport, *, task: str, attempt: int) -> None:
     """Append a report to SAST_FINDINGS.jsonl; raises RunnerError when the disk refuses."""
     whose = {"time": effects.timestamp(), "task": task, "attempt": attempt}
@@ -231,40 +160,3 @@ def recorded_findings(root: Path, task: str = "") -> tuple[Mapping[str, object],
     """The records of SAST_FINDINGS.jsonl, of all tasks or one, oldest first."""
     records = read_lines(root, SAST_FINDINGS).records
     return tuple(record for record in records if task in {"", record.get("task")})
-
-
-def unscanned(path: str, message: str, tool: str = "bandit") -> SastFinding:
-    """The note that a scan is not whole."""
-    return SastFinding(path, 0, 0, UNSCANNED, "note", "high", message, tool, "")
-
-
-def unlisted(path: str, message: str, tool: str = "bandit") -> SastFinding:
-    """The note that a scan found more than is listed."""
-    return SastFinding(path, 0, 0, UNLISTED, "note", "high", message, tool, "")
-
-
-def cleaned(message: str) -> str:
-    """A scanner's words without secrets it may quote."""
-    from runner.secrets.redact import redact
-
-    return redact(message)
-
-
-def _unseen(note: SastFinding) -> Finding:
-    return Finding(
-        CHECK,
-        f"{note.message}; sast.block_at refuses what was not scanned",
-        path=note.path,
-        hint="make the file smaller or simpler, so that it can be scanned",
-    )
-
-
-def _refusal(found: SastFinding) -> Finding:
-    return Finding(
-        CHECK,
-        f"{found.rule} ({found.severity}): {found.message}",
-        path=found.path,
-        line=found.line,
-        column=found.column,
-        hint="write this another way; a comment does not silence this check",
-    )

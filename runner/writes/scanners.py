@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from runner.writes.sast import UNSCANNED
+from runner.writes.sast_report import UNSCANNED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,7 @@ from runner.writes.parsers import Mistake
 
 if TYPE_CHECKING:
     from runner.model import Change
-    from runner.process.base import Ran
-    from runner.writes.bench import RunCommand
+    from runner.process.base import Ran, RunCommand
 
 SUFFIXES = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 _LARGEST = 5_000_000

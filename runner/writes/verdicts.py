@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.writes.compiles import is_missing_tool
-from runner.writes.sast import (
+from runner.writes.sast_report import (
     MOST_FINDINGS,
     UNSCANNED,
     SastFinding,

@@ -15,7 +15,7 @@ import pytest
 
 from runner.model import Finding, Severity
 from runner.report.sarif import Result, of_finding, of_sast, sarif_document
-from runner.writes.sast import SastFinding
+from runner.writes.sast_report import SastFinding
 
 URI = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-F]{2})*")
 LEVELS = {"none", "note", "warning", "error"}

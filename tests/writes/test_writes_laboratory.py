@@ -13,7 +13,8 @@ from writes_builders import a_change, a_laboratory, put
 
 from runner.model import digest_of
 from runner.process.sandbox import choose_sandbox
-from runner.writes.sast import SastPool, SastReport, scan_file
+from runner.writes.sast import SastPool, scan_file
+from runner.writes.sast_report import SastReport
 
 RULES = {".semgrep.yml": b"rules: []\n"}
 PLUGIN = {"node_modules/eslint-plugin-security/package.json": b"{}"}

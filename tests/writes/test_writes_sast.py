@@ -19,11 +19,11 @@ from runner.writes.bandit_scan import longest
 from runner.writes.sast import (
     SAST_FINDINGS,
     SastPool,
-    SastReport,
     record_findings,
     recorded_findings,
     scan_file,
 )
+from runner.writes.sast_report import SastReport
 
 RISKY = b"import pickle\n\npickle.loads(x)  # nosec\nsubprocess.call(y, shell=True)\n"
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runner.process.base import Sandbox
     from runner.project import Project
     from runner.writes.laboratory import Laboratory
-    from runner.writes.sast import SastReport
+    from runner.writes.sast_report import SastReport
 
 
 def by_tools(workplace: Workplace, path: str, content: bytes) -> SastReport | None:

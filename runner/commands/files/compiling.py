@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
     from runner.commands.files.workplace import Workplace
     from runner.model import Change
-    from runner.process.base import Place, Ran, Sandbox
+    from runner.process.base import Place, Ran, RunCommand, Sandbox
     from runner.project import Project
     from runner.run.site import Site
-    from runner.writes.bench import RunCommand
 
 _UNTRUSTED = Finding(
     CHECK,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from runner.commands.files.workplace import Workplace
     from runner.journal.events import Event
     from runner.model import Task
-    from runner.writes.sast import SastReport
+    from runner.writes.sast_report import SastReport
     from runner.writes.staging import Staged
 
 _PROPOSED, _EDITED = "by-hand", "by-hand-edited"
@@ -204,7 +204,8 @@ class Proposals:
 
     def scan(self, staged: Staged, change: Change) -> SastReport:
         """Static analysis of what was applied, kept in its history; it never refuses."""
-        from runner.writes.sast import SastReport, record_findings, scan_file
+        from runner.writes.sast import record_findings, scan_file
+        from runner.writes.sast_report import SastReport
 
         if change.content is None or not change.path.endswith((".py", ".pyi")):
             return SastReport()

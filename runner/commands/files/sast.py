@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from runner.report.documents import Json
-    from runner.writes.sast import SastFinding, SastReport
+    from runner.writes.sast_report import SastFinding, SastReport
 
 _EPILOGS = {
     "sast-scan": """\
@@ -108,7 +108,7 @@ def _scan(
     files: tuple[str, ...],
     sarif: str | None,
 ) -> ExitCode:
-    from runner.writes.sast import SastReport, unscanned
+    from runner.writes.sast_report import SastReport, unscanned
 
     report = SastReport()
     unreadable, unseen = [], []
@@ -159,7 +159,8 @@ def _keep(workplace: Workplace, report: SastReport, task: str) -> None:
 
 
 def _show(given: argparse.Namespace, workplace: Workplace) -> ExitCode:
-    from runner.writes.sast import SastReport, recorded_findings
+    from runner.writes.sast import recorded_findings
+    from runner.writes.sast_report import SastReport
 
     task = workplace.task(given.task)[0] if given.task else ""
     records = recorded_findings(workplace.root, task)
@@ -200,7 +201,7 @@ def found_in(root: Path, attempts: Mapping[str, int]) -> tuple[SastFinding, ...]
 
 def _finding(record: Mapping[str, object]) -> SastFinding:
     """A record of the history; what is no text or number there is left empty."""
-    from runner.writes.sast import SastFinding
+    from runner.writes.sast_report import SastFinding
 
     texts = {
         name: value if isinstance(value := record.get(name), str) else ""

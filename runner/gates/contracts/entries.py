@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -12,7 +13,9 @@ from urllib.parse import urlsplit
 from runner.gates.contracts.refusal import Refused
 
 if TYPE_CHECKING:
-    from runner.model import Contract
+    from collections.abc import Iterator
+
+    from runner.model import Contract, Task
 
 _OPENAPI_HINT = (
     "write it as openapi: `contracts/openapi.yaml` app=`package.module:app`, "
@@ -166,3 +169,13 @@ def modules(contract: Contract) -> tuple[str, ...]:
     except Refused:
         pass
     return ()
+
+
+def named(task: Task) -> Iterator[tuple[str, Contract]]:
+    """Each entry with its check: `contract:openapi`, `contract:schema`, `contract:schema-2`."""
+    met: Counter[str] = Counter()
+    for contract in task.contracts:
+        met[contract.kind] += 1
+        plain = met[contract.kind] == 1 and contract.kind != "command"
+        name = contract.kind if plain else f"{contract.kind}-{met[contract.kind]}"
+        yield f"contract:{name}", contract

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Check, Proved, command_limits
+from runner.gates.contracts.entries import named
 from runner.model import Contract, Finding, Network, Proof, Verdict, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from runner.config.settings import Settings
     from runner.gates.base import Bench
     from runner.gates.contracts.refusal import Refused
@@ -27,16 +25,6 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
 
 def _numbered(task: Task, settings: Settings) -> list[tuple[Check, Contract]]:
     return [(_check(name, entry, task, settings), entry) for name, entry in named(task)]
-
-
-def named(task: Task) -> Iterator[tuple[str, Contract]]:
-    """Each entry with its check: `contract:openapi`, `contract:schema`, `contract:schema-2`."""
-    met: Counter[str] = Counter()
-    for contract in task.contracts:
-        met[contract.kind] += 1
-        plain = met[contract.kind] == 1 and contract.kind != "command"
-        name = contract.kind if plain else f"{contract.kind}-{met[contract.kind]}"
-        yield f"contract:{name}", contract
 
 
 def _check(id_: str, contract: Contract, task: Task, settings: Settings) -> Check:

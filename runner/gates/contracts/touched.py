@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.contracts.compatibility import Difference, compare_documents
 from runner.gates.contracts.document import bundled
-from runner.gates.contracts.entries import documents, modules
-from runner.gates.contracts.family import named
+from runner.gates.contracts.entries import documents, modules, named
 from runner.gates.contracts.refusal import Refused
 from runner.impact.places import Named
 from runner.model import Finding, Severity

@@ -15,7 +15,7 @@ from runner.text.syntax import python_tree
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from runner.gates.integrity.python_claims import Function
+    from runner.gates.integrity.python_marks import Function
 
 _NO_CASE = re.compile(r"Mixin\Z|\A(?:object|ABC|abc\.ABC)\Z")
 """Bases that make no class a `TestCase`."""

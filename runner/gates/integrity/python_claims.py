@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from runner.gates.integrity import claims
 from runner.gates.integrity.claims import Claim
-from runner.gates.integrity.python_marks import name_of
+from runner.gates.integrity.python_marks import Function, name_of
 from runner.gates.integrity.python_sides import (
     is_pattern_of_all,
     matches_all,
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     Guards: TypeAlias = frozenset[str]
-
-Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 _ASSERTING = re.compile(
     r"\A_?(?:assert|check|verify|expect|ensure|validate|must|should|eventually)(?:_|[A-Z]|\Z)"

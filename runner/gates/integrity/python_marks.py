@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.gates.integrity.python_claims import Function
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 _MARK = re.compile(
     r"(?:\A|\.)(?:skip|skipif|skipIf|skipUnless|skipTest|xfail|expectedFailure|importorskip|flaky"

@@ -57,7 +57,7 @@ class Suspecting:
 
     def everything(self, tasks: Iterable[Task], path: str) -> Iterator[Traced]:
         """Every proof of some tasks, where nothing can be decided."""
-        from runner.gates.contracts.family import named
+        from runner.gates.contracts.entries import named
 
         why = "it could not be decided what this breaks"
         for task in tasks:

@@ -1,0 +1,123 @@
+"""What static analysis found, in our own words, and what of it blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from runner.model import Digest, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runner.writes.bandit_scan import Issue
+
+Ranked = TypeVar("Ranked", "SastFinding", "Issue")
+
+RANKS = ("low", "medium", "high")
+CHECK = "sast"
+UNSCANNED = "unscanned"
+"""The rule of what is no finding but says what a tool did not look at."""
+UNLISTED = "unlisted"
+"""The rule of what says how many findings are not listed: none graver than those that are."""
+MOST_FINDINGS = 200
+"""Of one file; what is more than this is a number in a note."""
+
+
+@dataclass(frozen=True, slots=True)
+class SastFinding:
+    """What a scanner says of one place; line and column from 1, `digest` is the file's."""
+
+    path: str
+    line: int
+    column: int
+    rule: str
+    severity: str
+    """`low`, `medium` or `high`; `note` where it says what was not scanned."""
+    confidence: str
+    message: str
+    tool: str
+    digest: Digest
+
+
+@dataclass(frozen=True, slots=True)
+class SastReport:
+    """All that the scans of one attempt found; `notes` say which files were not scanned."""
+
+    findings: tuple[SastFinding, ...] = ()
+    notes: tuple[SastFinding, ...] = ()
+
+    def joined(self, other: SastReport) -> SastReport:
+        """Both reports in one."""
+        return SastReport(self.findings + other.findings, self.notes + other.notes)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many there are of each severity, notes too."""
+        counts: dict[str, int] = {}
+        for found in (*self.findings, *self.notes):
+            counts[found.severity] = counts.get(found.severity, 0) + 1
+        return counts
+
+    @property
+    def summary(self) -> str:
+        """In words: `1 high, 2 low`, or `none`."""
+        counts = self.counts
+        return (
+            ", ".join(f"{counts[rank]} {rank}" for rank in RANKS[::-1] if rank in counts) or "none"
+        )
+
+    def blocking(self, block_at: str) -> tuple[Finding, ...]:
+        """What refuses the work where a team lets it block at a severity; else nothing.
+
+        A file that was not scanned is refused, too: else padding it would be a way around.
+        """
+        if block_at not in RANKS:
+            return ()
+        grave = RANKS[RANKS.index(block_at) :]
+        found = tuple(_refusal(one) for one in self.findings if one.severity in grave)
+        return (*found, *(_unseen(note) for note in self.notes if note.rule == UNSCANNED))
+
+
+def gravest(found: Sequence[Ranked]) -> list[Ranked]:
+    """Those that are listed where there are very many: the gravest, in the order they came in."""
+    ranks = [RANKS.index(one.severity) if one.severity in RANKS else -1 for one in found]
+    kept = sorted(range(len(found)), key=lambda place: -ranks[place])[:MOST_FINDINGS]
+    return [found[place] for place in sorted(kept)]
+
+
+def unscanned(path: str, message: str, tool: str = "bandit") -> SastFinding:
+    """The note that a scan is not whole."""
+    return SastFinding(path, 0, 0, UNSCANNED, "note", "high", message, tool, "")
+
+
+def unlisted(path: str, message: str, tool: str = "bandit") -> SastFinding:
+    """The note that a scan found more than is listed."""
+    return SastFinding(path, 0, 0, UNLISTED, "note", "high", message, tool, "")
+
+
+def cleaned(message: str) -> str:
+    """A scanner's words without secrets it may quote."""
+    from runner.secrets.redact import redact
+
+    return redact(message)
+
+
+def _unseen(note: SastFinding) -> Finding:
+    return Finding(
+        CHECK,
+        f"{note.message}; sast.block_at refuses what was not scanned",
+        path=note.path,
+        hint="make the file smaller or simpler, so that it can be scanned",
+    )
+
+
+def _refusal(found: SastFinding) -> Finding:
+    return Finding(
+        CHECK,
+        f"{found.rule} ({found.severity}): {found.message}",
+        path=found.path,
+        line=found.line,
+        column=found.column,
+        hint="write this another way; a comment does not silence this check",
+    )
