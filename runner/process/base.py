@@ -116,6 +116,9 @@ class Ran:
     """Where the output is kept; `None` where there was none, or no room for it."""
     left_behind: int = 0
     """Processes that outlived the command's first one and were ended."""
+    processor: float = 0.0
+    """Seconds of a processor that it and what it waited for took; as long as it ran where the
+    kernel cannot say."""
 
     @property
     def passed(self) -> bool:

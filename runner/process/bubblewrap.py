@@ -30,8 +30,9 @@ _SHELL = """%s; trap : TERM; "$@" 2>&1; code=$?; left=0
 for each in /proc/[0-9]*; do
   case $each in /proc/1|/proc/$$) ;; *) [ -e "$each/exe" ] && left=$((left+1)) ;; esac
 done
-echo "left $left" >&2; exit $code"""
-"""Sets limits, outlives SIGTERM so that the command may end in peace, counts what it left."""
+times >&2; echo "left $left" >&2; exit $code"""
+"""Sets limits, outlives SIGTERM so that the command may end in peace, counts what it left.
+What it took of a processor only this shell can say: bubblewrap waits for none of it."""
 _OPTIONAL = ("--size", "--disable-userns")
 """Options that older versions lack."""
 _PATIENCE = 10.0

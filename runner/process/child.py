@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import selectors
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.process import start
+from runner.process.proc import processor_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +25,8 @@ _REPORT = 65536
 """More than a sandbox ever has to say; a command that finds this pipe cannot fill memory."""
 _DRAIN = 1.0
 """Seconds for which a pipe is heard that somebody beyond our reach still holds."""
+_TIMES = re.compile(rb"(?:\d{1,9}m\d{1,9}[.,]\d{1,9}s\s*){4}")
+_TIME = re.compile(rb"(\d+)m(\d+)[.,](\d+)s")
 _POLL = 0.02
 """Seconds between two looks where the kernel has no pidfd_open(2)."""
 
@@ -36,6 +40,8 @@ class Report:
     """Why the sandbox did not start the command."""
     words: bytes = b""
     """What its shell said of the command, such as "Segmentation fault"."""
+    processor: float | None = None
+    """Seconds of a processor that the command took."""
 
 
 class Child:
@@ -79,6 +85,14 @@ class Child:
             options = os.WEXITED | os.WNOHANG | os.WNOWAIT
             self._exit_seen = os.waitid(os.P_PID, self._tree.first.pid, options) is not None
         return self._exit_seen
+
+    @property
+    def processor(self) -> float | None:
+        """Seconds of a processor that it took; to be asked before `close`, which fetches it.
+
+        None of an enclosed one, whose report says it.
+        """
+        return None if self.enclosed else processor_seconds(self._tree.first.pid)
 
     @property
     def busy(self) -> bool:
@@ -204,11 +218,23 @@ def _pidfd(pid: int) -> int | None:
 
 
 def _read_report(said: bytes) -> Report:
-    """`left N` is the last line of the sandbox's shell; without it, it never came so far."""
+    """The last lines of the sandbox's shell: what `times` says, and `left N`.
+
+    Without them, it never came so far.
+    """
     lines = said.splitlines(keepends=True)
     last = lines[-1].split() if lines else []
     if len(last) == 2 and last[0] == b"left" and last[1].isdigit():  # noqa: PLR2004 - "left N"
-        return Report(int(last[1][:9]), "", b"".join(lines[:-1]))
+        spent = _TIMES.fullmatch(b"".join(lines[-3:-1]))
+        words = lines[:-3] if spent else lines[:-1]
+        return Report(int(last[1][:9]), "", b"".join(words), _seconds(spent) if spent else None)
     refused = any(line.startswith(b"bwrap: ") for line in lines)
     text = said.decode("utf-8", "replace").strip()
     return Report(0, f"the sandbox could not be made: {text}" if refused else "", said)
+
+
+def _seconds(spent: re.Match[bytes]) -> float:
+    return sum(
+        int(minutes) * 60 + float(b"%s.%s" % (whole, part))
+        for minutes, whole, part in _TIME.findall(spent[0])
+    )

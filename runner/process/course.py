@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -144,6 +145,7 @@ class _Course:
 
     def result(self, ended: Ended, began: float) -> Ran:
         """End what is left, hear the rest, and say how it went."""
+        spent = self._child.processor if ended is Ended.EXITED else None
         left = self._bury(ended)
         code = self._child.close()
         report = self._child.report
@@ -154,7 +156,9 @@ class _Course:
         self._output.take(self._child.reached.encode())
         self._output.finish()
         self._tell_lines(self._output.fresh(whole=True))
-        return _ran(self._output, began, ended, code, left + report.left_behind)
+        ran = _ran(self._output, began, ended, code, left + report.left_behind)
+        spent = report.processor if spent is None else spent
+        return ran if spent is None else replace(ran, processor=spent)
 
     def _bury(self, ended: Ended) -> int:
         """End what outlived the first process; how many there were.
@@ -260,6 +264,7 @@ def _ran(output: Output, began: float, ended: Ended, code: int, left: int) -> Ra
         tail=output.tail,
         log=output.log,
         left_behind=left,
+        processor=seconds,
     )
 
 

@@ -20,7 +20,7 @@ class TestShop(unittest.TestCase):
 """
 PLAN = {"outputs": ["shop.py", "test_shop.py"], "tests": ["python3 -m unittest -q test_shop"]}
 FIELDS = {"fields": ["Budget: 1 attempts", "Red first: no"]}
-SHOWN = "no test notices what discounted does: 3 mutants of it passed every test that runs it"
+SHOWN = "no test notices what discounted does: "
 
 
 def written(workplace, files):

@@ -14,7 +14,12 @@ _OTHER = (
     "typeof v === 'string' ? '~' + v.split('').reverse().join('') : "
     "Array.isArray(v) ? (v.length > 1 ? v.slice(1) : v.concat([null])) : "
     "v === null || v === undefined ? 0 : "
-    "typeof v.then === 'function' ? v.then(() => null, (e{any}) => {{ throw e; }}) : null"
+    "typeof v.then === 'function' ? v.then(() => null, (e{any}) => {{ throw e; }}) : "
+    "v instanceof Map ? new Map(v.size ? [] : [[null, null]]) : "
+    "v instanceof Set ? new Set(v.size ? [] : [null]) : "
+    "v instanceof Date ? new Date(+v + 864e5) : "
+    "Object.keys(v).length ? Object.assign(Object.create(Object.getPrototypeOf(v)), v, "
+    "{{ [Object.keys(v)[0]]: v[Object.keys(v)[0]] == null ? 0 : null }}) : null"
 )
 _EMPTY = (
     "typeof v === 'boolean' ? !v : typeof v === 'number' ? (v ? 0 : 1) : "
@@ -58,6 +63,10 @@ def _typed(value: str, type_: str) -> Iterator[tuple[str, str]]:
         yield "empty", f'({value})[:0] + ""'
     elif type_ == "bool":
         yield "other", f"!({value})"
+    elif type_.startswith("[]") and value != "nil":
+        body = "if len(v) > 1 { return v[1:] }; return append(v, *new(" + type_[2:] + "))"
+        yield "other", f"func(v {type_}) {type_} {{ {body} }}({value})"
+        yield "none", "nil"
     elif _NILS.match(type_) and value != "nil":
         yield "none", "nil"
 

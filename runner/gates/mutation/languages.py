@@ -17,19 +17,25 @@ _LARGEST = 1_000_000
 """Bytes of a file that is read; a larger one holds data."""
 
 
+def language_of(path: str) -> str:
+    """Which language a file is written in: `py`, `js`, `ts`, `go` or `rs`; "" for any other."""
+    ending = path.rpartition(".")[2].lower()
+    return "py" if ending == "py" else _BRACES.get(ending, "")
+
+
 def mutants_of(
     path: str, content: bytes, own: frozenset[int], ran: frozenset[int]
 ) -> tuple[Mutant, ...]:
     """The mutants of a file's own lines that a test ran; none of a language nobody reads here."""
-    ending = path.rpartition(".")[2].lower()
+    language = language_of(path)
     if len(content) > _LARGEST:
         return ()
-    if ending == "py":
+    if language == "py":
         from runner.gates.mutation.python import python_mutants
 
         return python_mutants(path, content, own, ran)
-    if ending in _BRACES:
+    if language:
         from runner.gates.mutation.braces import brace_mutants
 
-        return brace_mutants(path, content, own, ran, _BRACES[ending])
+        return brace_mutants(path, content, own, ran, language)
     return ()

@@ -14,6 +14,7 @@ from runner import effects
 from runner.gates.base import Check, Fitted, command_limits
 from runner.gates.contract_tests import as_command
 from runner.gates.coverage.fitting import project_tree
+from runner.gates.mutation.failing import is_claimed
 from runner.gates.trial import output_of, tried
 from runner.impact.ranges import spans_in
 from runner.model import Action, Change, digest_of
@@ -32,9 +33,13 @@ _OLD = 1_000_000_000
 _MOST_NAMED = 40
 """Tests that are named to pytest; where more ran a line, all of the contract run."""
 _SLOWER = 3.0
-"""How many times as long as its contract a mutant may take before that counts as noticed."""
+"""How many times as long as its contract a mutant may take before it counts as one without end."""
 _LEAST_PATIENCE = 1.0
 """Seconds beside that."""
+_BUSIEST = 5.0
+"""How many times the seconds of a processor may pass by the clock."""
+_ENOUGH = "--maxfail=3 --tb=short"
+"""Words for pytest: the first failure may be a crash, and the next one a claim."""
 _NO_CODE = re.compile(
     r"\bSyntaxError\b|\bIndentationError\b|error TS\d+|\[(?:build|setup) failed\]|could not compile"
     r"|Transform failed|Parse ?[Ee]rror|ParseError|Unexpected token"
@@ -47,6 +52,9 @@ class Ends(StrEnum):
     """What became of a mutant."""
 
     NOTICED = "noticed"
+    """A test claims what it does not hold."""
+    CRASHED = "crashed"
+    """It crashed or did not end: any call would, so this says nothing of what a test claims."""
     SURVIVED = "survived"
     NOT_MADE = "not made"
     """It is no program, so there was nothing to notice."""
@@ -102,8 +110,10 @@ class Laboratory:
     bench: Bench
     executions: Executions
     seconds: float
-    """All that they may take together."""
+    """All that they may take together, of a processor: on a busy machine more by the clock."""
     tried: int = 0
+    worked: float = 0.0
+    """Seconds of a processor that they took."""
     _began: float = field(default_factory=effects.monotonic)
 
     @property
@@ -112,9 +122,14 @@ class Laboratory:
         return effects.monotonic() - self._began
 
     @property
+    def left(self) -> float:
+        """Seconds that a mutant may still take."""
+        return min(self.seconds - self.worked, self.seconds * _BUSIEST - self.used)
+
+    @property
     def is_over(self) -> bool:
         """Whether there is no time for another mutant, or nobody waits for it."""
-        return self.used >= self.seconds or self.bench.cancelled.is_set()
+        return self.left <= 0 or self.bench.cancelled.is_set()
 
     def run(self, mutant: Mutant) -> Ends:
         """What the tests that ran its line say of a mutant, the quickest contract first."""
@@ -122,12 +137,15 @@ class Laboratory:
         if content is None:
             return Ends.NOT_MADE
         self.tried += 1
+        crashed = False
         with self._holding(mutant, mutant.applied_to(content), content):
             for contract in self._contracts(mutant):
                 ended = self._under(contract, mutant, mutant.applied_to(content))
-                if ended is not Ends.SURVIVED:
+                if ended is Ends.CRASHED:
+                    crashed = True  # another contract may still claim something
+                elif ended is not Ends.SURVIVED:
                     return ended
-        return Ends.SURVIVED
+        return Ends.CRASHED if crashed else Ends.SURVIVED
 
     def _contracts(self, mutant: Mutant) -> list[TestContract]:
         asked = self.executions.tests
@@ -144,15 +162,15 @@ class Laboratory:
     def _under(self, contract: TestContract, mutant: Mutant, content: bytes) -> Ends:
         """One contract on a mutant: first its tests that ran the line, where they can be named."""
         tests = self.executions.tests(contract.id, mutant.path, mutant.line) or ()
-        for words in dict.fromkeys((_picked(tests), "-x")):
-            left = self.seconds - self.used
+        for words in dict.fromkeys((_picked(tests), _ENOUGH)):
+            left = self.left
             patience = _SLOWER * self._known_seconds(contract.id) + _LEAST_PATIENCE
             if left <= 0:
                 return Ends.NO_TIME
             trial = self._trial(contract, mutant, content, words, min(left, patience))
             if trial.ran_no_test:  # they go by other names: the whole contract then
                 continue
-            return _ended(trial, patient=patience <= left)
+            return _ended(trial, mutant.path, patient=patience <= left)
         return Ends.NOT_MADE
 
     def _trial(
@@ -178,6 +196,7 @@ class Laboratory:
         others = tuple(one for one in bench.changes if one.path != mutant.path)
         changed = replace(bench, changes=(*others, mutated), on_base=None, tell=_unheard)
         trial = tried(check, changed, Fitted(check.command, variables))
+        self.worked += trial.ran.processor
         if trial.touched.changed:
             self._put_back()
         return trial
@@ -224,25 +243,27 @@ def _write(file: os.PathLike[str], content: bytes, mode: int, *, python: bool) -
 
 
 def _picked(tests: tuple[str, ...]) -> str:
-    """Words for pytest that choose these tests and end at the first failure; other tools run all.
+    """Words for pytest that choose these tests and end after some failures; other tools run all.
 
     A word of `-k` also chooses tests whose names have it in them: more may run, never fewer.
     """
     names = {test.rpartition(".")[2] for test in tests}
     plain = all(_IDENTIFIER.fullmatch(name) for name in names)
     if not names or "" in tests or not plain or len(names) > _MOST_NAMED:
-        return "-x"
-    return f"-x -k {shlex.quote(' or '.join(sorted(names)))}"
+        return _ENOUGH
+    return f"{_ENOUGH} -k {shlex.quote(' or '.join(sorted(names)))}"
 
 
-def _ended(trial: Trial, *, patient: bool) -> Ends:
+def _ended(trial: Trial, path: str, *, patient: bool) -> Ends:
     match trial.ran.ended:
         case Ended.EXITED:
             pass
         case Ended.HARD | Ended.IDLE:
-            return Ends.NOTICED if patient else Ends.NO_TIME
+            return Ends.CRASHED if patient else Ends.NO_TIME
         case _:
             return Ends.NO_TIME
     if trial.passed:
         return Ends.SURVIVED
-    return Ends.NOT_MADE if _NO_CODE.search(output_of(trial.ran)) else Ends.NOTICED
+    if is_claimed(trial, path):
+        return Ends.NOTICED
+    return Ends.NOT_MADE if _NO_CODE.search(output_of(trial.ran)) else Ends.CRASHED

@@ -11,13 +11,14 @@ from runner.gates.coverage.own import own_lines
 from runner.gates.coverage.reading import source
 from runner.gates.mutation.languages import mutants_of
 from runner.gates.mutation.left_out import is_left_out
-from runner.gates.mutation.mutants import UNNOTICED, Mutant, Subject, subjects_of
+from runner.gates.mutation.mutants import Mutant, Subject, subjects_of
 from runner.gates.mutation.running import Ends, Executions, Laboratory
+from runner.gates.mutation.weighing import Weighing, Weight
 from runner.model import Finding, Proof, Severity, Verdict, digest_of
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from runner.gates.base import Bench
 
@@ -33,80 +34,153 @@ _HINT = "have a test say what it must return or change, and fail otherwise"
 class _Looked:
     """How far it came."""
 
-    unnoticed: list[tuple[Subject, tuple[Mutant, ...]]] = field(default_factory=list)
-    functions: int = 0
+    weights: list[tuple[Subject, Weighing]] = field(default_factory=list)
     noticed: int = 0
     survived: int = 0
+    crashed: int = 0
     cut_short: str = ""
+
+    def of(self, weight: Weight) -> tuple[tuple[Subject, Weighing], ...]:
+        """The functions of which so much is noticed."""
+        return tuple(one for one in self.weights if one[1].result is weight)
 
 
 def judged(check: Check, bench: Bench, *, strict: bool) -> Proved:
     """Findings of functions that no test notices, and a proof that says what was tried."""
-    executions = Executions.of(bench)
-    subjects = subjects_of(_mutants(bench, executions), bench.tree or bench.base)
+    executions, own = Executions.of(bench), own_lines(bench)
+    subjects = subjects_of(_mutants(bench, executions, own), bench.tree or bench.base)
+    copied = tuple(_copied(check, bench, own, strict=strict))
     if not subjects and not strict:
-        return Proved(None)
+        return Proved(None, copied)
     spent = sum(one.seconds for one in bench.proofs)
     least, share = (_STRICT_SECONDS, _STRICT_SHARE) if strict else (_LEAST_SECONDS, _SHARE)
     laboratory = Laboratory(bench, executions, max(least, share * spent))
-    looked = _look(subjects, laboratory, _STRICT_MOST if strict else _MOST)
+    looked = _look(subjects, laboratory, _STRICT_MOST if strict else _MOST, strict=strict)
     severity = Severity.ERROR if strict else Severity.WARNING
     told = tuple(
-        _unnoticed(check, subject, survivors, bench, severity)
-        for subject, survivors in looked.unnoticed
+        _unnoticed(check, subject, weighing, bench, severity)
+        for subject, weighing in looked.of(Weight.NOTHING)
     )
+    asked = tuple(_asked(check, bench, looked, executions, own)) if strict else ()
     proof = _proof(looked, laboratory, len(subjects), strict=strict)
-    return Proved(proof, (*told, *_cut_short(check, looked, len(subjects), strict=strict)))
+    short = tuple(_cut_short(check, looked, subjects, strict=strict))
+    return Proved(proof, (*told, *copied, *asked, *short))
 
 
-def _mutants(bench: Bench, executions: Executions) -> Iterator[Mutant]:
+def _copied(
+    check: Check, bench: Bench, own: Mapping[str, frozenset[int]], *, strict: bool
+) -> Iterator[Finding]:
+    from runner.gates.mutation.written_again import copies, own_functions
+
+    severity = Severity.QUESTION if strict else Severity.WARNING
+    return copies(check.id, bench, own_functions(bench, own), severity)
+
+
+def _mutants(
+    bench: Bench, executions: Executions, own: Mapping[str, frozenset[int]]
+) -> Iterator[Mutant]:
     read = partial(source, bench)
-    for path, own in sorted(own_lines(bench).items()):
+    for path, lines in sorted(own.items()):
         ran, content = executions.lines(path), bench.after(path)
         if not ran or content is None or is_left_out(path, content):
             continue
         if read(path) == content:  # no test left another one behind
-            yield from mutants_of(path, content, own, ran)
+            yield from mutants_of(path, content, lines, ran)
 
 
-def _look(subjects: tuple[Subject, ...], laboratory: Laboratory, most: int) -> _Looked:
-    """Function by function, until a mutant is noticed or enough kinds of them were not."""
+def _look(
+    subjects: tuple[Subject, ...], laboratory: Laboratory, most: int, *, strict: bool
+) -> _Looked:
+    """Function by function, until enough is noticed or enough kinds of mutants were not."""
     looked = _Looked()
     for subject in subjects:
-        if laboratory.is_over or laboratory.tried >= most:
+        weighing = Weighing(strict)
+        if not _look_at(subject, weighing, laboratory, most):
+            over = laboratory.tried < most
+            looked.cut_short = "the time for it was over" if over else f"{most} mutants were tried"
             break
-        if not _look_at(subject, laboratory, most, looked):
-            break
-    if looked.functions < len(subjects):
-        over = laboratory.tried < most
-        looked.cut_short = "the time for it was over" if over else f"{most} mutants were tried"
+        looked.weights.append((subject, weighing))
+    for _, weighing in looked.weights:
+        looked.noticed += len(weighing.noticed)
+        looked.survived += sum(map(len, weighing.survived.values()))
+        looked.crashed += sum(map(len, weighing.crashed.values()))
     return looked
 
 
-def _look_at(subject: Subject, laboratory: Laboratory, most: int, looked: _Looked) -> bool:
+def _look_at(subject: Subject, weighing: Weighing, laboratory: Laboratory, most: int) -> bool:
     """Whether there was an answer."""
-    survivors: dict[str, Mutant] = {}
-    for mutant in subject.mutants:
-        if mutant.kind in survivors:
-            continue
+    for mutant in weighing.wanted(subject):
         if laboratory.is_over or laboratory.tried >= most:
-            return False
-        match laboratory.run(mutant):
-            case Ends.NOTICED:
-                looked.noticed += 1
-                looked.functions += 1
-                return True
-            case Ends.SURVIVED:
-                looked.survived += 1
-                survivors[mutant.kind] = mutant
-            case Ends.NO_TIME:
-                return False
-        if len(survivors) >= UNNOTICED:
-            looked.functions += 1
-            looked.unnoticed.append((subject, tuple(survivors.values())))
-            return True
-    looked.functions += 1  # too few of them could be made
+            return weighing.result is Weight.NOTICED
+        ended = laboratory.run(mutant)
+        if ended is Ends.NO_TIME:
+            return weighing.result is Weight.NOTICED
+        weighing.add(mutant, ended)
     return True
+
+
+def _asked(
+    check: Check,
+    bench: Bench,
+    looked: _Looked,
+    executions: Executions,
+    own: Mapping[str, frozenset[int]],
+) -> Iterator[Finding]:
+    """With `strict`, what mutants cannot say is a person's to say."""
+    for subject, weighing in looked.of(Weight.LITTLE):
+        kinds = ", ".join(weighing.noticed)
+        yield _unnoticed(
+            check,
+            subject,
+            weighing,
+            bench,
+            Severity.QUESTION,
+            f"tests notice little of what {subject.name} does: mutants of one kind are noticed"
+            f" ({kinds}), those of more are not"
+            if len(weighing.noticed) == 1
+            else f"tests notice little of what {subject.name} does: mutants of"
+            f" {len(weighing.noticed)} kinds are noticed ({kinds}), those of more are not",
+        )
+    for subject, weighing in looked.of(Weight.UNKNOWN):
+        yield Finding(
+            check=check.id,
+            message=f"whether a test notices what {subject.name} does is not known: "
+            f"its mutants crash or do not end ({len(weighing.crashed)} kinds)",
+            path=subject.path,
+            line=subject.line,
+            severity=Severity.QUESTION,
+            hint=_HINT,
+        )
+    for path, lines in sorted(own.items()):
+        yield from _not_run(check, bench, path, lines, executions.lines(path))
+
+
+def _not_run(
+    check: Check, bench: Bench, path: str, own: frozenset[int], ran: frozenset[int]
+) -> Iterator[Finding]:
+    """Functions of the task that no test was seen to run: a mock may stand in their place."""
+    content = bench.after(path)
+    if content is None or is_left_out(path, content):
+        return
+    lines: dict[str, set[int]] = {}
+    for mutant in mutants_of(path, content, own, own):
+        lines.setdefault(mutant.function, set()).add(mutant.line)
+    idle = {name: min(of) for name, of in lines.items() if not of & ran}
+    if idle:
+        yield Finding(
+            check=check.id,
+            message=f"no test was seen to run {_some(list(idle))}: whether one notices what "
+            f"{'it does' if len(idle) == 1 else 'they do'} is not known",
+            path=path,
+            line=min(idle.values()),
+            severity=Severity.QUESTION,
+            hint="have a test run the code itself, with nothing in its place",
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMED])
+    return f"{shown} and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else shown
 
 
 # --- in words -------------------------------------------------------------------------
@@ -115,22 +189,31 @@ def _look_at(subject: Subject, laboratory: Laboratory, most: int, looked: _Looke
 def _unnoticed(
     check: Check,
     subject: Subject,
-    survivors: tuple[Mutant, ...],
+    weighing: Weighing,
     bench: Bench,
     severity: Severity,
+    message: str = "",
 ) -> Finding:
+    survivors = weighing.survivors
     kinds = ", ".join(one.kind for one in survivors)
     content = bench.after(subject.path) or b""
     return Finding(
         check=check.id,
-        message=f"no test notices what {subject.name} does: "
-        f"{len(survivors)} mutants of it passed every test that runs it ({kinds})",
+        message=message
+        or f"no test notices what {subject.name} does: "
+        f"{len(survivors)} mutants of it passed every test that runs it ({kinds})"
+        f"{_crashes(weighing)}",
         path=subject.path,
         line=subject.line,
         severity=severity,
         hint=_HINT,
         detail="\n".join(line for one in survivors for line in _shown(one, content)),
     )
+
+
+def _crashes(weighing: Weighing) -> str:
+    many = sum(map(len, weighing.crashed.values()))
+    return f", and {many} only crashed or did not end" if many else ""
 
 
 def _shown(mutant: Mutant, content: bytes) -> Iterator[str]:
@@ -142,24 +225,30 @@ def _shown(mutant: Mutant, content: bytes) -> Iterator[str]:
         yield f"  {sign} {redact(short)}"
 
 
-def _cut_short(check: Check, looked: _Looked, functions: int, *, strict: bool) -> Iterator[Finding]:
-    if looked.cut_short:
-        yield Finding(
-            check=check.id,
-            message=f"mutants of {looked.functions} of {functions} functions were tried: "
-            f"{looked.cut_short}",
-            severity=Severity.WARNING if strict else Severity.NOTE,
-            hint="" if strict else 'mutation = "strict" takes the time',
-        )
+def _cut_short(
+    check: Check, looked: _Looked, subjects: tuple[Subject, ...], *, strict: bool
+) -> Iterator[Finding]:
+    if not looked.cut_short:
+        return
+    known = {(one.path, one.name) for one, _ in looked.weights}
+    left = [one.name for one in subjects if (one.path, one.name) not in known]
+    yield Finding(
+        check=check.id,
+        message=f"mutants of {len(looked.weights)} of {len(subjects)} functions were tried: "
+        f"{looked.cut_short}",
+        severity=Severity.QUESTION if strict else Severity.NOTE,
+        hint="" if strict else 'mutation = "strict" takes the time',
+        detail=f"not known: {_some(left)}" if strict else "",
+    )
 
 
 def _proof(looked: _Looked, laboratory: Laboratory, functions: int, *, strict: bool) -> Proof:
-    names = [subject.name for subject, _ in looked.unnoticed]
-    more = " …" if len(names) > _MOST_NAMED else ""
-    notes = [f"no test notices {', '.join(names[:_MOST_NAMED])}{more}"] if names else []
+    names = [subject.name for subject, _ in looked.of(Weight.NOTHING)]
+    notes = [f"no test notices {_some(names)}"] if names else []
     if looked.cut_short:
-        notes.append(f"{looked.functions} of {functions} functions: {looked.cut_short}")
+        notes.append(f"{len(looked.weights)} of {functions} functions: {looked.cut_short}")
     bad = Verdict.FAIL if strict else Verdict.SKIPPED
+    crashed = (("crashed", looked.crashed),) if looked.crashed else ()
     return Proof(
         id="mutation",
         kind="mutation",
@@ -172,6 +261,7 @@ def _proof(looked: _Looked, laboratory: Laboratory, functions: int, *, strict: b
             ("mutants", laboratory.tried),
             ("noticed", looked.noticed),
             ("survived", looked.survived),
+            *crashed,
         ),
         note="; ".join(notes),
     )

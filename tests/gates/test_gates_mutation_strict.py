@@ -1,0 +1,332 @@
+"""What tests claim is weighed kind by kind; with `strict` what is not known is a question."""
+
+import shutil
+
+import pytest
+from coverage_bench import PYTEST, Yard
+from test_gates_mutation_python import DISCOUNT, GOOD, noticed, of
+
+from runner.gates.mutation import running, verdict
+from runner.gates.mutation.failing import claims
+from runner.gates.mutation.mutants import Mutant, Subject
+from runner.gates.mutation.own_functions import functions_in
+from runner.gates.mutation.running import Ends
+from runner.gates.mutation.weighing import Weighing, Weight
+from runner.gates.mutation.written_again import again, tokens
+from runner.model import Severity
+
+ROMAN = """\
+def roman(value):
+    rest, text = value, ""
+    for worth, letter in ((10, "X"), (5, "V")):
+        while rest > worth:
+            text += letter
+            rest -= worth
+    return text + "I" * rest
+"""
+COPY = '''\
+def wanted(number):
+    """What must come out."""
+    left = number
+    shown = ""
+    for size, sign in ((10, "X"), (5, "V")):
+        while left > size:
+            shown += sign
+            left -= size
+    return shown + "I" * left
+'''
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch):
+    """How much is tried must not hang on how busy this machine is."""
+    monkeypatch.setattr(verdict, "_LEAST_SECONDS", 120.0)
+    monkeypatch.setattr(verdict, "_STRICT_SECONDS", 240.0)
+    monkeypatch.setattr(running, "_LEAST_PATIENCE", 4.0)
+
+
+@pytest.fixture
+def yard(tmp_path):
+    return Yard(tmp_path)
+
+
+def strictly(yard, tests, shop=DISCOUNT):
+    """Severity and first words of all that is found."""
+    found = of(yard, tests, shop=shop, mutation="strict")
+    return [(str(one.severity), one.message) for one in found.findings]
+
+
+HOLLOW = {
+    "only its type, while mutants crash and hang": (
+        "import shop\ndef test_it():\n    assert isinstance(shop.roman(7), str)\n"
+    ),
+    "what is expected comes from the code": (
+        "import shop\ndef test_it():\n    wanted = shop.roman(7)\n"
+        "    assert shop.roman(7) == wanted\n"
+    ),
+    "failures are swallowed beside a call": (
+        "import shop\ndef test_runs():\n    shop.roman(7)\n"
+        "def test_it():\n    try:\n        assert shop.roman(4) == 'IV'\n"
+        "    except Exception:\n        pass\n"
+    ),
+    "a list of answers is not empty": (
+        "import shop\ndef test_it():\n    found = [shop.roman(4) == 'IV']\n    assert found\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("tests", HOLLOW.values(), ids=HOLLOW)
+def test_a_mutant_that_only_crashes_or_hangs_clears_nothing(yard, tests):
+    found = strictly(yard, tests, ROMAN)
+    assert [severity for severity, _ in found] == ["error"], found
+    assert found[0][1].startswith("no test notices what roman does")
+
+
+def test_a_result_that_equals_everything_is_noticed_by_nobody(yard):
+    shop = """\
+class Shown(str):
+    __slots__ = ()
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = str.__hash__
+
+
+def joined(parts):
+    found = [part for part in sorted(parts) if part + 1 > 2]
+    return Shown(", ".join(map(str, found)))
+"""
+    found = strictly(
+        yard, "import shop\ndef test_it():\n    assert shop.joined([2, 1]) == '1, 2'\n", shop
+    )
+    assert any("notices what joined does" in message for _, message in found), found
+
+
+def test_good_tests_pass_strictly(yard):
+    assert strictly(yard, GOOD) == []
+
+
+def test_a_test_that_notices_one_kind_of_many_is_a_question(yard):
+    shop = """\
+def distance(one, other):
+    sign = 1
+    if other < one:
+        sign = -1
+    if one // 100 != other // 100:
+        return sign * 3
+    if one // 10 != other // 10:
+        return sign * 2
+    return sign * (one != other)
+"""
+    tests = """\
+import shop
+def test_it():
+    assert -9 <= shop.distance(120, 340) <= 9
+    assert -9 <= shop.distance(120, 110) <= 9
+"""
+    (found,) = strictly(yard, tests, shop)
+    assert found[0] == "question"
+    assert found[1].startswith("tests notice little of what distance does")
+
+
+def test_a_copy_in_the_test_is_told_and_is_a_question_with_strict(yard):
+    tests = f"import shop\n\n\n{COPY}\n\ndef test_it():\n    assert shop.roman(27) == wanted(27)\n"
+    found = of(yard, tests, shop=ROMAN)
+    (told,) = [one for one in found.findings if "a copy of it" in one.message]
+    assert (told.severity, told.path) == (Severity.WARNING, "test_shop.py")
+    ((severity, message),) = strictly(yard, tests, ROMAN)
+    assert (severity, message.split(":")[0]) == (
+        "question",
+        "what roman should do is told by a copy of it",
+    )
+
+
+def test_a_second_function_of_the_task_is_no_independent_answer(yard):
+    shop = f"{ROMAN}\n\n{COPY}"
+    tests = "import shop\ndef test_it():\n    assert shop.roman(27) == shop.wanted(27) == 'XXVII'\n"
+    found = strictly(yard, tests, shop)
+    assert any("a test compares it with wanted" in message for _, message in found), found
+
+
+def test_a_function_that_only_a_mock_stands_for_is_asked_about(yard):
+    tests = """\
+import shop
+from unittest import mock
+def test_half():
+    assert shop.discounted(200, 80) == 100
+    assert shop.discounted(100, 10) == 90
+    assert shop.discounted(100, 50, floor=70) == 70
+def test_taxed():
+    with mock.patch("shop.taxed", return_value=3):
+        assert shop.taxed(1) == 3
+"""
+    shop = f"{DISCOUNT}\n\ndef taxed(price):\n    return price * 2 + 1\n"
+    (found,) = strictly(yard, tests, shop)
+    assert found == (
+        "question",
+        "no test was seen to run taxed: whether one notices what it does is not known",
+    )
+
+
+def test_what_there_was_no_time_for_is_a_question_with_strict(yard, monkeypatch):
+    monkeypatch.setattr(verdict, "_STRICT_SECONDS", 0.0)
+    monkeypatch.setattr(verdict, "_STRICT_SHARE", 0.0)
+    ((severity, message),) = strictly(yard, GOOD)
+    assert severity == "question"
+    assert message == "mutants of 0 of 1 functions were tried: the time for it was over"
+
+
+def test_pytest_goes_on_behind_a_first_crash(yard):
+    tests = """\
+import shop
+def test_runs():
+    shop.roman(7)
+def test_it():
+    assert shop.roman(7) == 'VII'
+    assert shop.roman(12) == 'XII'
+"""
+    yard.write("shop.py", ROMAN).write("test_shop.py", tests)
+    found = noticed(yard, f"{PYTEST} test_shop.py", mutation="strict")
+    assert [one.message for one in found.findings] == []
+
+
+# --- why a test failed ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tests/test_a.py:3: in test\n    assert f(1) == 2\nE   assert 3 == 2", True),
+        (
+            "tests/test_a.py:3: in t\n    assert f(1) == 2\nsrc/a.py:9: in f\nE   ValueError",
+            False,
+        ),
+        ("tests/test_a.py:3: in test\n    assert f(1).x == 2\nE   AttributeError: 'None'", False),
+        ("tests/test_a.py:3: in test\nE   Failed: DID NOT RAISE <class 'ValueError'>", True),
+        (
+            "tests/test_a.py:3: in test\n    with raises(AssertionError):\nsrc/a.py:9\nE   KeyE",
+            False,
+        ),
+        ("tests/test_a.py:4: in test\n    open(f()).read()\nE   FileNotFoundError: gone", True),
+        ('File "/w/src/a.py", line 3, in f\nRuntimeError: words', False),
+        ("AssertionError: expected 3 to be 2\n at test/a.test.ts:5:3", True),
+        ("TypeError: Cannot read properties of null\n at f src/a.py:5:3", False),
+        ("not ok 1 should be equal\n  ---\n    operator: equal\n    expected: 2", True),
+        ("--- FAIL: TestA (0.00s)\n    a_test.go:12: got 3", True),
+        ("panic: runtime error: index out of range [3]\n\n\t/w/a.go:12 +0x1d", False),
+        ("thread 'it' panicked at src/lib.rs:9:5:\nassertion `left == right` failed", True),
+        ("thread 'it' panicked at src/a.py:9:5:\nattempt to subtract with overflow", False),
+    ],
+)
+def test_a_claim_is_told_from_a_crash(text, expected):
+    assert claims(text, "src/a.py") is expected
+
+
+# --- kinds, purely ----------------------------------------------------------------------
+
+
+def weighed(ends, *, strict):
+    """Kinds in their order, each with what becomes of every mutant of it."""
+    mutants = [Mutant("a", "f", kind, 1, at, at + 1, b"") for at, kind in enumerate([*ends] * 2)]
+    weighing = Weighing(strict)
+    tried = 0
+    for one in weighing.wanted(Subject("a", "f", 1, tuple(mutants))):
+        weighing.add(one, ends[one.kind])
+        tried += 1
+    return weighing.result, tried
+
+
+N, S, C = Ends.NOTICED, Ends.SURVIVED, Ends.CRASHED
+
+
+@pytest.mark.parametrize(
+    ("ends", "strict", "expected"),
+    [
+        ({"condition": N}, False, (Weight.NOTICED, 1)),
+        ({"condition": S, "loop": S, "raise": S, "call": N}, False, (Weight.NOTHING, 3)),
+        ({"condition": C, "loop": S, "call": N}, False, (Weight.NOTICED, 3)),
+        ({"condition": S, "no result": N, "empty result": N}, False, (Weight.UNKNOWN, 3)),
+        ({"a": N, "b": N, "c": N, "d": S}, True, (Weight.NOTICED, 3)),
+        ({"a": S, "b": C, "c": C}, True, (Weight.NOTHING, 5)),
+        ({"a": C, "b": C, "c": C}, True, (Weight.UNKNOWN, 6)),
+        ({"a": N, "b": S, "c": S, "d": S}, True, (Weight.LITTLE, 7)),
+        ({"a": N, "b": S, "c": S}, True, (Weight.NOTICED, 5)),
+    ],
+)
+def test_kinds_are_weighed(ends, strict, expected):
+    assert weighed(ends, strict=strict) == expected
+
+
+# --- copies -----------------------------------------------------------------------------
+
+SCRIPT = """\
+export function without(object: any, keys: string[], deep = false): any {
+  if (!isPlainObject(object)) {
+    return object;
+  }
+  const left: any = {};
+  for (const key of Object.keys(object)) {
+    if (keys.includes(key) && key.length > 1) continue;
+    left[key] = deep ? object[key] : without(object[key], keys, true);
+  }
+  return left;
+}
+"""
+GO = """\
+func Wrapped(text string, width int) []string {
+	lines, line := []string{}, ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+len(word) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+"""
+
+
+def share(path, code, other, defined=()):
+    (one,) = functions_in(path, code.encode())
+    body = tokens(one.body, path, frozenset({one.name}))
+    return again(body, tokens(other, path, frozenset(defined)))
+
+
+def test_a_copy_is_told_in_any_language_whatever_its_names_are():
+    script = SCRIPT.replace("without", "expected").replace("left", "rest").replace("key", "k")
+    assert share("a.ts", SCRIPT, script, {"expected"}) > 0.9
+    assert share("a.go", GO, GO.replace("Wrapped", "want").replace("line", "row")) > 0.9
+    assert share("a.py", ROMAN, COPY) > 0.75
+
+
+def test_tests_that_state_their_answers_are_no_copy():
+    table = """\
+for given, right in ((4, "IV"), (10, "X"), (5, "V")):
+    text = shop.roman(given)
+    assert text == right
+    while text:
+        text = text[1:]
+"""
+    assert share("a.py", ROMAN, table) < 0.5
+    assert (
+        share("a.py", "def doubled(x):\n    return x * 2\n", "def other(y):\n    return y * 2\n")
+        == 0
+    )
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
+def test_what_a_command_took_of_a_processor_is_known_in_and_out_of_a_sandbox(tmp_path):
+    from runner.gates.base import Check
+    from runner.process.limits import Limits
+
+    line = "python3 -c 'sum(i for i in range(6000000))'; sleep 1"
+    for number, sandbox in enumerate(("none", "bubblewrap")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        yard = Yard(folder, sandbox=sandbox)
+        yard.write("a.py", "").set_up(line)
+        ran = yard.bench.run(Check("TC-001", "test", line, Limits(60, 60, 60)))
+        assert ran.exit == 0
+        assert 0.05 < ran.processor < ran.seconds - 0.5, sandbox
