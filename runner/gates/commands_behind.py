@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
     from runner.gates.base import Bench, Check
 
-_SCRIPT = re.compile(
-    r"\b(?:npm|pnpm|yarn|bun)(?:\s+(?:-s|--silent))?\s+(?:run(?:-script)?\s+)?(?P<name>[\w:.@/-]+)"
-)
+_MANAGER = re.compile(r"(?<![\w/.@-])(?:npm|pnpm|yarn|bun)(?P<words>(?:[ \t]+[^\s;&|<>()]+)+)")
+_ENTERED = re.compile(r"(?:\A|[;&|(\s])cd\s+([^\s;&|]+)\s*(?:&&|;)")
+_PLACED = frozenset({"--prefix", "-C", "--dir", "--cwd", "-w", "--workspace", "--filter", "-F"})
+"""Options whose value says in which folder or package the script stands."""
+_RUN = frozenset({"run", "run-script"})
 _MAKE = re.compile(r"\bg?make\b(?P<words>[^;&|\n]*)")
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _RULE = re.compile(r"^(?P<names>[^\s#:=][^:=\n]*):(?!=)(?P<needs>[^=\n]*)$", re.MULTILINE)
@@ -96,20 +98,49 @@ def behind(
 def _scripts(
     command: str, read: Callable[[str], bytes | None]
 ) -> Iterator[tuple[tuple[str, str], str]]:
-    names = [match["name"] for match in _SCRIPT.finditer(command)]
-    content = read("package.json") if names else None
+    for folder, name in started_scripts(command):
+        for path in _packages(folder):
+            scripts = _scripts_in(read(path))
+            for one in (f"pre{name}", name, f"post{name}"):
+                if isinstance(text := scripts.get(one), str):
+                    yield (path, one), text
+
+
+def _packages(folder: str) -> tuple[str, ...]:
+    """Where the package.json of a folder, or of a package of that name, may stand."""
+    if not folder:
+        return ("package.json",)
+    last = folder.rpartition("/")[2]
+    places = (f"{folder}/", f"packages/{last}/", f"apps/{last}/", f"libs/{last}/", "")
+    return tuple(dict.fromkeys(f"{place}package.json" for place in places))
+
+
+def _scripts_in(content: bytes | None) -> dict[str, object]:
     try:
         table = json.loads(content or b"{}")
     except ValueError:
-        return
-    scripts = table.get("scripts", {}) if isinstance(table, dict) else {}
-    if not isinstance(scripts, dict):
-        return
-    for name in names:
-        whole = "test" if name == "t" else name
-        for one in (f"pre{whole}", whole, f"post{whole}"):
-            if isinstance(text := scripts.get(one), str):
-                yield ("package.json", one), text
+        return {}
+    scripts = table.get("scripts") if isinstance(table, dict) else None
+    return scripts if isinstance(scripts, dict) else {}
+
+
+def started_scripts(command: str) -> Iterator[tuple[str, str]]:
+    """Folder (or package) and name of each script that package managers are told to run.
+
+    Options may stand anywhere before the name.
+    """
+    for match in _MANAGER.finditer(command):
+        words = iter(match["words"].split())
+        folder = next(iter(_ENTERED.findall(command[: match.start()])[-1:]), "")
+        for word in words:
+            option, equals, value = word.partition("=")
+            if option in _PLACED:
+                folder = value if equals else next(words, "")
+            elif word == "workspace":  # yarn workspace NAME SCRIPT
+                folder = next(words, "")
+            elif not word.startswith("-") and word not in _RUN:
+                yield folder.removeprefix("./").rstrip("/"), "test" if word == "t" else word
+                break
 
 
 def _rules(

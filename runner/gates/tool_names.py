@@ -43,7 +43,8 @@ _SCRIPT = re.compile(
     r"|\bprocess\.execArgv\b[^\n;]*['\"`](?P<exec>--test\b)"
 )
 _GO = re.compile(
-    r"\btesting\.(?P<call>Testing)\(\)|\bflag\.Lookup\(\s*\"(?P<flag>test\.\w+)\""
+    r"\btesting\.(?P<call>Testing)\(\)|\"(?P<flag>test\.(?:v|run|short|timeout|count|bench\w*"
+    r"|list|skip|failfast|parallel|cpu|fuzz\w*|cover\w*|testlogfile|paniconexit0|gocoverdir))\""
     r"|\bos\.Args\b[^\n]*\"(?P<args>(?:[^\"\n-]*[^A-Za-z\"\n-]|-)?(?:test|spec)(?:[^A-Za-z\"\n-][^\"\n]*)?)\""
     r"|\bos\.(?:Getenv|LookupEnv)\(\s*\"(?P<variable>GO_TEST\w*|RUNNER_(?:TASK|ATTEMPT))\""
 )

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from runner.model import Change, Finding, Outcome
 
 APPROVED = "approved by a person"
+MORE = " more ("
+"""How a note goes on that names some of the questions that were answered."""
 PROMPT = "let these bytes pass? [y]es, [r]eject, or [w]ait? "
 _SHOWN = 3
 _DETAIL = 12

@@ -176,3 +176,35 @@ CRATE = {
 )
 def test_tests_of_cargo(tmp_path, files, found):
     assert found in asked(tmp_path, CRATE, CRATE | files, "cargo test --offline -q")[0]
+
+
+@needs_go
+def test_a_new_file_that_go_starts_first_is_put_aside(tmp_path):
+    start = """package shop
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+func TestMain(*testing.M) {
+	fmt.Println("PASS")
+	os.Exit(0)
+}
+"""
+    before = {"go.mod": "module shop\n\ngo 1.18\n", "shop.go": GO, "shop_test.go": GO_TEST}
+    after = before | {"shop.go": GO.replace("3", "4"), "main_test.go": start}
+    found, _ = asked(tmp_path, before, after, "go test ./...")
+    assert [severity for severity, _ in found] == ["question"], found
+
+
+@needs_node
+def test_a_file_that_moved_to_where_nobody_looks_is_gone(tmp_path):
+    before = {"src/price.js": JS, "test/price.test.js": NODE, "package.json": PACKAGE}
+    other = NODE.replace("a price", "another").replace("no price", "none")
+    before["test/other.test.js"] = other.replace("price(2), 6", "price(0), 0")
+    after = before | {"src/price.js": BENT_JS, "test/price.spec.mts": NODE}
+    del after["test/price.test.js"]
+    found, _ = asked(tmp_path, before, after, "node --test test/*.test.js")
+    assert ("question", "`a price` is gone") in found

@@ -77,3 +77,23 @@ def test_a_script_that_runs_more_is_no_question(tmp_path):
 
 def test_a_first_script_is_no_change(tmp_path):
     assert told(tmp_path, "npm test", {"a.txt": "a"}, package(test="node --test")) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("npm run --silent team", "package.json"),
+        ("npm --silent run team", "package.json"),
+        ("yarn -s team --watch=false", "package.json"),
+        ("pnpm --filter shop run team", "packages/shop/package.json"),
+        ("npm run team --workspace=packages/shop", "package.json"),
+        ("npm --prefix packages/shop run -s team", "packages/shop/package.json"),
+        ("cd packages/shop && npm run team", "packages/shop/package.json"),
+        ("yarn workspace shop team", "packages/shop/package.json"),
+    ],
+)
+def test_options_stand_anywhere_before_the_name_of_a_script(tmp_path, command, path):
+    (text,) = package(team="node --test test/").values()
+    (less,) = package(team="node --test --test-name-pattern=a test/").values()
+    found = told(tmp_path, command, {path: text}, {path: less}, gate=False)
+    assert [severity for severity, _ in found] == ["question"], found

@@ -82,6 +82,10 @@ ASKS = {
         "shop.go",
         'package shop\n\nfunc tested() bool { return flag.Lookup("test.v") != nil }\n',
     ),
+    "a flag of go test by another name of its package": (
+        "shop.go",
+        'package shop\n\nimport f "flag"\n\nvar tested = f.Lookup("test.run")\n',
+    ),
     "the macro of Rust": (
         "src/lib.rs",
         "pub fn price() -> i32 { if cfg!(test) { 3 } else { 0 } }\n",

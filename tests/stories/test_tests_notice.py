@@ -70,6 +70,47 @@ def test_verify_with_strict_looks_at_what_landed_before(workplace):
     assert SHOWN in ended.said
 
 
+def test_a_strict_ship_asks_whether_the_tests_notice_anything(workplace):
+    blocks = {"shop.py": CODE, "test_shop.py": IDLE}
+    workplace.plan(a_task("TASK-001", blocks=blocks, **PLAN, **FIELDS))
+    assert workplace.run().code == 0
+    ended = workplace.runner("ship", "--strict", "--trust")
+    assert ended.code == 1, ended.said
+    assert SHOWN in ended.said or "TASK-001: mutation" in ended.said
+    assert workplace.runner("ship", "--trust").code == 0
+
+
+COPIED = """\
+import unittest
+from shop import discounted
+
+
+def wanted(price, part):
+    if part > 50:
+        part = 50
+    return price - price * part / 100
+
+
+class TestShop(unittest.TestCase):
+    def test_it(self):
+        self.assertEqual(discounted(200, 80), wanted(200, 80))
+        self.assertEqual(discounted(200, 8), 184)
+"""
+
+
+def test_a_question_of_strict_that_was_approved_is_not_asked_by_verify_again(workplace):
+    settings(workplace, 'mutation = "strict"\n')
+    command = written(workplace, {"shop.py": CODE, "test_shop.py": COPIED})
+    workplace.plan(a_task("TASK-001", command=command, **PLAN, fields=["Red first: no"]))
+    ended = workplace.run("-v")
+    assert ended.code == 3, ended.said
+    assert "is told by a copy of it" in ended.said
+    assert workplace.runner("approve", "TASK-001").code == 0
+    assert workplace.run().code == 0
+    ended = workplace.runner("verify", "--all", "--trust")
+    assert ended.code == 0, ended.said
+
+
 def test_code_that_knows_of_its_tests_waits_for_a_person(workplace):
     code = "import os\n\n\ndef price():\n    return 3 if 'PYTEST_VERSION' in os.environ else 0\n"
     test = IDLE.replace("discounted", "price").replace("(200, 80)", "()")

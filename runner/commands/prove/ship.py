@@ -46,7 +46,11 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add = parser.add_argument
     add("--tag", metavar="NAME", default="", help="the tag (default: runner-ship-<date>)")
     add("--unproven", action="store_true", help="ship tasks that are DONE and unproven, too")
-    add("--strict", action="store_true", help="what wrote code needs tests or a contract")
+    add(
+        "--strict",
+        action="store_true",
+        help="what wrote code needs tests or a contract, and tests that notice mutants of it",
+    )
     add("--pr", action="store_true", help="push the branch and open a pull request, with gh")
     add("--trust", action="store_true", help="run this plan's commands without asking")
     add(
@@ -65,6 +69,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     from runner.commands.running.suitability import require_suitable
 
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
+    flags["mutation"] = "strict" if given.strict else None
     project = opened(environ, {name: value for name, value in flags.items() if value is not None})
     reading = trusted_plan(project, trusted=given.trust)
     request = _request(given, project)

@@ -114,7 +114,9 @@ class Asking:
         old = earlier(line, self.bench, as_before(self.support, self.bench, with_added=False))
         if old is None:
             return
-        certain = old.passed and self.support.touches and not _leaves_out(now)
+        # what moved or went away may pass there since nobody finds it any more
+        kept = self.support.touches and all(one.content for one in self.support.landed)
+        certain = old.passed and kept and not _leaves_out(now)
         before = old if certain else self._before(line)
         if before is None:
             return

@@ -28,6 +28,8 @@ _CONFIGURES = re.compile(
     r"|jest\.setup\.\w+|vitest\.setup\.\w+|sitecustomize\.py|usercustomize\.py)\Z"
 )
 """Files that say how or which tests run, and nothing of the product."""
+_GO_STARTS = re.compile(rb"^func\s+(?:TestMain|init)\s*\(|^var\s+\w[^\n]*=[^\n]*\(", re.MULTILINE)
+"""What Go runs for all tests of a package: `TestMain`, and what initialises it."""
 _SNAPSHOT = re.compile(r"(?:\A|/)__snapshots__/|\.snap\Z|\.ambr\Z")
 _ALIKE = 0.5
 _LARGEST = 200_000
@@ -50,7 +52,7 @@ class Support:
     @property
     def touches(self) -> bool:
         """Whether what tests rest on changed at all."""
-        return bool(self.landed or self.shared or any(_is_loaded(one.path) for one in self.added))
+        return bool(self.landed or self.shared or any(map(_is_loaded, self.added)))
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -92,10 +94,12 @@ def _supports(change: Change, bench: Bench) -> bool:
     return bool(_CONFIGURES.search(path) or _SNAPSHOT.search(path)) or bench.is_test(path)
 
 
-def _is_loaded(path: str) -> bool:
+def _is_loaded(change: Change) -> bool:
     """Whether a new file can change how tests of other files end, without being named by them."""
-    name = path.rpartition("/")[2]
-    return bool(_CONFIGURES.search(path)) or name in ("conftest.py", "__init__.py")
+    name = change.path.rpartition("/")[2]
+    if name.endswith("_test.go"):  # of all files of a package, before its first test
+        return bool(_GO_STARTS.search(change.content or b""))
+    return bool(_CONFIGURES.search(change.path)) or name in ("conftest.py", "__init__.py")
 
 
 def _moves(

@@ -32,7 +32,8 @@ def tree_key(
     proofs = [f"{task.id} {task.spec.proof}" for task in tasks]
     gates = [repr((gate.name, gate.command)) for gate in settings.gates]
     gates += [repr((kind, gate.command)) for kind, some in settings.gates_by_type for gate in some]
-    told = "\n".join((*files, *sorted(proofs), *gates))
+    strict = ("mutation strict",) if settings.mutation == "strict" else ()
+    told = "\n".join((*files, *sorted(proofs), *gates, *strict))
     return digest_of(told.encode("utf-8", "surrogateescape"))
 
 

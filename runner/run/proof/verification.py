@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from runner.gates.registry import FAMILIES
 from runner.model import Coverage, Network, Proof, Severity, Verdict
+from runner.run.approvals import APPROVED, MORE
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
 
     from runner.config.settings import Settings
@@ -244,7 +245,12 @@ def _together(own: list[tuple[Subject, tuple[Step, ...]]]) -> list[Job]:
 
 
 def as_known(proved: Proved, check: Check, known: TaskState) -> Proved:
-    """A failure that the task's evidence knows was there before it is no news, only shown."""
+    """A failure that the task's evidence knows was there before it is no news, only shown.
+
+    So is a question that a person answered when these bytes landed.
+    """
+    if any(finding.asks for finding in proved.findings):
+        proved = replace(proved, findings=tuple(_answered(proved.findings, known)))
     failed = proved.proof is not None and proved.proof.verdict is Verdict.FAIL
     kept = next((proof.verdict for proof in known.proofs if proof.id == check.id), None)
     if not failed or kept is not Verdict.KNOWN or proved.proof is None:
@@ -252,6 +258,14 @@ def as_known(proved: Proved, check: Check, known: TaskState) -> Proved:
     proof = replace(proved.proof, verdict=Verdict.KNOWN, note="it failed before the task, too")
     findings = tuple(replace(one, severity=Severity.WARNING) for one in proved.findings)
     return replace(proved, proof=proof, findings=findings)
+
+
+def _answered(findings: Iterable[Finding], known: TaskState) -> Iterator[Finding]:
+    """Questions that a person let pass are told as warnings."""
+    notes = [one.note for one in known.proofs if APPROVED in one.note]
+    for one in findings:
+        passed = any(one.message in note or MORE in note for note in notes)
+        yield replace(one, severity=Severity.WARNING) if one.asks and passed else one
 
 
 def inspected(
