@@ -149,7 +149,7 @@ def _rules(
     for match in _MAKE.finditer(command):
         path = next((one for one in _MAKEFILES if read(one) is not None), "")
         text = (read(path) or b"").decode("utf-8", "replace") if path else ""
-        rules = dict(_rules_in(text[:_LARGEST]))
+        rules = dict(rules_in(text[:_LARGEST]))
         words = [word for word in match["words"].split() if not word.startswith("-")]
         wanted = [word for word in words if word in rules] or list(rules)[:1]
         known: set[str] = set()
@@ -163,7 +163,7 @@ def _rules(
             wanted += needs
 
 
-def _rules_in(text: str) -> Iterator[tuple[str, tuple[list[str], str]]]:
+def rules_in(text: str) -> Iterator[tuple[str, tuple[list[str], str]]]:
     """The rules of a Makefile by their targets: what they need, and their recipe."""
     for match in _RULE.finditer(text):
         rest = text[match.end() + 1 :].split("\n")

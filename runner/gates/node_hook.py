@@ -62,10 +62,15 @@ PRELOAD = r"""'use strict';
       } });
     }
     let jest = null, mocha = null;
+    let going = false;
     meet((name, done) => {
       tool = name;
-      if (name === 'jest') jest = done;
-      else mocha = mocha ? mocha.concat(done) : done;
+      going = done === 'begins';
+      if (going) fs.writeFileSync(`${stem}.started`, '');
+      else if (done === 'ends') fs.unlinkSync(`${stem}.started`);
+      else if (name === 'jest') jest = done;
+      else mocha = (mocha || []).concat(done);
+      going = going || (name === 'mocha' && done !== 'ends');
     });
     process.on('exit', (code) => {
       try {
@@ -75,6 +80,8 @@ PRELOAD = r"""'use strict';
         const digest = require('crypto').createHash('sha1').update(key).digest('hex');
         const who = { tool: tool || 'node', pid: process.pid, chain, key: digest };
         const about = { ...who, exit: code, tail };
+        const cut = { titles: ['(ended before its tests did)'], file: '', status: 'fail' };
+        if (going && mocha && !code) mocha.push(cut);
         const told = jest ? { testResults: jest } : mocha ? { tests: mocha } : null;
         if (told) fs.writeFileSync(`${stem}.tests`, JSON.stringify(told));
         fs.writeFileSync(`${stem}.json`, JSON.stringify(about));
@@ -108,7 +115,7 @@ PRELOAD = r"""'use strict';
     if (/^(?:bench|list|init|complete)$/.test(first)) return;
     const other = /^(?:-h|--help|-v|--version|--outputFile.*|--mergeReports.*)$/;
     if (words.some((word) => other.test(word))) return;
-    const more = ['--reporter=json', `--outputFile.json=${file}`];
+    const more = ['--reporter=json', `--outputFile.json=${file}`, ...lines(words)];
     if (!words.some((word) => word.startsWith('--reporter'))) {
       const named = [];
       const config = /^vite(?:st)?\.config\.\w+$/;
@@ -122,6 +129,33 @@ PRELOAD = r"""'use strict';
       more.unshift(...(named.length ? named : ['default']).map((one) => `--reporter=${one}`));
     }
     process.argv.push(...more);
+  }
+
+  // Lines by vitest itself, where it can; a goal of its own is not ours.
+  function lines(words) {
+    const path = require('path');
+    const has = (name) => {
+      const at = path.resolve('package.json');
+      try { return !!require('module').createRequire(at).resolve(`@vitest/coverage-${name}`); }
+      catch { return false; }
+    };
+    if (!env.RUNNER_COVER_LCOV || words.includes('--no-coverage')) return [];
+    const providers = ['v8', 'istanbul'].filter(has);
+    if (!providers.length) return [];
+    delete env.NODE_V8_COVERAGE; // both would take the same counts
+    const own = words.some((word) => word.startsWith('--coverage'));
+    const goals = ['lines', 'functions', 'branches', 'statements'];
+    const folder = path.join(env.RUNNER_COVER_LCOV, `vitest-${process.pid}`);
+    process.on('exit', () => {
+      try { require('fs').writeFileSync(path.join(folder, 'root'), process.cwd()); }
+      catch { /* there is no report */ }
+    });
+    return [
+      '--coverage.enabled=true', '--coverage.reporter=lcovonly',
+      `--coverage.reportsDirectory=${folder}`,
+      ...(providers[0] === 'istanbul' ? ['--coverage.provider=istanbul'] : []),
+      ...(own ? [] : goals.map((name) => `--coverage.thresholds.${name}=0`)),
+    ];
   }
 
   // jest and mocha as they are loaded: what their own runs say of each test.
@@ -143,14 +177,35 @@ PRELOAD = r"""'use strict';
       if (met.has(found)) return met.get(found);
       const run = found.runCLI;
       const value = async (...words) => {
+        try { measured(words[0]); } catch { /* as above */ }
+        try { tell('jest', 'begins'); } catch { /* as above */ }
         const done = await run(...words);
-        try { tell('jest', done.results.testResults.map(suite)); } catch { /* as above */ }
+        try {
+          tell('jest', 'ends');
+          const folder = words[0].coverageDirectory;
+          const root = require('path').join(folder || '', 'root');
+          if (folder && env.RUNNER_COVER_LCOV && folder.startsWith(env.RUNNER_COVER_LCOV)) {
+            require('fs').writeFileSync(root, done.globalConfig.rootDir);
+          }
+          tell('jest', done.results.testResults.map(suite));
+        } catch { /* as above */ }
         return done;
       };
       const own = Object.getOwnPropertyDescriptors(found);
       const as = { ...own, runCLI: { value, enumerable: true } };
       met.set(found, Object.create(Object.getPrototypeOf(found), as));
       return met.get(found);
+    }
+    // Lines by jest itself, of every file that it loads; a goal of its own is not ours.
+    function measured(argv) {
+      const lcov = env.RUNNER_COVER_LCOV;
+      if (!lcov || !argv || argv.coverage === false) return;
+      if (!argv.coverage && !argv.collectCoverage) argv.coverageThreshold = '{}';
+      argv.coverage = true;
+      argv.collectCoverageFrom = [];
+      argv.coveragePathIgnorePatterns = ['/node_modules/'];
+      argv.coverageReporters = ['lcovonly'];
+      argv.coverageDirectory = require('path').join(lcov, `jest-${process.pid}`);
     }
     function suite(one) {
       const error = one.testExecError || (one.failureMessage && !one.testResults.length);
@@ -171,7 +226,8 @@ PRELOAD = r"""'use strict';
       const emit = type.emit;
       type.emit = function emitted(event, test, error) {
         try {
-          if (event === 'start') tell('mocha', []);
+          if (event === 'start') tell('mocha', 'begins');
+          if (event === 'end') tell('mocha', 'ends');
           if (event === 'pass' || event === 'pending' || event === 'fail') {
             const titles = test.titlePath ? test.titlePath() : [test.title];
             const said = error ? String(error.stack || error.message || error).slice(0, 4000) : '';

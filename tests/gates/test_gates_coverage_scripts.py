@@ -246,17 +246,15 @@ def test_a_go_profile_is_asked_for_and_read(tmp_path):
     assert yard.proved(line).coverage == (100.0, 3, 70, 100.0)
 
 
-def test_runners_that_translate_are_asked_for_their_own_report(tmp_path):
-    yard = Yard(tmp_path).stands("package.json", "{}")
-    (tmp_path / "real/node_modules/@vitest/coverage-istanbul").mkdir(parents=True)
+def test_runners_that_translate_are_told_where_to_put_their_own_report(tmp_path):
+    yard = Yard(tmp_path).stands("package.json", "{}").write("app.js", "a();\nb();\n")
     yard.set_up("true")
-    vitest = _fit(yard, "npx vitest run --dir tests")
-    assert vitest.line.startswith("npx vitest run --coverage.enabled=true")
-    assert " --coverage.provider=istanbul " in vitest.line
-    assert vitest.line.endswith("/lcov --dir tests")
-    assert "NODE_V8_COVERAGE" not in vitest.variables
-    assert " --coverageReporters=lcovonly " in _fit(yard, "jest tests").line
-    assert _fit(yard, "node tests/jest.js").line == "node tests/jest.js"
+    fitted = _fit(yard, "npx vitest run --dir tests")
+    assert fitted.line == "npx vitest run --dir tests"
+    lcov = "SF:app.js\\nDA:1,1\\nDA:2,0\\nend_of_record\\n"
+    made = '"$RUNNER_COVER_LCOV/jest-7"'
+    found = yard.proved(f"mkdir -p {made} && printf '{lcov}' > {made}/lcov.info")
+    assert found.coverage == (50.0, 2, 70, 50.0)
 
 
 def test_rust_is_run_through_what_is_installed(tmp_path):

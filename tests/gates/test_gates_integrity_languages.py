@@ -195,6 +195,42 @@ def test_new_tests_that_assert_are_fine(language):
         ("Makefile", "test:\n\tpytest\n", "test:\n\tpytest || true\n"),
         ("Makefile", "test:\n\tpytest\n", "test:\n\t-pytest\n"),
         ("Makefile", "test:\n\tpytest\n", ".IGNORE:\ntest:\n\tpytest\n"),
+        ("Makefile", "test:\n\tpytest -q\n", "test:\n\tpytest -q -k fast\n"),
+        ("Makefile", "test:\n\tgo test ./...\n", "test:\n\tgo test -run TestA ./...\n"),
+        ("Makefile", "test:\n\tgo test ./...\n", "test:\n\tgo test ./... | tee $@.log\n"),
+        ("Makefile", "test:\n\tpytest\n", "test:\n\tset +e; pytest; rm -f $$tmp; true\n"),
+        ("Makefile", "test:\n\tpytest\n", "test:\n\tpytest; \\\n\texit 0\n"),
+        ("run.sh", "set -e\npytest\necho ok\n", "set -e\nset +e\npytest\necho ok\n"),
+        ("ci/run.sh", "npx jest\n", "npx jest\nexit 0\n"),
+        ("ci/run.sh", "npx jest\n", "npx jest -t 'a price'\n"),
+        (
+            "package.json",
+            '{"scripts": {"test": "vitest run"}}',
+            '{"scripts": {"test": "vitest run -t price"}}',
+        ),
+        (
+            "package.json",
+            '{"scripts": {"test": "node --test"}}',
+            '{"scripts": {"test": "node --test --test-name-pattern=a"}}',
+        ),
+        (
+            "package.json",
+            '{"scripts": {"test": "mocha test"}}',
+            '{"scripts": {"test": "mocha test/a.js"}}',
+        ),
+        (
+            "package.json",
+            '{"jest": {"preset": "ts-jest"}}',
+            '{"jest": {"preset": "ts-jest", "testPathIgnorePatterns": ["b.test"]}}',
+        ),
+        ("package.json", '{"mocha": {"spec": "test"}}', '{"mocha": {"spec": "test/a.js"}}'),
+        ("tox.ini", "[testenv]\ncommands =\n  pytest\n", "[testenv]\ncommands =\n  pytest -k a\n"),
+        ("pytest.ini", "[pytest]\naddopts = -q\n", "[pytest]\naddopts = -q -k fast\n"),
+        (
+            "pyproject.toml",
+            "[tool.pytest.ini_options]\naddopts = ['-q']\n",
+            "[tool.pytest.ini_options]\naddopts = ['-q', '-m', 'fast']\n",
+        ),
         ("conftest.py", "", "collect_ignore = ['test_a.py']\n"),
         (
             "conftest.py",
@@ -241,6 +277,27 @@ def test_leaving_tests_out_by_configuration_is_refused(path, old, new):
 )
 def test_ordinary_configuration_is_fine(path, text):
     assert refused(path, "", text) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("Makefile", "test:\n\tpytest -k a\n", "test:\n\tpytest\n"),
+        ("Makefile", "test:\n\tpytest\n", "test:\n\tpytest -q && ruff check $(DIRS)\n"),
+        ("Makefile", "test:\n\tpytest\n", "test:\n\tpytest\nfast:\n\tpytest -k fast\n"),
+        ("run.sh", "pytest\n", "set -euo pipefail\npytest | tee log\n"),
+        ("run.sh", "pytest\n", "trap 'rm -f x || true' EXIT\npytest\n"),
+        (
+            "package.json",
+            '{"scripts": {"test": "jest"}}',
+            '{"scripts": {"test": "jest --ci", "w": "jest --watch"}, "jest": {"silent": true}}',
+        ),
+        ("tox.ini", "[testenv]\ncommands = pytest -k a\n", "[testenv]\ncommands = pytest\n"),
+        ("pytest.ini", "[pytest]\naddopts = -q -k fast\n", "[pytest]\naddopts = -q\n"),
+    ],
+)
+def test_running_more_or_in_another_way_is_fine(path, old, new):
+    assert refused(path, old, new) == []
 
 
 def test_that_cleaning_up_may_fail_is_nobodys_loss():

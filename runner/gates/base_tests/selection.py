@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -57,12 +58,25 @@ def with_selection_of(path: str, before: bytes, after: bytes | None) -> bytes:
     return mixed if _READERS[name](mixed) == _READERS[name](before) else after
 
 
+def addopts_of(path: str, content: bytes) -> str:
+    """The options that pytest is always given, by one of its own files; empty for none."""
+    if path.endswith(".toml"):
+        tables = _pyproject(content) or ()
+        said = next((one["addopts"] for one in tables if "addopts" in one), "")
+        if isinstance(said, list):
+            return shlex.join(map(str, said))
+        return said if isinstance(said, str) else ""
+    rows = _ini_keys(content.decode("utf-8", "replace"))
+    lines = next((lines for key, lines in rows if key == "addopts"), "")
+    return " ".join(re.split("[=:]", lines, maxsplit=1)[-1].split())
+
+
 # --- TOML -----------------------------------------------------------------------------
 
 _TABLES = ("tool.pytest.ini_options", "tool.pytest")
 
 
-def _pyproject(content: bytes) -> object:
+def _pyproject(content: bytes) -> tuple[dict[str, object], ...] | None:
     try:
         tool = tomllib.loads(content.decode()).get("tool", {})
     except ValueError:

@@ -25,8 +25,6 @@ RUST = "rust.lcov"
 GO = "go.out"
 _INSTALLED = ("*/site-packages/*", "*/dist-packages/*", "*/node_modules/*")
 _WORD = r"(?<![\w.=-]){}(?![\w./=-])"
-_VITEST = re.compile(_WORD.format("vitest(?: run)?"))
-_JEST = re.compile(_WORD.format("jest"))
 _CARGO = re.compile(_WORD.format("cargo test"))
 _SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 
@@ -43,8 +41,9 @@ def fit(check: Check, bench: Bench, fitted: Fitted) -> Fitted:
     line = shim.in_front(fitted.line, start)
     variables = {**fitted.variables, **_python(bench, fitted, folder, start)}
     if _speaks(bench, _SCRIPTS, "package.json"):
-        line, more = _script(bench, line, folder)
-        variables.update(more)
+        # jest and vitest measure what they translate themselves (`node_hook`); else Node is asked
+        variables["NODE_V8_COVERAGE"] = str(folder / V8)
+        variables["RUNNER_COVER_LCOV"] = str(folder / LCOV)
     if _speaks(bench, (".go",), "go.mod"):
         variables["GOFLAGS"] = _go(bench, fitted, folder)
     if _speaks(bench, (".rs",), "Cargo.toml"):
@@ -92,29 +91,6 @@ def _ours() -> str:
     spec = find_spec("coverage")
     places = list(spec.submodule_search_locations or ()) if spec else []
     return places[0] if places else ""
-
-
-def _script(bench: Bench, line: str, folder: Path) -> tuple[str, dict[str, str]]:
-    """Vitest and jest measure what they translate themselves; else Node is asked."""
-    modules = project_tree(bench) / "node_modules"
-    if not bench.sandbox.contains or not modules.exists():
-        modules = bench.place.shown / bench.place.start / "node_modules"
-    out = shlex.quote(str(folder / LCOV))
-    if _VITEST.search(line):
-        measures = [(modules / f"@vitest/coverage-{name}").is_dir() for name in ("v8", "istanbul")]
-        provider = " --coverage.provider=istanbul" if measures == [False, True] else ""
-        asked = f" --coverage.enabled=true{provider} --coverage.reporter=lcovonly"
-        words = f"{asked} --coverage.reportsDirectory={out}"
-        return (_after(_VITEST, line, words) if any(measures) else line), {}
-    if _JEST.search(line):
-        words = f" --coverage --coverageReporters=lcovonly --coverageDirectory={out}"
-        return _after(_JEST, line, words), {}
-    return line, {"NODE_V8_COVERAGE": str(folder / V8)}
-
-
-def _after(pattern: re.Pattern[str], line: str, words: str) -> str:
-    """The line with words put after a program's name."""
-    return pattern.sub(lambda match: match[0] + words, line, count=1)
 
 
 def _go(bench: Bench, fitted: Fitted, folder: Path) -> str:

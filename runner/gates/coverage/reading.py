@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from runner.gates.coverage import fitting, python_data, reports, v8
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from runner.gates.base import Bench
     from runner.gates.coverage.lines import Lines
 
+_MOST_RUNS = 1000
+"""Of test tools, in one test contract, each with a folder of its own."""
 _LEFT = ("coverage/lcov.info", "coverage/cobertura-coverage.xml", "lcov.info", "cobertura.xml")
 """Reports that a project's own tools leave in its tree (c8, nyc, vitest, jest, tarpaulin)."""
 
@@ -40,6 +43,11 @@ def _inside(root: str, path: str) -> str | None:
     return whole.removeprefix(f"{root}/") if whole.startswith(f"{root}/") else None
 
 
+def _below(above: str, inside: reports.Inside, path: str) -> str | None:
+    """A path that a tool gives from a folder of its own, such as a package of a monorepo."""
+    return inside(os.path.join(above, path))  # noqa: PTH118 - no file is asked
+
+
 def _own_files(runs: Runs, bench: Bench) -> Runs:
     """Without what is installed in the tree: environments and packages."""
     prefix = bench.place.start
@@ -54,7 +62,8 @@ def _told(bench: Bench, folder: Path) -> tuple[dict[str, Lines], frozenset[str]]
     for path in _reports(bench, folder):
         text = text_of(path) or ""
         read = reports.from_cobertura if path.suffix == ".xml" else reports.from_lcov
-        merge(found, read(text, inside))
+        above = (text_of(path.with_name("root")) or "").strip()
+        merge(found, read(text, partial(_below, above, inside)))
     merge(found, reports.from_go(text_of(folder / fitting.GO) or "", _go_path(bench)))
     is_kept = partial(_is_kept, bench)
     folded = v8.fold(folder / fitting.V8, inside, partial(source, bench), is_kept)
@@ -74,7 +83,9 @@ def _is_installed(path: str) -> bool:
 def _reports(bench: Bench, folder: Path) -> Iterator[Path]:
     yield from files_in(folder, end=".lcov")
     yield from files_in(folder, end="lcov.info")
-    yield from files_in(folder / fitting.LCOV, end="lcov.info")
+    if (folder / fitting.LCOV).is_dir():
+        for each in sorted(islice((folder / fitting.LCOV).iterdir(), _MOST_RUNS)):
+            yield from files_in(each, end="lcov.info")
     if not folder.exists():
         return
     started = folder.stat().st_ctime

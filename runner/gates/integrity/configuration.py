@@ -7,10 +7,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from runner.gates.base_tests.selection import addopts_of
+from runner.gates.integrity import command_lines
 from runner.gates.integrity.claims import Weakness
 from runner.gates.integrity.python_marks import name_of
 from runner.gates.test_paths import is_test_path
 from runner.plan.commands import swallows_failure
+from runner.plan.shell.selection import added_selection_of_options
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ _LARGEST = 2_000_000
 _PYTEST_FILE = re.compile(
     r"(?:\A|/)(?:pytest\.ini|\.pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml)\Z"
 )
+_WITH_ADDOPTS = frozenset({"pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg"})
 _SCRIPT_CONFIG = re.compile(
     r"(?:\A|/)(?:(?:vite|vitest|jest|playwright|karma|cypress)\.config\.[cm]?[jt]s|jest\.config\.json"
     r"|\.mocharc\.[\w.]+|vitest\.workspace\.[cm]?[jt]s)\Z"
@@ -76,8 +80,13 @@ def weaknesses(path: str, old: bytes | None, new: bytes) -> Iterator[Weakness]:
         yield from _lines(before, after, _leaves_out, "leaves tests out")
     if _SCRIPT_CONFIG.search(path):
         yield from _lines(before, after, _script_leaves_out, "may leave tests out")
-    if _COMMANDS.search(path):
+    if command_lines.holds_commands(path):
+        yield from command_lines.weaknesses(path, before, after, _proves)
+        yield from _lines(before, after, _passes_over, "swallows a failure")
+    elif _COMMANDS.search(path):
         yield from _lines(before, after, _swallows, "swallows a failure")
+    if path.rpartition("/")[2] in _WITH_ADDOPTS:
+        yield from _narrowed(path, old or b"", new)
     if path.endswith(".py") and is_test_path(path):
         yield from _hooks(before, after)
 
@@ -92,7 +101,9 @@ def _lines(before: str, after: str, part: Callable[[str], str], what: str) -> It
         if known[found]:
             known[found] -= 1
         else:
-            grave = part is not _swallows or _proves(line.partition(found)[0].strip() or found)
+            grave = part not in (_swallows, _passes_over) or _proves(
+                line.partition(found)[0].strip() or found
+            )
             yield Weakness(number, f"`{found}` {what}", grave)
 
 
@@ -114,8 +125,21 @@ def _script_leaves_out(line: str) -> str:
 
 
 def _swallows(line: str) -> str:
-    recipe = _IGNORED_RECIPE.match(line)
-    return line.strip()[:80] if recipe else swallows_failure(line)
+    return _passes_over(line) or swallows_failure(line)
+
+
+def _passes_over(line: str) -> str:
+    """A line of a Makefile that goes on whatever its command says."""
+    return line.strip()[:80] if _IGNORED_RECIPE.match(line) else ""
+
+
+def _narrowed(path: str, old: bytes, new: bytes) -> Iterator[Weakness]:
+    """Options that pytest is always given, which leave out what ran before."""
+    before, after = addopts_of(path, old), addopts_of(path, new)
+    for said in () if not old else added_selection_of_options(before, after):
+        if not _LEAVES_OUT.search(said):  # that is told already
+            line = new.decode("utf-8", "replace").partition(said.split()[0])[0].count("\n") + 1
+            yield Weakness(line, f"`{said}` leaves tests out")
 
 
 # --- hooks and exits of Python ---------------------------------------------------------------
