@@ -1,7 +1,8 @@
 """Where declared values stand in a text, in whatever form a program may have printed them.
 
 Plain and reversed; base64 at each alignment, both alphabets; hex; for URLs; escaped for JSON, also
-twice; UTF-16; and each of these with control sequences in between, which a terminal does not show.
+twice; UTF-16; and each of these with control sequences in between, which a terminal does not show,
+or cut by ends of lines, as base64 is by mails (76), keys (64) and whatever folds it.
 Whether any of it is there is asked of one automaton, which reads the text once.
 """
 
@@ -33,12 +34,25 @@ _SEQUENCE = (
     rb"(?:\x1b\[|\xc2\x9b|" + _WRITTEN_OUT + rb"\[)[0-?]*[ -/]*[@-~]"
     rb"|\x1b[\]PX^_][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)"
     rb"|\x1b[ -/]*[0-~]"
-    rb"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+    rb"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)"
     rb"|\xc2\xad|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xa4\xa6-\xaf]|\xef\xbb\xbf"
 )
 _OVERSTRUCK = rb"(?:[^\n\x80-\xff]|[\xc2-\xf4][\x80-\xbf]{1,3})\x08|" + _SEQUENCE
-_HINTS = (b"\x1b", b"\xc2\x9b", b"\\u001", b"\\x1", b"\\033", b"\\e[", b"\xe2\x90\x9b")
-_HINT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2\xad|\xe2\x80|\xe2\x81|\xef\xbb\xbf")
+_BREAK = rb"\r?\n|(?:\\r)?\\n|&#(?:10|13|x[aAdD]);"
+"""The end of a line; also as strings of code, JSON and XML write it."""
+_INDENTED = rb"(?:" + _BREAK + rb")[ \t]*"
+_ANY = _INDENTED + rb"|" + _SEQUENCE
+_SHORTEST_BEGUN = 4
+"""Bytes at the end of a text that may begin a value which goes on in the next line."""
+_HIDING = (
+    rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r[^\n]|\r\z|\xc2[\xad\x9b]|\xe2\x80[\x8b-\x8f\xaa-\xae]"
+    rb"|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\\u001|\\x1|\\033|\\e\[|\xe2\x90\x9b"
+)
+"""What every text has in which control sequences hide something; in the words of RE2."""
+_NEAR = 64
+"""Bytes of a text's end that are looked at before all of it is."""
+_WRITTEN_BREAK = rb"\\n|&#"
+_BLANKS = b" \t\r\n"
 
 
 class _Stripped(NamedTuple):
@@ -64,7 +78,7 @@ def known_values(known: Collection[str]) -> tuple[bytes, ...]:
 def places(text: bytes, forms: tuple[bytes, ...]) -> list[tuple[int, int]]:
     """Where any of these forms begins and ends in a text, whatever is hidden in between."""
     found = list(_in(text, forms))
-    for expression in _strippers(text):
+    for expression in _strippers(text, forms):
         if _automaton(forms).search(_compiled(expression).sub(b"", text)) is None:
             continue  # which is nearly always so, and quickly told
         stripped = _without(expression, text)
@@ -73,6 +87,36 @@ def places(text: bytes, forms: tuple[bytes, ...]) -> list[tuple[int, int]]:
             for start, end in _in(stripped.text, forms)
         ]
     return found
+
+
+def begun(text: bytes, forms: tuple[bytes, ...]) -> int:
+    """Where a form begins of which a text that ends a line holds no more than the first part.
+
+    The length of the text where there is none.
+    """
+    near = text[-_NEAR:]
+    if not _quick(_HIDING).search(near) and not _ends_begun(near.translate(None, b"\r\n"), forms):
+        return len(text)
+    return min(_begun(_without(one, text), forms) for one in (_ANY, _BREAK + rb"|" + _SEQUENCE))
+
+
+def _begun(stripped: _Stripped, forms: tuple[bytes, ...]) -> int:
+    longest, text = 0, stripped.text
+    end = text[-_SHORTEST_BEGUN:]
+    for form in forms if _ends_begun(text, forms) else ():
+        at = form.find(end)
+        while at >= 0:
+            size = at + len(end)
+            if size >= longest and text.endswith(form[:size]):
+                if size == len(form):  # all of one is there, which may be a line of a longer one
+                    return stripped.origin(len(text))
+                longest = size
+            at = form.find(end, at + 1)
+    return stripped.origin(len(text) - longest)
+
+
+def _ends_begun(text: bytes, forms: tuple[bytes, ...]) -> bool:
+    return text[-_SHORTEST_BEGUN:] in _grams(forms)
 
 
 def held(
@@ -100,25 +144,59 @@ def _in(text: bytes, forms: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:
 
 
 @lru_cache(maxsize=16)
-def _automaton(forms: tuple[bytes, ...]) -> Any:  # RE2 ships no types
+def _grams(forms: tuple[bytes, ...]) -> frozenset[bytes]:
+    """All that a begun form may end with: one look tells most texts from those that hold any."""
+    size = _SHORTEST_BEGUN
+    return frozenset(form[at : at + size] for form in forms for at in range(len(form) - size))
+
+
+@lru_cache(maxsize=16)
+def _automaton(forms: tuple[bytes, ...]) -> Any:
     """All forms at once: it reads a text once, however many there are."""
+    import re2
+
+    return _quick(b"|".join(map(re2.escape, forms)))
+
+
+@lru_cache(maxsize=32)
+def _quick(expression: bytes) -> Any:  # RE2 ships no types
     import re2
 
     options = re2.Options()
     options.never_nl, options.encoding = False, re2.Options.Encoding.LATIN1
     options.max_mem = 64 << 20
-    return re2.compile(b"|".join(map(re2.escape, forms)), options)
+    return re2.compile(expression, options)
 
 
 # --- without control sequences --------------------------------------------------------
 
 
-def _strippers(text: bytes) -> Iterator[bytes]:
-    """How to read a text again: as it is meant, and where letters are struck over, as it looks."""
-    if any(hint in text for hint in _HINTS) or _HINT.search(text):
+def _strippers(text: bytes, forms: tuple[bytes, ...]) -> Iterator[bytes]:
+    """How to read a text again: without control sequences or ends of lines, and as it looks.
+
+    Whether it has to be is told by one automaton over the text without any of them and without
+    blanks, in which each form is that is hidden in one of these ways.
+    """
+    hides = _quick(_HIDING).search(text) is not None
+    if hides and b"\x08" in text:
+        yield _OVERSTRUCK
+    bare = _compiled(_SEQUENCE).sub(b"", text) if hides else text
+    if _quick(_WRITTEN_BREAK).search(bare):
+        bare = _compiled(_BREAK).sub(b"", bare)
+    elif not hides and b"\n" not in text:
+        return
+    if _automaton(_bare(forms)).search(bare.translate(None, _BLANKS)) is None:
+        return
+    if hides:
         yield _SEQUENCE
-        if b"\x08" in text:
-            yield _OVERSTRUCK
+    yield _BREAK
+    yield _ANY if hides else _INDENTED
+
+
+@lru_cache(maxsize=16)
+def _bare(forms: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    bare = {_compiled(_ANY).sub(b"", form).translate(None, _BLANKS) for form in forms}
+    return tuple(sorted(form for form in bare if form))
 
 
 def _without(expression: bytes, text: bytes) -> _Stripped:
@@ -135,7 +213,7 @@ def _without(expression: bytes, text: bytes) -> _Stripped:
     return _Stripped(b"".join(parts), [*starts, length], [*origins, done])
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def _compiled(expression: bytes) -> re.Pattern[bytes]:
     return re.compile(expression)
 

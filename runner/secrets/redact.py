@@ -79,12 +79,14 @@ class StreamRedactor:
     def finish(self) -> bytes:
         """The rest of the stream; afterwards the redactor is as new."""
         pending = b"".join(self._pieces)
+        self._ends = True
         given = self._give(pending, len(pending))
         self._clear()
         return given
 
     def _clear(self) -> None:
         self._context = b""
+        self._ends = False
         self._pieces: list[bytes] = []
         self._held = 0
         self._in_token = False
@@ -102,12 +104,25 @@ class StreamRedactor:
         text = self._context + pending[swallowed:]
         first, cut = len(self._context), len(self._context) + end - swallowed
         found = blots(text, self._known)
-        cut = _before_unfinished(text, found, first, cut)
+        cut = self._before_begun(text, first, _before_unfinished(text, found, first, cut))
         self._keep(text, found, cut)
         if cut > first:
             self._watch_for_key(text, found, cut)
             self._context = text[max(0, cut - _CONTEXT) : cut]
         return mark + blotted(text, found, first, cut)
+
+    def _before_begun(self, text: bytes, first: int, cut: int) -> int:
+        """The cut, moved before a declared value that may go on in the next line.
+
+        At the end of the stream nothing more can come, and nothing is held back.
+        """
+        if not self._known or self._ends or cut <= first:
+            return cut
+        from runner.secrets.declared import begun
+
+        before = max(0, cut - _CONTEXT)
+        start = before + begun(text[before:cut], self._known)
+        return max(first, start) if len(text) - start <= _TAIL else cut
 
     def _keep(self, text: bytes, found: list[Blot], cut: int) -> None:
         """Keep what lies behind the cut; the rest of a secret that crosses it is dropped."""

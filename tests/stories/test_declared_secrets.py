@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import urllib.parse
 from pathlib import Path
 
@@ -23,6 +24,11 @@ forms = {
 for name, form in forms.items():
     print(name, form, flush=True)
     print(name, form, file=sys.stderr, flush=True)
+mail = base64.encodebytes(b"to whom it may concern, the key is now " + plain + b", keep it " * 9)
+print(mail.decode(), flush=True)
+print("folded", plain.hex()[:20], plain.hex()[20:], sep="\\n  ", flush=True)
+sys.stdout.write("back " + value[:9] + "\\r" + value[9:] + "\\n")
+sys.stdout.flush()
 sys.stdout.buffer.write(b"wide " + value.encode("utf-16-le") + b"\\n")
 """
 
@@ -44,6 +50,11 @@ def leaking(workplace, monkeypatch):
     settings.write_text('secrets = ["SHOP_KEY"]\n')
     workplace.write({"prints.py": PRINTS})
     return workplace
+
+
+def unfolded(content):
+    """Without ends of lines, as they stand and as JSON and XML write them."""
+    return re.sub(rb"\r?\n[ \t]*|\r|\\[nr]|&#(?:10|13|xA|xD);", b"", content)
 
 
 def everywhere(place, *more):
@@ -89,6 +100,7 @@ def test_it_leaves_by_no_form_and_at_no_place(leaking, tmp_path):
     for name, content in everywhere(leaking, *shown):
         for form in forms():
             assert form not in content, (name, form)
+            assert form not in unfolded(content), (name, form)
     logs = [path.read_text() for path in leaking.root.rglob("logs/TASK-001/**/*.log")]
     assert any(log.count("[REDACTED:secret]") >= 10 for log in logs), logs
     assert Path(reports / "junit.xml").stat().st_size > 0
