@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from runner.model import Grade, Graded, ProvenBy, Status
 from runner.model.grades import BY_HAND, NOTHING, STATIC_ALONE, weakest, without_proof
@@ -12,31 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from runner.journal.task_state import TaskState, Waived
-    from runner.model import Spec
-
-
-class Planned(Protocol):
-    """What grading needs of a task: the plan's own tasks and its outline have it."""
-
-    @property
-    def id(self) -> str:
-        """The task's id."""
-
-    @property
-    def type(self) -> str:
-        """The written type."""
-
-    @property
-    def spec(self) -> Spec:
-        """Both digests."""
-
-    @property
-    def depends_on(self) -> tuple[str, ...]:
-        """What it needs."""
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """What it may write."""
+    from runner.model.planned_task import PlannedTask
 
 
 _PROVEN = {by: Graded(Grade.PROVEN, by) for by in ProvenBy}
@@ -61,7 +37,7 @@ def grade_alone(
 
 
 def grades_of(
-    tasks: Iterable[Planned],
+    tasks: Iterable[PlannedTask],
     states: Mapping[str, TaskState],
     stands: Callable[[Waived], bool] = lambda _: True,
     unverified: Mapping[str, str] | None = None,
@@ -74,7 +50,7 @@ def grades_of(
     planned = {task.id: task for task in tasks}
     other = unverified or {}
     found: dict[str, Graded] = {}
-    milestones: list[Planned] = []
+    milestones: list[PlannedTask] = []
     for task in planned.values():
         known = states.get(task.id)
         if known is None or known.status is not Status.DONE:
@@ -93,20 +69,20 @@ def grades_of(
     return found
 
 
-def _is_milestone(task: Planned, known: TaskState) -> bool:
+def _is_milestone(task: PlannedTask, known: TaskState) -> bool:
     """Whether it rests on others alone: it may write nothing, and nothing was run for it."""
     nothing = not task.outputs and known.proven is None
     return task.type == MILESTONE and nothing and bool(task.depends_on)
 
 
-def _waived(task: Planned, known: TaskState, stands: Callable[[Waived], bool]) -> str:
+def _waived(task: PlannedTask, known: TaskState, stands: Callable[[Waived], bool]) -> str:
     waived = known.waived
     if waived is None or waived.what != task.spec.what or not stands(waived):
         return ""
     return waived.reason
 
 
-def _rest_on_others(milestones: Mapping[str, Planned], found: dict[str, Graded]) -> None:
+def _rest_on_others(milestones: Mapping[str, PlannedTask], found: dict[str, Graded]) -> None:
     """Grade milestones, those first that others of them depend on; a circle is unproven."""
     front = [id_ for id_ in milestones if id_ not in found]
     path: set[str] = set()

@@ -11,7 +11,6 @@ from runner.journal.events import (
     RunStarted,
     TaskLanded,
 )
-from runner.journal.grading import grade_alone
 from runner.journal.sessions import (
     PlanProposed,
 )
@@ -21,11 +20,15 @@ from runner.report.documents import document_line, grade_part
 from runner.report.story import BUILD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
+    from runner.model import Graded
+
+    Grades = Callable[[], Mapping[str, Graded]]
+    """What each DONE task of the plan is worth."""
 
 FOLDER = f"{BUILD}/runs"
 
@@ -83,12 +86,16 @@ class Manifest:
                 "usage": cost_data(event.usage or Usage()),
             }
 
-    def write(self, state: RunState, run: str, code: int, head: str, seconds: float) -> None:
+    def write(
+        self, state: RunState, run: str, code: int, head: str, seconds: float, grades: Grades
+    ) -> None:
         """Write the file; only then may the journal say that the run ended, which is the last."""
         from runner.secrets.redact import redact
 
         started = self._began.event if self._began else None
         began = started if isinstance(started, RunStarted) else None
+        done = any(state.task(id_).status is Status.DONE for id_ in self._tasks)
+        worth = grades() if done else {}
         text = document_line(
             "manifest",
             run=run,
@@ -100,21 +107,27 @@ class Manifest:
             head_before=began.head if began else None,
             head_after=head,
             settings=self.settings,
-            tasks=[self._task(id_, work, state) for id_, work in self._tasks.items() if id_],
+            tasks=[
+                self._task(id_, work, state, worth.get(id_))
+                for id_, work in self._tasks.items()
+                if id_
+            ],
             usage=cost_data(self.usage),
         )
         folder = self.root / FOLDER
         effects.make_folder(folder)
         effects.write_file(folder / f"{run}.json", redact(text).encode())
 
-    def _task(self, id_: str, work: _Work, state: RunState) -> dict[str, object]:
+    def _task(
+        self, id_: str, work: _Work, state: RunState, graded: Graded | None
+    ) -> dict[str, object]:
         known = state.task(id_)
         return {
             "id": id_,
             "status": known.status,
             "reason": known.reason,
             "note": known.note,
-            **(grade_part(grade_alone(known)) if known.status is Status.DONE else {}),
+            **(grade_part(graded) if known.status is Status.DONE else {}),
             "attempts": list(work.attempts.values()),
             "seconds": round(work.seconds, 3),
             "commit": work.commit or None,

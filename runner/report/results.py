@@ -10,7 +10,7 @@ from runner.journal.grading import grades_of
 from runner.model import Ending, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
@@ -107,10 +107,11 @@ class ResultsListener:
         plan: str,
         seconds: float,
         folder: str = "",
+        grades: Mapping[str, Graded] | None = None,
     ) -> Results:
-        """How these tasks stand now."""
+        """How these tasks stand now; `grades` are what each DONE of them is worth."""
         tasks = tuple(tasks)
-        grades = grades_of(tasks, state.tasks)
+        grades = grades_of(tasks, state.tasks) if grades is None else grades
         return Results(
             name=name,
             plan=plan,

@@ -25,8 +25,6 @@ MEANING = {
 }
 _ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Status.STALE)
 _SECONDS_A_MINUTE = 60
-_ADD = "add "
-"""The word by which a note says that a proof is lacking, rather than that a line is wrong."""
 _AGAIN = "set its Status to PENDING in TASK-GRAPH.md, then run again"
 _NEXT = {
     Reason.REVIEW: "`runner review` shows it; `runner approve` or `runner reject` answers",
@@ -74,6 +72,10 @@ class BlockedTask:
     """What would help, in the words of what ended the last attempt."""
     held: str = ""
     """What kind of bytes are held for it; empty for none."""
+    has_proof: bool = False
+    """Whether its section names what would prove it: then something else is wrong with that."""
+    wrong_line: bool = False
+    """Whether a test contract of it could not fail, or skips checks."""
     answered: bool = True
     """Whether there is something that `approve` or `reject` answers, of a task in review."""
 
@@ -168,8 +170,9 @@ def _advice(task: BlockedTask, name: str) -> str:
         return f"`runner why {name}`; `runner approve {name}` has it tried again, then `runner`"
     if task.reason is Reason.BUDGET and task.hint:
         return f"{display(task.hint)}; `runner approve {name}`, then `runner`"
-    if task.reason is Reason.PROOF and _ADD not in task.note:  # it has one, which shows nothing
-        return "`runner validate` shows the line; mend it as the note says, then run again"
+    if task.reason is Reason.PROOF and task.has_proof:
+        shows = "`runner validate` shows the line; " if task.wrong_line else ""
+        return f"{shows}mend it as the note says, then run again"
     advice = _NEXT.get(task.reason) if task.reason else None
     return advice or f"`runner show {name}`; {_AGAIN}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.journal.events import (
     REJECTION,
@@ -26,38 +26,11 @@ if TYPE_CHECKING:
     from runner.journal.events import Event
     from runner.journal.state import RunState
     from runner.model import Proof
+    from runner.model.planned_task import PlannedTask
 
 
 REWRITTEN = "its commit was rewritten and carries no trailers"
 """The note of a task whose work is there, and whose evidence the journal alone has."""
-
-
-class Planned(Protocol):
-    """What reconciling needs of a task: the plan's own tasks and its outline have it."""
-
-    @property
-    def id(self) -> str:
-        """The task's id."""
-
-    @property
-    def status(self) -> Status:
-        """The status in the file."""
-
-    @property
-    def note(self) -> str:
-        """The note behind it."""
-
-    @property
-    def spec(self) -> Spec:
-        """Both digests."""
-
-    @property
-    def depends_on(self) -> tuple[str, ...]:
-        """What it needs."""
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """What it may write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +60,9 @@ class Facts:
     """Tasks whose landing a later commit of this head took back (undo, replay)."""
     presence: Callable[[str, Sequence[str]], Presence] = lambda _commit, _outputs: Presence.GONE
     """What this head has of a commit out of its reach; asked only where it matters."""
-    fields_of: Callable[[Planned, Spec], tuple[str, ...]] = lambda _task, _proven: UNKNOWN
+    fields_of: Callable[[PlannedTask, Spec], tuple[str, ...]] = lambda _task, _proven: UNKNOWN
     """Which fields of a task were edited since it was built under these digests."""
-    is_older: Callable[[Planned, str], bool] = lambda _task, _since: False
+    is_older: Callable[[PlannedTask, str], bool] = lambda _task, _since: False
     """Whether a task's status in the file is no more than what the commits had all along since
     one of them; since the statuses were last written where none is named."""
 
@@ -105,7 +78,7 @@ class Behind(NamedTuple):
 
 
 def readings(
-    tasks: Iterable[Planned], state: RunState, facts: Facts
+    tasks: Iterable[PlannedTask], state: RunState, facts: Facts
 ) -> Iterator[tuple[str, int, Event]]:
     """The events that bring the journal's picture in line with the file: (task, attempt, event).
 
@@ -119,7 +92,7 @@ def readings(
 
 
 def behind(
-    tasks: Sequence[Planned], state: RunState, heard: Iterable[tuple[str, int, Event]]
+    tasks: Sequence[PlannedTask], state: RunState, heard: Iterable[tuple[str, int, Event]]
 ) -> Iterator[Behind]:
     """DONE tasks that depend on an edited one, read its files or share its contracts: STALE."""
     last = {id_: event for id_, _, event in heard}
@@ -134,7 +107,7 @@ def behind(
             yield Behind(id_, known.last_attempt, TaskStaled(note=note, via=why.via), why.via)
 
 
-def _is_edit(task: Planned, known: TaskState, event: Event) -> bool:
+def _is_edit(task: PlannedTask, known: TaskState, event: Event) -> bool:
     """Whether other work is asked for than what was built, approved at once or not."""
     if isinstance(event, TaskReopened):
         built = known.spec
@@ -143,7 +116,7 @@ def _is_edit(task: Planned, known: TaskState, event: Event) -> bool:
 
 
 def own_readings(
-    tasks: Iterable[Planned], state: RunState, facts: Facts
+    tasks: Iterable[PlannedTask], state: RunState, facts: Facts
 ) -> Iterator[tuple[str, int, Event]]:
     """What each task by itself says."""
     for task in tasks:
@@ -154,7 +127,7 @@ def own_readings(
             yield task.id, adopted.attempt if adopted else known.last_attempt, event
 
 
-def _read_one(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
+def _read_one(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
     if known.open_attempt is not None or known.status is Status.IN_PROGRESS:
         yield _interrupted("the run that began it has ended")
         known = _as_pending(known)
@@ -168,7 +141,7 @@ def _read_one(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
         yield from _by_a_persons_hand(task, known, facts)
 
 
-def _by_the_journal(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
+def _by_the_journal(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
     """The person left the status alone; only what the task asks for may have changed."""
     if known.status is Status.DONE and known.spec is not None:
         yield from _against_spec(task, known.spec, facts)
@@ -178,7 +151,7 @@ def _by_the_journal(task: Planned, known: TaskState, facts: Facts) -> Iterator[E
         yield TaskReopened(note="the task was edited since it was blocked", by="person")
 
 
-def _is_taken_back(task: Planned, known: TaskState) -> bool:
+def _is_taken_back(task: PlannedTask, known: TaskState) -> bool:
     """Whether a task is STALE by an edit of its own text alone, and asks again for what is there.
 
     A change that a person recorded stands, whatever the text says.
@@ -188,20 +161,20 @@ def _is_taken_back(task: Planned, known: TaskState) -> bool:
     return own and known.spec is not None and known.spec.what == task.spec.what
 
 
-def _against_spec(task: Planned, proven: Spec, facts: Facts) -> Iterator[Event]:
+def _against_spec(task: PlannedTask, proven: Spec, facts: Facts) -> Iterator[Event]:
     if proven.what != task.spec.what:
         yield _edited(task, proven, facts)
     elif proven.proof != task.spec.proof:
         yield TaskReopened(note="how it is proven was edited: proven again", by="proof")
 
 
-def _edited(task: Planned, proven: Spec, facts: Facts) -> TaskStaled:
+def _edited(task: PlannedTask, proven: Spec, facts: Facts) -> TaskStaled:
     fields = facts.fields_of(task, proven)
     what = "" if fields == UNKNOWN else f": {', '.join(fields)}"
     return TaskStaled(note=f"the task was edited since it was built{what}", fields=fields)
 
 
-def _by_a_persons_hand(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
+def _by_a_persons_hand(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
     match task.status:
         case Status.DONE:
             yield from _said_done(task, known, facts)
@@ -217,7 +190,7 @@ def _by_a_persons_hand(task: Planned, known: TaskState, facts: Facts) -> Iterato
             yield TaskStaled(note=task.note or "by a person", fields=())
 
 
-def _said_done(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
+def _said_done(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
     if known.spec is None:
         yield TaskAdopted(
             spec=None,
@@ -239,7 +212,7 @@ def _said_done(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]
         yield _edited(task, known.spec, facts)
 
 
-def _said_in_progress(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
+def _said_in_progress(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
     """No run is alive, so nobody works on it: an old text that was saved again.
 
     It undoes no work, and answers nothing that waits for a person.
@@ -252,7 +225,7 @@ def _said_in_progress(task: Planned, known: TaskState, facts: Facts) -> Iterator
         yield from _by_the_journal(task, known, facts)
 
 
-def _on_another_branch(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
+def _on_another_branch(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
     """The journal is about other commits: the file and the trailers within reach count."""
     landed = facts.landed.get(task.id)
     match task.status:
@@ -273,7 +246,7 @@ def _on_another_branch(task: Planned, known: TaskState, facts: Facts) -> Iterato
 
 
 def _by_its_trailers(
-    task: Planned, known: TaskState, landed: Landed, spec: Spec, facts: Facts
+    task: PlannedTask, known: TaskState, landed: Landed, spec: Spec, facts: Facts
 ) -> Iterator[Event]:
     """Its commit is within reach: it is DONE, as far as it asks for the same."""
     if known.status is not Status.DONE or known.commit != landed.commit:
@@ -289,7 +262,7 @@ def _by_its_trailers(
     yield from _against_spec(task, spec, facts)
 
 
-def _not_as_known(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
+def _not_as_known(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
     """The file of another branch says something else than the journal: by a hand, or as ever.
 
     A rebase or a clone of what a killed run left has the landings, and the plan from before them.
@@ -317,7 +290,7 @@ _ITS_WORK_MAY_COUNT = (Status.DONE, Status.PENDING)
 """What the journal may say of a task whose landing a branch has: else a person is waited for."""
 
 
-def _out_of_reach(task: Planned, known: TaskState, facts: Facts) -> Iterator[Event]:
+def _out_of_reach(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
     """Another branch, or a history that was rewritten: then the work is there all the same."""
     match facts.presence(known.commit, task.outputs):
         case Presence.STANDS:

@@ -21,7 +21,7 @@ from runner.run.landing.lander import complete_landing
 from runner.run.limits.failures import ended_by_itself
 from runner.run.older_text import OlderText, taken_back
 from runner.run.proof.unverified import prove_what_they_say
-from runner.run.reconcile import Facts, Landed, Planned, behind, own_readings
+from runner.run.reconcile import Facts, Landed, behind, own_readings
 from runner.run.reconcile_rewritten import Rewritten
 from runner.run.review import after_refusal, is_open, refusals, rejection
 from runner.run.undone import is_undone, undone
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Change, Task
+    from runner.model.planned_task import PlannedTask
     from runner.repo.read import Repository
     from runner.run.landing.lander import Lander
     from runner.run.ledger import Ledger
@@ -91,7 +92,7 @@ def _kept(late: tuple[str, ...]) -> str:
     return f"kept your own {', '.join(late)}" if late else ""
 
 
-def reconcile(tasks: Iterable[Planned], ledger: Ledger, facts: Facts) -> frozenset[str]:
+def reconcile(tasks: Iterable[PlannedTask], ledger: Ledger, facts: Facts) -> frozenset[str]:
     """Note every reading as an event of its own; gives the tasks that are only proven again.
 
     What the file says of these tasks is noted too: only a difference from that is the next hand.
@@ -120,7 +121,7 @@ def reconcile(tasks: Iterable[Planned], ledger: Ledger, facts: Facts) -> frozens
 
 
 def gather_facts(
-    repository: Repository, state: RunState, tasks: Iterable[Planned], plan: PlanFile
+    repository: Repository, state: RunState, tasks: Iterable[PlannedTask], plan: PlanFile
 ) -> Facts:
     """What git says; its history is read only where the journal does not speak of this head."""
     tasks = tuple(tasks)
@@ -139,7 +140,7 @@ def gather_facts(
         only_retries=lambda task: _only_retries(task.status, state.task(task.id)),
     )
 
-    def fields_of(task: Planned, proven: Spec) -> tuple[str, ...]:
+    def fields_of(task: PlannedTask, proven: Spec) -> tuple[str, ...]:
         return fields_since(repository, task, proven.what, state.task(task.id).commit)
 
     here = Facts(descends=True, landed={}, fields_of=fields_of, is_older=older.holds)
@@ -179,7 +180,7 @@ def _any_since(repository: Repository, head: str, since: str, ids: set[str]) -> 
     return any(one.task in ids and not one.checked for one in found)
 
 
-def put_back(tasks: Iterable[Planned], state: RunState, facts: Facts) -> tuple[str, ...]:
+def put_back(tasks: Iterable[PlannedTask], state: RunState, facts: Facts) -> tuple[str, ...]:
     """Tasks of which the file says what an older text of it said, and not how they stand."""
     known = ((task, state.task(task.id)) for task in tasks)
     return tuple(

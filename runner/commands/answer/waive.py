@@ -108,13 +108,11 @@ def _waive(amendment: Amendment, id_: str, reason: str) -> None:
 
 
 def _graded(amendment: Amendment, id_: str) -> Graded | None:
-    from functools import partial
+    from runner.commands.prove.unverified_tasks import grades_in
 
-    from runner.journal.grading import grades_of
-    from runner.run.waivers import stands
-
-    root = amendment.session.project.root
-    return grades_of(amendment.plan.tasks, amendment.state.tasks, partial(stands, root)).get(id_)
+    session = amendment.session
+    tasks, state = amendment.plan.tasks, amendment.state
+    return grades_in(session.project, tasks, state, session.repository).get(id_)
 
 
 def _files_of(amendment: Amendment, task: Task, known: TaskState) -> list[str]:

@@ -33,7 +33,6 @@ _AGAIN = "set its Status to PENDING in the plan, then: runner"
 _NEXT = {
     Reason.CHECKS: f"mend it in the plan, or {_AGAIN}",
     Reason.POLICY: f"mend it in the plan, or {_AGAIN}",
-    Reason.PROOF: "mend it in the plan, then: runner",
     Reason.BUDGET: f"raise its Budget or the setting, then: runner; or {_AGAIN}",
     Reason.SECRET: "give it what is missing (runner doctor lists it), then: runner",
     Reason.TOOL: "give it what is missing (runner doctor lists it), then: runner",

@@ -5,18 +5,15 @@ from __future__ import annotations
 import gc
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from runner import effects
-from runner.journal.grading import grades_of
 from runner.journal.lock import RunLock
 from runner.model import Grade, Status, digest_of
 from runner.model.grades import is_grade
 from runner.project import BUILD
 from runner.run.reconcile import Facts, readings
 from runner.run.rehearsal import rehearse
-from runner.run.waivers import stands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -77,8 +74,9 @@ class View:
         landing = state.landing.task if state.landing is not None and not live else ""
         states = {task.id: state.task(task.id) for task in tasks}
         found = {} if live else _unverified(project, tasks, state)
-        whys = {id_: one.why for id_, one in found.items()}
-        grades = grades_of(tasks, states, partial(stands, project.root), whys)
+        from runner.commands.prove.unverified_tasks import grades_in
+
+        grades = grades_in(project, tasks, state, found=found)
         errors = outline.errors
         return cls(
             *(outline.title, tasks, states, state, read_now, landing, live, grades, errors, found)

@@ -116,7 +116,7 @@ def _requested(
 
     tasks, title = reading.plan.tasks, reading.plan.title or project.root.name
     verified = _last_verification(project) if project.state().seq else None
-    address = request.open(title, body_of(tag, tasks, project.state(), verified), tag)
+    address = request.open(title, body_of(project, tag, tasks, project.state(), verified), tag)
     if as_json:
         commit = project.head().commit
         print(document("ship", shipped=True, tag=tag, commit=commit, pull_request=address), end="")

@@ -60,9 +60,18 @@ def require_request(
     return Request(there, branch)
 
 
-def body_of(tag: str, tasks: Sequence[Task], state: RunState, verified: TreeVerified | None) -> str:
+def body_of(
+    project: Project,
+    tag: str,
+    tasks: Sequence[Task],
+    state: RunState,
+    verified: TreeVerified | None,
+) -> str:
     """What the pull request says."""
-    return request_text(tag, tasks, {task.id: state.task(task.id) for task in tasks}, verified)
+    from runner.commands.prove.unverified_tasks import grades_in
+
+    states = {task.id: state.task(task.id) for task in tasks}
+    return request_text(tag, tasks, states, verified, grades_in(project, tasks, state))
 
 
 def _suggested(project: Project) -> str:

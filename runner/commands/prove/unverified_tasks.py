@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from runner import effects
@@ -18,20 +19,20 @@ if TYPE_CHECKING:
     from runner.journal.events import TaskDone
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
-    from runner.model import Task
+    from runner.model import Graded, Task
+    from runner.model.planned_task import PlannedTask
     from runner.project import Project, Reading
     from runner.repo.read import Repository
     from runner.run.landing.board import Board
     from runner.run.proof.unverified import Unverified
     from runner.run.proof.verification import Inspected
-    from runner.run.reconcile import Planned
 
 _KEPT = "bytes-as-proven.json"
 
 
 def unverified_in(
     project: Project,
-    tasks: Iterable[Planned],
+    tasks: Iterable[PlannedTask],
     state: RunState,
     repository: Repository | None = None,
 ) -> Mapping[str, Unverified]:
@@ -58,6 +59,28 @@ def unverified_in(
     if not found:
         _keep(project, key, asked)
     return found
+
+
+def grades_in(
+    project: Project,
+    tasks: Iterable[PlannedTask],
+    state: RunState,
+    repository: Repository | None = None,
+    found: Mapping[str, Unverified] | None = None,
+) -> dict[str, Graded]:
+    """What each DONE task is worth now: the one answer for every text that tells of it.
+
+    `found`: what is unverified, where that was looked for already.
+    """
+    from runner.journal.grading import grades_of
+    from runner.run.waivers import stands
+
+    tasks = tuple(tasks)
+    if found is None:
+        found = unverified_in(project, tasks, state, repository)
+    whys = {id_: one.why for id_, one in found.items()}
+    states = {task.id: state.task(task.id) for task in tasks}
+    return grades_of(tasks, states, partial(stands, project.root), whys)
 
 
 def _look(project: Project, path: str) -> list[int]:

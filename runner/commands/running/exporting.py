@@ -52,6 +52,8 @@ class Exports:
     ) -> None:
         """Write them all. Raises RunnerError for a file that cannot be written."""
         folder = project.root.relative_to(project.folders.top).as_posix()
+        from runner.commands.prove.unverified_tasks import grades_in
+
         results = self.listener.results(
             tasks,
             state,
@@ -59,6 +61,7 @@ class Exports:
             plan=project.plan_path if folder == "." else f"{folder}/{project.plan_path}",
             seconds=seconds,
             folder="" if folder == "." else folder,
+            grades=grades_in(project, reading.plan.tasks, state),
         )
         if self.junit is not None:
             from runner.report.junit import junit

@@ -36,13 +36,13 @@ from runner.writes.log import WriteLog
 from runner.writes.staging import Staging
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
     from runner.errors import ExitCode
     from runner.journal.events import Event, Record
     from runner.journal.state import RunState
-    from runner.model import Decision, Task
+    from runner.model import Decision, Graded, Task
     from runner.project import Project
     from runner.repo.head import Head
     from runner.run.ledger import Listener
@@ -122,6 +122,11 @@ class Session:
             self.ownership.add(record.task, event.paths)
         elif isinstance(event, TaskDone) and not event.commit:
             self.checked.append(checked_line(record))
+
+    def _grades(self) -> Mapping[str, Graded]:
+        from runner.commands.prove.unverified_tasks import grades_in
+
+        return grades_in(self.project, self.tasks, self.ledger.state, self.repository)
 
     def _unfinished(self) -> Unfinished:
         return Unfinished.of(read_journal(self.project.journal_path, wanted=WANTED))
@@ -301,5 +306,6 @@ class Session:
             [("Checked", line) for line in self.checked],
         )
         head = commit or self.repository.head().commit or ""
-        self.manifest.write(self.ledger.state, self.ledger.run, int(code), head, self.elapsed)
+        run, told = self.ledger.run, (int(code), head, self.elapsed)
+        self.manifest.write(self.ledger.state, run, *told, self._grades)
         finish(self.ledger, exit_code=code, head=head, began=self.began, ids=ids)

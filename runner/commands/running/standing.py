@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from runner.model import Grade, Status
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from runner.errors import ExitCode
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
+    from runner.model import Task
     from runner.plan.document import Plan
     from runner.project import Project
 
@@ -83,9 +83,8 @@ def say_summary(session: Session, plan: Plan, code: ExitCode, *, as_json: bool) 
 def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     """How the run ended."""
     from runner.commands.answer.breaking import approved_in_vain
-    from runner.journal.grading import grades_of
+    from runner.commands.prove.unverified_tasks import grades_in
     from runner.report.task_report import kept_report
-    from runner.run.waivers import stands
 
     said = _summary(session.ledger.state, plan, code, session.elapsed, session.landed)
     root, state = session.project.root, session.ledger.state
@@ -98,7 +97,7 @@ def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
         for one in said.blocked
     )
     notes, used = _uncommitted(session), cost(session.manifest.usage)
-    grades = grades_of(plan.tasks, state.tasks, partial(stands, root))
+    grades = grades_in(session.project, plan.tasks, state, session.repository)
     unproven = tuple(id_ for id_, one in grades.items() if one.grade is Grade.UNPROVEN)
     return replace(said, blocked=blocked, notes=notes, cost=used, unproven=unproven)
 
@@ -135,11 +134,13 @@ def _uncommitted(session: Session) -> tuple[str, ...]:
     return (f"{files} landed and not committed: runner commit-by-task",) if count else ()
 
 
-def _blocked(known: TaskState, state: RunState) -> BlockedTask:
+def _blocked(known: TaskState, state: RunState, task: Task) -> BlockedTask:
     from runner.journal.plan_fold import waits
     from runner.run.broken.regression import unapproved, victims_of
+    from runner.run.lacking import no_proof
     from runner.run.limits.failures import ended_by_itself
     from runner.run.limits.purse import was_one_attempts
+    from runner.run.proof_required import CHECK
 
     failure = ended_by_itself(known)
     hints = [one.hint for one in known.findings if one.refuses and one.hint]
@@ -155,6 +156,9 @@ def _blocked(known: TaskState, state: RunState) -> BlockedTask:
         failure=failure,
         hint=hints[0] if hints and is_helped else "",
         held=known.held.kind if known.held else "",
+        has_proof=bool(task.test_contracts or task.contracts or task.gates)
+        and not any(one.check == CHECK and one.refuses for one in known.findings),
+        wrong_line=bool(no_proof(task)),
         answered=known.held is not None or waits(known) or bool(known.asks),
     )
 
@@ -170,7 +174,9 @@ def _summary(state: RunState, plan: Plan, code: ExitCode, seconds: float, landed
         seconds=seconds,
         landed=landed,
         blocked=tuple(
-            _blocked(one, state) for one in known.values() if one.status is Status.BLOCKED
+            _blocked(known[task.id], state, task)
+            for task in plan.tasks
+            if known[task.id].status is Status.BLOCKED
         ),
         stale=tuple((id_, one.note) for id_, one in known.items() if one.status is Status.STALE),
         waiting=tuple(

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
+    from runner.model.planned_task import PlannedTask
     from runner.repo.read import Repository
     from runner.repo.trees import TreeChange
-    from runner.run.reconcile import Planned
 
 JOURNAL = "artifacts/build/journal.jsonl"
 _GONE = ""
@@ -109,7 +109,7 @@ class Bytes:
             return is_about(self.repository.prefix, changed, one.trailers)
         return self.made(one.commit)
 
-    def paths(self, task: Planned, known: TaskState) -> tuple[str, ...]:
+    def paths(self, task: PlannedTask, known: TaskState) -> tuple[str, ...]:
         """The files that are a task's own: those of its landings, or of the commit it is in."""
         if task.id in self._wrote or not known.commit:
             return tuple(self._wrote.get(task.id, ()))
@@ -142,14 +142,14 @@ class Bytes:
         return bool(self._proven.get(path)) and self._proven[path][0][1] != _GONE
 
 
-def _may_write(task: Planned, path: str) -> bool:
+def _may_write(task: PlannedTask, path: str) -> bool:
     return task.outputs == ("any",) or any(matches(glob, path) for glob in task.outputs)
 
 
 def unverified(
     repository: Repository,
     head: str,
-    tasks: Iterable[Planned],
+    tasks: Iterable[PlannedTask],
     state: RunState,
     dirty: Callable[[Mapping[str, str]], Iterable[str]] = lambda _blobs: (),
 ) -> Mapping[str, Unverified]:
@@ -208,7 +208,7 @@ def _made_here(repository: Repository) -> Callable[[str], bool]:
 
 
 def never_made(
-    repository: Repository, head: str, tasks: Iterable[Planned], state: RunState
+    repository: Repository, head: str, tasks: Iterable[PlannedTask], state: RunState
 ) -> Mapping[str, str]:
     """By id DONE tasks that no landing is known of and of whose named files none exists."""
     found = {}
