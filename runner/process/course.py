@@ -14,6 +14,7 @@ from runner.model import Network
 from runner.process.base import Command, Ended, Ran
 from runner.process.cgroups import group_for
 from runner.process.child import Child
+from runner.process.disk_room import require_room
 from runner.process.output import Output
 from runner.process.tools import which
 
@@ -55,7 +56,8 @@ def run(
     `tell` hears the lines of output as they come, some at a time, joined by line ends (of very
     much the last ones, with how many were left out), and once that the command still runs after
     `limits.soft`; what it hears is redacted but not made safe for a terminal. Setting `cancelled`
-    ends the command. A command that fails or cannot start is a value, too.
+    ends the command. A command that fails or cannot start is a value, too; what this machine is to
+    blame for (it starts nothing, its disk is full) is a RunnerError.
     """
     began = effects.monotonic()
     output = Output(command.log, command.limits.output, command.known_secrets)
@@ -76,7 +78,10 @@ def run(
         child.close()
         output.finish()
         raise
-    return course.result(ended, began)
+    ran = course.result(ended, began)
+    if ended is Ended.EXITED:
+        require_room(command.place, ran)
+    return ran
 
 
 def _nobody(_line: str) -> None:

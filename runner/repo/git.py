@@ -163,10 +163,7 @@ class ObjectReader:
         """Kind and content of an object by its name, or None; the name holds no newline."""
         with self._lock:
             try:
-                return self._ask(name)
-            except (BrokenPipeError, EOFError):
-                self._end()
-                return self._ask(name)
+                return self._ask_twice(name)
             except BaseException:  # interrupted: its answer would be taken for the next one's
                 self._end()
                 raise
@@ -178,12 +175,21 @@ class ObjectReader:
         """
         with self._lock:
             self._end()
-            return self._ask(name)
+            return self._ask_twice(name)
 
     def close(self) -> None:
         """End the process."""
         with self._lock:
             self._end()
+
+    def _ask_twice(self, name: str) -> tuple[str, bytes] | None:
+        """A process that ended is begun anew, once."""
+        for _ in range(2):
+            try:
+                return self._ask(name)
+            except (BrokenPipeError, EOFError):
+                self._end()
+        raise GitError("cat-file", "it ended twice before it had answered", 128)
 
     def _ask(self, name: str) -> tuple[str, bytes] | None:
         process = self._process = self._process or self._git.start("cat-file", "--batch")
@@ -192,12 +198,14 @@ class ObjectReader:
         process.stdin.write(raw(name) + b"\n")
         process.stdin.flush()
         head = process.stdout.readline()
-        if not head:
+        if not head.endswith(b"\n"):  # what a process that dies leaves half said is no answer
             raise EOFError
         words = head.split()
         if len(words) != 3 or not words[2].isdigit() or head.endswith(b" missing\n"):  # noqa: PLR2004 - `<oid> <type> <size>`
             return None
         content = process.stdout.read(int(words[2]) + 1)
+        if len(content) != int(words[2]) + 1:
+            raise EOFError
         return words[1].decode(), content[:-1]
 
     def _end(self) -> None:

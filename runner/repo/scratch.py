@@ -14,10 +14,11 @@ from runner import effects
 from runner.errors import RunnerError
 from runner.model import Action, Change, digest_of
 from runner.repo.borrowed import lay_out
+from runner.repo.disk_error import disk_error
 from runner.repo.git import Git, GitError, GitTimeoutError, ObjectReader, StoppedError, raw, text
 from runner.repo.merge import Merged, carry
 from runner.repo.objects import Objects
-from runner.repo.proposal_bounds import Bounds, same_but_case
+from runner.repo.proposal_bounds import Bounds, ProposalError, same_but_case
 from runner.repo.putting import put
 from runner.repo.signature import TICK, Signature, signature
 from runner.repo.sweep import make_readable, remove_odd_files, remove_tree, sweep
@@ -69,7 +70,7 @@ class Scratch:
         self._git_folder = slot / "git"
         self._gitlinks: dict[str, str] = {}
         self._listing: tuple[str | None, frozenset[bytes]] = (None, frozenset())
-        self._incomplete = False
+        self._refused = ""  # what git said of what it could not hold
         self._commits: set[str] = set()
         self._signed: Signature | None = None
         self._base_tree: str | None = None
@@ -253,7 +254,7 @@ class Scratch:
             git, self.lender.prefix, self.base or EMPTY[self.lender.object_format]
         )
         tree = self._named(differing)
-        odd = self._left_over(git) if self._incomplete else ()
+        odd = self._left_over(git) if self._refused else ()
         changes = [self._change(at) for at in self._while_wanted(differing)]
         return Snapshot(tree, tuple(sorted((*changes, *odd), key=lambda change: change.path)))
 
@@ -278,7 +279,7 @@ class Scratch:
     def _add(self, git: Git) -> None:
         inside = self.lender.prefix.inside
         self._answered(partial(self.bounds.hold, git, self.tree_folder, inside))
-        self._incomplete = not self._added(git)
+        self._refused = self._added(git)
 
     def _while_wanted(self, items: Iterable[T]) -> Iterator[T]:
         """The same items, one after the other, as long as somebody waits for what they make."""
@@ -293,14 +294,16 @@ class Scratch:
     def _is_unwanted(self) -> bool:
         return self.stopped()
 
-    def _added(self, git: Git) -> bool:
-        """Add the whole tree; whether git could hold all of it."""
-        add = partial(git.ask, "add", "--all", "--ignore-errors")
+    def _added(self, git: Git) -> str:
+        """Add the whole tree; what git said where it could not hold all of it."""
+        add = partial(git.told(LC_ALL="C").ask, "add", "--all", "--ignore-errors")
         answer = self._answered(add)
         if answer.exit:
             make_readable(self.tree_folder)
             answer = add()
-        return answer.exit == 0
+        if answer.exit and (error := disk_error(answer.said, self.slot)):
+            raise error
+        return answer.said or "?" if answer.exit else ""
 
     def _answered(self, ask: Callable[..., T]) -> T:
         try:
@@ -337,7 +340,10 @@ class Scratch:
         if not os.path.lexists(at):
             return Change(self.lender.prefix.inside(path), Action.DELETE, 0, None, None)
         mode = GITLINK if path.endswith("/") or at.is_dir() else at.lstat().st_mode
-        mode = 0o100644 if stat.S_ISREG(mode) else mode
+        if stat.S_ISREG(mode):
+            if f"invalid path '{path}'" not in self._refused:  # no rule would stop it
+                raise ProposalError(path, f"git could not take up {path!a}", "run again")
+            mode = 0o100644
         inside = self.lender.prefix.inside(path.rstrip("/"))
         return Change(inside, Action.CREATE, mode, None, digest_of(b""), b"")
 
