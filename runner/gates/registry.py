@@ -12,6 +12,7 @@ from runner.gates import (
     contract_tests,
     contracts,
     covered,
+    equality,
     in_front,
     integrity,
     knows_tests,
@@ -35,6 +36,7 @@ FAMILIES = (
     covered,
     in_front,
     knows_tests,
+    equality,
     mutation,
 )
 """One module a family: `checks(task, settings)` names them, `prove(check, bench)` runs one."""
