@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,12 +47,18 @@ class Changed:
         """The first line that differs, from 1; 0 for a whole file or for what is no text."""
         if self.before is None or self.after is None or self.is_whole:
             return 0
-        if b"\0" in self.before[:8000]:
-            return 0
-        old, new = self.before.splitlines(), self.after.splitlines()
-        pairs = enumerate(zip(old, new, strict=False), start=1)
-        differing = (at for at, (one, other) in pairs if one != other)
-        return next(differing, min(len(old), len(new)) + 1)
+        return _first_differing(self.before, self.after)
+
+
+@lru_cache(maxsize=64)
+def _first_differing(before: bytes, after: bytes) -> int:
+    """The first line that differs; asked for each execution of a file that was seen."""
+    if b"\0" in before[:8000]:
+        return 0
+    old, new = before.splitlines(), after.splitlines()
+    pairs = enumerate(zip(old, new, strict=False), start=1)
+    differing = (at for at, (one, other) in pairs if one != other)
+    return next(differing, min(len(old), len(new)) + 1)
 
 
 def with_moves(changes: Iterable[Changed]) -> tuple[Changed, ...]:

@@ -22,14 +22,19 @@ _KNOWN_DECORATORS = frozenset(
 )
 
 
+_ABSTRACT = frozenset({"ABC", "Generic", "Protocol"})
+
+
 class Making(IntEnum):
     """How a class is made."""
 
     PLAIN = 0
     """Of its body alone, and nobody else reads its attributes by names of their own."""
-    KNOWN = 1
+    ABSTRACT = 1
+    """The same, but a method that is missing may forbid to make objects of it."""
+    KNOWN = 2
     """By Python's own library, which may read any attribute of it, but tells nobody."""
-    HOOKED = 2
+    HOOKED = 3
     """By code of the project or of others, which may do anything with it."""
 
 
@@ -52,8 +57,34 @@ class Classes:
             found = max(found, Making.KNOWN if known else Making.HOOKED)
         for keyword in node.keywords:
             known = keyword.arg == "metaclass" and last_name(keyword.value) == "ABCMeta"
-            found = max(found, Making.KNOWN if known else Making.HOOKED)
+            found = max(found, Making.ABSTRACT if known else Making.HOOKED)
         return max([found, *(self._base(path, parts, base, depth) for base in node.bases)])
+
+    def forbids(self, path: str, name: str, method: str) -> bool:
+        """Whether no object of a class can be made unless it has this method itself."""
+        for node in self._ancestors(path, name, 0):
+            for one in node.body:
+                if getattr(one, "name", "") == method:
+                    marks = getattr(one, "decorator_list", [])
+                    return any(last_name(mark).startswith("abstract") for mark in marks)
+        return False
+
+    def _ancestors(self, path: str, name: str, depth: int) -> Iterator[ast.ClassDef]:
+        """The classes that a class is made of, as far as they are of the project."""
+        parts = self.read(path)
+        if parts is None or name not in parts.classes or depth > _DEEPEST:
+            return
+        for base in parts.classes[name].bases:
+            if isinstance(base, ast.Name) and base.id in parts.classes:
+                yield parts.classes[base.id]
+                yield from self._ancestors(path, base.id, depth + 1)
+            elif module := self._module_of(parts, base):
+                for place in places_of(path, *module[:2]):
+                    there = self.read(place)
+                    if there is not None and module[2] in there.classes:
+                        yield there.classes[module[2]]
+                        yield from self._ancestors(place, module[2], depth + 1)
+                        break
 
     def _base(self, path: str, parts: Parts, base: ast.expr, depth: int) -> Making:
         """How a class is made that has this base."""
@@ -70,7 +101,9 @@ class Classes:
         for place in places_of(path, *module[:2]):
             if self.read(place) is not None:
                 return self._there(place, module[2], depth)
-        return Making.KNOWN if not module[1] and is_of_python(module[0]) else Making.HOOKED
+        if module[1] or not is_of_python(module[0]):
+            return Making.HOOKED
+        return Making.ABSTRACT if name in _ABSTRACT else Making.KNOWN
 
     def _inherited(self, path: str, name: str, depth: int) -> Making:
         parts = self.read(path)

@@ -30,13 +30,25 @@ _PLAIN_DECORATORS = frozenset(
     | {"setter", "getter", "deleter", "final", "override"}
 )
 _TELLING = frozenset(
-    {"__version__", "__author__", "__license__", "__copyright__", "__email__", "__title__"}
+    {
+        "__all__",
+        "__version__",
+        "__author__",
+        "__license__",
+        "__copyright__",
+        "__email__",
+        "__title__",
+    }
     | {"__url__", "__description__", "__date__", "__credits__", "__maintainer__", "__status__"}
 )
 """Names with underscores of which Python itself makes nothing."""
 _READ_BY_OTHERS = frozenset(
     {"encoding", "errors", "mode", "name", "closed", "newlines", "buffer", "softspace", "args"}
-    | {"maxsize", "typecode", "width", "level", "terminator"}
+    | {"maxsize", "typecode", "width", "level", "terminator", "keys", "items", "values", "get"}
+    | {"read", "readline", "readlines", "readinto", "write", "writelines", "flush", "close"}
+    | {"fileno", "isatty", "seek", "tell", "readable", "writable", "seekable", "send", "throw"}
+    | {"append", "extend", "update", "pop", "run", "emit", "format", "filter", "handle", "default"}
+    | {"mro", "tzname", "utcoffset", "dst", "fromutc", "isoformat", "setup", "teardown"}
 )
 """Attributes that Python's own library reads of whatever it is given."""
 _MOST_UNITS = 5000
@@ -56,6 +68,8 @@ class Exposure:
 
     names: set[Seen] = field(default_factory=set)
     """Names that hold something else, or hold it no more."""
+    attributes: dict[str, set[Seen]] = field(default_factory=dict)
+    """The same of attributes of classes, by the class: seen on objects of it, or made of it."""
     gone: set[Seen] = field(default_factory=set)
     """Those that are not there any more: on import, reading one is an error."""
     unsteady: set[str] = field(default_factory=set)
@@ -143,7 +157,7 @@ class _Step:
         if isinstance(unit.node, ast.AnnAssign):
             making = self._making(unit)
             partner = self._partner(unit)
-            if making is not Making.PLAIN and (partner is None or making is Making.HOOKED):
+            if making >= Making.KNOWN and (partner is None or making is Making.HOOKED):
                 return False
         elif not _is_plain(unit):
             return False
@@ -217,13 +231,19 @@ class _Step:
         making = self._making(unit)
         if making is Making.HOOKED:
             return False
-        wide = making is Making.KNOWN or partner is None
         for name in unit.binds:
-            wide = wide or _is_special(name) or name in _READ_BY_OTHERS
             self._hold(unit, name, steady=steady)
-        if wide:
-            self._whole_class(unit)
+            if self._is_wide(unit, name, making):
+                self._whole_class(unit)
         return True
+
+    def _is_wide(self, unit: Unit, name: str, making: Making) -> bool:
+        """Whether more may read an attribute of a class than code that names it."""
+        if making is Making.KNOWN or _is_special(name) or name in _READ_BY_OTHERS:
+            return True
+        if making is Making.PLAIN or self._partner(unit) is not None:
+            return False
+        return self._classes_with(self.old).forbids(self.path, unit.scope[0], name)
 
     def _function(self, unit: Unit) -> bool:
         node = unit.node
@@ -237,8 +257,7 @@ class _Step:
         if unit.scope:
             if self._making(unit) is Making.HOOKED:
                 return False
-            known = self._making(unit) is Making.KNOWN
-            if known or _is_special(name) or self._partner(unit) is None:
+            if self._is_wide(unit, name, self._making(unit)):
                 self._whole_class(unit)
         elif _is_special(name):
             return False
@@ -282,10 +301,12 @@ class _Step:
         return max((self._made(parts, unit.scope[0]) for parts in both), default=Making.HOOKED)
 
     def _made(self, parts: Parts, name: str) -> Making:
+        return self._classes_with(parts).making(self.path, name)
+
+    def _classes_with(self, parts: Parts) -> Classes:
+        """All classes, the file's own as in one version of it."""
         read = self.classes.read
-        return Classes(lambda path: parts if path == self.path else read(path)).making(
-            self.path, name
-        )
+        return Classes(lambda path: parts if path == self.path else read(path))
 
     def _seen(self, unit: Unit, name: str) -> Seen:
         return Seen("" if unit.scope else self.path, name)
@@ -293,7 +314,10 @@ class _Step:
     def _hold(self, unit: Unit, name: str, *, steady: bool) -> None:
         """A name holds something else from now on."""
         seen = self._seen(unit, name)
-        self.found.names.add(seen)
+        if unit.scope:
+            self.found.attributes.setdefault(unit.scope[0], set()).add(seen)
+        else:
+            self.found.names.add(seen)
         if not steady:
             self.found.unsteady.add(name)
         there = any(name in one.binds for one in self.new.units if one.scope == unit.scope)

@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 ANY = "*"
 """Mentioned by code that goes through all names of a class, a module or a scope."""
+SCOPE = "**"
+"""Mentioned by code that goes through all names of the module it stands in."""
 SPELLED = "?"
 """Mentioned by code that reads a name which is a text at run time."""
+CASED = "^"
+"""Mentioned by code that makes texts upper or lower case."""
 DOC_AS_TEXT = "'__doc__'"
 """Mentioned by code that spells `__doc__` as a text."""
 _DYNAMIC = frozenset(
@@ -29,6 +33,7 @@ _DYNAMIC = frozenset(
 )
 _BY_NAME = {"getattr": 1, "hasattr": 1, "setattr": 1, "delattr": 1, "attrgetter": 0}
 _BY_NAME |= {"methodcaller": 0}
+_CASED = frozenset({"upper", "lower", "title", "capitalize", "casefold", "swapcase"})
 _WORD = re.compile(r"[^\W\d]\w*")
 _PLAIN = re.compile(r"[\w.:\[\]-]+")
 _FIELD = re.compile(r"\{([^{}]*)\}|%\((\w+)\)|\$\{?(\w+)")
@@ -49,6 +54,8 @@ class Mentions:
     """What text spells, and keywords: what a name that is made at run time may come to."""
     pieces: set[str] = field(default_factory=set)
     """Texts that are put together with others."""
+    values: set[str] = field(default_factory=set)
+    """Names, and attributes as `a.b`, that are used for what they hold, not for what is in it."""
 
     def has(self, name: str) -> bool:
         """Whether a name is mentioned in whatever way."""
@@ -59,11 +66,55 @@ def mentioned(nodes: Iterable[ast.AST | None]) -> Mentions:
     """What nodes mention, but for bodies of functions in them, which are blocks of their own."""
     found = Mentions()
     left = [node for node in nodes if node is not None]
+    bases: set[int] = set()
     while left:
         node = left.pop()
+        if isinstance(node, ast.Attribute) and node.attr not in _DYNAMIC:
+            bases.add(id(node.value))
+        if isinstance(node, ast.Name | ast.Attribute) and id(node) not in bases:
+            found.values.add(_dotted(node))
         _note(node, found)
         left.extend(_inside(node))
     return found
+
+
+def _dotted(node: ast.expr) -> str:
+    """`a.b.c` as it stands; without `a` where that is no name."""
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def body_mentions(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Mentions:
+    """What a function's body mentions: a name of its own is none of the module."""
+    body = function.body
+    found = mentioned(body[1:] if ast.get_docstring(function, clean=False) is not None else body)
+    own = _own_names(function)
+    found.names -= own
+    found.values -= own
+    return found
+
+
+def _own_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """Parameters, and what the body assigns for all of itself."""
+    args = function.args
+    given = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+    found = {one.arg for one in given if one is not None}
+    shared: set[str] = set()
+    left: list[ast.AST] = list(function.body)
+    while left:
+        match left.pop():
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
+                pass
+            case ast.comprehension(iter=source, ifs=tests):
+                left += [source, *tests]
+            case ast.Global(names) | ast.Nonlocal(names):
+                shared |= set(names)
+            case ast.Name(name, ast.Store()):
+                found.add(name)
+            case node:
+                left += ast.iter_child_nodes(node)
+    return found - shared
 
 
 def header(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
@@ -151,7 +202,7 @@ def _note_call(function: ast.expr, arguments: list[ast.expr], found: Mentions) -
         if name == "help":
             found.attributes.add("getdoc")
         if name in _DYNAMIC and not (arguments and _is_self(arguments[0])):
-            found.attributes.add(ANY)
+            found.attributes.update(_through(name, bool(arguments)))
     elif name in ("format", "join", "replace", "removeprefix"):
         texts = [function.value] if isinstance(function, ast.Attribute) else []
         said: list[object] = [
@@ -160,12 +211,21 @@ def _note_call(function: ast.expr, arguments: list[ast.expr], found: Mentions) -
         found.pieces.update(_pieces(said))
     if any(isinstance(one, ast.Name) and one.id in _BY_NAME for one in arguments):
         found.attributes.add(SPELLED)  # `reduce(getattr, names, thing)`
+    if name in _CASED:
+        found.attributes.add(CASED)
     at = _BY_NAME.get(name)
     if at is None:
         return
     asked = arguments[at:] if at == 0 else arguments[at : at + 1]
     if not asked or not all(isinstance(one, ast.Constant) for one in asked):
         found.attributes.add(SPELLED)
+
+
+def _through(name: str, given: bool) -> set[str]:  # noqa: FBT001 - whether it has arguments
+    """Of what a built-in function goes through the names: of a scope, of what it is given."""
+    if name in ("eval", "exec"):
+        return {ANY, SCOPE}
+    return {ANY} if given and name != "globals" else {SCOPE}
 
 
 def last_name(expression: ast.expr) -> str:
@@ -193,11 +253,8 @@ def may_come_to(name: str, texts: set[str], pieces: set[str]) -> bool:
 
     It is spelled whole, or it begins or ends with a text that is put together with others.
     """
-    if name in texts:
-        return True
-    plain = name.casefold().strip("_")
-    known = (one.casefold() for one in pieces)
-    made = (one.strip("_") for one in known)
-    return any(one and (plain.startswith(one) or plain.endswith(one)) for one in made) or any(
-        plain == one.casefold() for one in texts
+    made = (one.strip("_") for one in pieces)
+    plain = name.strip("_")
+    return name in texts or any(
+        one and (plain.startswith(one) or plain.endswith(one)) for one in made
     )

@@ -7,14 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.impact.blocks import blocks_of, changed_blocks, runs
+from runner.impact.narrow import narrowed
+from runner.impact.proven import Proven
 from runner.impact.ranges import ranges_of, spans_in
 from runner.model import Observed, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from runner.impact.blocks import Block
     from runner.impact.change import Changed
+    from runner.impact.readers import Reader
     from runner.impact.store import Store
     from runner.model import Digest
 
@@ -74,21 +77,42 @@ class Observations:
         """Take a task's proof out: it is no longer known what it executes."""
         self.keep(task, ())
 
-    def follow(self, changes: Iterable[Changed]) -> None:
+    def follow(
+        self,
+        changes: Sequence[Changed],
+        content: Callable[[str], bytes | None] = lambda _: None,
+    ) -> None:
         """Keep up with a landing: who did not run what it changed would run the same again.
 
         Such rows stand for the new bytes from now on. Rows that are reached stay as they are, and
-        so are not current, until their test contract is proven again.
+        so are not current, until their test contract is proven again. `content` gives the bytes of
+        a file before the landing.
         """
-        for change in changes:
-            if not change.is_edited or not change.path.endswith(".py"):
-                continue
-            rows = [seen for seen in self.at(change.path) if hit(seen.row, change) is None]
+        edited = [one for one in changes if one.is_edited and one.path.endswith(".py")]
+        befores = {one.path: one.before for one in changes}
+        unmoved = [(one, self._unreached(one, befores, content)) for one in edited]
+        for change, rows in unmoved:
             moved = {seen: _moved(seen.row, change) for seen in rows}
             groups = {(seen.task, seen.row.contract) for seen in rows}
             for task, contract in groups:
                 every = (seen for seen in self.at(change.path) if _is_of(seen, task, contract))
                 self._replace(task, contract, change.path, [moved.get(s, s.row) for s in every])
+
+    def _unreached(
+        self,
+        change: Changed,
+        befores: Mapping[str, bytes | None],
+        content: Callable[[str], bytes | None],
+    ) -> list[Seen]:
+        """The rows of a changed file that the change does not reach."""
+
+        def before(path: str) -> bytes | None:
+            return befores[path] if path in befores else content(path)
+
+        rows = self.at(change.path)
+        contracts = dict.fromkeys(Proven(seen.task, seen.row.contract) for seen in rows)
+        few = narrowed(change, contracts, self, before)
+        return [seen for seen in rows if not _is_reached(seen, change, few)]
 
     def _replace(self, task: str, contract: str, path: str, rows: Iterable[Observed]) -> None:
         packed = json.dumps([(row.test, row.digest, row.lines) for row in rows])
@@ -129,6 +153,14 @@ class Observations:
         """
         held = {(row.path, row.digest) for row in self.of(task, contract)}
         return bool(held) and all(holds(path, said) for path, said in held)
+
+
+def _is_reached(seen: Seen, change: Changed, few: Mapping[Proven, Mapping[str, Reader]]) -> bool:
+    """Whether a row ran what changed; `few` are the tests that see what changed on import."""
+    readers = few.get(Proven(seen.task, seen.row.contract))
+    if readers is not None and seen.row.test in readers:
+        return True
+    return hit(seen.row, change, on_import=readers is None) is not None
 
 
 def _unpacked(contract: str, path: str, rows: str) -> Iterable[Observed]:

@@ -1,36 +1,34 @@
-"""Which tests may see that names of a module hold something else: those that ran code reading them.
-
-A name is followed through everything that is evaluated on import (other names made of it, defaults,
-tables, classes) in all files that a test contract was seen to run. Where it comes to something that
-cannot be followed, such as a call, all that ran that file count.
-"""
+"""Which tests may see that names of a module hold something else: who ran code that reads them."""
 
 from __future__ import annotations
 
 import ast
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.impact.blocks import runs
-from runner.impact.calm import is_calm, is_of_python
-from runner.impact.classes import Classes, Making
+from runner.impact.calm import is_of_python
 from runner.impact.exposure import Seen
-from runner.impact.mentions import ANY, DOC_AS_TEXT, SPELLED, last_name, may_come_to, mentioned
+from runner.impact.mentions import (
+    ANY,
+    DOC_AS_TEXT,
+    SPELLED,
+    mentioned,
+)
 from runner.impact.ranges import spans_in
+from runner.impact.spread import Names, stem_of
 from runner.impact.units import Does
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from runner.impact.blocks import Key
     from runner.impact.exposure import Exposure
-    from runner.impact.mentions import Mentions
-    from runner.impact.units import Code, Parts, Unit
+    from runner.impact.spread import Spread
+    from runner.impact.units import Parts, Unit
     from runner.model import Observed
 
-_TEST = re.compile(r"(?:\A|/)(?:tests?/|test[^/]*\.py\Z|[^/]*_test\.py\Z|conftest\.py\Z)")
 _DOC_READERS = frozenset({"__doc__", "getdoc", "DocTestSuite", "getcomments", "getsource"})
 _DOC_READERS |= {"WRAPPER_ASSIGNMENTS", "DocTestFinder"}
 _DOC_MODULES = frozenset({"doctest", "pydoc", "cmd", "xmlrpc"})
@@ -62,20 +60,9 @@ class Reader(NamedTuple):
     line: int
 
 
-@dataclass(slots=True)
-class Spread:
-    """How far names are seen."""
-
-    names: set[Seen]
-    reading: dict[str, set[Key]] = field(default_factory=dict)
-    """Blocks that read one of them, by file."""
-    whole: set[str] = field(default_factory=set)
-    """Files of which the import may end otherwise."""
-
-
 @dataclass
 class Readers:
-    """Follows names through the files that were seen to run."""
+    """Asks the code that was seen to run who reads what a change lets others see."""
 
     path: str
     """The changed file."""
@@ -86,18 +73,21 @@ class Readers:
     """All files that ran, as they ran."""
     read: Callable[[str], Parts | None]
 
-    def __post_init__(self) -> None:
-        self._loose = set(self.exposure.unsteady)
-        own = self.path.removesuffix("/__init__.py").removesuffix(".py")
-        self._stem = own.rpartition("/")[2]
+    @cached_property
+    def _names(self) -> Names:
+        return Names(self.path, self.after, self.exposure, self.files, self.read)
 
     def tests(self, rows: Sequence[Observed]) -> Mapping[str, Reader] | None:
         """The tests of one contract that may see the change; None for all that there are."""
         paths = {row.path for row in rows}
-        found: dict[str, Reader] = {}
         if self._spread.whole & paths:
             return None
-        found |= self._running(rows, self._spread.reading)
+        found = self._running(rows, self._spread.reading)
+        for name in self.exposure.attributes:
+            seen = self._of_class(rows, *self._of_classes[name])
+            if seen is None:
+                return None
+            found |= seen
         for subject, words in ((self._documented, _DOC_READERS), (self._annotated, _HINT_READERS)):
             if subject is None:
                 continue
@@ -124,6 +114,30 @@ class Readers:
                     break
         return found
 
+    # --- attributes of classes ----------------------------------------------------------------
+
+    @cached_property
+    def _of_classes(self) -> dict[str, tuple[Spread, Spread]]:
+        """For each class: who reads its attributes by their names, and who has the class."""
+        found = {}
+        for name, seen in self.exposure.attributes.items():
+            holding = self._names.follow({Seen(self.path, name)})
+            own = {one.key for one in self.before.codes if one.key[0].startswith(f".{name}.")}
+            holding.reading.setdefault(self.path, set()).update(own)
+            found[name] = self._names.follow(seen), holding
+        return found
+
+    def _of_class(
+        self, rows: Sequence[Observed], reading: Spread, holding: Spread
+    ) -> dict[str, Reader] | None:
+        """The tests that read an attribute, and have the class or an object of it."""
+        paths = {row.path for row in rows}
+        readers = self._running(rows, reading.reading)
+        holders = self._running(rows, holding.reading)
+        if "" in holders or holding.whole & paths:
+            return None if "" in readers or reading.whole & paths else readers
+        return {test: at for test, at in readers.items() if test in holders}
+
     # --- descriptions: docstrings and annotations -------------------------------------------
 
     @cached_property
@@ -139,7 +153,9 @@ class Readers:
             return None
         of_module = Seen(self.path, "") in names
         started = {name for name in names if name.name}
-        spread = self._followed(started | ({Seen("", self._stem)} if of_module else set()))
+        spread = self._names.follow(
+            started | ({Seen("", stem_of(self.path))} if of_module else set())
+        )
         if of_module:
             for code in self.before.codes:
                 if "__doc__" in code.mentions.names:
@@ -170,7 +186,7 @@ class Readers:
         return {test: at for test, at in readers.items() if test in holders}
 
     def _reading_descriptions(self, words: frozenset[str]) -> dict[str, set[Key]]:
-        as_text = any(DOC_AS_TEXT in one.attributes for one in self._all_mentions)
+        as_text = any(DOC_AS_TEXT in one.attributes for one in self._names.all_mentions)
         wanted = words | ({SPELLED, ANY} if as_text else set())
         return {
             path: {
@@ -207,176 +223,15 @@ class Readers:
             if isinstance(unit.node, ast.Import | ast.ImportFrom):
                 yield unit.node
 
-    # --- following names --------------------------------------------------------------------
-
     @cached_property
     def _spread(self) -> Spread:
-        found = self._followed(self.exposure.names)
+        found = self._names.follow(self.exposure.names)
         if self.exposure.bodies:
             found.reading.setdefault(self.path, set()).update(self.exposure.bodies)
         return found
-
-    @cached_property
-    def _all_mentions(self) -> tuple[Mentions, ...]:
-        found: list[Mentions] = []
-        for parts in self.files.values():
-            found += [unit.mentions for unit in parts.units]
-            found += [code.mentions for code in parts.codes]
-        return tuple(found)
-
-    @cached_property
-    def _texts(self) -> tuple[set[str], set[str]]:
-        """What all the code spells, whole and in pieces."""
-        texts = {text for one in self._all_mentions for text in one.texts}
-        return texts, {piece for one in self._all_mentions for piece in one.pieces}
-
-    def _followed(self, names: Iterable[Seen]) -> Spread:
-        """Everything that reads these names, through all that is made of them on import."""
-        spread = Spread(set(names))
-        left = list(spread.names)
-        while left:
-            seen = left.pop()
-            for path, parts in self.files.items():
-                words = self._words(seen)
-                for code in parts.codes:
-                    if _mentions(code, path, seen, words):
-                        spread.reading.setdefault(path, set()).add(code.key)
-                for made in self._made(path, parts, seen, words, spread):
-                    if made not in spread.names:
-                        spread.names.add(made)
-                        left.append(made)
-        return spread
-
-    def _words(self, seen: Seen) -> frozenset[str]:
-        """How a name may be spelled: itself, and by code that makes names at run time."""
-        spelled = {SPELLED} if may_come_to(seen.name, *self._texts) else set()
-        return frozenset({seen.name, ANY} | spelled)
-
-    def _made(
-        self, path: str, parts: Parts, seen: Seen, words: frozenset[str], spread: Spread
-    ) -> Iterator[Seen]:
-        """What is made of a name while one file is imported."""
-        for unit in self._units(path, parts):
-            if not _reads(unit, path, seen, words) or (
-                unit.does is Does.IMPORT and not seen.path and seen.name != self._stem
-            ):
-                continue
-            made = self._of_unit(unit, path, seen)
-            if made is None:
-                spread.whole.add(path)
-            else:
-                if unit.does is Does.BIND or seen.name in self._loose:
-                    self._loose |= {one.name for one in made}
-                yield from made
-                if unit.does is Does.FUNCTION and id(unit.node) in parts.keys:
-                    spread.reading.setdefault(path, set()).add(parts.keys[id(unit.node)])
-
-    def _units(self, path: str, parts: Parts) -> Iterator[Unit]:
-        """What is evaluated on import after the change, but for what the change itself brought."""
-        if path != self.path:
-            return iter(parts.units)
-        return (one for one in self.after.units if id(one) not in self.exposure.changed)
-
-    def _of_unit(self, unit: Unit, path: str, seen: Seen) -> list[Seen] | None:
-        """What a unit makes of a name; None for what cannot be followed."""
-        if unit.does is Does.ANNOTATION and seen not in self.exposure.gone:
-            return []
-        if unit.does is Does.IMPORT:
-            return None if seen in self.exposure.gone else _imported_as(unit, path, seen)
-        if unit.does is Does.BIND and unit.binds == ("__all__",) and not unit.scope:
-            return None if seen in self.exposure.gone else []
-        if seen in self.exposure.gone or len(unit.scope) > 1:
-            return None
-        match unit.does:
-            case Does.BIND if isinstance(unit.node, ast.Assign | ast.AnnAssign):
-                value = unit.node.value
-                calm = value is not None and is_calm(value, self._is_unsteady)
-                return self._bound(unit, path) if calm else None
-            case Does.FUNCTION:
-                return self._function(unit, path, seen)
-            case Does.CLASS:
-                return self._class(unit, path, seen)
-        return None
-
-    def _is_unsteady(self, name: str) -> bool:
-        """Whether a name may hold a value of another kind now."""
-        return name in self._loose
-
-    def _bound(self, unit: Unit, path: str) -> list[Seen] | None:
-        if not unit.scope:
-            return [Seen(path, name) for name in unit.binds]
-        making = Classes(self.read).making(path, unit.scope[0])
-        if making is Making.HOOKED or any(name.startswith("__") for name in unit.binds):
-            return None
-        found = [Seen("", name) for name in unit.binds]
-        return found if making is Making.PLAIN else [*found, Seen(path, unit.scope[0])]
-
-    def _function(self, unit: Unit, path: str, seen: Seen) -> list[Seen] | None:
-        node = unit.node
-        assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        defaults = [*node.args.defaults, *(one for one in node.args.kw_defaults if one)]
-        evaluated = mentioned([*node.decorator_list, *defaults])
-        own = Seen("" if unit.scope else path, node.name)
-        if not evaluated.has(seen.name) and not evaluated.attributes & {ANY, SPELLED}:
-            return [own] if _TEST.search(path) else []  # a parameter: of a test, it is a fixture
-        told = [one for one in node.decorator_list if mentioned([one]).has(seen.name)]
-        if not all(self._is_calm_mark(one) for one in told):
-            return None
-        return [own] if all(is_calm(one, self._is_unsteady) for one in defaults) else None
-
-    def _is_calm_mark(self, decorator: ast.expr) -> bool:
-        """Whether it gives a test or a fixture of pytest plain values."""
-        if not isinstance(decorator, ast.Call) or not ast.unparse(decorator).startswith("pytest."):
-            return False
-        values = [*decorator.args, *(one.value for one in decorator.keywords)]
-        names = (last_name(one) for one in values)
-        calm = all(is_calm(one, self._is_unsteady) for one in values)
-        return calm and not any(map(self._is_unsteady, names))
-
-    def _class(self, unit: Unit, path: str, seen: Seen) -> list[Seen] | None:
-        node = unit.node
-        assert isinstance(node, ast.ClassDef)
-        told = [*node.keywords, *node.decorator_list]
-        if unit.scope or any(mentioned([one]).has(seen.name) for one in told):
-            return None
-        if Classes(self.read).making(path, node.name) is Making.HOOKED:
-            return None
-        return [Seen(path, node.name)]
 
 
 def _both(unit: Unit, words: frozenset[str], names: set[str]) -> bool:
     """Whether a unit reads descriptions, and mentions what is described."""
     seen = unit.mentions.names | unit.mentions.attributes
     return unit.does is not Does.IMPORT and bool(words & seen) and bool(names & seen)
-
-
-def _mentions(code: Code, path: str, seen: Seen, words: frozenset[str]) -> bool:
-    bare = path == seen.path and seen.name in code.mentions.names
-    return bare or bool(words & code.mentions.attributes)
-
-
-def _reads(unit: Unit, path: str, seen: Seen, words: frozenset[str]) -> bool:
-    """Whether a unit reads a name; a class reads its own attributes by their bare names."""
-    if unit.does is Does.DOCSTRING:
-        return False
-    if unit.does is Does.IMPORT and "*" in unit.binds and seen.path not in ("", path):
-        return True
-    fixture = unit.does is Does.FUNCTION and _TEST.search(path)
-    given = fixture and (not seen.path or _TEST.search(seen.path))
-    bare = path == seen.path or (not seen.path and unit.scope) or given
-    if bare and seen.name in unit.mentions.names:
-        return True
-    return bool(words & unit.mentions.attributes)
-
-
-def _imported_as(unit: Unit, path: str, seen: Seen) -> list[Seen]:
-    """The names by which an import binds something."""
-    node = unit.node
-    assert isinstance(node, ast.Import | ast.ImportFrom)
-    found = []
-    for alias in node.names:
-        if alias.name == "*":
-            found.append(Seen(path, seen.name))
-        elif seen.name in alias.name.split("."):
-            found.append(Seen(path, alias.asname or alias.name.partition(".")[0]))
-    return found

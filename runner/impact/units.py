@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.impact.blocks import blocks_of, body_of, functions_in, is_generator, parsed
-from runner.impact.mentions import Mentions, last_name, mentioned
+from runner.impact.mentions import Mentions, body_mentions, last_name, mentioned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -76,6 +76,8 @@ class Parts:
     keys: dict[int, Key]
     """The block of a function's body, by the identity of its node in a unit."""
     lazy_annotations: bool
+    aliases: tuple[ast.alias, ...]
+    """Everything that it imports anywhere."""
 
 
 @lru_cache(maxsize=256)
@@ -90,7 +92,7 @@ def parts_of(content: bytes) -> Parts | None:
         units = tuple(_units(tree.body, (), "", lazy=lazy))
         bodies = {key: function for function, key in keys}
         codes = tuple(
-            Code(key, block, mentioned(body_of(bodies[key])))
+            Code(key, block, body_mentions(bodies[key]))
             for key, block in blocks.items()
             if key in bodies
         )
@@ -100,7 +102,8 @@ def parts_of(content: bytes) -> Parts | None:
     names = [node.name for node in found]
     classes = {node.name: node for node in found if names.count(node.name) == 1}
     by_node = {id(function): key for function, key in keys if key in blocks}
-    return Parts(units, codes, classes, by_node, lazy)
+    aliases = tuple(node for node in ast.walk(tree) if isinstance(node, ast.alias))
+    return Parts(units, codes, classes, by_node, lazy, aliases)
 
 
 def _keys(tree: ast.Module) -> list[tuple[Function, Key]]:

@@ -140,6 +140,26 @@ def test_an_observation_does_not_follow_a_landing_that_reaches_it():
     assert names(shop.edit("src/shop/db.py", "return key", "return 0")) == {"TASK-002": ("TC-002",)}
 
 
+def test_an_observation_follows_a_landing_of_a_name_that_it_does_not_read():
+    shop = a_watched_shop()
+    before = shop.files["src/shop/db.py"]
+    after = before.replace(b"LIMIT = 3", b"# three and one\nLIMIT = 4")
+    shop.observed.follow([Changed("src/shop/db.py", before, after)], shop.files.get)
+    shop.land("src/shop/db.py", after.decode())
+    assert shop.edit("src/shop/db.py", "return key", "return 0").affected == ()
+    found = shop.edit("src/shop/db.py", "return row", "return [row]")
+    assert reasons(found) == ["observed: TC-002 executed src/shop/db.py:5"]
+
+
+def test_an_observation_does_not_follow_a_landing_of_a_name_that_it_reads():
+    shop = a_watched_shop()
+    before = shop.files["src/shop/db.py"]
+    after = before.replace(b"def save(row)", b"def save(row=1)")
+    shop.observed.follow([Changed("src/shop/db.py", before, after)], shop.files.get)
+    shop.land("src/shop/db.py", after.decode())
+    assert names(shop.edit("src/shop/db.py", "return key", "return 0")) == {"TASK-002": ("TC-002",)}
+
+
 def test_what_is_known_follows_each_landing():
     shop = a_shop(tasks=[a_task("TASK-009", "pytest tests/test_new.py"), TASKS[2]])
     assert "TASK-009" in names(shop.edit("src/shop/db.py", "3", "4"))  # it may be about anything

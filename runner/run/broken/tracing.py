@@ -117,7 +117,11 @@ class Tracer:
         if self._trouble or not (outcome.observed or self._proven):
             return
         with self._bordered():
-            self._observations.follow(self._change(outcome, ".py"))
+            changes = self._change(outcome, ".py")
+            if self._knowledge is None:
+                self._observations.follow(changes)
+            else:
+                self._observations.follow(changes, self._knowledge.content)
             if outcome.observed:
                 self._observations.keep(task, outcome.observed)
 
