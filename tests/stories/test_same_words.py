@@ -56,7 +56,9 @@ def words_of(place):
     return {
         "status": {one["id"]: told(one) for one in status},
         "list": {one["id"]: told(one) for one in listed},
-        "show": {id_: told(one["state"] if "provenBy" not in one else one) for id_, one in shown.items()},
+        "show": {
+            id_: told(one if "provenBy" in one else one["state"]) for id_, one in shown.items()
+        },
         "evidence": {id_: told(one.document) for id_, one in evidence.items() if one.out},
         "junit": in_junit(report),
         "request": {

@@ -33,6 +33,18 @@ def test_a_swallowed_exit_blocks_its_task_alone_and_tells_the_right_line(workpla
     assert set(workplace.statuses.values()) == {"DONE"}
 
 
+def test_a_test_program_that_only_tells_of_itself_is_no_proof(workplace):
+    line = "python3 -m unittest -h"
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}, tests=[line]))
+    told = workplace.runner("validate")
+    assert told.code == 2
+    assert "TC-001 of TASK-001 runs no test: `-h`" in told.out
+    workplace.edit_plan(line, f"{line} >/dev/null && test -f a.txt && echo -h")
+    assert workplace.runner("validate").code == 2
+    workplace.edit_plan(f"{line} >/dev/null", "python3 --version")
+    assert workplace.runner("validate").code == 0
+
+
 def test_words_that_skip_checks_are_no_proof(workplace):
     workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}, tests=["SKIP=mypy test -f a.txt"]))
     told = workplace.runner("validate", "--json")

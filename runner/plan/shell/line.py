@@ -35,6 +35,8 @@ _BYPASS = re.compile(
 """Words that leave out what would fail: in no proof, however it is written."""
 _SKIPS = re.compile(r"SKIP=\S")
 _MAY_BYPASS = re.compile(r"SKIP=|--(?:no-|exit-|suppress-|pass)")
+_ONLY_TELLS = frozenset({"-h", "--help", "--version"})
+"""What has a test program tell of itself, and run nothing."""
 _MAY_LOSE = re.compile(r"[|;&`()\n]|\beval\b|sh\b")
 """What a line has that could pass over a failure: most have none of it, and are not parsed."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
@@ -80,6 +82,8 @@ def no_proof_in(contract: TestContract) -> NoProof | None:
         return None
     if word := bypass_of(line):
         return NoProof(word, f"skips checks: `{word}`", f"take `{word}` out of the command")
+    if word := _only_tells(line):
+        return NoProof(word, f"runs no test: `{word}`", f"take `{word}` out of the command")
     found = swallow_of(line)
     if found is None:
         return None
@@ -164,6 +168,18 @@ def bypass_of(line: str) -> str:
             if _BYPASS.match(word.value) or _SKIPS.match(word.text):
                 return word.text
     return ""
+
+
+def _only_tells(line: str) -> str:
+    """The word by which every test program of a line tells of itself; else empty."""
+    if not any(word in line for word in _ONLY_TELLS):
+        return ""
+    try:
+        tests = _tests(_tree(line).script)
+    except ShellSyntaxError:
+        return ""
+    told = [[word.value for word in one.words if word.value in _ONLY_TELLS] for one in tests]
+    return told[-1][0] if told and all(told) else ""
 
 
 def commands_of(line: str) -> tuple[Simple, ...]:
