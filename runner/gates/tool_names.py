@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates import call_stack
+from runner.gates import call_stack, tool_changes
 from runner.gates.integrity.braces import GO, JAVASCRIPT, RUST, line_of
 from runner.text.syntax import python_tree
 
@@ -77,11 +77,17 @@ def names_of_tests(path: str, content: bytes | None) -> tuple[Named, ...]:
     ending = path.rpartition(".")[2].lower()
     if ending == "py":
         tree = python_tree(text)
-        return _once((*_in_python(tree), *_of_stack(call_stack.in_python(tree)))) if tree else ()
+        return _once(_of_tree(tree)) if tree else ()
     if ending in _BRACES:
         pattern, tokens = _BRACES[ending]
         return _once(_in_braces(text, pattern, tokens))
     return ()
+
+
+def _of_tree(tree: ast.Module) -> Iterator[Named]:
+    yield from _in_python(tree)
+    yield from _of_stack(call_stack.in_python(tree))
+    yield from (Named(one.name, one.line, _short(one.code)) for one in tool_changes.in_python(tree))
 
 
 def _once(found: Iterable[Named]) -> tuple[Named, ...]:
@@ -205,6 +211,9 @@ def _in_braces(text: str, pattern: re.Pattern[str], tokens: re.Pattern[str]) -> 
         said = next((one for one in match.groupdict().values() if one), match[0])
         name = "NODE_ENV" if match.groupdict().get("env") else said
         yield Named(name, line, _short(code))
+    for start, name in tool_changes.in_script(bare) if tokens is JAVASCRIPT else ():
+        line = line_of(bare, start)
+        yield Named(name, line, _short(bare.split("\n")[line - 1].strip()))
     if tokens in (JAVASCRIPT, GO):
         read = call_stack.in_go if tokens is GO else call_stack.in_script
         yield from _of_stack(read(bare))

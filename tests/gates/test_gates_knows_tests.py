@@ -86,6 +86,20 @@ ASKS = {
         "shop.go",
         'package shop\n\nimport f "flag"\n\nvar tested = f.Lookup("test.run")\n',
     ),
+    "a tool that is changed": (
+        "shop.py",
+        "import unittest\n\nunittest.TestCase.assertEqual = lambda *_: None\n",
+    ),
+    "a tool that is changed by another name": (
+        "shop.py",
+        "from unittest import case as c\n\nsetattr(c.TestCase, 'run', print)\n",
+    ),
+    "assertions of Node that are changed": (
+        "shop.js",
+        'const a = require("node:assert");\na.equal = () => {};\n',
+    ),
+    "assertions of Node in one line": ("shop.js", "require('assert').strict.equal = () => {};\n"),
+    "an end that is changed": ("shop.mjs", "process.exit = () => {};\n"),
     "the macro of Rust": (
         "src/lib.rs",
         "pub fn price() -> i32 { if cfg!(test) { 3 } else { 0 } }\n",
