@@ -22,6 +22,11 @@ _SCRIPT_BAD = re.compile(
     r"|^not ok \d+ - (?P<tap>.+?) *$",
     re.MULTILINE,
 )
+_TAP = re.compile(
+    r"^(?P<deep> *)(?:# Subtest: (?P<begins>.+)"
+    r"|(?P<bad>not )?ok \d+ - (?P<name>.+?)(?: # (?P<why>SKIP|TODO)\b.*)?)$",
+    re.MULTILINE,
+)
 _OUTCOMES = {
     "pass": TestOutcome.PASSED,
     "ok": TestOutcome.PASSED,
@@ -51,6 +56,24 @@ def printed_results(output: str) -> TestResults | None:
     found = {name: outcome for read in readers for name, outcome in read(output).items()}
     tests = tuple(TestResult(name, outcome) for name, outcome in found.items())
     return TestResults(tests) if tests else None
+
+
+def tap_results(output: str) -> TestResults | None:
+    """The tests of Node's own runner as it prints them in TAP; None where it is cut."""
+    above: list[str] = []
+    found: dict[str, TestOutcome] = {}
+    for match in _TAP.finditer(without_colours(output)):
+        depth = len(match["deep"]) // 4
+        if match["begins"] is not None:
+            above[depth:] = [match["begins"].strip()]
+            continue
+        name = " > ".join([*above[:depth], match["name"].strip()])
+        if not any(known.startswith(f"{name} > ") for known in found):  # else a group of tests
+            idle = TestOutcome.XFAILED if match["why"] == "TODO" else TestOutcome.SKIPPED
+            ended = TestOutcome.FAILED if match["bad"] else TestOutcome.PASSED
+            found[name] = idle if match["why"] else ended
+    tests = tuple(TestResult(name, outcome) for name, outcome in found.items())
+    return TestResults(tests) if tests and output.lstrip().startswith("TAP version") else None
 
 
 def _go(output: str) -> dict[str, TestOutcome]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from runner.gates.counts import FAILED_WORDS, read_counts
 from runner.gates.coverage.stored import files_in, text_of
 from runner.gates.junit import TestOutcome, TestResults, read_results
-from runner.gates.printed import printed_results, without_colours
+from runner.gates.printed import printed_results, tap_results, without_colours
 from runner.gates.script_results import read_script_results
 
 if TYPE_CHECKING:
@@ -147,6 +147,8 @@ def _kept(file: Path, root: str) -> Report:
     named = read_results(beside)
     if named is None and tail is not None:
         named = read_script_results(file.with_suffix(".tests"), root)
+    if named is None and tool == "node" and tail is not None:
+        named = tap_results(str(tail))
     counts = named.counts() if named else {}
     time = _time(beside) or _time(file)
     if tail is not None:

@@ -5,6 +5,8 @@ import shutil
 import pytest
 from test_gates_base_tests import asked
 
+from runner.gates.base_tests.selection import has_selection, with_selection_of
+
 needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
@@ -196,7 +198,10 @@ func TestMain(*testing.M) {
     before = {"go.mod": "module shop\n\ngo 1.18\n", "shop.go": GO, "shop_test.go": GO_TEST}
     after = before | {"shop.go": GO.replace("3", "4"), "main_test.go": start}
     found, _ = asked(tmp_path, before, after, "go test ./...")
-    assert [severity for severity, _ in found] == ["question"], found
+    assert sorted(found) == [
+        ("question", "`shop.TestNothing` is gone"),
+        ("question", "`shop.TestPrice` as it was fails on this code"),
+    ]
 
 
 @needs_node
@@ -208,3 +213,91 @@ def test_a_file_that_moved_to_where_nobody_looks_is_gone(tmp_path):
     del after["test/price.test.js"]
     found, _ = asked(tmp_path, before, after, "node --test test/*.test.js")
     assert ("question", "`a price` is gone") in found
+
+
+# --- what says which tests run, beside the tests ---------------------------------------------
+
+
+@needs_go
+def test_a_new_file_that_ends_the_program_hides_no_test_of_go(tmp_path):
+    main = 'package shop\n\nimport (\n\t"os"\n\t"testing"\n)\n\n'
+    main += "func TestMain(m *testing.M) {\n\tos.Exit(0)\n}\n"
+    found, _ = asked(tmp_path, GO_MODULE, GO_MODULE | {"main_test.go": main}, "go test ./...")
+    assert {message for _, message in found} == {
+        "`example.org/shop.TestPrice` is gone",
+        "`example.org/shop.TestNothing` is gone",
+    }
+
+
+@needs_go
+def test_a_build_tag_that_takes_a_file_of_tests_away_is_named(tmp_path):
+    other = GO_TEST.replace("TestPrice", "TestThree").replace("TestNothing", "TestNought")
+    before = GO_MODULE | {"other_test.go": other}
+    tagged = {"shop_test.go": f"//go:build never\n\n{GO_TEST}"}
+    found, _ = asked(tmp_path, before, before | tagged, "go test ./...")
+    assert ("question", "`example.org/shop.TestPrice` is gone") in found
+
+
+@needs_cargo
+@pytest.mark.parametrize(
+    "more",
+    [
+        "autotests = false\n",
+        '\n[[test]]\nname = "prices"\npath = "tests/prices.rs"\ntest = false\n',
+    ],
+    ids=["autotests", "test"],
+)
+def test_what_cargo_is_told_to_leave_out_is_named(tmp_path, more):
+    after = CRATE | {"Cargo.toml": CRATE["Cargo.toml"] + more}
+    found, _ = asked(tmp_path, CRATE, after, "cargo test --offline -q")
+    assert found == [("question", "`no_price` is gone")]
+
+
+@needs_node
+def test_a_new_file_that_ends_the_program_hides_no_test_of_node(tmp_path):
+    before = a_package(package=PACKAGE.replace("node --test test/", "node test/all.js"))
+    before["packages/shop/test/all.js"] = 'import "./first.js";\nimport "./price.test.js";\n'
+    before["packages/shop/test/first.js"] = "export const first = 1;\n"
+    after = before | {"packages/shop/test/first.js": "process.exit(0);\n"}
+    line = "cd packages/shop && npm test --silent"
+    found, _ = asked(tmp_path, before, after, line)
+    assert found
+    assert all(severity == "question" for severity, _ in found)
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "mixed"),
+    [
+        (
+            "Cargo.toml",
+            '[package]\nname = "a"\n\n[[test]]\nname = "t"\n',
+            '[package]\nname = "b"\nautotests = false\n\n[lib]\ntest = false\npath = "x.rs"\n',
+            '[package]\nname = "b"\n\n[lib]\npath = "x.rs"\n\n[[test]]\nname = "t"\n',
+        ),
+        ("Cargo.toml", "[package]\n", "[package]\nedition = '2021'\n", None),
+        (
+            "vite.config.ts",
+            "export default { test: { globals: true } };\n",
+            "export default { plugins: [x()], test: { globals: true, exclude: ['a'] } };\n",
+            "export default { plugins: [x()], test: { globals: true } };\n",
+        ),
+        ("vite.config.ts", "export default {};\n", "export default { plugins: [] };\n", None),
+        (
+            "tsconfig.test.json",
+            '{ // all\n  "include": ["src", "test"], }\n',
+            '{ "include": ["src"], "compilerOptions": {} }\n',
+            '{ "include": ["src"], "compilerOptions": {} }\n',
+        ),
+        (
+            "tsconfig.json",
+            '{ "include": ["a"] }',
+            '{ "include": ["a"], "compilerOptions": {} }',
+            None,
+        ),
+    ],
+)
+def test_only_what_says_which_tests_run_is_put_back(path, before, after, mixed):
+    old, new = before.encode(), after.encode()
+    assert has_selection(path, old, new) is (mixed is not None)
+    if mixed is not None:
+        assert with_selection_of(path, old, new).decode() == mixed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.gates.printed import printed_results
+from runner.gates.printed import printed_results, tap_results
 
 GO_JSON = """{"Action":"run","Package":"shop","Test":"TestA"}
 {"Action":"pass","Package":"shop","Test":"TestA","Elapsed":0}
@@ -51,3 +51,32 @@ def test_the_tests_that_a_tool_names(output, found):
 
 def test_a_tool_that_names_none_says_nothing():
     assert printed_results("3 passed in 0.1s\nit went well\n") is None
+
+
+def test_the_tests_that_node_prints_in_tap_are_named_with_their_groups():
+    said = """TAP version 13
+# Subtest: a price
+ok 1 - a price
+  ---
+  duration_ms: 0.5
+  ...
+# Subtest: group
+    # Subtest: inner
+    not ok 1 - inner
+    # Subtest: later
+    ok 2 - later # TODO
+    1..2
+not ok 2 - group
+# Subtest: left out
+ok 3 - left out # SKIP
+1..3
+# pass 1
+"""
+    found = tap_results(said)
+    assert [(one.id, str(one.outcome)) for one in found.tests] == [
+        ("a price", "passed"),
+        ("group > inner", "failed"),
+        ("group > later", "xfailed"),
+        ("left out", "skipped"),
+    ]
+    assert tap_results(said.removeprefix("TAP version 13\n")) is None

@@ -158,6 +158,8 @@ class Asking:
         was = ran_of(before, self.support.new_place)
         is_now = ran_of(now)
         restored = ran_of(old, self.support.new_place)
+        if was is not None and is_now is None and now.passed:
+            is_now = Ran({})  # it ended well, and named not one test
         if was is None or is_now is None:
             yield from _by_exit(line, before, old, now)
             return

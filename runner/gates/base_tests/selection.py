@@ -12,6 +12,8 @@ import shlex
 import tomllib
 from typing import TYPE_CHECKING
 
+from runner.gates.base_tests import other_selection
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -28,10 +30,13 @@ _JEST_WORDS = """
 testMatch testRegex testPathIgnorePatterns testNamePattern setupFiles setupFilesAfterEnv
 globalSetup globalTeardown bail passWithNoTests runner testRunner snapshotResolver
 snapshotSerializers collectOnly projects files match
+modulePathIgnorePatterns spec grep fgrep invert ignore retries require file exclude forbidOnly
 """
 _JEST = frozenset(_JEST_WORDS.split())
 _LARGEST = 500_000
 _TOOLS = ("jest", "vitest", "mocha", "ava", "tap", "c8", "nyc")
+_TSCONFIG = re.compile(r"tsconfig[\w.-]*\.json")
+_VITE = re.compile(r"vite\.config\.[cm]?[jt]s")
 _KEY = re.compile(r"[ \t]*(?P<key>[A-Za-z0-9_-]+|\"[^\"\n]+\")[ \t]*=")
 _HEADER = re.compile(r"[ \t]*\[\[?(?P<name>[^\]\n]+)\]\]?[ \t]*(?:#.*)?$")
 _INI_KEY = re.compile(r"(?P<key>[A-Za-z0-9_.-]+)[ \t]*[=:]")
@@ -39,16 +44,16 @@ _INI_KEY = re.compile(r"(?P<key>[A-Za-z0-9_.-]+)[ \t]*[=:]")
 
 def has_selection(path: str, before: bytes, after: bytes | None) -> bool:
     """Whether such a file says otherwise what runs than it did."""
-    reader = _READERS.get(path.rpartition("/")[2])
+    reader = _READERS.get(_kind(path))
     return reader is not None and after is not None and reader(before) != reader(after)
 
 
 def with_selection_of(path: str, before: bytes, after: bytes | None) -> bytes:
     """The proposed file with what ran before; as it is where that cannot be cut out."""
-    name = path.rpartition("/")[2]
+    name = _kind(path)
     if after is None or name not in _READERS:
         return before
-    if len(after) > _LARGEST or _READERS[name](after) is None:
+    if name not in _MIXERS or len(after) > _LARGEST or _READERS[name](after) is None:
         return after
     try:
         old, new = before.decode(), after.decode()
@@ -56,6 +61,14 @@ def with_selection_of(path: str, before: bytes, after: bytes | None) -> bytes:
         return after
     mixed = _MIXERS[name](old, new).encode()
     return mixed if _READERS[name](mixed) == _READERS[name](before) else after
+
+
+def _kind(path: str) -> str:
+    """The name under which such a file is read here."""
+    name = path.rpartition("/")[2]
+    if _TSCONFIG.fullmatch(name):
+        return "tsconfig"
+    return "vite.config" if _VITE.fullmatch(name) else name
 
 
 def addopts_of(path: str, content: bytes) -> str:
@@ -236,9 +249,14 @@ _READERS: dict[str, Callable[[bytes], object]] = {
     "pyproject.toml": _pyproject,
     "setup.cfg": _ini,
     "package.json": _package,
+    "Cargo.toml": other_selection.cargo,
+    "tsconfig": other_selection.tsconfig,
+    "vite.config": other_selection.vite,
 }
 _MIXERS: dict[str, Callable[[str, str], str]] = {
     "pyproject.toml": _mixed_toml,
     "setup.cfg": _mixed_ini,
     "package.json": _mixed_package,
+    "Cargo.toml": other_selection.mixed_cargo,
+    "vite.config": other_selection.mixed_vite,
 }

@@ -24,13 +24,21 @@ if TYPE_CHECKING:
 _CONFIGURES = re.compile(
     r"(?:\A|/)(?:pytest\.ini|\.pytest\.ini|pytest\.toml|tox\.ini|noxfile\.py|Makefile|makefile|GNUmakefile"
     r"|justfile|Justfile|Taskfile\.ya?ml|\.mocharc\.[\w.]+|\.coveragerc|\.c8rc[^/]*|\.nycrc[^/]*"
-    r"|(?:vite|vitest|jest|playwright|karma|cypress|ava)\.(?:config|setup|workspace)\.\w+"
+    r"|vite\.workspace\.\w+|(?:vitest|jest|playwright|karma|cypress|ava)\.(?:config|setup|workspace)\.\w+"
     r"|jest\.setup\.\w+|vitest\.setup\.\w+|sitecustomize\.py|usercustomize\.py)\Z"
 )
 """Files that say how or which tests run, and nothing of the product."""
 _GO_STARTS = re.compile(rb"^func\s+(?:TestMain|init)\s*\(|^var\s+\w[^\n]*=[^\n]*\(", re.MULTILINE)
 """What Go runs for all tests of a package: `TestMain`, and what initialises it."""
 _SNAPSHOT = re.compile(r"(?:\A|/)__snapshots__/|\.snap\Z|\.ambr\Z")
+_SCRIPT = re.compile(r"\.[cm]?[jt]sx?\Z")
+_IN_TESTS = re.compile(rb"\b(?:it|test|describe|suite|specify)\b[\w.]*\s*\(")
+_REACHES_OTHERS = re.compile(
+    rb"\bos\.(?:Exit|_exit|abort)\b|\bsys\.exit\b|\bprocess::exit\b|\.prototype\b"
+    rb"|\bprocess\.(?:exit|exitCode|reallyExit|abort|kill)\b"
+    rb"|\b(?:globalThis|global|window|expect|assert|it|test|describe)\.\w+\s*=(?!=)"
+)
+"""What ends the program that runs other files' tests too, or sets what they share."""
 _ALIKE = 0.5
 _LARGEST = 200_000
 
@@ -96,10 +104,15 @@ def _supports(change: Change, bench: Bench) -> bool:
 
 def _is_loaded(change: Change) -> bool:
     """Whether a new file can change how tests of other files end, without being named by them."""
-    name = change.path.rpartition("/")[2]
+    path, content = change.path, (change.content or b"")[:_LARGEST]
+    name = path.rpartition("/")[2]
     if name.endswith("_test.go"):  # of all files of a package, before its first test
-        return bool(_GO_STARTS.search(change.content or b""))
-    return bool(_CONFIGURES.search(change.path)) or name in ("conftest.py", "__init__.py")
+        return bool(_GO_STARTS.search(content) or _REACHES_OTHERS.search(content))
+    if _CONFIGURES.search(path) or name in ("conftest.py", "__init__.py"):
+        return True
+    if _SCRIPT.search(path) and not _IN_TESTS.search(content):  # mocha loads all of a folder
+        return True
+    return "__mocks__/" in path or bool(_REACHES_OTHERS.search(content))
 
 
 def _moves(
