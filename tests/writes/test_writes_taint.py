@@ -140,3 +140,82 @@ def test_hostile_source_is_walked_in_time():
     before = time.process_time()
     scan_file(source, "a.py")
     assert time.process_time() - before < 20
+
+
+FAST = """
+import os, subprocess
+from fastapi import FastAPI, Query, Request, UploadFile
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
+app = FastAPI()
+
+@app.get("/page/{name}")
+async def page(request: Request, up: UploadFile, name: str, size: int, q: str = Query("")):
+"""
+DJANGO = """
+import os
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.utils.http import url_has_allowed_host_and_scheme
+
+def page(request):
+"""
+VIEW = """
+import os
+from django.http import HttpResponseRedirect
+from django.views import View
+
+class Page(View):
+  def get(self, other):
+"""
+FLASK = """
+import subprocess
+from flask import Flask, render_template, request, send_from_directory
+app = Flask("x")
+
+@app.route("/page/<name>/<int:size>")
+def page(name, size):
+"""
+
+
+@pytest.mark.parametrize(
+    ("top", "body", "rule"),
+    [
+        (FAST, 'os.system("ls " + name)', "taint-cmdi"),
+        (FAST, "return FileResponse('/data/' + q)", "taint-pathtraver"),
+        (FAST, "return HTMLResponse(f'<b>{q}</b>')", "taint-xss"),
+        (FAST, "return RedirectResponse(name)", "taint-redirect"),
+        (FAST, "body = await request.json()\nos.system(body['x'])", "taint-cmdi"),
+        (FAST, "open('/data/' + up.filename)", "taint-pathtraver"),
+        (DJANGO, "os.system(request.GET['x'])", "taint-cmdi"),
+        (DJANGO, "return redirect(request.GET['next'])", "taint-redirect"),
+        (VIEW, "return HttpResponseRedirect(self.request.GET['next'])", "taint-redirect"),
+        (FLASK, "db.execute(f\"select * from t where n = '{name}'\")", "taint-sqli"),
+        (FLASK, "os_name = request.get_json()['os']\neval(os_name)", "taint-codeinj"),
+    ],
+)
+def test_what_a_framework_fills_in_is_somebody_elses(top, body, rule):
+    assert rule in taints(body, top)
+
+
+@pytest.mark.parametrize(
+    ("top", "body"),
+    [
+        (FAST, 'os.system(f"ls {size}")'),
+        (FAST, "return {'q': q, 'name': name}"),
+        (FLASK, "open(f'/data/{size}')"),
+        (FLASK, "return subprocess.check_output(['ping', '--', name])"),
+        (FLASK, "return render_template('a.html', name=name)"),
+        (FLASK, "return send_from_directory('/data', name)"),
+        (FLASK, "return schema.dump(request.get_json())"),
+        (
+            DJANGO,
+            """to = request.GET["to"]
+if not url_has_allowed_host_and_scheme(to, {"a"}):
+    to = "/"
+return redirect(to)""",
+        ),
+        ("import os\n\ndef send(request):\n", "open(request.url)"),
+    ],
+)
+def test_what_a_framework_converts_checks_or_answers_as_data_is_harmless(top, body):
+    assert taints(body, top) == set()

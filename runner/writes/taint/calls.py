@@ -95,6 +95,8 @@ def called(walk: Expressions, node: ast.Call) -> Value:
     function = walk.value(node.func) if not isinstance(owner, Box) else Unknown()
     name = function.name if isinstance(function, Named) else ""
     _sinks(walk, node, _Asked(name, method, owner, given, named))
+    if isinstance(function, Taint) and isinstance(owner, Named) and owner.name in rules.SOURCES:
+        return Unknown() if method in rules.HARMLESS_ANSWERS else function
     if name:
         answer = _of_named(walk, node, name, given, named)
     else:
@@ -125,6 +127,8 @@ def _handed_on(name: str, value: Value) -> Value:
     if not isinstance(value, Taint):
         return value
     last = name.rpartition(".")[2].lower()
+    if last in rules.SERIALIZERS:
+        return value.without(frozenset(("xss",)))
     if name in rules.DISARMS:
         return value.without(frozenset(rules.DISARMS[name]))
     if any(

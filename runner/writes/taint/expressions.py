@@ -135,6 +135,8 @@ class Expressions:
 
     def _of_attribute(self, node: ast.Attribute) -> Value:
         owner = self.value(node.value)
+        if node.attr == "request" and isinstance(node.value, ast.Name) and node.value.id == "self":
+            return Named("django.request")  # of a view that is a class
         if isinstance(owner, Named):
             return calls.attribute(self, f"{owner.name}.{node.attr}")
         if isinstance(owner, Box):

@@ -13,6 +13,22 @@ _ROUTES = frozenset(
 )
 
 
+_FRAMEWORKS = frozenset(
+    {
+        *("django", "rest_framework", "flask", "quart", "starlette", "fastapi", "aiohttp", "sanic"),
+        *("bottle", "pyramid", "falcon", "tornado", "cherrypy", "litestar", "wagtail"),
+    }
+)
+
+
+def serves(names: dict[str, str]) -> bool:
+    """Whether a module imports a framework whose requests are somebody else's.
+
+    A client's `request` is the program's own.
+    """
+    return any(name.partition(".")[0] in _FRAMEWORKS for name in names.values())
+
+
 def imported(node: ast.AST) -> dict[str, str]:
     """Names that imports bind anywhere in a module or function, by what they stand for."""
     names: dict[str, str] = {}
@@ -25,6 +41,18 @@ def imported(node: ast.AST) -> dict[str, str]:
             for one in part.names:
                 names[one.asname or one.name] = f"{part.module}.{one.name}"
     return names
+
+
+def paths_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    """The paths under which a function answers, as its decorators say."""
+    found = []
+    for one in node.decorator_list:
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
+            first = one.args[0] if one.args else None
+            told = first.value if isinstance(first, ast.Constant) else ""
+            if one.func.attr in _ROUTES | {"websocket"} and isinstance(told, str):
+                found += [told] if told.startswith("/") else []
+    return found
 
 
 def route_of(node: ast.FunctionDef | ast.AsyncFunctionDef, walk: Expressions) -> str | None:

@@ -28,6 +28,12 @@ WEAK_SOURCES = frozenset(
     )
 )
 """A person's own: worth a word before a shell or a parser of code, not before a file."""
+SERIALIZERS = frozenset(
+    words("dump dumps model_dump model_dump_json to_dict as_dict asdict to_json jsonify")
+)
+"""What these make is data, which a framework answers as JSON."""
+HARMLESS_ANSWERS = frozenset(words("is_secure is_ajax get_host accepts close send_json send_text"))
+"""Methods of a request that tell nothing of its content."""
 REQUEST_WORDS = ("param", "query", "form", "header", "cookie", "body", "json", "input", "arg")
 """A method of an object made from a request hands its content on where its name says so."""
 
@@ -58,8 +64,16 @@ DISARMS = {
     "ldap.filter.escape_filter_chars": {"ldapi"},
     "ldap3.utils.conv.escape_filter_chars": {"ldapi"},
     "flask.url_for": {"redirect"},
-    "flask.redirect": {"xss"},
 }
+DISARMS |= {
+    name: {"xss"}
+    for name in words(
+        "flask.redirect flask.render_template flask.send_file flask.send_from_directory "
+        "django.shortcuts.render open io.open subprocess.run subprocess.check_output "
+        "subprocess.getoutput subprocess.Popen subprocess.call os.popen"
+    )
+}
+"""What a file, a program or a template answers is not the text that it was asked with."""
 ESCAPING_WORDS = {
     "html": "xss",
     "xml": "xpathi",
@@ -160,6 +174,7 @@ METHODS = {
     "execute": Sink("sqli", (0, "query", "sql", "statement")),
     "executemany": Sink("sqli"),
     "executescript": Sink("sqli"),
+    "raw": Sink("sqli"),
     "xpath": Sink("xpathi"),
     "search": Sink("ldapi", (1, "search_filter", "filterstr")),
     "search_s": Sink("ldapi", (2, "filterstr")),

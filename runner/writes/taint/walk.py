@@ -18,7 +18,8 @@ from runner.writes.taint.folding import (
     operated,
     truth,
 )
-from runner.writes.taint.names import imported, route_of
+from runner.writes.taint.names import imported, route_of, serves
+from runner.writes.taint.parameters import parameters
 from runner.writes.taint.report import Report
 from runner.writes.taint.values import (
     Box,
@@ -47,6 +48,12 @@ _CHECKS = frozenset(
     )
 )
 """Methods by which a program looks whether a text is one that it allows."""
+
+
+def _asks(called: ast.expr) -> bool:
+    """Whether a function's name says that it looks whether a value may be used."""
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return any(word in name.lower() for word in ("allowed", "is_safe", "is_valid", "is_local"))
 
 
 def walk(tree: ast.Module, tick: Callable[[], None]) -> Report:
@@ -87,9 +94,11 @@ class Walk(Expressions):
         for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             inner.values[one.arg] = Unknown()
             inner.names.pop(one.arg, None)
-            if one.arg == "request":
+            if one.arg == "request" and serves(self.names):
                 inner.names["request"] = "django.request"
                 inner.values.pop("request")
+        for name, value in parameters(node, inner):
+            inner.values[name] = value
         try:
             inner.block(node.body)
         except TooLong:
@@ -171,6 +180,18 @@ class Walk(Expressions):
         if staying:
             self._merge(staying)
             self.checked = set(before[1]) | (origins if leaves else set())
+            self.checked |= origins & self._replaced(before[0], staying)
+
+    def _replaced(
+        self, before: dict[str, Value], staying: Sequence[tuple[dict[str, Value], set[int]]]
+    ) -> set[int]:
+        """Origins of names that a branch has given something harmless instead."""
+        return {
+            value.origin
+            for name, value in before.items()
+            for values, _ in staying
+            if isinstance(value, Taint) and not isinstance(values.get(name), Taint | Box)
+        }
 
     def _checked_by(self, test: ast.expr) -> set[int]:
         """Origins of what a test compares, looks into, or asks about its beginning."""
@@ -180,10 +201,14 @@ class Walk(Expressions):
                 isinstance(one, ast.Is | ast.IsNot) for one in part.ops
             ):
                 sides = [part.left, *part.comparators]
-            elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
-                if part.func.attr not in _CHECKS:
+            elif isinstance(part, ast.Call):
+                called = part.func
+                if isinstance(called, ast.Attribute) and called.attr in _CHECKS:
+                    sides = [called.value, *part.args]
+                elif _asks(called):
+                    sides = part.args
+                else:
                     continue
-                sides = [part.func.value, *part.args]
             else:
                 continue
             found |= {origin for side in sides for origin in self._origins_in(side)}
