@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.errors import ExitCode, RunnerError
 from runner.repo.git import raw
 
 if TYPE_CHECKING:
@@ -77,6 +78,13 @@ class Lender:
     """The person's own ignore rules."""
     who: tuple[str, str] = ("runner", "runner@localhost")
     """Name and address of commits that an agent makes in the tree; none of them leaves it."""
+
+    def require(self) -> None:
+        """Raise RunnerError where the repository is no longer at its place."""
+        if not self.objects.is_dir():
+            hint = "something moved or removed it during the run; run again where it is now"
+            where, gone = str(self.objects), "the repository is gone from where it was"
+            raise RunnerError(gone, where=where, hint=hint, code=ExitCode.CONFLICT)
 
 
 def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> None:

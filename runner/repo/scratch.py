@@ -116,6 +116,7 @@ class Scratch:
         try:
             self._reset(base)
         except (OSError, GitError):
+            self.lender.require()
             self._move_aside()
             self._reset(base)
 
@@ -241,9 +242,8 @@ class Scratch:
         """Ask the files what differs from the base, whatever git was told in the tree.
 
         Contents come from the objects just made, so they are the bytes of `tree`, which is named
-        and not written. Modes are
-        reported as they are: 120000 for a link, 160000 for a repository inside, the file's own
-        type for what git cannot hold; those have empty content and wait for the path rules.
+        and not written. Modes are as they are: 120000 for a link, 160000 for a repository inside,
+        its own type for what git cannot hold; those have empty content, for the path rules.
         Raises ProposalError for more than the bounds allow, before anything is read, and
         StoppedError.
         """

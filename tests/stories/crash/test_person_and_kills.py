@@ -1,0 +1,178 @@
+"""A run is killed at any time while a person works in the same repository: all of it is kept.
+
+The real command, real signals; what the person does (commit, rebase, gc, another branch, the plan
+saved) happens while it runs. `PERSON_SEED` tells one day again.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import time
+
+import invariants
+import pytest
+from crash_house import House
+
+SECONDS = float(os.environ.get("CAMPAIGN_SECONDS", "0"))
+SEED = int(os.environ.get("PERSON_SEED", str(random.SystemRandom().randrange(10**6))))
+TASKS = 4
+PLAN = "# Day\n" + "".join(
+    f"\n## TASK-{n:03}: Task {n}\n\n- Output files: `f{n}.txt`\n"
+    f"- Command: `sleep 0.2; echo {n} > f{n}.txt`\n"
+    f"- Test contracts:\n  - TC-{n:03} (unit): `test -s f{n}.txt`\n"
+    for n in range(1, TASKS + 1)
+)
+_ROUNDS = 3
+
+
+class Person:
+    """Does one thing after the other, and knows what must still be there in the end."""
+
+    def __init__(self, house, chance):
+        self.house, self.chance = house, chance
+        self.notes, self.remarks, self.did = [], [], []
+
+    def act(self):
+        does = self.chance.choice(
+            (self.commit, self.commit, self.amend, self.rebase, self.gc, self.visit, self.save)
+        )
+        self.did.append(does.__name__)
+        does()
+
+    def commit(self):
+        name = f"note{len(self.did)}.txt"
+        (self.house.repo / name).write_text(name)
+        self._git("add", name)
+        if self._git("commit", "-q", "-m", name, "--", name):
+            self.notes.append(name)
+
+    def amend(self):
+        """Of a commit of one's own alone: who rewrites a task's commit takes it back."""
+        if self._git("log", "-1", "--format=%s").startswith("note"):
+            self._git("commit", "-q", "--amend", "-m", f"note again {len(self.did)}", "--only")
+
+    def rebase(self):
+        if not self._git("rebase", "-q", "--autostash", "--force-rebase", "HEAD~1"):
+            self._git("rebase", "--abort")
+
+    def gc(self):
+        self._git("gc", "-q", "--prune=now")
+
+    def visit(self):
+        if self._git("switch", "-q", "-c", f"side{len(self.did)}"):
+            time.sleep(self.chance.random() / 5)
+            self.back()
+
+    def back(self):
+        for _ in range(100):  # a lock of the run may be in the way
+            if self._git("switch", "-q", "main") or self._on() == "main":
+                return
+            time.sleep(0.05)
+
+    def save(self):
+        """An editor's save: a remark at the end of what stands there now."""
+        plan, remark = self.house.repo / "TASK-GRAPH.md", f"<!-- remark {len(self.did)} -->"
+        text = plan.read_text()
+        beside = plan.with_name("TASK-GRAPH.md~")
+        beside.write_text(f"{text.rstrip()}\n\n{remark}\n")
+        if plan.read_text() == text:  # as an editor that looks whether the file has changed
+            beside.replace(plan)
+            self.remarks.append(remark)
+        beside.unlink(missing_ok=True)
+
+    def _on(self):
+        return self._git("rev-parse", "--abbrev-ref", "HEAD").strip()
+
+    def _git(self, *words):
+        """What git says, or a blank where that is nothing; empty where it refused."""
+        done = subprocess.run(
+            ["git", *words],
+            cwd=self.house.repo,
+            env=self.house.environment,
+            capture_output=True,
+            check=False,
+        )
+        return "" if done.returncode else done.stdout.decode() or " "
+
+
+def a_day(folder, seed):
+    """Runs that are killed or interrupted while a person works; then one that is left alone."""
+    chance = random.Random(seed)
+    house = House.built(folder, PLAN)
+    person = Person(house, chance)
+    told = [f"PERSON_SEED={seed}"]
+    for _ in range(_ROUNDS):
+        running = house.start("-j", "2")
+        until = time.monotonic() + 0.6 + 2 * chance.random()
+        while time.monotonic() < until and running.poll() is None:
+            person.act()
+            time.sleep(chance.random() / 4)
+        ends = chance.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
+        running.send_signal(ends)
+        said, _ = running.communicate(timeout=60)
+        told.append(f"{person.did} {ends.name} {running.returncode}\n{said}")
+        _hold(house, person, running.returncode, "\n".join(told))
+    person.back()
+    for _ in range(3):  # what a person rewrote or moved meanwhile may take a second run
+        running = house.start("-j", "2", "--allow-dirty")
+        said, _ = running.communicate(timeout=120)
+        told.append(f"alone: {running.returncode}\n{said}")
+        _hold(house, person, running.returncode, "\n".join(told))
+        if running.returncode == 0:
+            break
+    assert running.returncode == 0, "\n".join(told)
+    for number in range(1, TASKS + 1):
+        assert house.read(f"f{number}.txt") == f"{number}\n".encode(), "\n".join(told)
+
+
+def _hold(house, person, code, told):
+    assert code != 70, told
+    assert "Traceback" not in told, told
+    landed = [one.task for one in house.landings()]
+    assert len(landed) == len(set(landed)), f"{landed}\n{told}"
+    invariants.every_prefix_of_the_journal_replays(house.repo)
+    invariants.git_finds_nothing_wrong(house.repo)
+    plan = house.read("TASK-GRAPH.md").decode()
+    assert all(remark in plan for remark in person.remarks if person._on() == "main"), told
+    for name in person.notes:
+        assert house.git("log", "--all", "--format=%H", "--", name), f"{name} is lost\n{told}"
+
+
+@pytest.mark.parametrize("seed", [3])
+def test_nothing_is_lost_or_done_twice_on_a_day_with_kills(tmp_path, seed):
+    a_day(tmp_path / "house", seed)
+
+
+@pytest.mark.skipif(not SECONDS, reason="set CAMPAIGN_SECONDS to run a campaign")
+def test_a_campaign_of_days_with_kills(tmp_path):
+    end, number = time.monotonic() + SECONDS / 4, 0
+    while time.monotonic() < end:
+        a_day(tmp_path / f"{number}", SEED + number)
+        number += 1
+    print(f"{number} days")  # noqa: T201 - what -s is for
+
+
+def test_a_repository_that_is_moved_during_a_run_is_told_and_goes_on_where_it_is(tmp_path):
+    house = House.built(tmp_path / "house", PLAN.replace("sleep 0.2", "sleep 3"))
+    moved = House(tmp_path / "elsewhere")
+    moved.folder.mkdir()
+    running = house.start("-j", "1")
+    _heard(running, "TASK-001 started")
+    house.repo.rename(moved.repo)
+    said, _ = running.communicate(timeout=120)
+    assert (running.returncode, "Traceback" in said) == (6, False), said
+    assert "the repository is gone from where it was" in said
+    assert not house.repo.exists(), "nothing grows at the old place"
+    house.home.rename(moved.home)
+    again = moved.start()
+    said, _ = again.communicate(timeout=120)
+    assert again.returncode == 0, said
+    assert len(moved.landings()) == TASKS
+
+
+def _heard(running, words):
+    for line in running.stdout:
+        if words in line:
+            return
+    raise AssertionError(words)
