@@ -8,9 +8,15 @@ JOBS ?= $(shell expr 2 \* $$(nproc))
 MINIMUM_COVERAGE ?= 90
 
 # Stories that a campaign tells again on a cluster: those whose implementers a worker knows, too.
-CLUSTER_STORIES := $(patsubst %,tests/stories/test_%.py,tasks_built tasks_landed regressions \
-  regressions_answered landing_on_a_moved_branch coverage_again manual_commit plan_phases \
-  early_cutoff states_work everywhere)
+# The others stand in for an agent within the test's own process, or are about the machine itself.
+CLUSTER_STORIES := $(patsubst %,tests/stories/test_%.py,tasks_built tasks_readings tasks_landed \
+  trial_run states_begin states_work unverified verify verified_at_end ship reviews reviews_answered \
+  regressions regressions_answered regressions_contracts regressions_early regressions_meanwhile \
+  task_types tests_frozen tests_notice swallowed_exits said_at_once grades_of_done kept_apart \
+  default_gates evidence declared_secrets blocks_that_undo bookings_changes bookings_proof \
+  plan_meanwhile plan_phases staged_by_hand what_was_said trust_of_agents coverage_again \
+  manual_commit landing_on_a_moved_branch early_cutoff clone_made_anew known_tree keys_in_names \
+  links_of_a_clone descriptors drafts_screened scans_behind everywhere)
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready

@@ -131,8 +131,12 @@ class Remote:
     def _beside_others(self, assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
         """The outcome with what tests of other tasks say of the change."""
         suspects = site.crew.trace(assignment, outcome)
-        if not suspects.traced or site.cancelled.is_set():
+        if site.cancelled.is_set():
             return outcome
+        if (
+            not suspects.traced
+        ):  # nobody is asked, and what could not be decided is said all the same
+            return replace(outcome, findings=(*outcome.findings, *suspects.notes))
         if (exposed := self._exposing(assignment, site, suspects)) is not None:
             return _refused(outcome, exposed)
         carried = replace(assignment, implementer=None, carried=outcome.changes)
