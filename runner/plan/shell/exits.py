@@ -11,6 +11,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.plan.shell.flags import EMPTY, FLAG, compared
 from runner.plan.shell.syntax import ShellSyntaxError
 from runner.plan.shell.tree import Case, Function, Group, If, Loop, Script, Simple, simples
 
@@ -32,10 +33,6 @@ _NOTHING = frozenset(
 _ASKS = frozenset({"test", "[", "[["})
 _ZERO = re.compile(r"(?:-eq|==?)\s+[\"']?0[\"']?(?=\s|\]|$)")
 _NOT_ZERO = re.compile(r"(?:-ne|-gt|!=)\s+[\"']?0[\"']?(?=\s|\]|$)")
-_EMPTY = re.compile(r"(?:^|\s)-[nz]\s")
-_EQUAL = re.compile(r"\$\{?(\w+)\}?\s+(={1,2}|!=|-eq|-ne)\s+(\w+)")
-_FLAG = re.compile(r"[1-9]\d{0,2}|true|yes|failed")
-"""What a script keeps of a failure, to end with it later."""
 _STATUS = "?"
 _VARIABLE = re.compile(r"\$\{?(\?|!|[A-Za-z_]\w*)")
 
@@ -329,26 +326,13 @@ def _asked(words: tuple[str, ...], state: _State) -> _Said:
     text = " ".join(words)
     if _held(text, state) is not _Said.FAILED:
         return _Said.EITHER
-    if _EMPTY.search(text):
+    if EMPTY.search(text):
         return _Said.OK if "-n" in words else _Said.FAILED
-    if flag := _compared(words, state):
-        return flag
+    if (same := compared(words, state.told)) is not None:
+        return _Said.OK if same else _Said.FAILED
     if _ZERO.search(text):
         return _Said.FAILED
     return _Said.OK if _NOT_ZERO.search(text) else _Said.EITHER
-
-
-def _compared(words: tuple[str, ...], state: _State) -> _Said | None:
-    """What `[ "$failed" = 1 ]` says of a variable that holds a word of its own."""
-    text = " ".join(words).replace('"', "").replace("'", "")
-    match = _EQUAL.search(text)
-    if match is None:
-        return None
-    known = [one for one in state.told if one.startswith(f"{match[1]}=")]
-    if not known:
-        return None
-    same = f"{match[1]}={match[3]}" in known
-    return _Said.OK if same is (match[2] not in ("!=", "-ne")) else _Said.FAILED
 
 
 def _assigned(node: Simple, state: _State, substituted: _Said | None) -> _State:
@@ -361,7 +345,7 @@ def _assigned(node: Simple, state: _State, substituted: _Said | None) -> _State:
         told -= {one for one in told if one.partition("=")[0] == name}
         if holds:
             told.add(name)
-        elif state.ran and not word.scripts and _FLAG.fullmatch(value):
+        elif state.ran and not word.scripts and FLAG.fullmatch(value):
             told |= {name, f"{name}={value}"}  # `cmd || failed=1`
     return state._replace(said=substituted or _Said.OK, told=frozenset(told))
 

@@ -1,0 +1,24 @@
+"""Variables in which a script keeps that something failed: `cmd || failed=1`, asked about later."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+EMPTY = re.compile(r"(?:^|\s)-[nz]\s")
+"""`[ -z "$failed" ]`."""
+FLAG = re.compile(r"[1-9]\d{0,2}|true|yes|failed")
+"""What a script keeps of a failure, to end with it later."""
+_EQUAL = re.compile(r"\$\{?(\w+)\}?\s+(={1,2}|!=|-eq|-ne)\s+(\w+)")
+
+
+def compared(words: tuple[str, ...], told: Collection[str]) -> bool | None:
+    """Whether `[ "$failed" = 1 ]` holds, of a variable that `told` has as `failed=1`; else None."""
+    match = _EQUAL.search(" ".join(words).replace('"', "").replace("'", ""))
+    if match is None or not any(one.startswith(f"{match[1]}=") for one in told):
+        return None
+    same = f"{match[1]}={match[3]}" in told
+    return same is (match[2] not in ("!=", "-ne"))
