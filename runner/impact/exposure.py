@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.impact.calm import folded, is_calm, is_of_python
 from runner.impact.classes import Classes, Making, places_of
 from runner.impact.mentions import last_name
-from runner.impact.units import Does, parts_of
+from runner.impact.units import Does, is_own, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -159,7 +159,7 @@ class _Step:
             partner = self._partner(unit)
             if making >= Making.KNOWN and (partner is None or making is Making.HOOKED):
                 return False
-        elif not _is_plain(unit):
+        elif not self._is_plain(unit):
             return False
         if not self.new.lazy_annotations and self._is_new(unit) and not self._is_known(unit):
             return False
@@ -220,6 +220,8 @@ class _Step:
         value = _value(unit.node)
         if value is None or not is_calm(value) or not self._is_sound(unit, value):
             return False
+        if not self._is_of_python(value):
+            return False
         partner = self._partner(unit)
         steady = partner is not None and _is_steady(value, _value(partner.node))
         if not unit.scope:
@@ -250,9 +252,11 @@ class _Step:
         assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         name = node.name
         defaults = [*node.args.defaults, *(one for one in node.args.kw_defaults if one)]
-        if not _is_plain(unit) or name.startswith("pytest_"):
+        if not self._is_plain(unit) or name.startswith("pytest_"):
             return False
         if not all(is_calm(one) and self._is_sound(unit, one) for one in defaults):
+            return False
+        if not all(map(self._is_of_python, defaults)):
             return False
         if unit.scope:
             if self._making(unit) is Making.HOOKED:
@@ -341,6 +345,17 @@ class _Step:
             return False
         return names <= self._names_there(unit.scope)
 
+    def _is_plain(self, unit: Unit) -> bool:
+        """Whether nobody but Python's own library is told of a function where it is defined."""
+        decorators = getattr(unit.node, "decorator_list", [])
+        known = all(last_name(one) in _PLAIN_DECORATORS for one in decorators)
+        return known and all(self._is_of_python(one) for one in decorators)
+
+    def _is_of_python(self, value: ast.expr) -> bool:
+        """Whether nothing is called in an expression that is not Python's own."""
+        named = isinstance(value, ast.Name) and value.id not in _PLAIN_DECORATORS
+        return named or not any(is_own(value, parts) for parts in (self.old, self.new))
+
     def _names_there(self, scope: tuple[str, ...] = ()) -> set[str]:
         bound = (name for one in self.new.units if one.scope in ((), scope) for name in one.binds)
         return {*bound, *dir(builtins)}
@@ -382,9 +397,3 @@ def _is_steady(one: ast.expr, other: ast.expr | None) -> bool:
 
 def _is_special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
-
-
-def _is_plain(unit: Unit) -> bool:
-    """Whether nobody but Python's own library is told of a function where it is defined."""
-    decorators = getattr(unit.node, "decorator_list", [])
-    return all(last_name(one) in _PLAIN_DECORATORS for one in decorators)

@@ -14,6 +14,7 @@ from runner.impact.mentions import (
     ANY,
     DOC_AS_TEXT,
     SPELLED,
+    last_name,
     mentioned,
 )
 from runner.impact.ranges import spans_in
@@ -82,6 +83,8 @@ class Readers:
         paths = {row.path for row in rows}
         if self._spread.whole & paths:
             return None
+        if self._lasts(rows, self._spread.reading):
+            return None
         found = self._running(rows, self._spread.reading)
         for name in self.exposure.attributes:
             seen = self._of_class(rows, *self._of_classes[name])
@@ -114,6 +117,35 @@ class Readers:
                     break
         return found
 
+    def _lasts(self, rows: Sequence[Observed], reading: Mapping[str, set[Key]]) -> bool:
+        """Whether what one test read may be kept for others, which do not run that code again.
+
+        So do caches, fixtures that several tests share, and modules that a test was the first to
+        import.
+        """
+        for path in {row.path for row in rows}:
+            lasting = reading.get(path, set()) & self._lasting[path]
+            own = [row for row in rows if row.path == path]
+            if lasting and self._running(own, {path: lasting}):
+                return True
+        early = {row.path for row in rows if not row.test}
+        late = {row.path for row in rows} - early if early else set()
+        names = {key[0].rpartition(".")[2] for keys in reading.values() for key in keys}
+        units = (unit for path in late for unit in self.files[path].units)
+        return any(_may_call(unit) and names & unit.mentions.names for unit in units)
+
+    @cached_property
+    def _lasting(self) -> dict[str, set[Key]]:
+        """The functions of each file of which the result is kept."""
+        return {
+            path: {
+                parts.keys[id(unit.node)]
+                for unit in parts.units
+                if unit.does is Does.FUNCTION and id(unit.node) in parts.keys and _is_kept(unit)
+            }
+            for path, parts in self.files.items()
+        }
+
     # --- attributes of classes ----------------------------------------------------------------
 
     @cached_property
@@ -132,6 +164,8 @@ class Readers:
     ) -> dict[str, Reader] | None:
         """The tests that read an attribute, and have the class or an object of it."""
         paths = {row.path for row in rows}
+        if self._lasts(rows, reading.reading) or self._lasts(rows, holding.reading):
+            return None
         readers = self._running(rows, reading.reading)
         holders = self._running(rows, holding.reading)
         if "" in holders or holding.whole & paths:
@@ -235,3 +269,21 @@ def _both(unit: Unit, words: frozenset[str], names: set[str]) -> bool:
     """Whether a unit reads descriptions, and mentions what is described."""
     seen = unit.mentions.names | unit.mentions.attributes
     return unit.does is not Does.IMPORT and bool(words & seen) and bool(names & seen)
+
+
+def _may_call(unit: Unit) -> bool:
+    """Whether functions may be called where a unit is evaluated."""
+    if unit.does is Does.FUNCTION:
+        return bool(getattr(unit.node, "decorator_list", ()))
+    return unit.does in (Does.BIND, Does.OTHER, Does.CLASS)
+
+
+def _is_kept(unit: Unit) -> bool:
+    """Whether a function is called once for several tests: a cache, or a shared fixture."""
+    for decorator in getattr(unit.node, "decorator_list", ()):
+        if last_name(decorator) in ("cache", "lru_cache", "cached", "memoize"):
+            return True
+        keywords = decorator.keywords if isinstance(decorator, ast.Call) else ()
+        if any(one.arg == "scope" for one in keywords):
+            return True
+    return False

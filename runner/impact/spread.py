@@ -24,7 +24,7 @@ from runner.impact.mentions import (
     may_come_to,
     mentioned,
 )
-from runner.impact.units import Does
+from runner.impact.units import Does, is_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 _TEST = re.compile(r"(?:\A|/)(?:tests?/|test[^/]*\.py\Z|[^/]*_test\.py\Z|conftest\.py\Z)")
 _TO_MODULES = frozenset({"modules", "import_module", "__import__", "getmodule", "find_spec"})
-_TO_MODULES |= {"f_globals", "f_locals", "__globals__"}
+_TO_MODULES |= {"f_globals", "f_locals", "__globals__", "module_from_spec", "load_module"}
+_TO_MODULES |= {"exec_module", "resolve_name"}
 """By what code comes to modules that it does not name."""
 
 
@@ -160,7 +161,8 @@ class Names:
             case Does.BIND if isinstance(unit.node, ast.Assign | ast.AnnAssign):
                 value = unit.node.value
                 calm = value is not None and is_calm(value, self._is_unsteady)
-                return self._bound(unit, path) if calm else None
+                plain = calm and value is not None and not _calls_own(value, self.files[path])
+                return self._bound(unit, path) if plain else None
             case Does.FUNCTION:
                 return self._function(unit, path, seen)
             case Does.CLASS:
@@ -191,7 +193,9 @@ class Names:
         told = [one for one in node.decorator_list if mentioned([one]).has(seen.name)]
         if not all(self._is_calm_mark(one) for one in told):
             return None
-        return [own] if all(is_calm(one, self._is_unsteady) for one in defaults) else None
+        parts = self.files[path]
+        calm = all(is_calm(one, self._is_unsteady) for one in defaults)
+        return [own] if calm and not any(_calls_own(one, parts) for one in defaults) else None
 
     def _is_calm_mark(self, decorator: ast.expr) -> bool:
         """Whether it gives a test or a fixture of pytest plain values."""
@@ -211,6 +215,11 @@ class Names:
         if Classes(self.read).making(path, node.name) is Making.HOOKED:
             return None
         return [Seen(path, node.name)]
+
+
+def _calls_own(value: ast.expr, parts: Parts) -> bool:
+    """Whether something is called that is not of Python's own library."""
+    return not isinstance(value, ast.Name) and is_own(value, parts)
 
 
 def stem_of(path: str) -> str:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.impact.blocks import blocks_of, body_of, functions_in, is_generator, parsed
+from runner.impact.calm import is_of_python
 from runner.impact.mentions import Mentions, body_mentions, last_name, mentioned
 
 if TYPE_CHECKING:
@@ -243,3 +244,30 @@ def _unit(
     does: Does, scope: tuple[str, ...], branch: str, node: ast.stmt, binds: tuple[str, ...]
 ) -> Unit:
     return Unit(does, scope, branch, ast.dump(node), binds, mentioned([node]), node)
+
+
+def is_own(value: ast.expr, parts: Parts) -> bool:
+    """Whether an expression calls, or is, something that the file itself or another one makes.
+
+    What it imports from Python's own library is none of it, nor is an accessor of a property.
+    """
+    roots = {_root(one.func) for one in ast.walk(value) if isinstance(one, ast.Call)}
+    roots |= {_root(value)} if isinstance(value, ast.Name) else set()
+    for unit in parts.units:
+        if not roots & {*unit.binds}:
+            continue
+        if unit.does is not Does.IMPORT or not _is_from_python(unit.node):
+            return True
+    return False
+
+
+def _root(expression: ast.expr) -> str:
+    while isinstance(expression, ast.Attribute | ast.Call):
+        expression = expression.func if isinstance(expression, ast.Call) else expression.value
+    return expression.id if isinstance(expression, ast.Name) else ""
+
+
+def _is_from_python(node: ast.stmt) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return not node.level and is_of_python(node.module or "")
+    return isinstance(node, ast.Import) and all(is_of_python(one.name) for one in node.names)

@@ -628,6 +628,137 @@ CASES = [
         EVERY,
     ),
     Case(
+        "what a cache keeps is seen by all, also by who finds it there",
+        """
+        import functools
+
+        LIMIT = 3
+
+        @functools.lru_cache
+        def limit():
+            return LIMIT
+        """,
+        """
+        from pkg.m import limit
+
+        def test_first():
+            assert limit() == 3
+
+        def test_second():
+            assert limit() == 3
+        """,
+        ("LIMIT = 3", "LIMIT = 2"),
+        EVERY,
+    ),
+    Case(
+        "what a test is the first to import is seen by all",
+        """
+        LIMIT = 3
+
+        def made():
+            return [LIMIT]
+        """,
+        """
+        def test_first():
+            from pkg import n
+            assert n.MADE == [3]
+
+        def test_second():
+            from pkg.n import MADE
+            assert MADE == [3]
+        """,
+        ("LIMIT = 3", "LIMIT = 2"),
+        EVERY,
+        {"pkg/n.py": "from pkg.m import made\n\nMADE = made()\n"},
+    ),
+    Case(
+        "a function of the project with a known name is not the one of Python",
+        """
+        KNOWN = []
+
+        def partial(value):
+            KNOWN.append(value)
+            return value
+
+        LIMIT = partial(3)
+
+        def first():
+            return KNOWN[0]
+        """,
+        "from pkg.m import first\n\ndef test_first():\n    assert first() == 3\n",
+        ("partial(3)", "partial(2)"),
+        EVERY,
+    ),
+    Case(
+        "an object made on import has what its class has: seen by who reads it",
+        """
+        class Cut:
+            limit = 3
+
+            def size(self, x):
+                return len(x)
+
+        MADE = Cut()
+
+        def limit():
+            return MADE.limit
+        """,
+        """
+        from pkg.m import MADE, limit
+
+        def test_limit():
+            assert limit() == 3
+
+        def test_size():
+            assert MADE.size("abcd") == 4
+        """,
+        ("limit = 3", "limit = 2"),
+        {"test_limit"},
+    ),
+    Case(
+        "an attribute of that name on objects of another class is none of it",
+        """
+        class Cut:
+            limit = 3
+
+        class Other:
+            limit = 4
+
+        def of_cut():
+            return Cut().limit
+
+        def of_other():
+            return Other().limit
+        """,
+        """
+        from pkg.m import of_cut, of_other
+
+        def test_cut():
+            assert of_cut() == 3
+
+        def test_other():
+            assert of_other() == 4
+        """,
+        ("limit = 3", "limit = 2"),
+        {"test_cut"},
+    ),
+    Case(
+        "a module that is passed on is read by names made at run time",
+        "LIMIT = 3\n\ndef size(x):\n    return len(x)\n",
+        """
+        from pkg import m, n
+
+        def test_all():
+            assert n.numbers(m) == [3]
+
+        def test_size():
+            assert m.size("abcd") == 4
+        """,
+        ("LIMIT = 3", "LIMIT = 2"),
+        {"test_all"},
+        {"pkg/n.py": "def numbers(it):\n    return [v for v in vars(it).values() if v == 3]\n"},
+    ),
+    Case(
         "a text with fields reads the attributes it names",
         """
         class Cut:
