@@ -32,7 +32,11 @@ class Clockwork:
     def __init__(self, slots, seconds):
         self._free, self._seconds = list(range(slots)), seconds
         self._ending, self.started, self._now = [], [], 0.0
-        self.interrupted = self.has_news = False
+        self.interrupted = False
+
+    @property
+    def has_news(self):
+        return bool(self._ending) and self._ending[0][0] == self._now
 
     @property
     def working(self):
