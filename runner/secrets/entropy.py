@@ -41,7 +41,7 @@ _SHORTEST_RUN = 5
 _MOST_FILLED = 3
 """A value of which no more than one in this many characters is left is filled up."""
 _LONGEST_FILLED = 400
-"""Characters: no placeholder is longer, and the search for repetitions is not linear."""
+"""Characters: no placeholder is longer."""
 _INVITATION = (
     r"(?i)\b(?:my|your|put|insert|enter|example|sample|dummy|fake)(?=[-_ A-Z])|example|your[-_]?"
     r"|(?:put|insert|enter|goes|here)(?=[-_]|\b)|placeholder|redacted"
@@ -127,11 +127,14 @@ def is_placeholder(value: str) -> bool:
 
 
 def _is_filled(bare: str, size: int) -> bool:
-    """Whether next to nothing is left of a value without what repeats and counts."""
+    """Whether next to nothing is left of a value without one letter repeated, or letters counted.
+
+    Of groups that repeat only those of digits are filling: `AbCdAbCd` may be a test's key.
+    """
     if not _SHORTEST <= size <= _LONGEST_FILLED:
         return False
     letters = _compiled(r"[^a-z0-9]+").sub("", bare.lower())
-    letters = _compiled(r"(.{2,4})\1{3,}").sub("", letters)
+    letters = _compiled(r"([0-9]{2,4})\1{3,}").sub("", letters)
     return len(_without_runs(letters)) * _MOST_FILLED <= size
 
 

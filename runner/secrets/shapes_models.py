@@ -15,7 +15,7 @@ SHAPES = (
         "Anthropic API key",
         "ANTHROPIC_API_KEY",
         ("sk-ant-",),
-        r"sk-ant-(?:api|admin)[0-9]{2}-[A-Za-z0-9_-]{93}AA|sk-ant-[b-z][a-z]{1,9}[0-9]{2}-[A-Za-z0-9_-]{40,}",
+        r"sk-ant-[A-Za-z0-9_-]{40,}",
     ),
     Shape(
         "openrouter",
