@@ -45,6 +45,8 @@ def test_approve_sees_what_status_sees(built):
     said = built.runner("approve", "TASK-001")
     assert said.code == 0, said.said
     assert built.status_line("TASK-001") == "- Status: PENDING"
+    assert built.status_line("TASK-002").startswith("- Status: STALE — TASK-001 was edited")
+    assert built.statuses == {"TASK-001": "PENDING", "TASK-002": "STALE"}
     assert built.run("--no-verify-at-end").code in (0, 3)
     assert len(built.happened("attempt.started", "TASK-001")) == 2
 

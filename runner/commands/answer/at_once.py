@@ -28,8 +28,8 @@ def said_at_once(project: Project, repository: Repository) -> Iterator[None]:
     if _lives(project) or project.state().run_open:
         yield
         return
-    _take_in(project, repository)
     before = project.state()
+    _take_in(project, repository)
     try:
         yield
     finally:
