@@ -33,7 +33,7 @@ def main(words: Sequence[str]) -> int:
     except RuntimeError as error:
         if str(error) != _NO_THREAD:
             return _report_bug()
-        return int(_exhausted())
+        return int(_out_of_processes())
     except BrokenPipeError:
         # whoever read our output has gone; nothing more can be said there
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -48,7 +48,7 @@ def main(words: Sequence[str]) -> int:
         return _report_bug()
 
 
-def _exhausted() -> ExitCode:
+def _out_of_processes() -> ExitCode:
     """clone(2) failed with EAGAIN, which Python tells by a sentence alone."""
     hint = "end other programs or raise the limit (ulimit -u), and run again"
     error = RunnerError("the system is exhausted: it starts no more threads", hint=hint)
@@ -108,9 +108,9 @@ def _parser(entry: Entry) -> argparse.ArgumentParser:
 
 
 def _explain(error: RunnerError) -> None:
-    from runner.text.refusal import explained
+    from runner.text.error_text import format_error
 
-    print(explained(error), file=sys.stderr)
+    print(format_error(error), file=sys.stderr)
 
 
 def _report_bug() -> int:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from runner.config.settings import Loaded, Settings
     from runner.journal.state import RunState
     from runner.model import Status
+    from runner.plan.diagnostic import Problem
     from runner.plan.document import Plan
     from runner.plan.graph import TaskGraph
     from runner.plan.outline import Outline
-    from runner.plan.problem import Problem
     from runner.repo.head import Folders, Head
     from runner.run.older_text import PlanFile
 
@@ -176,7 +176,7 @@ class Project:
     @property
     def documents(self) -> frozenset[str]:
         """The runner's own documents: they are no part of what is proven, or goes back."""
-        from runner.run.landing.documents import MAP
+        from runner.run.landing.plan_documents import MAP
 
         return frozenset({self.plan_path, MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE})
 
@@ -187,8 +187,8 @@ class Project:
     @cached_property
     def _map_rows(self) -> frozenset[str]:
         from runner.plan.ownership import OwnershipMap
-        from runner.run.landing.documents import MAP
-        from runner.writes.beneath import read_beneath
+        from runner.run.landing.plan_documents import MAP
+        from runner.writes.safe_io import read_beneath
 
         rows = OwnershipMap.read(read_beneath(self.root, MAP) or b"", MAP).rows
         return frozenset(file for file, _ in rows)
@@ -200,11 +200,11 @@ class Project:
         with Repository.open(self.root) as repository:
             return bool(commit) and path in repository.tree_entries(commit, [path])
 
-    def checked(self) -> Reading:
+    def check(self) -> Reading:
         """The plan, its graph, and every problem of the file and of the graph together."""
         from runner.plan.checks import check_plan
         from runner.plan.graph import TaskGraph
-        from runner.plan.places import Places as PlanPlaces
+        from runner.plan.spans import Places as PlanPlaces
         from runner.process.tools import which
 
         data = self.plan_bytes
@@ -218,7 +218,7 @@ class Project:
             strict_contracts=self.settings.strict_contracts,
         )
         if any(task.contracts for task in plan.tasks):
-            from runner.gates.contracts.unreadable import unreadable
+            from runner.gates.contracts.invalid_contracts import unreadable
 
             found = (*found, *unreadable(plan.tasks, places))
         problems = sorted((*plan.problems, *found), key=lambda one: (one.line, one.column))

@@ -19,7 +19,7 @@ DOORS = {
     "subprocess": ("process/",),
     "rich": ("report/",),
     "bandit": ("writes/bandit_scan.py",),
-    "detect_secrets": ("secrets/second.py",),
+    "detect_secrets": ("secrets/detect_secrets.py",),
     "pydantic_settings": ("config/",),
     "jsonschema": ("gates/contracts/",),
     "schemathesis": ("gates/contracts/inside/",),
@@ -86,11 +86,11 @@ def test_only_the_command_line_catches_everything() -> None:
     ]
     allowed = (
         "runner/cli.py",  # the one door for errors
-        "runner/run/broken/tracing.py",  # border to a repository that may hold anything
-        "runner/run/crew.py",  # hands a worker's bug to the coordinator
-        "runner/run/executors/border.py",  # hands it there from another machine, as text
+        "runner/run/regressions/trace.py",  # border to a repository that may hold anything
+        "runner/run/workers.py",  # hands a worker's bug to the coordinator
+        "runner/run/executors/entrypoint.py",  # hands it there from another machine, as text
         "runner/run/executors/cluster.py",  # border to a scheduler, where anything may be raised
-        "runner/secrets/second.py",  # border of a foreign parser
+        "runner/secrets/detect_secrets.py",  # border of a foreign parser
         "runner/writes/",  # borders of foreign parsers
         "runner/gates/contracts/",  # borders of foreign validators, and of the project's own code
     )

@@ -14,7 +14,7 @@ from types import NoneType, UnionType
 
 import pytest
 
-from runner.journal import events, sessions, state, task_state, waivers, whole
+from runner.journal import events, sessions, state, task_state, tree_events, waivers
 from runner.journal.codec import decode, encode
 from runner.journal.events import TYPES, Record
 from runner.journal.persistent import PersistentMap
@@ -131,7 +131,7 @@ def hints_of(kind):
 READER = message.reader()
 READER._vocabulary |= {  # the journal's own nouns do not travel, and are filled here all the same
     name: noun
-    for room in (events, sessions, state, task_state, waivers, whole)
+    for room in (events, sessions, state, task_state, waivers, tree_events)
     for name, noun in vars(room).items()
     if isinstance(noun, type)
 } | {"Record": Record, "Review": events.WriteReviewed, "Sequence": Sequence, "Mapping": Mapping}

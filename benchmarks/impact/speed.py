@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from runner.impact.answer import Changed, judge
-from runner.impact.knowledge import Knowledge
-from runner.impact.observed import Observations
+from runner.impact.inputs import Knowledge
 from runner.impact.owners import Owners
-from runner.impact.references import Entry, References
+from runner.impact.reverse_imports import Entry, References
 from runner.impact.store import Store
+from runner.impact.traces import Observations
 from runner.model import Level, Observed, Spec, Task, TestContract, digest_of
 
 Result = TypeVar("Result")

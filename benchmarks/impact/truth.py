@@ -27,12 +27,12 @@ from mutants import Mutant, mutant
 from projects import OTHERS, PROJECTS, Ground, prepared
 
 from runner.impact.answer import Changed, judge
-from runner.impact.knowledge import Knowledge
-from runner.impact.observed import Observations
+from runner.impact.inputs import Knowledge
 from runner.impact.owners import Owners
 from runner.impact.ranges import ranges_of
-from runner.impact.references import Entry, References
+from runner.impact.reverse_imports import Entry, References
 from runner.impact.store import Store
+from runner.impact.traces import Observations
 from runner.model import Level, Observed, Spec, Task, TestContract, digest_of
 
 if TYPE_CHECKING:

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING
 from sources import a_source
 
 from runner.model import Action, Change, digest_of
-from runner.writes.bench import Bench
 from runner.writes.log import Review, WriteLog
 from runner.writes.pipeline import WriteRules, pass_writes
 from runner.writes.sast import SastPool, record_findings
 from runner.writes.staging import Staging
+from runner.writes.write_context import WriteContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +60,7 @@ def ours(contents: dict[str, bytes], root: Path) -> tuple[float, float]:
     with SastPool() as sast:
         scans = []
         for number, change in enumerate(changes):
-            bench = Bench(root, lambda _path: None, staging=Staging(root), sast=sast)
+            bench = WriteContext(root, lambda _path: None, staging=Staging(root), sast=sast)
             task = f"TASK-{number:03d}"
             rules = WriteRules("run", task, 1, ("any",))
             passed = pass_writes([change], rules, bench)
@@ -218,9 +218,9 @@ def hostile() -> None:
 def _steps() -> dict[str, Callable[[bytes], object]]:
     from runner.report.diff_view import diff_text
     from runner.secrets.scan import scan_content
-    from runner.writes.compiles import compile_file
-    from runner.writes.markers import marker_findings
+    from runner.writes.compile_check import compile_file
     from runner.writes.sast import scan_file
+    from runner.writes.suppressions import marker_findings
 
     def change(content: bytes) -> Change:
         return Change("a.py", Action.CREATE, 0o100644, None, digest_of(content), content)

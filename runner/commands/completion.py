@@ -92,7 +92,7 @@ def _ids(environ: Mapping[str, str]) -> list[str]:
 
     A glance at the headings, not a reading of the plan: a person who presses a key waits for it.
     """
-    from runner.plan.ids import heading_of
+    from runner.plan.task_ids import heading_of
     from runner.repo.head import PLANS, find_project
 
     try:
@@ -118,22 +118,24 @@ def _commands() -> list[Known]:
     """Every command with what its own parser takes."""
     from runner.commands.catalogue import TABLE
 
-    return [one for entry in TABLE for one in _known(entry.name, entry.module, entry.summary)]
+    return [
+        one for entry in TABLE for one in _list_commands(entry.name, entry.module, entry.summary)
+    ]
 
 
-def _known(name: str, module: str, summary: str) -> Iterator[Known]:
+def _list_commands(name: str, module: str, summary: str) -> Iterator[Known]:
     """A command, then those below it."""
     import argparse
 
     parser = argparse.ArgumentParser(prog=f"runner {name}")
     import_module(f"runner.commands.{module}").arguments(parser, name)
-    yield _described(name, summary, parser)
+    yield _describe_command(name, summary, parser)
     for action in parser._actions:  # noqa: SLF001 - argparse has no other list of its options
         below = action.choices.items() if isinstance(action.choices, dict) else ()
-        yield from (_described(f"{name} {word}", "", one) for word, one in below)
+        yield from (_describe_command(f"{name} {word}", "", one) for word, one in below)
 
 
-def _described(name: str, summary: str, parser: argparse.ArgumentParser) -> Known:
+def _describe_command(name: str, summary: str, parser: argparse.ArgumentParser) -> Known:
     """What a parser takes itself."""
     flags: dict[str, Flag] = {}
     words, choices = "", tuple[str, ...]()
@@ -231,7 +233,7 @@ def _zsh(commands: Sequence[Known]) -> Iterator[str]:
     yield "_runner() {"
     yield "  local -a commands"
     yield "  commands=("
-    yield from (f"    {_quoted(one.name + ':' + one.summary)}" for one in _above(commands))
+    yield from (f"    {_quote(one.name + ':' + one.summary)}" for one in _above(commands))
     yield "  )"
     yield "  if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then"
     yield "    _describe command commands"
@@ -266,13 +268,13 @@ def _zsh_flag(flag: Flag) -> str:
     value = ""
     if flag.takes:
         value = f":{flag.takes}:{_zsh_action(flag.takes, flag.choices)}"
-    return _quoted(f"*{flag.name}[{said}]{value}")
+    return _quote(f"*{flag.name}[{said}]{value}")
 
 
 def _zsh_words(one: Known) -> str:
     if not one.words:
         return "&& return"
-    return _quoted(f"*:{one.words}:{_zsh_action(one.words, one.choices)}")
+    return _quote(f"*:{one.words}:{_zsh_action(one.words, one.choices)}")
 
 
 def _zsh_action(takes: str, choices: Sequence[str]) -> str:
@@ -291,7 +293,7 @@ def _fish(commands: Sequence[Known]) -> Iterator[str]:
     yield "complete -c runner -f"
     yield f"function __runner_ids; runner completion {IDS} 2>/dev/null; end"
     for one in _above(commands):
-        yield f"complete -c runner -n '{first}' -a {one.name} -d {_quoted(one.summary)}"
+        yield f"complete -c runner -n '{first}' -a {one.name} -d {_quote(one.summary)}"
     yield f"complete -c runner -n '{first}' -a '(__runner_ids)'"
     for one in commands:
         seen = [f"__fish_seen_subcommand_from {word}" for word in one.name.split()]
@@ -311,7 +313,7 @@ def _fish_flag(condition: str, flag: Flag) -> str:
     name = f"-l {flag.name[2:]}" if flag.name.startswith("--") else f"-s {flag.name[1:]}"
     value = f" -r {_fish_action(flag.takes, flag.choices)}".rstrip() if flag.takes else ""
     value = value.replace(" -r -a", " -x -a")  # x: these alone, no files beside them
-    return f"complete -c runner -n '{condition}' {name}{value} -d {_quoted(flag.help)}"
+    return f"complete -c runner -n '{condition}' {name}{value} -d {_quote(flag.help)}"
 
 
 def _fish_action(takes: str, choices: Sequence[str]) -> str:
@@ -320,7 +322,7 @@ def _fish_action(takes: str, choices: Sequence[str]) -> str:
     return {"id": "-a '(__runner_ids)'", "file": "-F"}.get(takes, "")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """In single quotes, as all three shells read them."""
     return "'" + text.replace("\\", "").replace("'", "") + "'"
 

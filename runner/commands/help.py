@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print it."""
     del environ
-    print("\n".join(_everything() if given.all else _one_screen()))
+    print("\n".join(_full_help() if given.all else _one_screen()))
     return ExitCode.OK
 
 
@@ -69,7 +69,7 @@ def _one_screen() -> Iterator[str]:
     yield "runner COMMAND --help tells everything about one; runner help --all lists every command"
 
 
-def _everything() -> Iterator[str]:
+def _full_help() -> Iterator[str]:
     yield from _head()
     yield from _pairs((entry.name, entry.summary) for entry in TABLE)
     yield ""

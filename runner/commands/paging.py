@@ -24,7 +24,7 @@ def show(text: str, environ: Mapping[str, str], out: TextIO | None = None) -> No
     The pager is given a file and not our pipe, so it runs like any program of the person's; where
     none is there, or it is empty or `cat`, the text is printed.
     """
-    if not _is_long(text) or not _paged(text, environ):
+    if not _is_long(text) or not _page(text, environ):
         print(text, file=out, flush=True)
 
 
@@ -36,7 +36,7 @@ def _is_long(text: str) -> bool:
     return rows > screen.lines - _ROOM
 
 
-def _paged(text: str, environ: Mapping[str, str]) -> bool:
+def _page(text: str, environ: Mapping[str, str]) -> bool:
     from runner.process.tools import NOT_FOUND, run_interactive
 
     words = shlex.split(environ.get("PAGER", _DEFAULT))

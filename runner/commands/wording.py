@@ -17,12 +17,12 @@ _SHORT = 12
 _DETAIL_LINES = 8
 
 
-def counted(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """`1 task`, `2 tasks`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def listed(names: Sequence[str], most: int = _LISTED) -> str:
+def join_few(names: Sequence[str], most: int = _LISTED) -> str:
     """`TASK-001, TASK-002`; of many only the first, and how many more there are."""
     more = len(names) - most
     shown = ", ".join(names[:most])

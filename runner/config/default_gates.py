@@ -55,7 +55,7 @@ class Declared:
     """How a recipe that runs the same is known, as a pattern."""
 
 
-def declared_gates(stack: Stack) -> tuple[Declared, ...]:
+def find_declared_gates(stack: Stack) -> tuple[Declared, ...]:
     """Every gate that the manifests declare, each name once, in the order they run.
 
     What a Makefile's `lint` visibly runs is not run a second time beside it; any other second
@@ -93,10 +93,10 @@ def _script(stack: Stack, script: str, name: str, kind: str = "") -> Iterator[De
         manager = next(tool for tool in stack.tools if tool in _RUN)
         folder = "node_modules" if "node_modules" in stack.installs else ""
         gate = GateSpec(name, f"{_RUN[manager]} {script}", origin="package.json")
-        yield Declared(gate, manager, folder=folder, type=kind, runs=_running(script, text))
+        yield Declared(gate, manager, folder=folder, type=kind, runs=_runs_script(script, text))
 
 
-def _running(script: str, text: str) -> str:
+def _runs_script(script: str, text: str) -> str:
     """A recipe runs a script by its name, or by the very words that stand in it."""
     by_name = rf"\b(?:{'|'.join(_RUN)})\b[^\n;&|]*\s{re.escape(script)}(?![\w:-])"
     return rf"{by_name}|{re.escape(text)}(?![\w-])"
@@ -140,7 +140,7 @@ def with_default_gates(
         return loaded
     ready: list[Declared] = []
     notes = list(loaded.notes)
-    for one in declared_gates(stack):
+    for one in find_declared_gates(stack):
         command, missing = equipped(one)
         if missing:
             notes.append(f"default gate {one.gate.name}: {missing}: not run")
@@ -191,7 +191,7 @@ _NOTHING_THERE = (
 )
 
 
-def found_nothing(
+def nothing_to_check(
     task: Task, settings: Settings, gate: str, command: str, code: int, output: str
 ) -> bool:
     """Whether a default gate failed only because there is nothing yet for it to look at.

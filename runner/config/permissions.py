@@ -43,7 +43,9 @@ class Rulebook:
         word = _tighter(_last(tool, subject, self.rules), _last(tool, subject, self.floor))
         if word.permit is not Permit.ASK or not self.answers:
             return word
-        return _answered(word, tool, asked_about(tool, subject, self.known_secrets), self.answers)
+        return _apply_answers(
+            word, tool, format_subject(tool, subject, self.known_secrets), self.answers
+        )
 
 
 def names_a_tool(name: str) -> bool:
@@ -56,7 +58,7 @@ def names_a_tool(name: str) -> bool:
     return sure.startswith(_SERVERS) or _SERVERS.startswith(sure)
 
 
-def permitted(
+def evaluate_permission(
     tool: str,
     subject: str,
     rules: Iterable[Permission],
@@ -103,7 +105,7 @@ def write_finding(
     return Finding(CHECK, message, path=path, hint="leave this file as it was")
 
 
-def asked_about(tool: str, subject: str, known_secrets: tuple[str, ...] = ()) -> str:
+def format_subject(tool: str, subject: str, known_secrets: tuple[str, ...] = ()) -> str:
     """A subject as it is asked about and kept: of no secret, and bounded; exact by its digest."""
     from runner.model import digest_of
     from runner.secrets.redact import redact
@@ -136,7 +138,9 @@ def _tighter(mine: Word, theirs: Word) -> Word:
     return Word(theirs.permit, theirs.rule, of_repository=True)
 
 
-def _answered(word: Word, tool: str, subject: str, answers: tuple[PermissionAnswer, ...]) -> Word:
+def _apply_answers(
+    word: Word, tool: str, subject: str, answers: tuple[PermissionAnswer, ...]
+) -> Word:
     said = [one for one in answers if (one.tool, one.subject) == (tool, subject)]
     if not said:
         return word
@@ -152,9 +156,9 @@ def _last(tool: str, subject: str, rules: Iterable[Permission]) -> Word:
     known = tuple(rules)
     if not names_shell(known):
         return Word(Permit.ALLOW)
-    from runner.config.shell_rules import said_of_line
+    from runner.config.shell_rules import strictest_word
 
-    return said_of_line(subject, known)
+    return strictest_word(subject, known)
 
 
 def names_shell(rules: Iterable[Permission]) -> bool:

@@ -48,10 +48,10 @@ class Registries:
 
         An entry of `only` that is narrower than one of these stands for itself.
         """
-        named = tuple(map(spelled, more))
+        named = tuple(map(normalize_entry, more))
         entries = tuple(dict.fromkeys((*DEFAULT, *named)))
         if only is not None:
-            wanted = tuple(map(spelled, only))
+            wanted = tuple(map(normalize_entry, only))
             kept = (one for one in entries if any(_covers(each, one) for each in wanted))
             narrower = (one for one in wanted if any(_covers(each, one) for each in entries))
             entries = tuple(dict.fromkeys((*kept, *narrower)))
@@ -72,14 +72,14 @@ class Registries:
         return _among(host, port, self.named)
 
 
-def spelled(entry: str) -> str:
+def normalize_entry(entry: str) -> str:
     """An entry as it is compared: small letters, `*.` as `.`, no dot at the end."""
     return entry.strip().lower().removeprefix("*").removesuffix(".")
 
 
 def wrong(entry: str) -> str:
     """What is wrong with an entry; "" where nothing is."""
-    text = spelled(entry)
+    text = normalize_entry(entry)
     name, _, port = text.partition(":")
     if _is_address(name) or "/" in text:
         return "must be names of hosts, such as registry.example.org"

@@ -247,7 +247,7 @@ class Given(BaseSettings):
         return (init_settings,)
 
 
-def validated(layer: dict[str, object]) -> tuple[dict[str, object], list[Mistake]]:
+def validate_layer(layer: dict[str, object]) -> tuple[dict[str, object], list[Mistake]]:
     """A layer's values as JSON would have them, or what is wrong with them."""
     try:
         given = Given(**layer)  # type: ignore[arg-type]  # finding that out is its work

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PositiveInt
 
 from runner.config import registries as hosts
 from runner.config.permissions import TOOLS, names_a_tool
-from runner.config.sizes import bytes_of, had
+from runner.config.sizes import bytes_of, parse_supply
 from runner.model import Network, ReviewMode
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -87,7 +87,7 @@ def variable_name(value: str) -> str:
 def _registry(value: str) -> str:
     if mistake := hosts.wrong(value):
         raise ValueError(mistake)
-    return hosts.spelled(value)
+    return hosts.normalize_entry(value)
 
 
 def id_prefix(value: str) -> str:
@@ -179,6 +179,6 @@ Hosts = Annotated[
     tuple[Annotated[str, AfterValidator(_registry)], ...], BeforeValidator(split_words)
 ]
 Name = Annotated[str, AfterValidator(_one_line), AfterValidator(str.casefold)]
-Had = Annotated[str, BeforeValidator(had)]
+Had = Annotated[str, BeforeValidator(parse_supply)]
 Review = Annotated[ReviewMode, BeforeValidator(lower_case)]
 Reach = Annotated[Network, BeforeValidator(lower_case)]

@@ -304,19 +304,19 @@ def load_settings(
     """
     given = layers.gather(root, Places.of(environ), environ, flags, SETTABLE)
     if all(values.is_plain(layer) for layer in given):
-        return _loaded(values.plainly_merged(given))
-    from runner.config import kept
+        return _make_loaded(values.plainly_merged(given))
+    from runner.config import settings_cache
 
-    key = kept.key_of(given, NAMES)
-    found = kept.read(cache, key)
+    key = settings_cache.key_of(given, NAMES)
+    found = settings_cache.read(cache, key)
     if found is None:
-        from runner.config import merge
+        from runner.config import merge_layers
 
-        found = merge.merged(given, SETTABLE)
-        kept.write(cache, key, found)
-    return _loaded(found)
+        found = merge_layers.merge_layers(given, SETTABLE)
+        settings_cache.write(cache, key, found)
+    return _make_loaded(found)
 
 
-def _loaded(merged: values.Merged) -> Loaded:
+def _make_loaded(merged: values.Merged) -> Loaded:
     sources = dict.fromkeys(NAMES, "default") | dict(merged.sources)
-    return Loaded(Settings(**values.typed(merged.values)), sources, merged.notes)
+    return Loaded(Settings(**values.to_field_types(merged.values)), sources, merged.notes)

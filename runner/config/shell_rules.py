@@ -22,7 +22,7 @@ _ALL = frozenset({"*", "**"})
 _ORDER = tuple(Permit)
 
 
-def said_of_line(line: str, rules: Sequence[Permission]) -> Word:
+def strictest_word(line: str, rules: Sequence[Permission]) -> Word:
     """What one source of rules says: the strictest word on any command, or on the whole line."""
     words = list(_words(line, [rule for rule in rules if _names(rule.tool)]))
     return max(words, key=lambda word: _ORDER.index(word.permit), default=Word(Permit.ALLOW))

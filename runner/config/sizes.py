@@ -30,14 +30,14 @@ def amount_of(text: str) -> float | None:
     return amount if math.isfinite(amount) else None
 
 
-def spelled(amount: float) -> str:
+def format_size(amount: float) -> str:
     """An amount for a person: `2`, `4GB`."""
     fitting = ((power, unit) for power, unit in _SHOWN if amount >= _UNIT**power)
     power, unit = next(fitting, (0, ""))
     return f"{amount / _UNIT**power:g}{unit}"
 
 
-def lacking_in(name: str, amount: str) -> str:
+def explain_lacking(name: str, amount: str) -> str:
     """What the amount of a scarce thing would have to be, where it is not; else empty.
 
     `name` as `Resource` has it, casefolded: memory is a size, and a port a number of its own.
@@ -52,7 +52,7 @@ def lacking_in(name: str, amount: str) -> str:
 
 
 def with_names(table: object) -> object:
-    """A table of scarce things, each amount with its name beside it, as `had` reads them.
+    """A table of scarce things, each amount with its name beside it, as `parse_supply` reads them.
 
     Raises ValueError where one name is in it twice, in two spellings.
     """
@@ -65,11 +65,11 @@ def with_names(table: object) -> object:
     return {name: (str(name), amount) for name, amount in table.items()}
 
 
-def had(pair: tuple[str, object]) -> str:
+def parse_supply(pair: tuple[str, object]) -> str:
     """How much there is of a scarce thing; raises ValueError for what is no amount of it."""
     name, amount = pair
     text = str(amount).strip()
-    lacks = lacking_in(name.strip().casefold(), "" if isinstance(amount, bool) else text)
+    lacks = explain_lacking(name.strip().casefold(), "" if isinstance(amount, bool) else text)
     if lacks:
         raise ValueError(f"must be {lacks}, not {amount!r}")
     return text

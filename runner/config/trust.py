@@ -31,15 +31,15 @@ class Trust:
     state: Path
     """The user's state folder; need not exist."""
 
-    def given(self, root: Path) -> bool:
+    def is_given(self, root: Path) -> bool:
         """Whether the person agreed to run this repository's commands."""
         record = self._records().get(_name(root))
         return isinstance(record, dict) and bool(record.get("how"))
 
-    def unseen(self, root: Path, brought: Iterable[str]) -> tuple[str, ...]:
+    def list_unseen(self, root: Path, brought: Iterable[str]) -> tuple[str, ...]:
         """What of these texts the person was not shown when they agreed; all without a record."""
         record = self._records().get(_name(root))
-        known = _shown(record)
+        known = _load_digests(record)
         return tuple(text for text in brought if _mark(text, record) not in known)
 
     def give(self, root: Path, how: str, brought: Iterable[str] = ()) -> None:
@@ -51,7 +51,7 @@ class Trust:
         salt = _salt(before.get(_name(root))) or effects.new_id()
         record: dict[str, object] = {"how": how, "time": effects.timestamp(), "salt": salt}
         marks = {_mark(text, record) for text in brought}
-        record["shown"] = sorted(marks | _shown(before.get(_name(root))))
+        record["shown"] = sorted(marks | _load_digests(before.get(_name(root))))
         records = before | {_name(root): record}
         effects.make_folder(self.state, mode=0o700)
         document = json.dumps({"v": 1, "repositories": records}, indent=1, sort_keys=True)
@@ -75,7 +75,7 @@ def _name(root: Path) -> str:
     return os.fsencode(root.resolve()).decode("utf-8", "surrogateescape")
 
 
-def _shown(record: object) -> frozenset[str]:
+def _load_digests(record: object) -> frozenset[str]:
     """The digests of what was shown; none in a record from before they were kept."""
     shown = record.get("shown") if isinstance(record, dict) else None
     texts = shown if isinstance(shown, list) else []

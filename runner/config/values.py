@@ -74,9 +74,9 @@ def flag_of(name: str) -> str:
 # --- from JSON to the nouns -----------------------------------------------------------
 
 
-def typed(values: Mapping[str, object]) -> dict[str, Any]:
+def to_field_types(values: Mapping[str, object]) -> dict[str, Any]:
     """Fields of `Settings`; Any, since each field has its own type and schema.py has held it."""
-    fields: dict[str, Any] = {name: _typed(name, value) for name, value in values.items()}
+    fields: dict[str, Any] = {name: _to_field_type(name, value) for name, value in values.items()}
     if "gates" in values:
         gates = [_Gate.of(name, table) for name, table in _table(values["gates"]).items()]
         fields["gates"] = tuple(gate.spec for gate in gates if not gate.types)
@@ -84,7 +84,7 @@ def typed(values: Mapping[str, object]) -> dict[str, Any]:
     return fields
 
 
-def _typed(name: str, value: Any) -> Any:
+def _to_field_type(name: str, value: Any) -> Any:
     if value is None:
         return None
     if name in ("review", "review_floor", "plan_review", "plan_review_floor"):

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.context import sections
-from runner.context.bounds import CHARACTERS_A_TOKEN, Bounds
-from runner.context.surroundings import Surroundings
+from runner.context.gather import GatheredContext
+from runner.context.text_bounds import CHARACTERS_A_TOKEN, Bounds
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
     coverage: float | None = None,
     tokens: int = 8000,
     known_secrets: Collection[str] = (),
-    around: Surroundings | None = None,
+    around: GatheredContext | None = None,
     plan_text: str = "",
     failed: int | None = None,
     since: Mapping[str, int] | None = None,
@@ -104,7 +104,7 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
     before this one, else all before it; `since` says since which attempt a check fails;
     `has_variables` whether its reader is a program that is told `$RUNNER_DRAFT` and the like.
     """
-    around = around or Surroundings()
+    around = around or GatheredContext()
     findings = _still_open(findings, attempt - 1 if failed is None else failed)
     draft = redact(previous, known_secrets)
     parts = sections.Parts(
@@ -124,7 +124,7 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
         searched=searched,
         has_variables=has_variables,
     )
-    written = _fitting(parts, tokens * CHARACTERS_A_TOKEN, tuple(known_secrets))
+    written = _fit_sections(parts, tokens * CHARACTERS_A_TOKEN, tuple(known_secrets))
     return Brief(
         task=task,
         attempt=attempt,
@@ -147,7 +147,7 @@ def _still_open(findings: Sequence[Finding], failed: int) -> tuple[Finding, ...]
     return tuple(finding for finding in findings if finding.refuses)
 
 
-def _fitting(
+def _fit_sections(
     parts: sections.Parts, most: int, known_secrets: tuple[str, ...]
 ) -> tuple[Section, ...]:
     """The sections at the first scale at which they fit; at the smallest where none does.
@@ -156,10 +156,10 @@ def _fitting(
     """
     bounded: tuple[Section, ...] = ()
     for scale in _SCALES:
-        bounded = sections.told(parts, Bounds(scale, known_secrets))
+        bounded = sections.task_sections(parts, Bounds(scale, known_secrets))
         if sum(len(str(section)) + 2 for section in bounded) <= most:
             break
-    return (*bounded, *sections.shown(parts, Bounds(1.0, known_secrets)))
+    return (*bounded, *sections.background_sections(parts, Bounds(1.0, known_secrets)))
 
 
 def open_since(tries: Sequence[Try]) -> dict[str, int]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
-from runner.context.bounds import CHARACTERS_A_TOKEN
-from runner.context.neighbours import around, shared_folders
+from runner.context.import_neighbours import around, count_shared_folders
+from runner.context.text_bounds import CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from runner.context.neighbours import Neighbours
+    from runner.context.import_neighbours import Neighbours
     from runner.context.tree import Tree
     from runner.model import Task
     from runner.plan.task_types import Kind
@@ -92,23 +92,23 @@ def _tiers(
     own = _own_files(tree, task)
     users_first = bool(kind.type and kind.type.users_first)
     yield "plan", wanted.planned
-    yield "task", tree.matching(task.inputs)
+    yield "task", tree.match(task.inputs)
     if not wanted.planned:
         yield "task", own
-    seeds = wanted.planned or (*own, *_missing(tree, task))
+    seeds = wanted.planned or (*own, *_find_missing(tree, task))
     near = around(neighbours, seeds, users_first=users_first)
-    yield "neighbour", _preferred(near, kind)
+    yield "neighbour", _order_by_preference(near, kind)
     yield "pattern", wanted.examples
     if not wanted.planned:
-        yield "kind", _preferred(_of_the_same_kind(tree, seeds), kind)
+        yield "kind", _order_by_preference(_of_the_same_kind(tree, seeds), kind)
 
 
 def _own_files(tree: Tree, task: Task) -> tuple[str, ...]:
     """The output files that are there already; `any` names none."""
-    return () if task.writes_everything else tree.matching(task.outputs)[:_MOST_OF_A_KIND]
+    return () if task.writes_everything else tree.match(task.outputs)[:_MOST_OF_A_KIND]
 
 
-def _missing(tree: Tree, task: Task) -> tuple[str, ...]:
+def _find_missing(tree: Tree, task: Task) -> tuple[str, ...]:
     """The output files that are still to be made, as far as they are named."""
     from runner.plan.globs import is_glob
 
@@ -116,7 +116,7 @@ def _missing(tree: Tree, task: Task) -> tuple[str, ...]:
     return tuple(path for path in paths if not tree.is_file(path) and path != "any")
 
 
-def _preferred(paths: Sequence[str], kind: Kind) -> list[str]:
+def _order_by_preference(paths: Sequence[str], kind: Kind) -> list[str]:
     """These files, those before others that the type of the task reads first."""
     from runner.plan.globs import matches
 
@@ -146,14 +146,14 @@ def _of_the_same_kind(tree: Tree, seeds: Sequence[str]) -> list[str]:
 
 def _is_document(path: str) -> bool:
     """Whether a file is the plan, an index, a pattern or a skill: these have their own places."""
-    from runner.impact.governing import is_own_document
+    from runner.impact.config_files import is_own_document
 
     return is_own_document(path) or path.startswith("patterns/") or path.endswith("/SKILL.md")
 
 
 def _distance(one: str, other: str) -> int:
     """Folders to go up and down from one file to another."""
-    return one.count("/") + other.count("/") - 2 * shared_folders(one, other)
+    return one.count("/") + other.count("/") - 2 * count_shared_folders(one, other)
 
 
 def _suffix(path: str) -> str:

@@ -6,8 +6,8 @@ import re
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
-from runner.context.bounds import CHARACTERS_A_TOKEN
-from runner.context.neighbours import shared_folders
+from runner.context.import_neighbours import count_shared_folders
+from runner.context.text_bounds import CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -46,7 +46,7 @@ def file_index(
         folder, _, name = path.rpartition("/")
         if folder not in folders:
             folders[folder] = _IN_PATH * len({*said.findall(folder.casefold())}) + max(
-                (shared_folders(path, seed) for seed in given[:_MOST_SEEDS]), default=0
+                (count_shared_folders(path, seed) for seed in given[:_MOST_SEEDS]), default=0
             )
         score = folders[folder] + _IN_PATH * len({*said.findall(name.casefold())})
         score += _IN_NAMES * len({*said.findall(outlines[path].names.casefold())})
@@ -55,10 +55,12 @@ def file_index(
     most = tokens * CHARACTERS_A_TOKEN
     scored = ((-relevance(path), path) for path in outlines)
     ranked = nsmallest(most // _SHORTEST_LINE, scored)
-    return _fitting([path for _, path in ranked], outlines, most)
+    return _fit_lines([path for _, path in ranked], outlines, most)
 
 
-def _fitting(ranked: Sequence[str], outlines: Mapping[str, Outline], most: int) -> tuple[str, ...]:
+def _fit_lines(
+    ranked: Sequence[str], outlines: Mapping[str, Outline], most: int
+) -> tuple[str, ...]:
     lines: dict[str, str] = {}
     left = most
     for path in ranked:

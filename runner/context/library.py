@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
+from runner.plan.markdown_table import read_sheet
 from runner.plan.patterns import pattern_id
-from runner.plan.sheet import read_sheet
 from runner.plan.source import BOM, line_end_of
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -32,7 +32,7 @@ def file_of(pattern: str) -> str:
     return f"{FOLDER}/{pattern}.md"
 
 
-def made_from(text: str) -> int | None:
+def source_decision(text: str) -> int | None:
     """The number of the decision that a pattern's text was made from."""
     match = _FROM.search(text)
     return int(match[1]) if match else None
@@ -105,7 +105,7 @@ def with_row(data: bytes, cells: Mapping[str, str]) -> bytes:
     return b"".join((BOM if data.startswith(BOM) else b"", *before, *new, *after))
 
 
-def taken_ids(names: Collection[str]) -> frozenset[str]:
+def pattern_ids(names: Collection[str]) -> frozenset[str]:
     """The ids of patterns whose files are there, by the names of these files."""
     return frozenset(pattern_id(match[0]) for name in names if (match := _NUMBER.match(name)))
 

@@ -97,7 +97,7 @@ def outline_of(path: str, content: bytes) -> Outline:
     if reader is None or len(content) > _LARGEST:
         return EMPTY
     text = content.decode("utf-8", "replace")
-    names = " ".join([*dict.fromkeys(_offered(reader, text))][:_MOST_NAMES])
+    names = " ".join([*dict.fromkeys(_find_offered(reader, text))][:_MOST_NAMES])
     said = " ".join(part for found in reader.imports.finditer(text) for part in found.groups(""))
     words = " ".join(sorted({*_WORD.findall(said)}))
     lines = text.count("\n") + (not text.endswith("\n") and bool(text))
@@ -108,7 +108,7 @@ def _reader(path: str) -> _Reader | None:
     return next((reader for reader in _READERS if path.endswith(reader.suffixes)), None)
 
 
-def _offered(reader: _Reader, text: str) -> Iterator[str]:
+def _find_offered(reader: _Reader, text: str) -> Iterator[str]:
     for match in reader.offers.finditer(text):
         for part in match.groups(""):
             for one in part.split(",") if part else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from runner.context.readable import read_text
+from runner.context.visibility import read_text
 from runner.plan.patterns import Match, PatternIndex, pattern_id
 from runner.plan.task_types import domains_of, kind_of, topics_of
 
@@ -66,7 +66,7 @@ class Search:
             is_due=bool(topics_of(task, kind)),
         )
 
-    def told(self, index: PatternIndex) -> tuple[str, ...]:
+    def describe(self, index: PatternIndex) -> tuple[str, ...]:
         """In words, for the journal; of the repository's stack only what some pattern is for.
 
         Nothing where there is nothing to search and no need to have done so.
@@ -106,7 +106,7 @@ class Search:
         )
 
 
-def matched_patterns(
+def match_patterns(
     root: Path,
     index: PatternIndex,
     task: Task,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.context import annex
-from runner.context.bounds import Bounds, code, fenced
+from runner.context import brief_appendix
+from runner.context.text_bounds import Bounds, code, fence
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from runner.context.gather import GatheredContext
     from runner.context.patterns import MatchedPattern
-    from runner.context.surroundings import Surroundings
     from runner.model import Finding, GateSpec, Task
 
 _FINDINGS = 20
@@ -47,7 +47,7 @@ class Parts:
     dependencies: tuple[tuple[str, str], ...]
     gates: tuple[GateSpec, ...]
     coverage: float | None
-    around: Surroundings
+    around: GatheredContext
     plan: str = ""
     """The approved plan."""
     since: Mapping[str, int] | None = None
@@ -70,11 +70,11 @@ class Section(NamedTuple):
         return f"## {self.title}\n\n{self.text}" if self.title else self.text
 
 
-def told(parts: Parts, bounds: Bounds) -> tuple[Section, ...]:
+def task_sections(parts: Parts, bounds: Bounds) -> tuple[Section, ...]:
     """What is said of the task itself; a section with nothing to say is left out."""
     task, around = parts.task, parts.around
     sections = (
-        Section("task", "", _opening(parts, bounds)),
+        Section("task", "", _format_opening(parts, bounds)),
         Section("acceptance", "Acceptance", _bullets(map(bounds.whole, task.acceptance))),
         Section("changes", "Changes asked for since", _quotes(task.changes, bounds)),
         Section("former", "What it built before", _former(parts.former, bounds)),
@@ -83,29 +83,33 @@ def told(parts: Parts, bounds: Bounds) -> tuple[Section, ...]:
         Section("scope", "Files you may write", _scope(task)),
         Section("inputs", "Files to read", _inputs(parts)),
         Section("proof", "Proof", _proof(parts)),
-        Section("tests", "Tests that are there", annex.tests(around.tests, bounds)),
+        Section("tests", "Tests that are there", brief_appendix.tests(around.tests, bounds)),
         Section("findings", "What failed before", _failures(parts, bounds)),
         Section("draft", "The attempt before", _draft(parts, bounds)),
         Section("patterns", "Patterns to follow", _patterns(parts, bounds)),
-        Section("skills", "Skills", annex.skills(around.skills.found, bounds)),
-        Section("decided", "Decisions made before", annex.decisions(around.decisions, bounds)),
+        Section("skills", "Skills", brief_appendix.skills(around.skills.found, bounds)),
+        Section(
+            "decided", "Decisions made before", brief_appendix.decisions(around.decisions, bounds)
+        ),
     )
     return tuple(section for section in sections if section.text)
 
 
-def shown(parts: Parts, bounds: Bounds) -> tuple[Section, ...]:
+def background_sections(parts: Parts, bounds: Bounds) -> tuple[Section, ...]:
     """What stands behind it: files within a budget of their own, the index, how to report."""
     sections = (
-        Section("files", "Context files", annex.files(parts.around.files, bounds)),
+        Section("files", "Context files", brief_appendix.files(parts.around.files, bounds)),
         Section(
-            "index", "File index (path | exported names | lines)", annex.index(parts.around.index)
+            "index",
+            "File index (path | exported names | lines)",
+            brief_appendix.index(parts.around.index),
         ),
         Section("reporting", "Decisions", _DECISIONS.replace("{where}", _where(parts))),
     )
     return tuple(section for section in sections if section.text)
 
 
-def _opening(parts: Parts, bounds: Bounds) -> str:
+def _format_opening(parts: Parts, bounds: Bounds) -> str:
     task = parts.task
     facts = [
         f"Plan: {display(parts.plan_title)}" if parts.plan_title else "",
@@ -148,7 +152,7 @@ def _plan(plan: str, bounds: Bounds) -> str:
     if not plan.strip():
         return ""
     held = "A change of a file that it does not name refuses the attempt."
-    return f"{held}\n\n{fenced(bounds.whole(plan), 'markdown')}"
+    return f"{held}\n\n{fence(bounds.whole(plan), 'markdown')}"
 
 
 def _inputs(parts: Parts) -> str:
@@ -218,7 +222,7 @@ def _finding(number: int, finding: Finding, bounds: Bounds, since: int) -> str:
     open_since = f", open since attempt {since}" if since else ""
     said = f"### {number}. {display(finding.check)} ({finding.severity}){where}{open_since}"
     hint = f"Hint: {bounds.head(finding.hint, _DETAIL)}" if finding.hint else ""
-    detail = fenced(bounds.tail(finding.detail, _DETAIL)) if finding.detail.strip() else ""
+    detail = fence(bounds.tail(finding.detail, _DETAIL)) if finding.detail.strip() else ""
     message = bounds.head(finding.message, _DETAIL)
     return "\n\n".join(filter(None, (said, message, hint, detail)))
 
@@ -237,14 +241,14 @@ def _draft(parts: Parts, bounds: Bounds) -> str:
     told = "This is what the last attempt changed. It is not in your files"
     if parts.has_variables:
         told += "; where it is kept whole, `$RUNNER_DRAFT` names the patch"
-    return f"{told}.\n\n{fenced(bounds.head(previous, _DIFF), 'diff')}"
+    return f"{told}.\n\n{fence(bounds.head(previous, _DIFF), 'diff')}"
 
 
 def _former(former: str, bounds: Bounds) -> str:
     if not former.strip():
         return ""
     told = "This task was built before, and its code is in your files; this is what it changed."
-    return f"{told}\n\n{fenced(bounds.head(former, _DIFF), 'diff')}"
+    return f"{told}\n\n{fence(bounds.head(former, _DIFF), 'diff')}"
 
 
 def _patterns(parts: Parts, bounds: Bounds) -> str:
@@ -258,7 +262,7 @@ def _pattern(pattern: MatchedPattern, bounds: Bounds) -> str:
     heading = f"### {display(pattern.id)}: {display(pattern.title)}"
     if not pattern.text.strip():
         return f"{heading}\n\n(not shown: {display(pattern.note) or 'it is empty'})"
-    return f"{heading}\n\n{fenced(bounds.head(pattern.text, _PATTERN), 'markdown')}"
+    return f"{heading}\n\n{fence(bounds.head(pattern.text, _PATTERN), 'markdown')}"
 
 
 def _quotes(texts: Iterable[str], bounds: Bounds) -> str:
@@ -266,9 +270,9 @@ def _quotes(texts: Iterable[str], bounds: Bounds) -> str:
 
 
 def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(_indented(lines))
+    return "\n".join(_indent(lines))
 
 
-def _indented(lines: Iterable[str]) -> Iterator[str]:
+def _indent(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         yield "- " + line.replace("\n", "\n  ")

@@ -76,7 +76,7 @@ def skills_of(tree: Tree, settings: Settings, kind: Kind, *, is_planned: bool = 
         else:
             warnings.append(one)
     if settings.skills_fallback_to_builtin:
-        fitting = (skill for skill in built_in() if _fits(skill, kind, is_planned=is_planned))
+        fitting = (skill for skill in load_built_in() if _fits(skill, kind, is_planned=is_planned))
         found = {**{skill.name: skill for skill in fitting}, **found}
     ordered = sorted(found.values(), key=lambda skill: (skill.is_built_in, skill.name))
     return Skills(tuple(ordered), tuple(warnings))
@@ -91,7 +91,7 @@ def _fits(skill: Skill, kind: Kind, *, is_planned: bool) -> bool:
 def body_of(skill: Skill, tree: Tree) -> str:
     """What a skill says, below its front matter; redacted where it is the repository's."""
     if skill.is_built_in:
-        return built_in_text(skill.path) or ""
+        return load_built_in_text(skill.path) or ""
     return _body(tree.text(skill.path)[0])
 
 
@@ -99,14 +99,14 @@ def _body(text: str) -> str:
     return _FRONT.sub("", text.replace("\r\n", "\n"), count=1).strip() + "\n"
 
 
-def built_in_text(path: str) -> str | None:
+def load_built_in_text(path: str) -> str | None:
     """The body of a built-in skill by the path that a brief gives; None for any other path."""
-    skill = next((one for one in built_in() if one.path == path), None)
+    skill = next((one for one in load_built_in() if one.path == path), None)
     return None if skill is None else _body(Path(skill.path).read_text("utf-8"))
 
 
 @cache
-def built_in() -> tuple[Skill, ...]:
+def load_built_in() -> tuple[Skill, ...]:
     """The skills that ship with the runner."""
     files = sorted(BUILT_IN.glob(f"*/{FILE}"))
     read = (_read(str(file), file.read_text("utf-8")) for file in files)
@@ -139,10 +139,10 @@ def _read(path: str, text: str) -> Skill | Finding:
     if isinstance(said_fields, tuple):
         line, message = said_fields
         return _warning(path, line, message)
-    return _checked(path, front[1], said_fields)
+    return _check_skill(path, front[1], said_fields)
 
 
-def _checked(path: str, front: str, fields: dict[str, object]) -> Skill | Finding:
+def _check_skill(path: str, front: str, fields: dict[str, object]) -> Skill | Finding:
     name, description = fields.get("name"), fields.get("description")
     for key, value in (("name", name), ("description", description)):
         if not isinstance(value, str) or not value.strip():

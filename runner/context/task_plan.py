@@ -53,10 +53,10 @@ def plan_text(plan: TaskPlan, task: str, title: str = "") -> str:
     name = f"{task}: {one_line(title)}" if title else task
     parts = [f"# Plan for {name}\n"]
     parts += [f"Type: {one_line(plan.type)}\n"] if plan.type else []
-    parts += ["## Steps\n" + _numbered(plan.steps)]
+    parts += ["## Steps\n" + _number_lines(plan.steps)]
     for heading, paths in (("Files", plan.files), ("Context", plan.context)):
-        parts += [f"## {heading}\n" + _listed(map(code_span, paths))] if paths else []
-    parts += ["## Gates\n" + _listed(map(one_line, plan.gates))] if plan.gates else []
+        parts += [f"## {heading}\n" + _bullet_lines(map(code_span, paths))] if paths else []
+    parts += ["## Gates\n" + _bullet_lines(map(one_line, plan.gates))] if plan.gates else []
     if plan.phases:
         phases = (_phase_text(number, one) for number, one in enumerate(plan.phases, start=1))
         parts.append("## Phases\n" + "\n".join(phases))
@@ -90,7 +90,7 @@ def read_plan(text: str) -> TaskPlan:
     )
 
 
-def redacted(plan: TaskPlan, clean: Callable[[str], str]) -> TaskPlan:
+def redact_plan(plan: TaskPlan, clean: Callable[[str], str]) -> TaskPlan:
     """The plan with every text of it passed through `clean`, on one line each."""
 
     def each(texts: Iterable[str]) -> tuple[str, ...]:
@@ -139,17 +139,17 @@ def _relative(path: str) -> str:
     return path.removeprefix("./")
 
 
-def _numbered(texts: Iterable[str]) -> str:
+def _number_lines(texts: Iterable[str]) -> str:
     return "".join(f"{number}. {one_line(one)}\n" for number, one in enumerate(texts, start=1))
 
 
-def _listed(texts: Iterable[str]) -> str:
+def _bullet_lines(texts: Iterable[str]) -> str:
     return "".join(f"- {one}\n" for one in texts)
 
 
 def _phase_text(number: int, phase: Phase) -> str:
     files = f"- Files: {', '.join(map(code_span, phase.files))}\n" if phase.files else ""
-    return f"### {number}. {one_line(phase.title)}\n{files}{_numbered(phase.steps)}"
+    return f"### {number}. {one_line(phase.title)}\n{files}{_number_lines(phase.steps)}"
 
 
 def _section(heading: str) -> str:

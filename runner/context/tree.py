@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from runner.context.readable import LARGEST, is_private
+from runner.context.visibility import LARGEST, is_private
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -51,15 +51,15 @@ class Tree:
     def of(cls, repository: Repository, commit: str, settings: Settings) -> Self:
         """The tree of a commit; of none where there is no commit yet."""
         from runner.config.permission_rules import Permit
-        from runner.config.permissions import permitted
+        from runner.config.permissions import evaluate_permission
 
         rules, floor = settings.permission, settings.permission_floor
 
         def may_read(path: str) -> bool:
-            return permitted("read_file", path, rules, floor) is Permit.ALLOW
+            return evaluate_permission("read_file", path, rules, floor) is Permit.ALLOW
 
         return cls(
-            paths=lambda: listed(repository, commit) if commit else {},
+            paths=lambda: list_files(repository, commit) if commit else {},
             read=lambda path: repository.blob(commit, path) if commit else None,
             allow=settings.read_allowed,
             may_read=may_read if rules or floor else _always,
@@ -93,7 +93,7 @@ class Tree:
         """Whether there are files below it."""
         return not path or path in self.folders
 
-    def matching(self, patterns: tuple[str, ...]) -> tuple[str, ...]:
+    def match(self, patterns: tuple[str, ...]) -> tuple[str, ...]:
         """The files that paths or globs name, in the order of these."""
         from runner.plan.globs import is_glob, matches
 
@@ -135,7 +135,7 @@ class Tree:
         return all(any(matches(glob, path) for glob in globs) for globs in self.allow)
 
 
-def listed(repository: Repository, commit: str) -> dict[str, str]:
+def list_files(repository: Repository, commit: str) -> dict[str, str]:
     """The plain files of a commit in the project, with the names of their blobs."""
     from runner.repo.git import text
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.gates.bounds import Bounds, bound_met
+from runner.gates.failed_bounds import Bounds, find_met_bound
 from runner.gates.test_paths import is_test_of, is_test_path
 from runner.model import Finding, Network, Proof, Verdict
 from runner.process.base import Command, Ended
-from runner.process.course import run
-from runner.process.limits import Limits, bounded
+from runner.process.limits import Limits, apply_bounds
+from runner.process.supervise import run
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from runner.config.settings import Settings
-    from runner.gates.trial import Trial
+    from runner.gates.check_run import CheckRun
     from runner.model import Change, Coverage, Level, Observed, Task
     from runner.process.base import Place, Ran, Sandbox
 
@@ -72,7 +72,7 @@ class Proved:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class GateContext:
     """Where a task's checks run, and what they are about."""
 
     task: Task
@@ -117,7 +117,7 @@ class Bench:
     """Whether a check before this one refuses already."""
     revised: bool = False
     """Whether what is to be built was changed since the task landed what `former` says."""
-    ran: dict[str, Trial] = field(default_factory=dict)
+    ran: dict[str, CheckRun] = field(default_factory=dict)
     """How each of the task's test contracts ended on the proposal, by its id."""
 
     def after(self, path: str) -> bytes | None:
@@ -160,7 +160,7 @@ def command_limits(task: Task, settings: Settings) -> Limits:
         idle=settings.idle_seconds,
         hard=task.timeout or settings.hard_seconds,
     )
-    return bounded(limits, settings, task.uses)
+    return apply_bounds(limits, settings, task.uses)
 
 
 def file_name(check_id: str) -> str:
@@ -168,7 +168,9 @@ def file_name(check_id: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in check_id)
 
 
-def proof_of(check: Check, ran: Ran, bench: Bench, counts: tuple[tuple[str, int], ...]) -> Proof:
+def proof_of(
+    check: Check, ran: Ran, bench: GateContext, counts: tuple[tuple[str, int], ...]
+) -> Proof:
     """What is kept of one run, whichever way it ended."""
     return Proof(
         id=check.id,
@@ -185,7 +187,7 @@ def proof_of(check: Check, ran: Ran, bench: Bench, counts: tuple[tuple[str, int]
 
 
 def failures_of(
-    check: Check, ran: Ran, proof: Proof, bench: Bench | None = None
+    check: Check, ran: Ran, proof: Proof, bench: GateContext | None = None
 ) -> tuple[Finding, ...]:
     """Why a check failed, with the end of what it printed; nothing where it passed.
 
@@ -203,7 +205,7 @@ def failures_of(
     )
 
 
-def _hint(check: Check, ran: Ran, bench: Bench | None) -> str:
+def _hint(check: Check, ran: Ran, bench: GateContext | None) -> str:
     longer = "gate_seconds" if check.kind == "gate" else "hard_seconds"
     match ran.ended:
         case Ended.IDLE if check.kind != "gate":
@@ -211,16 +213,16 @@ def _hint(check: Check, ran: Ran, bench: Bench | None) -> str:
         case Ended.IDLE | Ended.HARD:
             return f"allow it more time: Timeout in the task, or {longer} in the settings"
         case _:
-            held = bound_met(ran.tail, ran.exit, _bounds(check, bench)) if bench else ""
+            held = find_met_bound(ran.tail, ran.exit, _bounds(check, bench)) if bench else ""
             return held or f"run it yourself: {redact(check.command)}"
 
 
-def _bounds(check: Check, bench: Bench) -> Bounds:
+def _bounds(check: Check, bench: GateContext) -> Bounds:
     place, limits = bench.place, check.limits
     return Bounds(
         enclosed=bench.sandbox.encloses,
         network=check.network,
-        asked=_asked(check, bench),
+        asked=_network_of(check, bench),
         gate=check.id.removeprefix("gate:") if check.kind == "gate" else "",
         home=bench.environment.get("HOME", ""),
         own=tuple(map(str, (place.tree, place.shown, place.shown.resolve(), place.box))),
@@ -231,7 +233,7 @@ def _bounds(check: Check, bench: Bench) -> Bounds:
     )
 
 
-def _others(bench: Bench) -> tuple[str, ...]:
+def _others(bench: GateContext) -> tuple[str, ...]:
     """Work trees of other repositories that the sandbox hid."""
     from runner.process.other_trees import other_trees
     from runner.process.toolchain import NAMES
@@ -242,7 +244,7 @@ def _others(bench: Bench) -> tuple[str, ...]:
     return other_trees(str(bench.place.shown), where, read)
 
 
-def _asked(check: Check, bench: Bench) -> Network:
+def _network_of(check: Check, bench: GateContext) -> Network:
     """What a check's task or gate asks to reach; another task's is not known here."""
     if check.kind == "gate":
         gates = (*bench.task.gates, *bench.settings.gates_for(bench.task.type))

@@ -11,16 +11,16 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from runner.gates import memory
+from runner.gates import proof_cache
 from runner.gates.base import Proved
-from runner.gates.earlier import Earlier, earlier, seen_in
+from runner.gates.base_result import BaseResult, earlier, make_earlier
 from runner.model import Finding, Severity, Verdict
 from runner.process.base import Ended
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from runner.gates.base import Bench, Check
-    from runner.gates.trial import Trial
+    from runner.gates.base import Check, GateContext
+    from runner.gates.check_run import CheckRun
 
 _NOT_THERE = re.compile(
     r"no rule to make target|missing script|no such file|can't open file|not found|no module named"
@@ -43,17 +43,17 @@ class Compared:
     old: tuple[str, ...]
 
 
-def weighed(trial: Trial, bench: Bench) -> Proved:
+def evaluate_failure(trial: CheckRun, bench: GateContext) -> Proved:
     """What a check that failed says, measured against the tree before the change."""
-    compared = _compared(trial, bench)
+    compared = _compare_with_base(trial, bench)
     if compared is None:
         return Proved(trial.proof, trial.findings())
     if compared.new:
         return Proved(trial.proof, _with_new(trial, compared))
-    return _known(trial, compared, bench)
+    return _excuse_known(trial, compared, bench)
 
 
-def _compared(trial: Trial, bench: Bench) -> Compared | None:
+def _compare_with_base(trial: CheckRun, bench: GateContext) -> Compared | None:
     """None where nothing excuses this check, or the tree before did not fail it."""
     if not _excusable(trial, bench):
         return None
@@ -63,13 +63,13 @@ def _compared(trial: Trial, bench: Bench) -> Compared | None:
     if before.passed:
         _forget(trial.check, bench)
         return None
-    found = compared(before, seen_in(trial, bench), others=bool(trial.check.task))
+    found = compare_failures(before, make_earlier(trial, bench), others=bool(trial.check.task))
     if found and _is_own(trial.check, bench) and _says_little(found, before):
         return None
     return found
 
 
-def _excusable(trial: Trial, bench: Bench) -> bool:
+def _excusable(trial: CheckRun, bench: GateContext) -> bool:
     check = trial.check
     if bench.settings.strict or bench.on_base is None or not bench.changes:
         return False  # without changes the tree before is this one
@@ -78,17 +78,19 @@ def _excusable(trial: Trial, bench: Bench) -> bool:
     return bool(check.task) or check.kind == "gate"
 
 
-def _is_own(check: Check, bench: Bench) -> bool:
+def _is_own(check: Check, bench: GateContext) -> bool:
     own = {f"gate:{gate.name}" for gate in bench.task.gates}
     return not check.task and check.id in own
 
 
-def _says_little(found: Compared, before: Earlier) -> bool:
+def _says_little(found: Compared, before: BaseResult) -> bool:
     """Whether all that is known is that it failed, or that its subject was not there yet."""
     return found.old == (_ITSELF,) or bool(_NOT_THERE.search(before.end))
 
 
-def compared(before: Earlier, now: Earlier, *, others: bool = False) -> Compared | None:
+def compare_failures(
+    before: BaseResult, now: BaseResult, *, others: bool = False
+) -> Compared | None:
     """New and old failures: by test, else by complaint, else by exit code; None: no comparison.
 
     A gate that says neither is compared by its exit code alone, as long as it could run before. Of
@@ -112,7 +114,7 @@ def compared(before: Earlier, now: Earlier, *, others: bool = False) -> Compared
     return Compared((), (_ITSELF,))
 
 
-def _with_new(trial: Trial, compared: Compared) -> tuple[Finding, ...]:
+def _with_new(trial: CheckRun, compared: Compared) -> tuple[Finding, ...]:
     """The failure, its new parts first: the old ones are not this task's to mend."""
     failure, *rest = trial.findings()
     new = [redact(one) for one in compared.new[:_SHOWN]]
@@ -121,7 +123,7 @@ def _with_new(trial: Trial, compared: Compared) -> tuple[Finding, ...]:
     return (replace(failure, detail=detail), *rest)
 
 
-def _known(trial: Trial, compared: Compared, bench: Bench) -> Proved:
+def _excuse_known(trial: CheckRun, compared: Compared, bench: GateContext) -> Proved:
     """A failure of which every part was there before."""
     first = _first_seen(trial.check, compared.old, bench)
     since = f", first seen red at {first[:_ABBREVIATED]}" if first else ""
@@ -143,23 +145,23 @@ def _how_many(failures: tuple[str, ...]) -> str:
     return "1 failure" if len(failures) == 1 else f"{len(failures)} failures"
 
 
-def _first_seen(check: Check, failures: tuple[str, ...], bench: Bench) -> str:
+def _first_seen(check: Check, failures: tuple[str, ...], bench: GateContext) -> str:
     """The oldest commit at which one of these failures was seen; each is kept with its own."""
     key = _record(check, bench)
-    known = {name: str(commit) for name, commit in memory.recalled(bench.kept, *key).items()}
+    known = {name: str(commit) for name, commit in proof_cache.load_entry(bench.kept, *key).items()}
     now = {name: known.get(name, bench.base) for name in failures}
     if now != known:
-        memory.remember(bench.kept, dict(now), *key)
+        proof_cache.remember(bench.kept, dict(now), *key)
     oldest = [commit for name, commit in known.items() if name in now]
     return oldest[0] if oldest else bench.base
 
 
-def _forget(check: Check, bench: Bench) -> None:
+def _forget(check: Check, bench: GateContext) -> None:
     """It is green on the base: what fails later is first seen then."""
     key = _record(check, bench)
-    if memory.recalled(bench.kept, *key):
-        memory.remember(bench.kept, {}, *key)
+    if proof_cache.load_entry(bench.kept, *key):
+        proof_cache.remember(bench.kept, {}, *key)
 
 
-def _record(check: Check, bench: Bench) -> tuple[str, ...]:
+def _record(check: Check, bench: GateContext) -> tuple[str, ...]:
     return ("first-seen", str(bench.place.shown), check.task, check.id, check.command)

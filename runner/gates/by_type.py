@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Check, Proved
-from runner.gates.integrity.verdict import excused
+from runner.gates.integrity.compare_tests import is_excused
 from runner.gates.test_paths import is_test_path
 from runner.model import Action, Finding, Severity
 from runner.plan.task_types import Extra, kind_of, moves_data
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.config.settings import Settings
-    from runner.gates.base import Bench
+    from runner.gates.base import GateContext
     from runner.model import Task
     from runner.plan.task_types import Kind
 
@@ -42,10 +42,10 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001
     return ()
 
 
-def prove(check: Check, bench: Bench) -> Proved:  # noqa: ARG001 - a family's shape
+def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
     """What the proposal does that its type does not do, and what it lacks."""
     kind = kind_of(bench.task)
-    found = [*_moved_tests(bench, kind)] if kind.wants(Extra.TESTS_STAY) else []
+    found = [*_find_changed_tests(bench, kind)] if kind.wants(Extra.TESTS_STAY) else []
     if moves_data(bench.task, kind) and bench.changes and not _reads_old_data(bench):
         found.append(_lacks_old_data(bench.task))
     return Proved(None, tuple(found))
@@ -54,7 +54,7 @@ def prove(check: Check, bench: Bench) -> Proved:  # noqa: ARG001 - a family's sh
 # --- refactor -------------------------------------------------------------------------
 
 
-def _moved_tests(bench: Bench, kind: Kind) -> Iterator[Finding]:
+def _find_changed_tests(bench: GateContext, kind: Kind) -> Iterator[Finding]:
     """Each test file that was there and is not as it was: then nothing shows that code still is.
 
     One that the task lists exactly only warns where a person wrote the change or will see it.
@@ -63,7 +63,7 @@ def _moved_tests(bench: Bench, kind: Kind) -> Iterator[Finding]:
     for change in bench.changes:
         if change.action is Action.CREATE or not is_test_path(change.path):
             continue
-        lenient = bench.reviewed and excused(change.path, bench.task)
+        lenient = bench.reviewed and is_excused(change.path, bench.task)
         verb = "deletes" if change.action is Action.DELETE else "changes"
         yield Finding(
             check=CHECK,
@@ -80,7 +80,7 @@ def _moved_tests(bench: Bench, kind: Kind) -> Iterator[Finding]:
 # --- migration ------------------------------------------------------------------------
 
 
-def _reads_old_data(bench: Bench) -> bool:
+def _reads_old_data(bench: GateContext) -> bool:
     """Whether a test contract, or a test that the task brings, says that it is about old data."""
     said = [f"{one.id} {one.command}" for one in bench.task.test_contracts]
     if any(map(_OLD.search, said)):

@@ -58,7 +58,7 @@ def _in_scope(scope: ast.AST) -> Iterator[Decides]:
     nodes = [*_of_scope(scope)]
     names: set[str] = set()
     while True:
-        more = {name for node in nodes for name in _given(node, names)} - names
+        more = {name for node in nodes for name in _find_assigned_names(node, names)} - names
         if not more:
             break
         names |= more
@@ -76,7 +76,7 @@ def _of_scope(scope: ast.AST) -> Iterator[ast.AST]:
             yield from _of_scope(node)
 
 
-def _given(node: ast.AST, names: set[str]) -> Iterator[str]:
+def _find_assigned_names(node: ast.AST, names: set[str]) -> Iterator[str]:
     """The names that a statement gives a value of the call stack to."""
     match node:
         case ast.Assign(targets=targets, value=value):

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.config.default_gates import found_nothing
+from runner.config.default_gates import nothing_to_check
 from runner.gates.base import Check, Proved
-from runner.gates.trial import tried
+from runner.gates.check_run import try_check
 from runner.model import Finding, Proof, Verdict, digest_of
 from runner.plan.commands import shell_operator, swallows_failure
-from runner.plan.shell.line import bypass_of
-from runner.process.limits import Limits, bounded
+from runner.plan.shell.exit_status import bypass_of
+from runner.process.limits import Limits, apply_bounds
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
-    from runner.gates.base import Bench
-    from runner.gates.trial import Trial
+    from runner.gates.base import GateContext
+    from runner.gates.check_run import CheckRun
     from runner.model import GateSpec, Task
 
 _SHELL = "sh:"
@@ -43,47 +43,47 @@ def _check(gate: GateSpec, task: Task, settings: Settings) -> Check:
         kind="gate",
         command=gate.command.removeprefix(_SHELL).strip(),
         network=settings.network_for(gate.network),
-        limits=bounded(Limits(soft=hard, idle=hard, hard=hard), settings, task.uses),
+        limits=apply_bounds(Limits(soft=hard, idle=hard, hard=hard), settings, task.uses),
     )
 
 
-def prove(check: Check, bench: Bench) -> Proved:
+def prove(check: Check, bench: GateContext) -> Proved:
     """Run one gate, against the tree before where it fails.
 
     A task that changes what the gate runs must pass it as it was, too.
     """
     if bypass := bypass_of(check.command):
-        return refused(check, f"skips checks (`{bypass}`)", f"take `{bypass}` out of it")
+        return make_refused_proof(check, f"skips checks (`{bypass}`)", f"take `{bypass}` out of it")
     if why := _why_not(check, bench):
         hint = f"say that it is one shell line, `sh: {redact(check.command)}`, or "
-        return refused(check, why, f"{hint}write several gates")
-    trial = tried(check, bench)
-    if _found_nothing(trial, bench):
+        return make_refused_proof(check, why, f"{hint}write several gates")
+    trial = try_check(check, bench)
+    if _nothing_to_check(trial, bench):
         note = "there was nothing for it to check"
         skipped = replace(trial.proof, verdict=Verdict.SKIPPED, note=note)
         return Proved(skipped, trial.notes())
     if not trial.passed:
         from runner.gates import baseline
 
-        return baseline.weighed(trial, bench)
-    from runner.gates import commands_behind, older
+        return baseline.evaluate_failure(trial, bench)
+    from runner.gates import previous_gate, script_targets
 
-    refusals = older.findings(trial, bench)
-    changed = () if refusals else commands_behind.findings(check, bench)
+    refusals = previous_gate.findings(trial, bench)
+    changed = () if refusals else script_targets.findings(check, bench)
     return Proved(trial.proof, (*refusals, *changed, *trial.notes()))
 
 
-def _found_nothing(trial: Trial, bench: Bench) -> bool:
+def _nothing_to_check(trial: CheckRun, bench: GateContext) -> bool:
     """Whether a gate that nobody configured failed for want of anything to look at."""
     ran, check = trial.ran, trial.check
     whole = ran.tail if ran.size == len(ran.tail.encode()) else ""
     task, settings = bench.task, bench.settings
-    return not trial.passed and found_nothing(
+    return not trial.passed and nothing_to_check(
         task, settings, check.id, check.command, ran.exit, whole
     )
 
 
-def _why_not(check: Check, bench: Bench) -> str:
+def _why_not(check: Check, bench: GateContext) -> str:
     """How a gate could pass over a failure, where it does not say that it is a shell line."""
     specs = (*bench.settings.gates_for(bench.task.type), *bench.task.gates)
     said = {f"gate:{gate.name}": gate.command for gate in specs}
@@ -95,7 +95,7 @@ def _why_not(check: Check, bench: Bench) -> str:
     return f"passes over what fails (`{word}`)" if word else ""
 
 
-def refused(check: Check, why: str, hint: str) -> Proved:
+def make_refused_proof(check: Check, why: str, hint: str) -> Proved:
     """A check that is not run: it would say less than it seems to."""
     command = redact(check.command)
     finding = Finding(

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from runner.gates import coverage
 from runner.gates.base import Check, Fitted, Proved, command_limits
+from runner.gates.check_run import try_check
 from runner.gates.junit import TestOutcome
-from runner.gates.trial import tried
 from runner.model import Finding, Severity, Verdict
-from runner.plan.shell.line import bypass_of
+from runner.plan.shell.exit_status import bypass_of
 from runner.plan.shell.selection import selection_of
 from runner.process.base import Ended
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
-    from runner.gates.base import Bench
-    from runner.gates.trial import Trial
+    from runner.gates.base import GateContext
+    from runner.gates.check_run import CheckRun
     from runner.model import Proof, Task
 
 _PYTEST_ID = re.compile(r"^[\w./-]+\.py(?:::[\w\[\]:.,-]+)?$|^[\w./-]+/?::[\w\[\]:.,-]+$")
@@ -49,38 +49,40 @@ def as_command(line: str) -> str:
     return f"python -m pytest -q {line}" if _PYTEST_ID.match(line) else line
 
 
-def prove(check: Check, bench: Bench) -> Proved:
+def prove(check: Check, bench: GateContext) -> Proved:
     """Run one test contract; one that runs no test has not passed.
 
     What fails is run once more: a test that then passes is flaky, and that is said. Another
     task's contract (`check.task`) may fail as it did before the change.
     """
     if not check.task and (word := bypass_of(check.command)):
-        from runner.gates.commands import refused
+        from runner.gates.commands import make_refused_proof
 
-        return refused(check, f"skips checks (`{word}`)", f"take `{word}` out of it")
+        return make_refused_proof(check, f"skips checks (`{word}`)", f"take `{word}` out of it")
     early = _too_early(check, bench)
-    first = tried(check, bench, _measured(check, bench))
-    proved = _proved(first, bench)
+    first = try_check(check, bench, _fit_coverage(check, bench))
+    proved = _make_proved(first, bench)
     proof = proved.proof
     if proof is not None and any(finding.refuses for finding in early):
         # it is shown as refused wherever proofs are shown: what ran here was no proof
         proof = replace(proof, verdict=Verdict.FAIL, note="passes without the implementation")
     return replace(
-        proved, proof=proof, findings=(*early, *proved.findings, *_changed(check, bench))
+        proved,
+        proof=proof,
+        findings=(*early, *proved.findings, *_find_changed_scripts(check, bench)),
     )
 
 
-def _changed(check: Check, bench: Bench) -> tuple[Finding, ...]:
+def _find_changed_scripts(check: Check, bench: GateContext) -> tuple[Finding, ...]:
     """What of the scripts behind a contract of the task itself is not as it was."""
     if check.task or not bench.changes:
         return ()
-    from runner.gates import commands_behind
+    from runner.gates import script_targets
 
-    return commands_behind.findings(check, bench)
+    return script_targets.findings(check, bench)
 
 
-def _too_early(check: Check, bench: Bench) -> tuple[Finding, ...]:
+def _too_early(check: Check, bench: GateContext) -> tuple[Finding, ...]:
     """What passes before there is anything to pass, where that is asked."""
     if not bench.red_first:
         return ()
@@ -89,31 +91,31 @@ def _too_early(check: Check, bench: Bench) -> tuple[Finding, ...]:
     return red_first.findings(check, bench)
 
 
-def _measured(check: Check, bench: Bench) -> Fitted:
+def _fit_coverage(check: Check, bench: GateContext) -> Fitted:
     """The command with its lines counted; what an earlier run counted is forgotten."""
     return coverage.fit(check, bench, Fitted(check.command, {}))
 
 
-def _proved(first: Trial, bench: Bench) -> Proved:
+def _make_proved(first: CheckRun, bench: GateContext) -> Proved:
     bench.ran[first.check.id] = first
     if first.passed and first.flaky:
-        return _repeated(first)
+        return _report_repeat(first)
     if first.passed:
         return Proved(_with_selection(first), first.notes())
     if _may_be_chance(first) and not bench.cancelled.is_set():
         once_more = replace(first.check, id=f"{first.check.id}-again")
-        again = tried(once_more, bench, _measured(first.check, bench))
+        again = try_check(once_more, bench, _fit_coverage(first.check, bench))
         if again.passed:
             bench.ran[first.check.id] = again
             return _flaky(first, again)
     if first.check.task:
         from runner.gates import baseline
 
-        return baseline.weighed(first, bench)
+        return baseline.evaluate_failure(first, bench)
     return Proved(first.proof, first.findings())
 
 
-def _may_be_chance(trial: Trial) -> bool:
+def _may_be_chance(trial: CheckRun) -> bool:
     """Whether running it once more could end otherwise, as far as that can be told."""
     if trial.ran.ended is not Ended.EXITED or trial.ran_no_test:
         return False
@@ -124,7 +126,7 @@ def _may_be_chance(trial: Trial) -> bool:
     return not (trial.failing and certain)
 
 
-def _with_selection(trial: Trial) -> Proof:
+def _with_selection(trial: CheckRun) -> Proof:
     """The proof, saying which tests its command selects: that is the plan's to choose."""
     chosen = selection_of(trial.check.command)
     if not chosen or trial.proof.note:
@@ -132,7 +134,7 @@ def _with_selection(trial: Trial) -> Proof:
     return replace(trial.proof, note=f"selected by {', '.join(chosen)}")
 
 
-def _repeated(trial: Trial) -> Proved:
+def _report_repeat(trial: CheckRun) -> Proved:
     """The command itself ran again what failed, and that passed."""
     names = trial.flaky
     shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
@@ -143,7 +145,7 @@ def _repeated(trial: Trial) -> Proved:
     return Proved(proof, (finding, *trial.notes()))
 
 
-def _flaky(first: Trial, again: Trial) -> Proved:
+def _flaky(first: CheckRun, again: CheckRun) -> Proved:
     """Neither a pass nor a failure: what failed once is named."""
     names = [test.id for test in first.failing]
     shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base import Check, Proved
 from runner.gates.integrity import INTEGRITY
-from runner.gates.integrity.braces import GO, JAVASCRIPT, RUST, closing, line_of, masked
+from runner.gates.integrity.c_like_lexer import (
+    GO,
+    JAVASCRIPT,
+    RUST,
+    find_closing,
+    line_of,
+    mask_literals,
+)
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
 from runner.text.syntax import python_tree
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.config.settings import Settings
-    from runner.gates.base import Bench
+    from runner.gates.base import GateContext
     from runner.model import Task
 
 CHECK = "equality"
@@ -44,7 +51,7 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001
     return (Check(id=CHECK, kind=INTEGRITY, command="", limits=Limits()),)
 
 
-def prove(check: Check, bench: Bench) -> Proved:  # noqa: ARG001 - a family's shape
+def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
     """Each equality that the change adds and that does not look: a question, or a warning."""
     found = []
     for change in bench.changes:
@@ -61,7 +68,7 @@ def prove(check: Check, bench: Bench) -> Proved:  # noqa: ARG001 - a family's sh
     return Proved(None, tuple(found))
 
 
-def _finding(path: str, name: str, line: int, bench: Bench) -> Finding:
+def _finding(path: str, name: str, line: int, bench: GateContext) -> Finding:
     return Finding(
         check=INTEGRITY,
         message=f"{name} is equal without a look at what it holds: tests that compare it hold",
@@ -80,9 +87,9 @@ def blind(path: str, content: bytes) -> Iterator[tuple[str, int]]:
         tree = python_tree(text)
         yield from _in_python(tree) if tree else ()
     elif ending in _TOKENS:
-        mask = masked(text, _TOKENS[ending])
+        mask = mask_literals(text, _TOKENS[ending])
         for match in _METHOD.finditer(mask):
-            if _ALWAYS.fullmatch(mask[match.end() : closing(mask, match.end()) + 1]):
+            if _ALWAYS.fullmatch(mask[match.end() : find_closing(mask, match.end()) + 1]):
                 yield match["name"], line_of(text, match.start())
 
 

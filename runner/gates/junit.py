@@ -173,9 +173,9 @@ class _Reading:
                 self._case, self._outcome, self._message = attributes, TestOutcome.PASSED, ""
                 self._todo = False
             case "failure" | "error" | "skipped":
-                self._ended(name, attributes)
+                self._end_test(name, attributes)
 
-    def _ended(self, name: str, attributes: dict[str, str]) -> None:
+    def _end_test(self, name: str, attributes: dict[str, str]) -> None:
         expected = "xfail" in attributes.get("type", "")
         self._todo = self._todo or attributes.get("type", "") == "todo"
         outcome = {"failure": TestOutcome.FAILED, "error": TestOutcome.ERROR}.get(
@@ -207,7 +207,7 @@ class _Reading:
         test = TestResult(
             id=_id(self._case, self._suites),
             outcome=self._outcome,
-            message=_told(self._message, said) if self._outcome in BAD else self._message,
+            message=_format_message(self._message, said) if self._outcome in BAD else self._message,
             seconds=_seconds(self._case.get("time", "")),
             file=self._case.get("file", ""),
         )
@@ -233,7 +233,7 @@ def _rank(outcome: TestOutcome, *, again: bool = False) -> int:
     return _GRAVEST.index(outcome)
 
 
-def _told(message: str, said: str) -> str:
+def _format_message(message: str, said: str) -> str:
     """The message, and the text below it where that says more."""
     first = message.splitlines()[0] if message else ""
     return said if not first or first in said else f"{message}\n{said}".strip()

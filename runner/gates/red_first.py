@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from runner.gates.earlier import earlier
-from runner.gates.integrity.reading import tests_in
+from runner.gates.base_result import earlier
+from runner.gates.integrity.readers import tests_in
 from runner.model import Action, Finding, Severity
 from runner.plan.task_types import Extra, kind_of
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.config.settings import Settings
-    from runner.gates.base import Bench, Check
+    from runner.gates.base import Check, GateContext
     from runner.model import Change, Task
 
 _WRITTEN_BY_PEOPLE = frozenset({"", "blocks", "command", "check"})
@@ -40,7 +40,7 @@ def wants_red_first(task: Task, settings: Settings, implementer: str, *, is_new_
     return (by_a_machine or mends) and is_new_work and not nothing_new
 
 
-def findings(check: Check, bench: Bench) -> tuple[Finding, ...]:
+def findings(check: Check, bench: GateContext) -> tuple[Finding, ...]:
     """What is wrong with a contract that should fail without the implementation, and does not.
 
     Only the proposal's tests are put on the tree before. A contract that runs no test there, or
@@ -54,7 +54,7 @@ def findings(check: Check, bench: Bench) -> tuple[Finding, ...]:
         return ()
     if seen.passed:
         return (_green(check, check.id),)
-    named = _named(check.command)
+    named = _find_single_tests(check.command)
     asked = [name for name, _ in seen.passing if any(_is_of(name, one) for one in named)]
     if asked:
         return tuple(_green(check, name) for name in asked[:_SHOWN])
@@ -80,7 +80,7 @@ def _already(check: Check, names: list[str]) -> Iterator[Finding]:
         )
 
 
-def _named(command: str) -> list[str]:
+def _find_single_tests(command: str) -> list[str]:
     """The single tests that a command names, as pytest does."""
     try:
         words = shlex.split(command)
@@ -94,7 +94,7 @@ def _is_of(test: str, named: str) -> bool:
 
 
 def _new(
-    passing: tuple[tuple[str, str], ...], changes: tuple[Change, ...], bench: Bench
+    passing: tuple[tuple[str, str], ...], changes: tuple[Change, ...], bench: GateContext
 ) -> Iterator[str]:
     """The tests among `passing` that these changes add, where the tool says where each stands."""
     by_path = {change.path: change for change in changes}

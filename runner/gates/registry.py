@@ -11,19 +11,19 @@ from runner.gates import (
     commands,
     contract_tests,
     contracts,
-    covered,
+    coverage_gate,
     equality,
-    in_front,
     integrity,
-    knows_tests,
     mutation,
+    shadowing_files,
+    test_awareness,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.config.settings import Settings
-    from runner.gates.base import Bench, Check, Proved
+    from runner.gates.base import Check, GateContext, Proved
     from runner.model import Coverage, Finding, Observed, Proof, Task
 
 FAMILIES = (
@@ -33,9 +33,9 @@ FAMILIES = (
     base_tests,
     contracts,
     commands,
-    covered,
-    in_front,
-    knows_tests,
+    coverage_gate,
+    shadowing_files,
+    test_awareness,
     equality,
     mutation,
 )
@@ -61,7 +61,7 @@ def checks_of(task: Task, settings: Settings) -> tuple[Check, ...]:
 def prove_all(
     task: Task,
     settings: Settings,
-    bench: Bench,
+    bench: GateContext,
     *,
     started: Callable[[Check], None],
     completed: Callable[[Proof], None],
@@ -81,7 +81,7 @@ def prove_all(
     return together(said)
 
 
-def _with(bench: Bench, said: list[Proved]) -> Bench:
+def _with(bench: GateContext, said: list[Proved]) -> GateContext:
     """The bench, and what the checks before said."""
     return replace(
         bench,

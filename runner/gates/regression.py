@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from runner.gates import contract_tests, imported, memory
+from runner.gates import contract_tests, import_watch, proof_cache
 from runner.gates.registry import Proven, together
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from runner.gates.base import Bench, Check, Proved
+    from runner.gates.base import Check, GateContext, Proved
     from runner.model import Finding, Proof, Task
 
     Lane = Callable[[], AbstractContextManager["Helper | None"]]
@@ -76,13 +76,13 @@ class Suspects:
 class Helper:
     """A scratch tree beside the task's own, and whether it may be used for one more."""
 
-    bench: Bench
+    bench: GateContext
     may_go_on: Callable[[], bool]
 
 
 def prove_others(
     suspects: Suspects,
-    bench: Bench,
+    bench: GateContext,
     *,
     started: Callable[[Check], None],
     completed: Callable[[Proof], None],
@@ -99,7 +99,7 @@ def prove_others(
         row.work(bench)
     else:
         _work_together(row, lane, helpers)
-    return row.said()
+    return row.to_proven()
 
 
 def _work_together(row: _Row, lane: Lane | None, helpers: int) -> None:
@@ -123,7 +123,7 @@ class _Row:
     """What waits to be run, taken by whoever is free."""
 
     suspects: Suspects
-    bench: Bench
+    bench: GateContext
     started: Callable[[Check], None]
     completed: Callable[[Proof], None]
     _waiting: deque[int] = field(default_factory=deque)
@@ -151,7 +151,7 @@ class _Row:
             while helper is not None and helper.may_go_on() and self._one(helper.bench):
                 pass
 
-    def work(self, bench: Bench) -> None:
+    def work(self, bench: GateContext) -> None:
         """Work on the row in the task's own tree, to its end."""
         while self._one(bench, self._alone) or self._one(bench):
             pass
@@ -162,18 +162,18 @@ class _Row:
             self._waiting.clear()
             self._alone.clear()
 
-    def _one(self, bench: Bench, row: deque[int] | None = None) -> bool:
+    def _one(self, bench: GateContext, row: deque[int] | None = None) -> bool:
         """Run the next one; whether there was one."""
         number = self._next(self._waiting if row is None else row)
         if number is None:
             return False
         traced = self.suspects.traced[number]
         self.started(_check(traced, bench))
-        proved = _about(traced, _proved(traced, _bench_for(traced, bench)))
+        proved = _about(traced, _prove(traced, _bench_for(traced, bench)))
         failed = any(finding.refuses for finding in proved.findings)
         if failed:
             _remember_failure(traced, bench)
-        proved = replace(proved, findings=(*proved.findings, *imported.findings(bench)))
+        proved = replace(proved, findings=(*proved.findings, *import_watch.findings(bench)))
         if proved.proof:
             self.completed(proved.proof)
         with self._lock:
@@ -189,16 +189,16 @@ class _Row:
                 return None
             return row.popleft()
 
-    def said(self) -> Proven:
+    def to_proven(self) -> Proven:
         """What came of all, in the order of what was traced."""
         proven = together([self._said[number] for number in sorted(self._said)])
         left = len(self._waiting) + len(self._alone)
         over = left > 0 and not self.bench.cancelled.is_set()
-        notes = (*self.suspects.notes, *([_left_out(left, self._failures)] if over else []))
+        notes = (*self.suspects.notes, *([_make_left_out(left, self._failures)] if over else []))
         return replace(proven, findings=(*proven.findings, *notes))
 
 
-def _left_out(left: int, failures: int) -> Finding:
+def _make_left_out(left: int, failures: int) -> Finding:
     from runner.model import Finding, Severity
 
     checks = "1 more was" if left == 1 else f"{left} more were"
@@ -210,7 +210,7 @@ def _left_out(left: int, failures: int) -> Finding:
     )
 
 
-def _bench_for(traced: Traced, bench: Bench) -> Bench:
+def _bench_for(traced: Traced, bench: GateContext) -> GateContext:
     """The bench with the secrets of the task whose proof it is, in place of the change's own."""
     mine = {need.name for need in bench.task.requires if need.kind == "secret"}
     kept = {name: value for name, value in bench.environment.items() if name not in mine}
@@ -222,7 +222,7 @@ def _bench_for(traced: Traced, bench: Bench) -> Bench:
     )
 
 
-def _check(traced: Traced, bench: Bench) -> Check:
+def _check(traced: Traced, bench: GateContext) -> Check:
     """The other task's check as one about this change."""
     checks = contract_tests.checks(traced.task, bench.settings)
     if traced.is_contract:
@@ -233,12 +233,12 @@ def _check(traced: Traced, bench: Bench) -> Check:
     return replace(check, id=traced.check, task=traced.task.id)
 
 
-def _proved(traced: Traced, bench: Bench) -> Proved:
+def _prove(traced: Traced, bench: GateContext) -> Proved:
     check = _check(traced, bench)
     if traced.is_contract:
-        from runner.gates.contracts import others
+        from runner.gates.contracts import other_tasks
 
-        return others.prove(check, traced.task, bench)
+        return other_tasks.prove(check, traced.task, bench)
     return contract_tests.prove(check, bench)
 
 
@@ -249,11 +249,11 @@ def _about(traced: Traced, proved: Proved) -> Proved:
         proved,
         proof=proof,
         coverage=None,
-        findings=tuple(_told(traced, finding) for finding in proved.findings),
+        findings=tuple(_locate_finding(traced, finding) for finding in proved.findings),
     )
 
 
-def _told(traced: Traced, finding: Finding) -> Finding:
+def _locate_finding(traced: Traced, finding: Finding) -> Finding:
     if not finding.refuses:
         return finding
     name = f"{traced.task.id}'s {traced.name}"
@@ -268,17 +268,17 @@ def _told(traced: Traced, finding: Finding) -> Finding:
 
 def failures_before(kept: Path | None, shown: str, task: str, name: str) -> int:
     """How many changes have failed a proof of another task here, as the user's cache knows."""
-    count = memory.recalled(kept, "broken", shown, task, name).get("failures")
+    count = proof_cache.load_entry(kept, "broken", shown, task, name).get("failures")
     return count if isinstance(count, int) else 0
 
 
-def _remember_failure(traced: Traced, bench: Bench) -> None:
+def _remember_failure(traced: Traced, bench: GateContext) -> None:
     key = (str(bench.place.shown), traced.task.id, traced.name)
     count = failures_before(bench.kept, *key) + 1
-    memory.remember(bench.kept, {"failures": count}, "broken", *key)
+    proof_cache.remember(bench.kept, {"failures": count}, "broken", *key)
 
 
-def broken_tasks(checks: Iterable[str]) -> tuple[str, ...]:
+def find_broken_tasks(checks: Iterable[str]) -> tuple[str, ...]:
     """The tasks that refusing checks are about; none where a check is no test of another task.
 
     By their ids: the checks come in the order in which they failed, which is chance.

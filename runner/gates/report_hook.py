@@ -1,6 +1,6 @@
 """Has pytest and unittest write down how their tests end, in the interpreter that runs them.
 
-It is copied beside `startup`, which loads it where one of the two is imported, and never imported
+It is copied beside `sitecustomize_hook`, which loads it where one of the two is, and never imported
 here. A test program that another one started is no part of the proof, and writes nothing.
 """
 # ruff: noqa: UP031 - for old interpreters
@@ -84,7 +84,7 @@ def of_pytest(config: ModuleType) -> None:
     """Give each run of pytest a file of its own; what it starts inherits none."""
     main = config.main
 
-    def reported(args: Any = None, plugins: Any = None) -> Any:
+    def run_and_report(args: Any = None, plugins: Any = None) -> Any:
         words = [str(word) for word in (sys.argv[1:] if args is None else args)]
         given, ours = os.environ.get("PYTEST_ADDOPTS", ""), os.environ["RUNNER_REPORT_PYTEST"]
         own = _OURS.sub("", given).strip()
@@ -101,7 +101,7 @@ def of_pytest(config: ModuleType) -> None:
                     seen.copy(stem + ".xml" if stem else "")
 
     if os.environ.get("RUNNER_REPORT_PYTEST"):
-        config.main = reported  # type: ignore[attr-defined]  # of _pytest.config
+        config.main = run_and_report  # type: ignore[attr-defined]  # of _pytest.config
 
 
 class _Seen:
@@ -131,7 +131,7 @@ def of_unittest(module: ModuleType) -> None:
     runner = module.TextTestRunner
     run = runner.run
 
-    def reported(self: Any, test: Any) -> Any:
+    def run_and_report(self: Any, test: Any) -> Any:
         with outermost("unittest", sys.argv[1:]) as stem:
             if not stem:
                 return run(self, test)
@@ -143,22 +143,22 @@ def of_unittest(module: ModuleType) -> None:
                 _write(stem + ".xml", _rows(result, began))
             return result
 
-    runner.run = reported
+    runner.run = run_and_report
 
 
 def _noting(make: Callable[[], Any], began: list[str]) -> Callable[[], Any]:
-    def made() -> Any:
+    def make_noting() -> Any:
         result = make()
         start = result.startTest
 
-        def noted(case: Any) -> Any:
+        def note_start(case: Any) -> Any:
             began.append(str(case.id()))
             return start(case)
 
-        result.startTest = noted
+        result.startTest = note_start
         return result
 
-    return made
+    return make_noting
 
 
 def _rows(result: Any, began: list[str]) -> dict[str, tuple[str, str]]:

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 from runner.gates import shim
 from runner.gates.base import Fitted, file_name
-from runner.gates.coverage.stored import emptied
+from runner.gates.coverage.storage import make_empty
 from runner.gates.shim import own_folder
-from runner.gates.test_reports import told_in
-from runner.gates.tool_hooks import laid_out_hooks, node_words
+from runner.gates.test_reports import read_told
+from runner.gates.tool_hooks import node_words, write_hooks
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runner.gates.base import Bench, Check
+    from runner.gates.base import Check, GateContext
     from runner.gates.test_reports import Told
     from runner.process.base import Ran
 
@@ -51,14 +51,14 @@ class Reporting:
 
     def clear(self) -> None:
         """Take away what an earlier run left."""
-        emptied(self.folder)
+        make_empty(self.folder)
 
-    def told(self) -> Told:
+    def read_told(self) -> Told:
         """What the test programs said."""
-        return told_in(self.folder, self.root)
+        return read_told(self.folder, self.root)
 
 
-def reporting(check: Check, bench: Bench, plain: Fitted) -> Reporting:
+def with_reports(check: Check, bench: GateContext, plain: Fitted) -> Reporting:
     """The command, so that the test programs that it starts write down how their tests ended."""
     name = file_name(check.task + check.id)
     folder = own_folder(bench.place.box, _FOLDER, name)
@@ -83,15 +83,15 @@ def reporting(check: Check, bench: Bench, plain: Fitted) -> Reporting:
     )
 
 
-def _root(bench: Bench) -> str:
+def _root(bench: GateContext) -> str:
     seen = bench.sandbox.sees(bench.place, bench.place.tree)
     return os.path.realpath(seen / bench.place.start)
 
 
-def _with_hooks(plain: Fitted, bench: Bench, folder: Path) -> Fitted:
+def _with_hooks(plain: Fitted, bench: GateContext, folder: Path) -> Fitted:
     """What stands before Python, Node, go and cargo, wherever the command starts one of them."""
-    start = shim.laid_out(bench.place)
-    hooks = laid_out_hooks(bench.place, bench.environment)
+    start = shim.write_module(bench.place)
+    hooks = write_hooks(bench.place, bench.environment)
     given = {**bench.environment, **plain.variables}
     variables = {
         **plain.variables,

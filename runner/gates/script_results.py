@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from runner.gates.coverage.stored import text_of
+from runner.gates.coverage.storage import text_of
 from runner.gates.junit import TestOutcome, TestResult, TestResults
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FOLDER = "shim"
 _COMPILED = "__pycache__"
 _FILES = {
-    "startup.py": "sitecustomize.py",
+    "sitecustomize_hook.py": "sitecustomize.py",
     "startup_lines.py": "_runner_lines.py",
     "report_hook.py": "_runner_report.py",
 }
@@ -26,7 +26,7 @@ _ASSIGNED = re.compile(r"(?<![\w$])PYTHONPATH=(?P<empty>(?:''|\"\")?(?=[\s;&|)]|
 _PLAIN = re.compile(r"[\w./+@%-]+")
 
 
-def laid_out(place: Place) -> Path:
+def write_module(place: Place) -> Path:
     """The folder that holds the module, which commands see at the same path.
 
     Commands may write there, so it is made right again each time, and no link is followed.

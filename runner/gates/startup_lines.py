@@ -1,6 +1,6 @@
-"""Measures lines with coverage.py, in the interpreter of a proof; see `startup`, which loads it.
+"""Measures lines with coverage.py, in the interpreter of a proof; see `sitecustomize_hook`.
 
-It is copied beside `startup` and never imported here; the same holds for it.
+It is copied beside `sitecustomize_hook` and never imported here; the same holds for it.
 """
 # ruff: noqa: SLF001 - coverage.py has no public way to have two measurings beside one another
 # ruff: noqa: PTH100, PTH118 - importing pathlib costs 8 ms a process
@@ -110,7 +110,7 @@ class Measuring:
         self.ended = True
         self.save()
 
-    def forked(self) -> None:
+    def after_fork(self) -> None:
         """Be the child: what the parent did or does is not done here."""
         self.ended = self.saving = self.only_ours = False
         self.asked_to_end = 0
@@ -124,21 +124,23 @@ class Measuring:
 
         def should_trace(other: Any, filename: str, frame: Any) -> Any:
             said = asked(other, filename, frame)
-            return said if other is self.own else self._wanted(other, said, (filename, frame))
+            return (
+                said if other is self.own else self._choose_tracer(other, said, (filename, frame))
+            )
 
         def add_lines(data: Any, found: Any, *rest: Any, **named: Any) -> Any:
-            left = found if data is self.own._data else self._taken(data, found, set)
+            left = found if data is self.own._data else self._take_data(data, found, set)
             return None if left is None else lines(data, left, *rest, **named)
 
         def add_arcs(data: Any, found: Any, *rest: Any, **named: Any) -> Any:
-            left = found if data is self.own._data else self._taken(data, found, _ends_of)
+            left = found if data is self.own._data else self._take_data(data, found, _ends_of)
             return None if left is None else arcs(data, left, *rest, **named)
 
         self.asked, self.lines = asked, lines
         measuring._should_trace = should_trace
         stored.add_lines, stored.add_arcs = add_lines, add_arcs
 
-    def _wanted(self, other: Any, said: Any, at: tuple[str, Any]) -> Any:
+    def _choose_tracer(self, other: Any, said: Any, at: tuple[str, Any]) -> Any:
         """What to do with a file: as the program's measuring says, else as ours does."""
         with suppress(Exception):
             kept = self.others.setdefault(id(other), (other, set()))
@@ -148,7 +150,7 @@ class Measuring:
                 return mine
         return said
 
-    def _taken(self, data: Any, found: Any, read: Callable[[Any], set[int]]) -> Any:
+    def _take_data(self, data: Any, found: Any, read: Callable[[Any], set[int]]) -> Any:
         """Give ours what another has gathered; what is left for it, None for nothing at all."""
         with suppress(Exception):
             unasked: set[str] = set()
@@ -191,7 +193,7 @@ def save_before_the_end(measuring: Measuring, end: Callable[[], None]) -> None:
         measuring.save()
         run_in(path, argv, env)
 
-    def ended(number: int, _frame: object) -> None:
+    def on_end(number: int, _frame: object) -> None:
         if measuring.saving:
             measuring.asked_to_end = number
         else:
@@ -201,10 +203,10 @@ def save_before_the_end(measuring: Measuring, end: Callable[[], None]) -> None:
     os._exit = _exit  # type: ignore[assignment]  # it never returns either
     os.execv, os.execve = execv, execve  # type: ignore[assignment]  # likewise
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=measuring.forked)
+        os.register_at_fork(after_in_child=measuring.after_fork)
     in_main = threading.current_thread() is threading.main_thread()
     if in_main and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, ended)
+        signal.signal(signal.SIGTERM, on_end)
 
 
 def end_by(number: int) -> None:

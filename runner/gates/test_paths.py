@@ -57,7 +57,7 @@ def is_test_of(path: str, content: bytes, commands: Iterable[str]) -> bool:
 
 def _without_readers(line: str) -> str:
     """A line without its commands that only look at files; what is no shell line, as it is."""
-    from runner.plan.shell.line import commands_of
+    from runner.plan.shell.exit_status import commands_of
     from runner.plan.shell.programs import program_of
 
     for command in commands_of(line):

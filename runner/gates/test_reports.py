@@ -14,9 +14,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from runner.gates.counts import FAILED_WORDS, read_counts
-from runner.gates.coverage.stored import files_in, text_of
+from runner.gates.coverage.storage import files_in, text_of
 from runner.gates.junit import TestOutcome, TestResults, read_results
-from runner.gates.printed import printed_results, tap_results, without_colours
+from runner.gates.result_parsers import parse_results, tap_results, without_colours
 from runner.gates.script_results import read_script_results
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Told:
         return bool(self.counts)
 
 
-def told_in(folder: Path, root: str = "") -> Told:
+def read_told(folder: Path, root: str = "") -> Told:
     """What the reports in a folder say; files below `root` are named as the project does."""
     unfinished = tuple(file.name.partition("-")[0] for file in files_in(folder, end=".started"))
     every = [*_reports(folder, root)]
@@ -120,20 +120,20 @@ def _outermost(reports: list[Report]) -> list[Report]:
 
 
 def _reports(folder: Path, root: str) -> Iterable[Report]:
-    yield from (_named(folder, name) for name in _BY_NAME)
+    yield from (_read_report(folder, name) for name in _BY_NAME)
     for file in files_in(folder, end=".json"):
-        yield _kept(file, root)
+        yield _read_kept(file, root)
     for file in files_in(folder, end=".about"):
         yield _of_program(file)
 
 
-def _named(folder: Path, name: str) -> Report:
+def _read_report(folder: Path, name: str) -> Report:
     file = folder / f"{name}.xml"
     results = read_results(file)
     return Report(name, "", results, results.counts() if results else {}, time=_time(file))
 
 
-def _kept(file: Path, root: str) -> Report:
+def _read_kept(file: Path, root: str) -> Report:
     """Of Python and Node: the tests that lie beside it, else what it printed."""
     try:
         about = json.loads(text_of(file) or "")
@@ -152,7 +152,7 @@ def _kept(file: Path, root: str) -> Report:
     counts = named.counts() if named else {}
     time = _time(beside) or _time(file)
     if tail is not None:
-        counts = counts or _counted(str(tail), code)
+        counts = counts or _parse_summary(str(tail), code)
     return Report(tool, key, named, counts, pid, chain, time)
 
 
@@ -163,8 +163,8 @@ def _of_program(file: Path) -> Report:
     code = (text_of(file.with_suffix(".exit")) or "").strip()
     if len(about) < 3 or not about[0].isdecimal():  # noqa: PLR2004 - its lines
         return Report("", "", None, {})
-    counts = _counted(output, int(code) if code.isdecimal() else 0)
-    named = printed_results(output)
+    counts = _parse_summary(output, int(code) if code.isdecimal() else 0)
+    named = parse_results(output)
     tool = file.name.partition("-")[0]
     every = sum(number for word, number in counts.items() if word != "deselected")
     is_whole = named is not None and (_is_json(output) or len(named.tests) == every)
@@ -179,13 +179,13 @@ def _is_json(output: str) -> bool:
     return output.startswith('{"Time":') or '\n{"Time":' in output
 
 
-def _counted(output: str, code: int) -> dict[str, int]:
+def _parse_summary(output: str, code: int) -> dict[str, int]:
     """The closing summary; what failed without a count is one, where the program said so."""
     plain = without_colours(output)
     counts = dict(read_counts(plain))
     failed = sum(counts.get(word, 0) for word in FAILED_WORDS)
     if code and not failed:
-        named = printed_results(plain)
+        named = parse_results(plain)
         bad = len(named.failing) if named else 0
         if bad or _says_failed(plain):
             counts = {"passed": 0, **counts, "failed": max(1, bad)}

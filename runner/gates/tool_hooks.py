@@ -66,7 +66,7 @@ _NAMED = {
 """Where every test is to be named: the tool's words so that it does."""
 
 
-def laid_out_hooks(place: Place, environment: Mapping[str, str]) -> Path:
+def write_hooks(place: Place, environment: Mapping[str, str]) -> Path:
     """The folder with the preload and, in `bin`, what stands before `go` and `cargo`.
 
     Commands may write there, so all of it is made right again each time.

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates import call_stack, tool_changes
-from runner.gates.integrity.braces import GO, JAVASCRIPT, RUST, line_of
+from runner.gates.integrity.c_like_lexer import GO, JAVASCRIPT, RUST, line_of
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _in_python(tree: ast.Module) -> Iterator[Named]:
     seen: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Try):
-            yield from _tried_imports(node)
+            yield from _find_tried_imports(node)
         for asked in _conditions(node):
             if id(asked) in seen:
                 continue
@@ -158,10 +158,10 @@ def _tool_in(node: ast.expr) -> str:
 
 def _arguments_in(node: ast.expr) -> str:
     """The word of tests that a program's own name or arguments are compared with."""
-    return next((word for one in ast.walk(node) if (word := _compared(one))), "")
+    return next((word for one in ast.walk(node) if (word := _compare_subject(one))), "")
 
 
-def _compared(node: ast.AST) -> str:
+def _compare_subject(node: ast.AST) -> str:
     match node:
         case ast.Compare():
             pass
@@ -186,7 +186,7 @@ def _text(node: ast.AST) -> str:
     return ""
 
 
-def _tried_imports(node: ast.Try) -> Iterator[Named]:
+def _find_tried_imports(node: ast.Try) -> Iterator[Named]:
     """`try: import pytest` asks whether it is there, too."""
     caught = any(one.type and "ImportError" in ast.unparse(one.type) for one in node.handlers)
     for inner in node.body if caught else ():

@@ -8,7 +8,7 @@ from posixpath import basename, dirname, splitext
 from typing import TYPE_CHECKING
 
 from runner.model import ProvenBy
-from runner.model.grades import shown_by
+from runner.model.grades import proof_kind
 from runner.plan.globs import is_glob, matches
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _WORD = re.compile(r"[\w./@+:-]+")
 _FILE = re.compile(r"(?:\./)?[\w@+-][\w./@+-]*\.\w{1,5}")
 
 
-def weighed(
+def weigh_proofs(
     task: Task, proofs: Iterable[Proof], observed: Sequence[Observed], written: Iterable[str]
 ) -> tuple[Proof, ...]:
     """The proofs, each test that has nothing to do with the task's own files as a command.
@@ -33,7 +33,7 @@ def weighed(
         return tuple(proofs)
     return tuple(
         replace(proof, by=ProvenBy.COMMAND)
-        if shown_by(proof) is ProvenBy.TESTS and not _is_about(proof, own, observed)
+        if proof_kind(proof) is ProvenBy.TESTS and not _is_about(proof, own, observed)
         else proof
         for proof in proofs
     )

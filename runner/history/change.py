@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from runner.journal.events import ChangeRecorded, TaskStaled
 from runner.model import Status
-from runner.repo.trailers import shortened
-from runner.run.reach import reached
+from runner.repo.trailers import shorten
+from runner.run.dependents import find_reached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from runner.history.notebook import ChangesDocument, Quotes
+    from runner.history.changes_file import ChangesDocument, Quotes
     from runner.journal.events import Record
     from runner.journal.task_state import TaskState
     from runner.model import Task
-    from runner.run.ledger import Ledger
+    from runner.run.journal_writer import JournalWriter
 
 _NOTE = 100
 """Characters of a change that stand behind a status."""
@@ -64,7 +64,7 @@ class Change:
         return sum(one.seconds for one in self.stale)
 
 
-def changing(
+def plan_change(
     tasks: Sequence[Task], state: Callable[[str], TaskState], ids: Sequence[str], text: str
 ) -> Change:
     """Who becomes STALE: the named tasks that are DONE, and DONE tasks behind any named one.
@@ -83,7 +83,7 @@ def changing(
     rests_on_old = [one.id for one in stale] + [
         one.id for one in noted if one.status is Status.STALE
     ]
-    for id_, why in reached(tasks, rests_on_old).items():
+    for id_, why in find_reached(tasks, rests_on_old).items():
         known = state(id_)
         if known.status is Status.DONE:
             stale.append(_reach(by_id[id_], known, why.reason, why.via))
@@ -96,16 +96,16 @@ def _reach(task: Task, known: TaskState, reason: str, via: str = "") -> Reach:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ChangeContext:
     """Where a change is written down: journal, CHANGES.md, the plan."""
 
-    ledger: Ledger
+    ledger: JournalWriter
     document: ChangesDocument
     quotes: Quotes
     plan: Path
 
 
-def record_change(desk: Desk, change: Change) -> int:
+def record_change(desk: ChangeContext, change: Change) -> int:
     """Write a change down and make its tasks STALE; gives its number.
 
     The journal first: whatever a crash cuts off behind it, `complete` writes at the next start.
@@ -124,7 +124,7 @@ def record_change(desk: Desk, change: Change) -> int:
     return number
 
 
-def complete(desk: Desk, record: Record) -> None:
+def complete(desk: ChangeContext, record: Record) -> None:
     """CHANGES.md, the quotes, and the tasks' statuses after an event; may be repeated."""
     event = record.event
     assert isinstance(event, ChangeRecorded)
@@ -144,6 +144,6 @@ def _notes(event: ChangeRecorded) -> Iterator[tuple[str, str, str]]:
     roads = event.via or ("",) * len(event.stale)
     for id_, reason, via in zip(event.stale, event.reasons, roads, strict=True):
         if id_ in event.tasks:
-            yield id_, f"{name}: {shortened(event.text, _NOTE)}", ""
+            yield id_, f"{name}: {shorten(event.text, _NOTE)}", ""
         else:
             yield id_, f"{name}: {reason}", via

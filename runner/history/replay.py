@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
-from runner.history.back import Back, listed
-from runner.history.held import held_behind, held_on
-from runner.history.told import Told, standing, story
+from runner.history.commit_log import Told, find_standing, story
+from runner.history.held_changes import find_held_behind, find_held_on
+from runner.history.revert import Back, format_list
 from runner.model import Status
 from runner.repo.trailers import build_message
 from runner.run.landing.lander import changes_between
-from runner.run.undone import CHECKPOINT, RESTORES, UNDOES
+from runner.run.reverts import CHECKPOINT, RESTORES, UNDOES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ class Replay:
         return not self.back.changes and not self.back.tasks
 
 
-def replaying(
+def plan_replay(
     repository: Repository, state: RunState, id_: str, documents: Collection[str]
 ) -> Replay:
     """What going back to a task's checkpoint would do; `documents` are the runner's own.
@@ -55,10 +55,10 @@ def replaying(
     )
     by_hand = tuple(one for one in later if not one.by_runner)
     _refuse_shared(changes, by_hand)
-    tasks = tuple(dict.fromkeys(_pending(repository, state, later, checkpoint)))
+    tasks = tuple(dict.fromkeys(_find_pending(repository, state, later, checkpoint)))
     back = _back(id_, head, checkpoint, tasks, changes)
     if tasks or changes:  # a held change came later as well
-        held = (*held_on(state, tasks), *held_behind(repository, state, checkpoint))
+        held = (*find_held_on(state, tasks), *find_held_behind(repository, state, checkpoint))
         back = replace(back, tasks=tuple(dict.fromkeys((*tasks, *held))))
     return Replay(checkpoint, back, by_hand)
 
@@ -82,7 +82,7 @@ def _back(
 
 def _checkpoint(repository: Repository, head: str, state: RunState, id_: str) -> str:
     """The commit that holds the code right after a task: its own, or the one it was proven on."""
-    commits = standing(story(repository, head, ours=True)) if head else ()
+    commits = find_standing(story(repository, head, ours=True)) if head else ()
     landed = next((one.commit for one in commits if one.task == id_), "")
     known = state.task(id_)
     if not landed and known.status is Status.DONE and known.base:
@@ -93,7 +93,7 @@ def _checkpoint(repository: Repository, head: str, state: RunState, id_: str) ->
     return landed
 
 
-def _pending(
+def _find_pending(
     repository: Repository, state: RunState, later: Sequence[Told], checkpoint: str
 ) -> Iterator[str]:
     """Tasks whose work came behind the checkpoint, the oldest first.
@@ -128,7 +128,7 @@ def _refuse_shared(changes: Iterable[Change], by_hand: Sequence[Told]) -> None:
     if shared:
         raise RunnerError(
             "your own commits changed files that would go back; nothing was done",
-            detail=listed(shared),
+            detail=format_list(shared),
             hint="take those changes out into a branch, or undo single tasks: runner undo",
             code=ExitCode.CONFLICT,
         )

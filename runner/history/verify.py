@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.history.told import story
+from runner.history.commit_log import story
 from runner.model import Spec
 from runner.run.landing.lander import changes_between
 
@@ -82,23 +82,23 @@ def steps(repository: Repository, tip: str) -> tuple[Step, ...]:
     return tuple(found)
 
 
-def chosen(found: Sequence[Step], ids: Collection[str]) -> tuple[Step, ...]:
+def select_steps(found: Sequence[Step], ids: Collection[str]) -> tuple[Step, ...]:
     """The steps of these tasks; all of them for none."""
     return tuple(step for step in found if not ids or step.task in ids)
 
 
-def rebuilt(rebuilding: Rebuilding, todo: Iterable[Step]) -> Iterator[Verified]:
+def rebuild(rebuilding: Rebuilding, todo: Iterable[Step]) -> Iterator[Verified]:
     """Rebuild step by step; the one that diverges is the last."""
     for step in todo:
-        one = _rebuilt(rebuilding, step)
+        one = _rebuild_step(rebuilding, step)
         yield one
         if one.divergence:
             return
 
 
-def _rebuilt(rebuilding: Rebuilding, step: Step) -> Verified:
+def _rebuild_step(rebuilding: Rebuilding, step: Step) -> Verified:
     began = effects.monotonic()
-    changes = _recorded(rebuilding, step)
+    changes = _find_committed(rebuilding, step)
     other = _differs_from_log(rebuilding, step, changes)
     if other:
         return Verified(step, other, seconds=_since(began))
@@ -115,7 +115,7 @@ def _since(began: float) -> float:
     return round(effects.monotonic() - began, 3)
 
 
-def _recorded(rebuilding: Rebuilding, step: Step) -> tuple[Change, ...]:
+def _find_committed(rebuilding: Rebuilding, step: Step) -> tuple[Change, ...]:
     """What the commit changed, the runner's own documents left out."""
     if step.is_check:
         return ()

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.impact.blocks import is_quiet
 from runner.impact.change import Changed, with_moves
-from runner.impact.governing import folder_governed, governs, is_own_document
-from runner.impact.hits import Hits
-from runner.impact.knowledge import Knowledge, Proven
+from runner.impact.collector import ImpactCollector
+from runner.impact.config_files import folder_governed, governs, is_own_document
+from runner.impact.inputs import Knowledge, Proven
 from runner.impact.languages import language_of
-from runner.impact.narrow import narrowed
-from runner.impact.observed import Reach, hit
-from runner.impact.reach import reaching, unread, unseen
+from runner.impact.narrow import narrow_contracts
+from runner.impact.python_blocks import is_quiet
+from runner.impact.reach import find_reaching, find_unparsed, find_unseen_importers
 from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why, Width
-from runner.impact.undecided import is_unread_code, undeclared
+from runner.impact.traces import Reach, hit
+from runner.impact.unknown import explain_undeclared, is_unread_code
 from runner.model import digest_of
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from runner.model import Digest
 
 __all__ = ["Affected", "Answer", "Changed", "Dependents", "Kind", "Knowledge", "Why", "Width"]
-__all__ += ["affected", "judge"]
+__all__ += ["find_affected", "judge"]
 
 
-def affected(
+def find_affected(
     change: Iterable[Changed],
     knowledge: Knowledge,
     width: Width = Width(),  # noqa: B008 - frozen
@@ -47,7 +47,7 @@ def judge(
     if width.dependents is Dependents.NONE:
         return Answer(())
     changes = tuple(one for one in with_moves(change) if not is_own_document(one.path))
-    hits = Hits(knowledge)
+    hits = ImpactCollector(knowledge)
     held = {one.path: _digests(one) for one in changes}
     befores = {one.path: one.before for one in changes}
     current: dict[Proven, bool] = {}
@@ -64,7 +64,7 @@ class _Judge:
     """Judges one file of a change."""
 
     change: Changed
-    hits: Hits
+    hits: ImpactCollector
     width: Width
     held: dict[str, set[Digest]]
     """What each changed file held before and holds after."""
@@ -77,14 +77,14 @@ class _Judge:
         """Add every reason; say what is in doubt."""
         decided = [
             self._owners(),
-            self._declared(),
-            self._governed(),
-            self._observed(),
-            self._reached(),
+            self._check_declared(),
+            self._check_governing(),
+            self._check_observed(),
+            self._check_reach(),
         ]
-        self._hidden_imports()
+        self._check_hidden_imports()
         if not any(decided) or self._is_unread_code():
-            self._in_doubt(undeclared(self.change))
+            self._in_doubt(explain_undeclared(self.change))
 
     @property
     def _knowledge(self) -> Knowledge:
@@ -111,7 +111,7 @@ class _Judge:
             found = found or bool(self._knowledge.owners.of(path))
         return found
 
-    def _declared(self) -> bool:
+    def _check_declared(self) -> bool:
         """Tasks that declare the file as an input, or that keep to the contract in it."""
         path, knowledge = self.change.path, self._knowledge
         users, readers = knowledge.contract_files.of(path), knowledge.inputs.of(path)
@@ -127,7 +127,7 @@ class _Judge:
             self.hits.add_task(task, self._why(Kind.INPUTS, text))
         return bool(users or readers)
 
-    def _governed(self) -> bool:
+    def _check_governing(self) -> bool:
         """Test contracts beside and below a file that configures them."""
         path = self.change.path
         if not governs(path):
@@ -138,14 +138,14 @@ class _Judge:
             places = (*target.files, *target.folders)
             inside = any(_is_in(one, folder) or _is_in(folder, one) for one in places)
             if (not folder or inside or target.is_whole or target.keys) and not (
-                self._overruled(proven) and path.endswith("conftest.py")
+                self._is_overruled(proven) and path.endswith("conftest.py")
             ):
                 self.hits.add(proven, why)
         return True
 
     # --- what was seen, and what code says ----------------------------------------------
 
-    def _observed(self) -> bool:
+    def _check_observed(self) -> bool:
         """Test contracts that executed what is changed."""
         rows = self._knowledge.observed.at(self.change.path)
         few = self._narrowed(dict.fromkeys(Proven(task, row.contract) for task, row in rows))
@@ -156,7 +156,7 @@ class _Judge:
             if reach:
                 found.setdefault(proven, []).append((reach, row.test))
         for proven, reached in found.items():
-            why = self._executed(proven.contract, reached)
+            why = self._why_executed(proven.contract, reached)
             for reach, test in reached:
                 self.hits.add(proven, why, "" if reach.whole else test)
         for proven, readers in few.items():
@@ -174,13 +174,13 @@ class _Judge:
     def _narrowed(self, contracts: Iterable[Proven]) -> Mapping[Proven, Mapping[str, Reader]]:
         """The tests that see what changed on import, for contracts of which it can be said."""
         knowledge = self._knowledge
-        return narrowed(self.change, contracts, knowledge.observed, self._before)
+        return narrow_contracts(self.change, contracts, knowledge.observed, self._before)
 
     def _before(self, path: str) -> bytes | None:
         """What a file held before the whole change."""
         return self.befores[path] if path in self.befores else self._knowledge.content(path)
 
-    def _executed(self, contract: str, reached: list[tuple[Reach, str]]) -> Why:
+    def _why_executed(self, contract: str, reached: list[tuple[Reach, str]]) -> Why:
         line = min(reach.line for reach, _ in reached)
         tests = sorted({test for _, test in reached if test})
         more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
@@ -188,19 +188,19 @@ class _Judge:
         place = f"{self.change.path}:{line}" if line else self.change.path
         return self._why(Kind.OBSERVED, f"{contract} executed {place}{inside}", line)
 
-    def _reached(self) -> bool:
+    def _check_reach(self) -> bool:
         """Test contracts and Output files that reach the file by imports, or name it."""
         knowledge, change = self._knowledge, self.change
         deepest = 1 if self.width.dependents is Dependents.DIRECT else None
         language = language_of(change.path)
         found = bool(language) and not change.is_deleted
-        for at in reaching(knowledge.references, change.path, deepest, quiet=self._is_quiet()):
+        for at in find_reaching(knowledge.references, change.path, deepest, quiet=self._is_quiet()):
             found = found or at.by is not None
             self._hit_at(at)
         if language is not None:
             self._whole_commands()
         if language is not None and not self._is_quiet():
-            for at in unread(knowledge.references, change.path):
+            for at in find_unparsed(knowledge.references, change.path):
                 text = f"{at.path} cannot be parsed: it may import {change.path}"
                 self._follow(at.path, self._why(Kind.IMPORTS, text), deepest)
         return found
@@ -208,7 +208,7 @@ class _Judge:
     def _whole_commands(self) -> None:
         """Test contracts of which the command does not say what it tests."""
         for proven in self._knowledge.commands.whole():
-            if not self._unseen_by(proven) and not self._overruled(proven):
+            if not self._cannot_see(proven) and not self._is_overruled(proven):
                 named = self._knowledge.commands.targets()[proven].files
                 some = "may test any file" if named else "names no file"
                 text = f"the command of {proven.contract} {some}"
@@ -216,9 +216,9 @@ class _Judge:
 
     def _follow(self, path: str, why: Why, deepest: int | None) -> None:
         """Everything that reaches a file, for one reason that is not an import of it."""
-        for at in reaching(self._knowledge.references, path, deepest):
-            for proven in (*self._beginning_at(at.path), *self._of_writers(at.path)):
-                if not self._overruled(proven):
+        for at in find_reaching(self._knowledge.references, path, deepest):
+            for proven in (*self._find_beginning_at(at.path), *self._of_writers(at.path)):
+                if not self._is_overruled(proven):
                     self.hits.add(proven, why)
 
     def _hit_at(self, at: Reached) -> None:
@@ -226,22 +226,22 @@ class _Judge:
         path = at.path
         if at.by is None:
             why = self._why(Kind.TEST, f"the command names {path}")
-            found = [one for one in self._beginning_at(path) if not self._unseen_by(one)]
+            found = [one for one in self._find_beginning_at(path) if not self._cannot_see(one)]
         else:
-            why = self._why(Kind.IMPORTS, at.told())
-            found = [*self._beginning_at(path), *self._of_writers(path)]
+            why = self._why(Kind.IMPORTS, at.describe())
+            found = [*self._find_beginning_at(path), *self._of_writers(path)]
         for proven in found:
-            if at.named or not self._overruled(proven):
+            if at.named or not self._is_overruled(proven):
                 self.hits.add(proven, why)
 
-    def _beginning_at(self, path: str) -> Iterator[Proven]:
-        return self._knowledge.commands.beginning_at(path)
+    def _find_beginning_at(self, path: str) -> Iterator[Proven]:
+        return self._knowledge.commands.find_beginning_at(path)
 
     def _of_writers(self, path: str) -> Iterator[Proven]:
         for task in self._knowledge.outputs.of(path):
             yield from (Proven(task, one) for one in self._knowledge.contracts_of(task))
 
-    def _overruled(self, proven: Proven) -> bool:
+    def _is_overruled(self, proven: Proven) -> bool:
         """Whether it was seen what a test contract executes, so that imports need not be asked.
 
         Only for a Python file that was there and still is (what has come or gone can change which
@@ -267,17 +267,17 @@ class _Judge:
     def _is_quiet(self) -> bool:
         return is_quiet(self.change)
 
-    def _unseen_by(self, proven: Proven) -> bool:
+    def _cannot_see(self, proven: Proven) -> bool:
         """Whether a test contract cannot see the change at all: it runs code, and none changed."""
         return self._is_quiet() and self._knowledge.commands.targets()[proven].only_runs
 
     # --- what cannot be decided -----------------------------------------------------------
 
-    def _hidden_imports(self) -> None:
+    def _check_hidden_imports(self) -> None:
         """Files that import by names made at run time may reach any file of their language."""
         if self._is_quiet():
             return
-        suspects = list(unseen(self._knowledge.references, self.change.path))
+        suspects = list(find_unseen_importers(self._knowledge.references, self.change.path))
         if not suspects:
             return
         if self.width.conservative:

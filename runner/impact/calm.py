@@ -69,8 +69,8 @@ def _is_dotted(node: ast.expr) -> bool:
 
 def _is_calm_sum(node: ast.BinOp, unsteady: Unsteady) -> bool:
     """Numbers and texts of which the result is known; names where the kind of value is steady."""
-    if folded(node.left) is not None and folded(node.right) is not None:
-        return folded(node) is not None
+    if fold_constant(node.left) is not None and fold_constant(node.right) is not None:
+        return fold_constant(node) is not None
     if not isinstance(node.op, _STEADY_OPERATORS):
         return False
     sides = [node.left, node.right]
@@ -83,7 +83,7 @@ def _is_calm_sum(node: ast.BinOp, unsteady: Unsteady) -> bool:
     return _all(sides, unsteady) and not any(unsteady(name) for name in names if name)
 
 
-def folded(node: ast.expr) -> str | bytes | float | None:
+def fold_constant(node: ast.expr) -> str | bytes | float | None:
     """What an expression of plain constants comes to; None where that is not told."""
     match node:
         case ast.Constant(str() | bytes() | int() | float() as value):
@@ -91,10 +91,10 @@ def folded(node: ast.expr) -> str | bytes | float | None:
         case ast.JoinedStr([]):
             return ""
         case ast.UnaryOp(ast.USub(), operand):
-            inner = folded(operand)
+            inner = fold_constant(operand)
             return -inner if isinstance(inner, int | float) else None
         case ast.BinOp(left, operator, right):
-            return _sum(folded(left), operator, folded(right))
+            return _sum(fold_constant(left), operator, fold_constant(right))
         case _:
             return None
 
@@ -170,7 +170,7 @@ def _is_keys(node: ast.expr, unsteady: Unsteady) -> bool:
 
 def _compiles(node: ast.Call, unsteady: Unsteady) -> bool:
     """Whether a regular expression is one: it is tried."""
-    pattern = folded(node.args[0]) if node.args else None
+    pattern = fold_constant(node.args[0]) if node.args else None
     flags = [*node.args[1:], *(one.value for one in node.keywords)]
     if not isinstance(pattern, str | bytes) or len(pattern) > _LONGEST_PATTERN:
         return False
@@ -221,7 +221,7 @@ def _lambda(node: ast.Lambda, unsteady: Unsteady) -> bool:
 def _unary(node: ast.UnaryOp, unsteady: Unsteady) -> bool:
     if isinstance(node.op, ast.Not):
         return is_calm(node.operand, unsteady)
-    return isinstance(folded(node.operand), int | float)
+    return isinstance(fold_constant(node.operand), int | float)
 
 
 def _compared(node: ast.Compare, unsteady: Unsteady) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.impact.change import Changed, with_moves
-from runner.impact.exports import exported
+from runner.impact.exports import find_exports
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -51,7 +51,7 @@ def _difference(change: Changed, contracts: Collection[str]) -> str:
         return f"the contract {path} changed"
     if change.before is None or change.after is None:
         return f"{path} {'is gone' if change.is_deleted else 'is new'}"
-    old, new = exported(path, change.before), exported(path, change.after)
+    old, new = find_exports(path, change.before), find_exports(path, change.after)
     if old is None or new is None:
         return f"{path} changed, and what it offers to others cannot be read"
     if old == new:

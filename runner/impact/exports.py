@@ -9,14 +9,14 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from runner.impact.blocks import parsed
 from runner.impact.javascript import SUFFIXES
+from runner.impact.python_blocks import parse_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 
-def exported(path: str, content: bytes) -> tuple[str, ...] | None:
+def find_exports(path: str, content: bytes) -> tuple[str, ...] | None:
     """The declarations that others can use, in a fixed order; comments and bodies left out."""
     for suffixes, read in _READERS:
         if path.endswith(suffixes):
@@ -32,15 +32,17 @@ def exported(path: str, content: bytes) -> tuple[str, ...] | None:
 
 
 def _python(path: str, content: bytes) -> list[str] | None:
-    tree = parsed(content)
+    tree = parse_python(content)
     if tree is None:
         return None
-    listed = _listed(tree)
+    listed = _names_in_all(tree)
     names_all = path.endswith("__init__.py")
-    return [line for one in tree.body for line in _declared(one, listed, imports=names_all)]
+    return [
+        line for one in tree.body for line in _find_declarations(one, listed, imports=names_all)
+    ]
 
 
-def _listed(tree: ast.Module) -> frozenset[str] | None:
+def _names_in_all(tree: ast.Module) -> frozenset[str] | None:
     """The names in `__all__`; None where there is none, or it is made at run time."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
@@ -51,7 +53,9 @@ def _listed(tree: ast.Module) -> frozenset[str] | None:
     return None
 
 
-def _declared(node: ast.stmt, listed: frozenset[str] | None, *, imports: bool) -> Iterator[str]:
+def _find_declarations(
+    node: ast.stmt, listed: frozenset[str] | None, *, imports: bool
+) -> Iterator[str]:
     """What one statement offers; those under conditions count with their condition."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.impact.calm import folded, is_calm, is_of_python
+from runner.impact.calm import fold_constant, is_calm, is_of_python
 from runner.impact.classes import Classes, Making, places_of
 from runner.impact.mentions import last_name
 from runner.impact.units import Does, is_own, parts_of
@@ -20,8 +20,8 @@ from runner.impact.units import Does, is_own, parts_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from runner.impact.blocks import Key
     from runner.impact.change import Changed
+    from runner.impact.python_blocks import Key
     from runner.impact.units import Parts, Unit
 
 _PLAIN_DECORATORS = frozenset(
@@ -84,7 +84,7 @@ class Exposure:
     """Which units of the file after are not those of the file before, by identity."""
 
 
-def exposed(change: Changed, classes: Classes) -> Exposure | None:
+def find_exposure(change: Changed, classes: Classes) -> Exposure | None:
     """What the change of a file's import-time code lets others see; None for not decidable."""
     old, new = parts_of(change.before or b""), parts_of(change.after or b"")
     if old is None or new is None or len(old.units) + len(new.units) > _MOST_UNITS:
@@ -386,7 +386,7 @@ def _value(node: ast.stmt) -> ast.expr | None:
 
 def _is_steady(one: ast.expr, other: ast.expr | None) -> bool:
     """Whether two plain values are of one kind."""
-    old, new = folded(one), folded(other) if other is not None else None
+    old, new = fold_constant(one), fold_constant(other) if other is not None else None
     shown = ast.List | ast.Tuple | ast.Dict | ast.Set
     if isinstance(one, shown):
         return type(one) is type(other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.plan.ids import task_id
+from runner.plan.task_ids import task_id
 from runner.repo.git import text
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Proposal(NamedTuple):
     certain: bool
 
 
-def touched(
+def find_touching_commits(
     repository: Repository, tip: str, known: Collection[str], prefixes: tuple[str, ...] = ()
 ) -> Iterator[Touched]:
     """The commits that a commit descends from, oldest first; merges bring nothing of their own."""

@@ -35,7 +35,7 @@ def refers(path: str, content: bytes) -> frozenset[str]:
         return frozenset(_entries(path, text))
     found = {DYNAMIC} if _DYNAMIC.search(text) else set()
     for match in _LITERAL.finditer(text):
-        found |= set(_specified(path, next(filter(None, match.groups()))))
+        found |= set(_resolve_specifier(path, next(filter(None, match.groups()))))
     for named in _TEXT.findall(text):
         found.add("lit:" + "/".join(part for part in named.split("/")[-2:] if part.strip(".")))
     return frozenset(found)
@@ -58,7 +58,7 @@ def names(path: str, content: bytes) -> frozenset[str]:
     return frozenset({f"js:{name}"}) if isinstance(name, str) and name else frozenset()
 
 
-def _specified(path: str, name: str) -> Iterator[str]:
+def _resolve_specifier(path: str, name: str) -> Iterator[str]:
     name = name.partition("?")[0]
     if name.startswith("."):
         place = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))

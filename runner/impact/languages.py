@@ -79,7 +79,7 @@ def literal_keys(path: str) -> tuple[str, ...]:
     if parts[-1] != "__init__.py":  # every package has one
         found.add("lit:" + parts[-1])
     if path.endswith(".py"):
-        found |= {*python.started_keys(path)}
+        found |= {*python.keys_when_started(path)}
     return tuple(sorted(found))
 
 

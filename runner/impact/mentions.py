@@ -62,7 +62,7 @@ class Mentions:
         return name in self.names or name in self.attributes
 
 
-def mentioned(nodes: Iterable[ast.AST | None]) -> Mentions:
+def find_mentions(nodes: Iterable[ast.AST | None]) -> Mentions:
     """What nodes mention, but for bodies of functions in them, which are blocks of their own."""
     found = Mentions()
     left = [node for node in nodes if node is not None]
@@ -88,7 +88,9 @@ def _dotted(node: ast.expr) -> str:
 def body_mentions(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Mentions:
     """What a function's body mentions: a name of its own is none of the module."""
     body = function.body
-    found = mentioned(body[1:] if ast.get_docstring(function, clean=False) is not None else body)
+    found = find_mentions(
+        body[1:] if ast.get_docstring(function, clean=False) is not None else body
+    )
     own = _own_names(function)
     found.names -= own
     found.values -= own

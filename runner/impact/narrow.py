@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.impact.blocks import changed_blocks
 from runner.impact.classes import Classes
-from runner.impact.exposure import exposed
+from runner.impact.exposure import find_exposure
+from runner.impact.python_blocks import find_changed_blocks
 from runner.impact.ranges import spans_in
 from runner.impact.readers import Readers
 from runner.impact.units import parts_of
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from runner.impact.change import Changed
-    from runner.impact.observed import Observations
-    from runner.impact.proven import Proven
     from runner.impact.readers import Reader
+    from runner.impact.test_id import Proven
+    from runner.impact.traces import Observations
     from runner.impact.units import Parts
     from runner.model import Observed
 
@@ -33,7 +33,7 @@ _TEST = re.compile(r"(?:\A|/)(?:tests?/|test[^/]*\.py\Z|[^/]*_test\.py\Z|conftes
 _SETTINGS = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".pytest.ini", "conftest.py")
 
 
-def narrowed(
+def narrow_contracts(
     change: Changed,
     contracts: Iterable[Proven],
     observed: Observations,
@@ -47,7 +47,7 @@ def narrowed(
     if not change.is_edited or not change.path.endswith(".py") or _TEST.search(change.path):
         return {}
     before, after = change.before or b"", change.after or b""
-    changed = changed_blocks(before, after)
+    changed = find_changed_blocks(before, after)
     if not changed or all(block.first for block in changed):
         return {}
 
@@ -55,7 +55,7 @@ def narrowed(
         data = before if path == change.path else content(path)
         return None if data is None else parts_of(data)
 
-    exposure = exposed(change, Classes(read))
+    exposure = find_exposure(change, Classes(read))
     old, new = read(change.path), parts_of(after)
     if exposure is None or old is None or new is None:
         return {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from runner.impact.knowledge import Past, Proven
+    from runner.impact.inputs import Past, Proven
 
 _UNKNOWN_SECONDS = 1.0
 _LEAST_SECONDS = 0.05

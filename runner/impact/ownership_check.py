@@ -6,8 +6,8 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.impact.governing import is_own_document
-from runner.impact.places import Named
+from runner.impact.config_files import is_own_document
+from runner.impact.path_index import Named
 from runner.plan.globs import is_glob
 from runner.plan.ownership import glob_folder, names_file
 
@@ -39,7 +39,7 @@ def faults(
     return (
         *(Fault("map", one.path, one.message, one.hint) for one in owners.problems),
         *_rows(owners, files, known, frozenset(written)),
-        *_unowned(owners, files, tasks),
+        *_find_unowned(owners, files, tasks),
     )
 
 
@@ -59,7 +59,7 @@ def _rows(
             yield Fault("everything", file, message, "every change would affect it; name less")
         elif not _names_any(file, files, there) and (not ids or set(ids) & written):
             # a file of a task that is not DONE is yet to be written
-            yield Fault("no-file", file, "there is no such file", _moved(file, files))
+            yield Fault("no-file", file, "there is no such file", _suggest_move(file, files))
 
 
 def _names_any(file: str, files: Sequence[str], there: frozenset[str]) -> bool:
@@ -80,13 +80,15 @@ def _in_folder(files: Sequence[str], folder: str) -> Iterator[str]:
         yield files[at]
 
 
-def _moved(file: str, files: Iterable[str]) -> str:
+def _suggest_move(file: str, files: Iterable[str]) -> str:
     name = file.rpartition("/")[2]
     same = [one for one in files if one.rpartition("/")[2] == name] if not is_glob(file) else []
     return f"did it move to {same[0]}?" if len(same) == 1 else "take the row out"
 
 
-def _unowned(owners: OwnershipMap, files: Iterable[str], tasks: Iterable[Task]) -> Iterator[Fault]:
+def _find_unowned(
+    owners: OwnershipMap, files: Iterable[str], tasks: Iterable[Task]
+) -> Iterator[Fault]:
     written = (task for task in tasks if not task.writes_everything)
     outputs = Named((task.id, path) for task in written for path in task.outputs)
     for file in files:

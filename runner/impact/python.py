@@ -12,7 +12,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from runner.impact.blocks import parsed
+from runner.impact.python_blocks import parse_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ _LONGEST = 200
 
 def refers(path: str, content: bytes) -> frozenset[str]:
     """Every key a Python file refers to; what surrounds it (packages, conftest.py) among them."""
-    tree = parsed(content)
+    tree = parse_python(content)
     around = frozenset(_around(path))
     if tree is None:
         return around | {UNREADABLE}
@@ -49,7 +49,7 @@ def keys(path: str) -> tuple[str, ...]:
     return (f"/{'/'.join(parts)}", *dotted)
 
 
-def started_keys(path: str) -> tuple[str, ...]:
+def keys_when_started(path: str) -> tuple[str, ...]:
     """The keys of a Python file as a program that is started by its module's name."""
     return tuple(f"run:{key.removesuffix('.__main__')}" for key in keys(path)[1:])
 
@@ -60,7 +60,7 @@ def root_of(path: str, key: str) -> str:
     return stem.removesuffix(key.replace(".", "/")).rstrip("/")
 
 
-def imported_by(source: str) -> frozenset[str]:
+def keys_of_imports(source: str) -> frozenset[str]:
     """The keys that a line of code imports, such as what stands behind `python -c`."""
     return frozenset(key for key in refers("", source.encode()) if key[0] not in "?*")
 
@@ -92,13 +92,13 @@ def _keys_in(node: ast.AST, path: str) -> Iterator[str]:
         case ast.ImportFrom(module, names, level):
             yield from _from(path, module or "", [alias.name for alias in names], level or 0)
         case ast.Call(func, arguments):
-            yield from _called(path, _name(func), arguments)
+            yield from _keys_of_call(path, _name(func), arguments)
         case ast.BinOp(_, ast.Div(), ast.Constant(value=str(text))):
             yield from _folder(text)
         case ast.Constant(value=str(text)):
             yield from _literal(text)
         case ast.List(elements) | ast.Tuple(elements):
-            yield from _started(elements)
+            yield from _keys_of_started(elements)
         case ast.Assign([ast.Name("pytest_plugins")], value):
             yield from _plugins(value)
         case _:
@@ -120,16 +120,16 @@ def _from(path: str, module: str, names: Iterable[str], level: int) -> Iterator[
     yield from (f"/{place}/{name}" if place else f"/{name}" for name in names if name != "*")
 
 
-def _called(path: str, name: str, arguments: list[ast.expr]) -> Iterator[str]:
+def _keys_of_call(path: str, name: str, arguments: list[ast.expr]) -> Iterator[str]:
     if name in _LOADERS and arguments:
-        yield from _loaded(path, arguments)
+        yield from _keys_of_loader(path, arguments)
     elif name in _PATHS:
         for argument in arguments:
             if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
                 yield from _folder(argument.value)
 
 
-def _loaded(path: str, arguments: list[ast.expr]) -> Iterator[str]:
+def _keys_of_loader(path: str, arguments: list[ast.expr]) -> Iterator[str]:
     first = arguments[0]
     if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
         yield DYNAMIC
@@ -144,7 +144,7 @@ def _loaded(path: str, arguments: list[ast.expr]) -> Iterator[str]:
     yield from _from(path, name, (), level) if level else module_keys(name)
 
 
-def _started(elements: list[ast.expr]) -> Iterator[str]:
+def _keys_of_started(elements: list[ast.expr]) -> Iterator[str]:
     """Keys of modules that a command line starts: `[sys.executable, "-m", "booking.cli"]`."""
     texts = [str(one.value) if isinstance(one, ast.Constant) else "" for one in elements]
     for option, name in itertools.pairwise(texts):

@@ -10,7 +10,7 @@ from runner.impact.languages import folder_keys, language_of, literal_keys
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.impact.references import References
+    from runner.impact.reverse_imports import References
 
 _SHOWN = 4
 
@@ -30,7 +30,7 @@ class Reached:
         """How many steps it is away from the changed file."""
         return self.by.depth + 1 if self.by else 0
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """The way in words: `tests/test_api.py imports src/db.py through src/api.py`."""
         way = [self.path]
         at = self.by
@@ -46,7 +46,7 @@ class Reached:
         return f"{way[0]} {verb} {way[-1]}{through}"
 
 
-def reaching(
+def find_reaching(
     references: References, path: str, deepest: int | None, *, quiet: bool = False
 ) -> Iterator[Reached]:
     """The file itself, then every file that reaches it, the nearest first.
@@ -59,7 +59,7 @@ def reaching(
     yield start
     while level and (deepest is None or level[0].depth < deepest):
         following: list[Reached] = []
-        for found in _referring(references, level, quiet=quiet):
+        for found in _find_referring(references, level, quiet=quiet):
             mark = (found.path, found.named)
             if mark not in done and (found.path, True) not in done:
                 done.add(mark)
@@ -68,7 +68,9 @@ def reaching(
         level = [] if quiet else following
 
 
-def _referring(references: References, level: list[Reached], *, quiet: bool) -> Iterator[Reached]:
+def _find_referring(
+    references: References, level: list[Reached], *, quiet: bool
+) -> Iterator[Reached]:
     """What refers to any of these files, asked all at once."""
     texts: dict[str, list[Reached]] = {}
     codes: dict[str, list[Reached]] = {}
@@ -78,30 +80,30 @@ def _referring(references: References, level: list[Reached], *, quiet: bool) -> 
             texts.setdefault(key, []).append(at)
         for key in () if quiet else references.keys(at.path):
             codes.setdefault(key, []).append(at)
-    for importer, key in references.named_by(texts):
+    for importer, key in references.find_by_keys(texts):
         yield from (Reached(importer, at, named=True) for at in texts[key] if importer != at.path)
-    for importer, key in references.named_by(codes):
+    for importer, key in references.find_by_keys(codes):
         for at in codes[key]:
             if references.leads(importer, key, at.path):
                 yield Reached(importer, at, at.named)
 
 
-def unseen(references: References, path: str) -> Iterator[Reached]:
+def find_unseen_importers(references: References, path: str) -> Iterator[Reached]:
     """Files that may import a file though nobody can see it: by names made at run time."""
     language = language_of(path)
     if language is None:
         return
     start = Reached(path)
-    for importer, key in references.named_by(language.wide):
+    for importer, key in references.find_by_keys(language.wide):
         if importer != path and key.startswith("*"):
             yield Reached(importer, start)
 
 
-def unread(references: References, path: str) -> Iterator[Reached]:
+def find_unparsed(references: References, path: str) -> Iterator[Reached]:
     """Files in the same language that cannot be parsed: what they import is not known."""
     language = language_of(path)
     keys = [key for key in language.wide if key.startswith("?")] if language else []
     start = Reached(path)
-    for importer, _ in references.named_by(keys):
+    for importer, _ in references.find_by_keys(keys):
         if importer != path:
             yield Reached(importer, start)

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.impact.blocks import runs
 from runner.impact.calm import is_of_python
 from runner.impact.exposure import Seen
 from runner.impact.mentions import (
     ANY,
     DOC_AS_TEXT,
     SPELLED,
+    find_mentions,
     last_name,
-    mentioned,
 )
+from runner.impact.python_blocks import runs
 from runner.impact.ranges import spans_in
 from runner.impact.spread import Names, stem_of
 from runner.impact.units import Does
@@ -24,8 +24,8 @@ from runner.impact.units import Does
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from runner.impact.blocks import Key
     from runner.impact.exposure import Exposure
+    from runner.impact.python_blocks import Key
     from runner.impact.spread import Spread
     from runner.impact.units import Parts, Unit
     from runner.model import Observed
@@ -249,7 +249,7 @@ class Readers:
     def _imported(self, path: str) -> set[str]:
         found: set[str] = set()
         for node in self._imports(path):
-            found |= mentioned([node]).attributes
+            found |= find_mentions([node]).attributes
         return found
 
     def _imports(self, path: str) -> Iterator[ast.Import | ast.ImportFrom]:

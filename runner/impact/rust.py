@@ -34,9 +34,9 @@ def refers(path: str, content: bytes) -> frozenset[str]:
         found.add(_place(folder, named.removesuffix(".rs")) if named else "")
         found.add(_place(_module_folder(path), module))
     for used in _USE.findall(text):
-        found |= set(_used(path, used))
+        found |= set(_keys_of_use(path, used))
     for first, rest in _INLINE.findall(text):
-        found |= set(_used(path, first + rest))
+        found |= set(_keys_of_use(path, first + rest))
     found |= {f"rs:{name}" for name in _EXTERN.findall(text)}
     for named in (*_INCLUDED.findall(text), *_TEXT.findall(text)):
         parts = [part for part in named.split("/") if part not in ("", ".", "..")]
@@ -68,7 +68,7 @@ def _module_folder(path: str) -> str:
     return folder if at_root else path.removesuffix(".rs")
 
 
-def _used(path: str, used: str) -> Iterator[str]:
+def _keys_of_use(path: str, used: str) -> Iterator[str]:
     """Keys of a `use` tree: every module on the way may be a file (Reference, use declarations)."""
     for words in _paths(re.sub(r"\s+", " ", used)):
         first, rest = words[0], words[1:]

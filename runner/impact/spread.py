@@ -20,18 +20,18 @@ from runner.impact.mentions import (
     CASED,
     SCOPE,
     SPELLED,
+    find_mentions,
     last_name,
     may_come_to,
-    mentioned,
 )
 from runner.impact.units import Does, is_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from runner.impact.blocks import Key
     from runner.impact.exposure import Exposure
     from runner.impact.mentions import Mentions
+    from runner.impact.python_blocks import Key
     from runner.impact.units import Code, Parts, Unit
 
 _TEST = re.compile(r"(?:\A|/)(?:tests?/|test[^/]*\.py\Z|[^/]*_test\.py\Z|conftest\.py\Z)")
@@ -186,11 +186,11 @@ class Names:
         node = unit.node
         assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         defaults = [*node.args.defaults, *(one for one in node.args.kw_defaults if one)]
-        evaluated = mentioned([*node.decorator_list, *defaults])
+        evaluated = find_mentions([*node.decorator_list, *defaults])
         own = Seen("" if unit.scope else path, node.name)
         if not evaluated.has(seen.name) and not evaluated.attributes & {ANY, SPELLED}:
             return [own] if _TEST.search(path) else []  # a parameter: of a test, it is a fixture
-        told = [one for one in node.decorator_list if mentioned([one]).has(seen.name)]
+        told = [one for one in node.decorator_list if find_mentions([one]).has(seen.name)]
         if not all(self._is_calm_mark(one) for one in told):
             return None
         parts = self.files[path]
@@ -210,7 +210,7 @@ class Names:
         node = unit.node
         assert isinstance(node, ast.ClassDef)
         told = [*node.keywords, *node.decorator_list]
-        if unit.scope or any(mentioned([one]).has(seen.name) for one in told):
+        if unit.scope or any(find_mentions([one]).has(seen.name) for one in told):
             return None
         if Classes(self.read).making(path, node.name) is Making.HOOKED:
             return None

@@ -45,7 +45,7 @@ class Store:
         self.lost = False
         """Whether something that was kept, or was to be, is not there: answers are too narrow."""
         self._lock = RLock()
-        self.connection = _opened(folder)
+        self.connection = _open_database(folder)
 
     def __enter__(self) -> Self:
         return self
@@ -96,16 +96,16 @@ class Store:
         self.connection.close()
         if self.folder is not None:
             _remove(self.folder)
-        self.connection = _opened(self.folder)
+        self.connection = _open_database(self.folder)
 
 
-def _opened(folder: Path | None) -> sqlite3.Connection:
+def _open_database(folder: Path | None) -> sqlite3.Connection:
     """The database in a folder; a new one for one that is damaged or of another format."""
     import sqlite3
 
     for _ in range(2):
         try:
-            return _connected(folder)
+            return _connect(folder)
         except (sqlite3.DatabaseError, OSError):
             if folder is None:
                 raise
@@ -113,7 +113,7 @@ def _opened(folder: Path | None) -> sqlite3.Connection:
                 _remove(folder)
             except OSError:
                 break
-    return _connected(None)  # a cache that cannot be written is none
+    return _connect(None)  # a cache that cannot be written is none
 
 
 def _remove(folder: Path) -> None:
@@ -121,7 +121,7 @@ def _remove(folder: Path) -> None:
         effects.unlink(folder / f"{FILE}{suffix}")
 
 
-def _connected(folder: Path | None) -> sqlite3.Connection:
+def _connect(folder: Path | None) -> sqlite3.Connection:
     import sqlite3
 
     if folder is not None:

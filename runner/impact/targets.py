@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from runner.impact import python
-from runner.impact.governing import governs
+from runner.impact.config_files import governs
 from runner.impact.languages import language_of
 
 if TYPE_CHECKING:
@@ -91,18 +91,18 @@ def target_of(command: str, places: Places) -> Target:
     found: list[Target] = []
     for part in _parts(words):
         if part[0] == "cd":
-            folder = _joined(folder, part[1]) if len(part) > 1 else ""
+            folder = _join_path(folder, part[1]) if len(part) > 1 else ""
         elif part[0] not in _QUIET:
-            found.append(_named(part, folder, places))
+            found.append(_name_targets(part, folder, places))
             runs = runs and _only_runs(part, folder, places)
-    files = _united(one.files for one in found)
-    folders = _united(one.folders for one in found)
-    keys = _united(one.keys for one in found)
+    files = _unite(one.files for one in found)
+    folders = _unite(one.folders for one in found)
+    keys = _unite(one.keys for one in found)
     is_whole = not (files or folders or keys) or any(one.is_whole for one in found)
     return Target(files, folders, keys, is_whole, only_runs=runs and bool(found))
 
 
-def _united(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
+def _unite(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for group in groups for one in group))
 
 
@@ -129,7 +129,7 @@ def _parts(words: Sequence[str]) -> Iterator[list[str]]:
             part = []
 
 
-def _named(part: Sequence[str], folder: str, places: Places) -> Target:
+def _name_targets(part: Sequence[str], folder: str, places: Places) -> Target:
     """What one simple command names; `folder` is where it runs, empty for the project."""
     here = (folder,) if folder and places.is_folder(folder) else ()
     if part[0] in _WHOLE or _UNSEEN.search("".join(part)):
@@ -171,7 +171,7 @@ def _paths(part: Sequence[str], folder: str) -> Iterator[str]:
     for at, word in enumerate(part):
         path = _path(word)
         if path and before not in _OPTIONS_WITH_VALUES and (at or _is_path(word)):
-            yield _joined(folder, path)
+            yield _join_path(folder, path)
         before = word
 
 
@@ -196,7 +196,7 @@ def _modules(part: Sequence[str]) -> Iterator[str]:
     start = next((at for at, word in enumerate(part) if _PYTHON.match(word)), len(part))
     for option, word in zip(part[start + 1 :], part[start + 2 :], strict=False):
         if option == "-c":
-            yield from sorted(python.imported_by(word))
+            yield from sorted(python.keys_of_imports(word))
             return
         if option == "-m" and word not in _TESTERS:
             yield from (*python.module_keys(word), f"{word}.__main__")
@@ -227,6 +227,6 @@ def _path(word: str) -> str | None:
     return value
 
 
-def _joined(folder: str, path: str) -> str:
+def _join_path(folder: str, path: str) -> str:
     path = path.removeprefix("./").rstrip("/")
     return f"{folder}/{path}" if folder and path else folder or path

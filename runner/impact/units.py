@@ -12,14 +12,14 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from runner.impact.blocks import blocks_of, body_of, functions_in, is_generator, parsed
 from runner.impact.calm import is_of_python
-from runner.impact.mentions import Mentions, body_mentions, last_name, mentioned
+from runner.impact.mentions import Mentions, body_mentions, find_mentions, last_name
+from runner.impact.python_blocks import blocks_of, body_of, functions_in, is_generator, parse_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from runner.impact.blocks import Block, Function, Key
+    from runner.impact.python_blocks import Block, Function, Key
 
 
 class Does(StrEnum):
@@ -84,7 +84,7 @@ class Parts:
 @lru_cache(maxsize=256)
 def parts_of(content: bytes) -> Parts | None:
     """Units and blocks of a Python file; None for what cannot be parsed."""
-    tree, blocks = parsed(content), blocks_of(content)
+    tree, blocks = parse_python(content), blocks_of(content)
     if tree is None or blocks is None:
         return None
     try:
@@ -154,14 +154,14 @@ def _class(
 ) -> Iterator[Unit]:
     told = [*node.bases, *node.keywords, *node.decorator_list]
     text = f"{node.name} {' '.join(map(ast.dump, told))}"
-    yield Unit(Does.CLASS, scope, branch, text, (node.name,), mentioned(told), node)
+    yield Unit(Does.CLASS, scope, branch, text, (node.name,), find_mentions(told), node)
     yield from _units(node.body, (*scope, node.name), branch, lazy=lazy)
 
 
 def _attempt(node: ast.Try, scope: tuple[str, ...], branch: str, *, lazy: bool) -> Iterator[Unit]:
     kinds = [handler.type for handler in node.handlers if handler.type]
     place = f"{branch}/try {' '.join(map(ast.dump, kinds))}"
-    yield Unit(Does.OTHER, scope, place, "", (), mentioned(kinds), node)
+    yield Unit(Does.OTHER, scope, place, "", (), find_mentions(kinds), node)
     parts = [("", node.body), ("else", node.orelse), ("finally", node.finalbody)]
     parts += [("except", handler.body) for handler in node.handlers]
     for name, part in parts:
@@ -172,7 +172,7 @@ def _condition(node: ast.If, scope: tuple[str, ...], branch: str, *, lazy: bool)
     """What stands under `if`; under `if TYPE_CHECKING:` nothing is ever run."""
     place = f"{branch}/if {ast.dump(node.test)}"
     if last_name(node.test) != "TYPE_CHECKING" or isinstance(node.test, ast.Call):
-        yield Unit(Does.OTHER, scope, place, "", (), mentioned([node.test]), node)
+        yield Unit(Does.OTHER, scope, place, "", (), find_mentions([node.test]), node)
         yield from _units(node.body, scope, place, lazy=lazy)
     yield from _units(node.orelse, scope, f"{place} else", lazy=lazy)
 
@@ -184,12 +184,12 @@ def _plain(node: ast.stmt, scope: tuple[str, ...], branch: str, *, lazy: bool) -
             yield _unit(Does.IMPORT, scope, branch, node, tuple(bound))
         case ast.Assign(targets=targets, value=value) if (found := _bound(targets)) is not None:
             text = f"{' '.join(found)} = {ast.dump(value)}"
-            yield Unit(Does.BIND, scope, branch, text, found, mentioned([value]), node)
+            yield Unit(Does.BIND, scope, branch, text, found, find_mentions([value]), node)
         case ast.AnnAssign(target=ast.Name(id=name), annotation=said, value=value):
             if value is not None:
                 text = f"{name} = {ast.dump(value)}"
-                yield Unit(Does.BIND, scope, branch, text, (name,), mentioned([value]), node)
-            seen = mentioned([] if lazy else [said])
+                yield Unit(Does.BIND, scope, branch, text, (name,), find_mentions([value]), node)
+            seen = find_mentions([] if lazy else [said])
             text = f"{name}: {ast.dump(said)}"
             yield Unit(Does.ANNOTATION, scope, branch, text, (name,), seen, node)
         case _:
@@ -216,14 +216,14 @@ def _function(node: Function, scope: tuple[str, ...], branch: str, *, lazy: bool
         bool(node.args.kwarg), [ast.dump(one) for one in node.decorator_list],
         [ast.dump(one) for one in node.args.defaults], defaults,
     )  # fmt: skip
-    seen = mentioned(values)
+    seen = find_mentions(values)
     seen.names.update(names)
     yield Unit(Does.FUNCTION, scope, branch, repr(shape), (node.name,), seen, node)
     hints = [one.annotation for one in arguments if one.annotation is not None]
     hints += [node.returns] if node.returns is not None else []
     if hints:
         text = f"{node.name} {_hinted(node, arguments)}"
-        mentions = mentioned([] if lazy else hints)
+        mentions = find_mentions([] if lazy else hints)
         yield Unit(Does.ANNOTATION, scope, branch, text, (node.name,), mentions, node)
     if len(body) < len(node.body):
         text = f"{node.name} {ast.dump(node.body[0])}"
@@ -243,7 +243,7 @@ def _hinted(node: Function, arguments: list[ast.arg]) -> str:
 def _unit(
     does: Does, scope: tuple[str, ...], branch: str, node: ast.stmt, binds: tuple[str, ...]
 ) -> Unit:
-    return Unit(does, scope, branch, ast.dump(node), binds, mentioned([node]), node)
+    return Unit(does, scope, branch, ast.dump(node), binds, find_mentions([node]), node)
 
 
 def is_own(value: ast.expr, parts: Parts) -> bool:

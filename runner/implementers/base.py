@@ -66,12 +66,12 @@ def _nobody_asked(_tool: str, _subject: str, _rule: str) -> PermissionAnswer | N
     return None
 
 
-def _unheard(_event: Happening) -> None:
+def _ignore(_event: Happening) -> None:
     """Tell nobody."""
 
 
 @dataclass(frozen=True, slots=True)
-class Workbench:
+class ImplementerContext:
     """Where an implementer works, and within what bounds."""
 
     place: Place
@@ -102,7 +102,7 @@ class Workbench:
     """What a person said of this task before."""
     reviewed: bool = False
     """Whether a person looks at the writes before they land."""
-    record: Callable[[Happening], None] = _unheard
+    record: Callable[[Happening], None] = _ignore
     """Tells the journal, such as that a tool was called."""
 
 
@@ -137,7 +137,7 @@ class Implementer(Protocol):
     def is_agent(self) -> bool:
         """Whether it is an agent program or a model: planned first, sandboxed, few at once."""
 
-    def implement(self, brief: Brief, bench: Workbench) -> Said:
+    def implement(self, brief: Brief, bench: ImplementerContext) -> Said:
         """Change `bench.place.tree` as the brief asks."""
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.base import CHECK, Said
-from runner.implementers.unified import DoesNotApplyError, patched
+from runner.implementers.unified_diff import DoesNotApplyError, apply_patch
 from runner.implementers.work import decisions_in, failure, nth_bench, output_of, work
 from runner.model import BlockKind, Finding
-from runner.writes.beneath import mode_beneath, read_beneath, unlink_beneath, write_beneath
 from runner.writes.paths import check_path
+from runner.writes.safe_io import mode_beneath, read_beneath, unlink_beneath, write_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.context.brief import Brief
-    from runner.implementers.base import Workbench
+    from runner.implementers.base import ImplementerContext
     from runner.model import Block, Decision, Task
     from runner.process.base import Place
 
@@ -47,14 +47,14 @@ class Blocks:
             )
         return cls(repeatable=all(block.kind is not BlockKind.RUN for block in task.blocks))
 
-    def implement(self, brief: Brief, bench: Workbench) -> Said:
+    def implement(self, brief: Brief, bench: ImplementerContext) -> Said:
         """Write what the blocks say; nothing is written where a path is refused."""
         files = [block for block in brief.task.blocks if block.kind is not BlockKind.RUN]
         commands = [block for block in brief.task.blocks if block.kind is BlockKind.RUN]
         findings = [said for block in files if (said := _path_finding(block))]
-        if not _refused(findings):
+        if not _has_refusal(findings):
             findings += [said for block in files if (said := _write(block, bench.place))]
-        if _refused(findings):
+        if _has_refusal(findings):
             return Said(findings=tuple(findings))
         decisions, failed = _run(commands, brief, bench)
         return Said(_summary(len(files), len(commands)), decisions, (*findings, *failed))
@@ -66,7 +66,7 @@ def _summary(files: int, commands: int) -> str:
     return ", ".join(told).replace("s as the plan gives it", "s as the plan gives them")
 
 
-def _refused(findings: list[Finding]) -> bool:
+def _has_refusal(findings: list[Finding]) -> bool:
     return any(finding.refuses for finding in findings)
 
 
@@ -104,7 +104,7 @@ def _patch(block: Block, tree: Path) -> Finding | None:
     before = read_beneath(tree, block.path)
     diff = block.text.encode("utf-8", "surrogateescape")
     try:
-        after = patched(before, diff, block.path)
+        after = apply_patch(before, diff, block.path)
     except DoesNotApplyError as error:
         said = error.message
         if error.patch_line and block.line:
@@ -140,7 +140,7 @@ def _finding(block: Block, message: str, hint: str) -> Finding:
 
 
 def _run(
-    blocks: list[Block], brief: Brief, bench: Workbench
+    blocks: list[Block], brief: Brief, bench: ImplementerContext
 ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
     """Run the commands one after the other, to the first that fails.
 

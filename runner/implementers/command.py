@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.context.brief import Brief
-    from runner.implementers.base import Workbench
+    from runner.implementers.base import ImplementerContext
     from runner.model import Task
 
 NAME = "command"
@@ -57,7 +57,7 @@ class CommandLine:
             hint="add - Command: `…`, or set command in the settings",
         )
 
-    def implement(self, brief: Brief, bench: Workbench) -> Said:
+    def implement(self, brief: Brief, bench: ImplementerContext) -> Said:
         """Let the program change the tree."""
         with _papers(brief, bench) as papers:
             told = papers.environment(brief, bench)
@@ -95,28 +95,28 @@ class _Papers:
         if brief.previous:
             effects.write_file(self._draft, brief.previous.encode("utf-8", "surrogateescape"))
 
-    def environment(self, brief: Brief, bench: Workbench) -> dict[str, str]:
+    def environment(self, brief: Brief, bench: ImplementerContext) -> dict[str, str]:
         """Where the program finds them."""
 
-        def seen(path: Path) -> str:
+        def visible_path(path: Path) -> str:
             return str(bench.sandbox.sees(bench.place, path))
 
         told = {
             "RUNNER_TASK": brief.task.id,
             "RUNNER_ATTEMPT": str(brief.attempt),
-            "RUNNER_BRIEF": seen(self._brief),
-            "RUNNER_DECISIONS": seen(self._decisions),
+            "RUNNER_BRIEF": visible_path(self._brief),
+            "RUNNER_DECISIONS": visible_path(self._decisions),
         }
-        return told | ({"RUNNER_DRAFT": seen(self._draft)} if brief.previous else {})
+        return told | ({"RUNNER_DRAFT": visible_path(self._draft)} if brief.previous else {})
 
-    def decisions(self, bench: Workbench) -> str:
+    def decisions(self, bench: ImplementerContext) -> str:
         """What the program wrote of its decisions, redacted."""
         text = (read_regular(self._decisions) or b"").decode("utf-8", "replace")
         return redact(text, bench.known_secrets)
 
 
 @contextlib.contextmanager
-def _papers(brief: Brief, bench: Workbench) -> Iterator[_Papers]:
+def _papers(brief: Brief, bench: ImplementerContext) -> Iterator[_Papers]:
     """A fresh folder in the box, under a name that no earlier command could lay a link at."""
     import shutil
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.implementers import blocks, command, nothing
+from runner.implementers import blocks, check, command
 from runner.implementers.agents import presets, program
 from runner.implementers.base import CHECK
 from runner.implementers.llm import model
@@ -22,7 +22,7 @@ AGENTS = (model.NAME, *presets.PRESETS, program.OTHER)
 IMPLEMENTERS: dict[str, Kind] = {
     blocks.NAME: blocks.Blocks,
     command.NAME: command.CommandLine,
-    nothing.NAME: nothing.Nothing,
+    check.NAME: check.Nothing,
     model.NAME: model.ModelLoop,
     **{name: program.AgentKind(name) for name in (*presets.PRESETS, program.OTHER)},
 }
@@ -67,5 +67,5 @@ def _name_for(task: Task, settings: Settings) -> str:
     projects = settings.implementer or (command.NAME if settings.command else "")
     projects = projects or (program.OTHER if settings.agent_command else "")
     if not task.writes_anything and (not projects or projects.casefold() in AGENTS):
-        return nothing.NAME  # there is nothing that an agent could do
+        return check.NAME  # there is nothing that an agent could do
     return projects

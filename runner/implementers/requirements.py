@@ -50,7 +50,7 @@ def needs_root(task: Task, gates: Iterable[GateSpec] = ()) -> bool:
     return required or any(map(_calls_root, _commands(task, gates)))
 
 
-def unmet_requirements(
+def find_unmet_requirements(
     task: Task,
     environ: Mapping[str, str],
     which: Callable[[str], str | None],
@@ -74,7 +74,7 @@ def unmet_requirements(
 def _secrets(
     task: Task, environ: Mapping[str, str], permitted: Collection[str] | None
 ) -> Iterator[tuple[Reason, str]]:
-    for name in _required(task, "secret"):
+    for name in _requirements_of_kind(task, "secret"):
         if permitted is not None and name not in permitted:
             yield Reason.SECRET, f"secret {name} is not among the secrets of your settings"
         elif not environ.get(name):
@@ -84,7 +84,7 @@ def _secrets(
 def _tools(
     task: Task, which: Callable[[str], str | None], gates: tuple[GateSpec, ...]
 ) -> Iterator[tuple[Reason, str]]:
-    required = _required(task, "tool")
+    required = _requirements_of_kind(task, "tool")
     for name in required:
         if which(name) is None:
             yield Reason.TOOL, f"tool {name} is not on PATH"
@@ -99,7 +99,7 @@ def _tools(
             yield Reason.TOOL, f"{program}, which {what} runs, is not on PATH"
 
 
-def _required(task: Task, kind: str) -> tuple[str, ...]:
+def _requirements_of_kind(task: Task, kind: str) -> tuple[str, ...]:
     return tuple(
         display(requirement.name) for requirement in task.requires if requirement.kind == kind
     )

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from runner.implementers.base import CHECK
 from runner.model import Finding
 from runner.process.base import Command, Ended
-from runner.process.course import run
+from runner.process.supervise import run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from runner.implementers.base import Workbench
+    from runner.implementers.base import ImplementerContext
     from runner.model import Decision
     from runner.process.base import Ran
 
@@ -26,7 +26,7 @@ _LONGEST_SUMMARY = 200
 
 def work(
     line: str | tuple[str, ...],
-    bench: Workbench,
+    bench: ImplementerContext,
     environment: Mapping[str, str],
     *,
     stdin: bytes = b"",
@@ -48,7 +48,7 @@ def work(
     return run(command, bench.sandbox, tell=bench.tell, cancelled=bench.cancelled)
 
 
-def failure(ran: Ran, bench: Workbench, what: str) -> Finding | None:
+def failure(ran: Ran, bench: ImplementerContext, what: str) -> Finding | None:
     """Why a command is no success, with the end of its output; None when it is one."""
     if ran.passed:
         return None
@@ -56,7 +56,7 @@ def failure(ran: Ran, bench: Workbench, what: str) -> Finding | None:
     return Finding(CHECK, f"{what} {said}", hint=hint, detail=ran.tail)
 
 
-def _words(ran: Ran, bench: Workbench) -> tuple[str, str]:
+def _words(ran: Ran, bench: ImplementerContext) -> tuple[str, str]:
     limits = bench.limits
     longer = "give the task - Timeout: 60 minutes, or make it faster"
     return {
@@ -111,7 +111,7 @@ def read_regular(path: Path, *, from_end: bool = False) -> bytes | None:
         os.close(descriptor)
 
 
-def nth_bench(bench: Workbench, number: int) -> Workbench:
+def nth_bench(bench: ImplementerContext, number: int) -> ImplementerContext:
     """The bench of the n-th command of one task: each keeps its own log."""
     if bench.log is None or number == 1:
         return bench

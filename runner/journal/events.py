@@ -16,14 +16,14 @@ from runner.journal.sessions import (
     ToolCalled,
     ToolReturned,
 )
-from runner.journal.waivers import TaskWaived
-from runner.journal.whole import (
+from runner.journal.tree_events import (
     HistoryMoved,
     HistoryMoving,
     ShipDeclared,
     ShipReopened,
     TreeVerified,
 )
+from runner.journal.waivers import TaskWaived
 
 if TYPE_CHECKING:
     from runner.model import (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runner.journal.events import Record
     from runner.journal.task_state import TaskState
     from runner.model import Coverage, Digest, Level
-    from runner.repo.landed import LandedCommit
+    from runner.repo.landed_commits import LandedCommit
 
 
 class Standing(StrEnum):
@@ -157,12 +157,12 @@ def from_commit(commit: LandedCommit) -> Evidence | None:
         tools=parse_tools(said.get("Tools", "")),
         source=Source.TRAILERS,
         told_in=commit.commit,
-        lacks=tuple(_lacking(commit)),
+        lacks=tuple(_find_lacking(commit)),
         regression=said.get("Regression", ""),
     )
 
 
-def _lacking(commit: LandedCommit) -> Iterator[str]:
+def _find_lacking(commit: LandedCommit) -> Iterator[str]:
     yield "the logs of its commands"
     yield "the patterns that its brief was given"
     yield "which of DECISIONS.md are its own"
@@ -192,7 +192,7 @@ def proofs_told(lines: Iterable[str]) -> Iterator[Proof]:
             )
 
 
-def unproven_told(lines: Iterable[str]) -> str:
+def parse_unproven(lines: Iterable[str]) -> str:
     """Why a `Grade:` trailer says that nothing proves a task; empty where it says something."""
     said = next(iter(lines), "")
     return said.removeprefix(_UNPROVEN) if said.startswith(_UNPROVEN) else ""
@@ -221,7 +221,7 @@ def with_commands(evidence: Evidence, known: Mapping[str, tuple[str, Level | Non
 # --- does it still stand? -------------------------------------------------------------
 
 
-def standing(task: TaskState, spec: Spec) -> Standing:
+def evaluate_standing(task: TaskState, spec: Spec) -> Standing:
     """What the evidence is worth for the task as it is written now."""
     if task.spec is None:
         return Standing.NONE

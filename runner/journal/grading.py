@@ -58,12 +58,12 @@ def grades_of(
         if _is_milestone(task, known):
             milestones.append(task)
             continue
-        waived = _waived(task, known, stands)
+        waived = _valid_waiver(task, known, stands)
         why = other.get(task.id, "")
         found[task.id] = grade_alone(known, task.outputs, waived=waived, unverified=why)
     for task in milestones:
         known = states[task.id]
-        if waived := _waived(task, known, stands):
+        if waived := _valid_waiver(task, known, stands):
             found[task.id] = Graded(Grade.WAIVED, None, waived)
     _rest_on_others({one.id: one for one in milestones}, found)
     return found
@@ -75,7 +75,7 @@ def _is_milestone(task: PlannedTask, known: TaskState) -> bool:
     return task.type == MILESTONE and nothing and bool(task.depends_on)
 
 
-def _waived(task: PlannedTask, known: TaskState, stands: Callable[[Waived], bool]) -> str:
+def _valid_waiver(task: PlannedTask, known: TaskState, stands: Callable[[Waived], bool]) -> str:
     waived = known.waived
     if waived is None or waived.what != task.spec.what or not stands(waived):
         return ""

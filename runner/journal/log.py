@@ -20,7 +20,7 @@ from runner.journal.codec import (
 )
 from runner.journal.events import NAMES, Event, Record, Unknown
 from runner.journal.folder import make_plain_folder
-from runner.journal.reading import Place, damage, last_line, newer, read_journal
+from runner.journal.read_journal import Place, damage, last_line, newer, read_journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ class Journal:
         make_plain_folder(path.parent)
         journal = cls(path, _open(path), run=run)
         try:
-            with journal._locked():  # its own
+            with journal._lock():  # its own
                 journal._look()  # its own
             if journal._end == 0:  # its own
                 effects.fsync_folder(path.parent)
@@ -88,7 +88,7 @@ class Journal:
         record is older than this object. Raises OSError; after an error of fsync every further
         append raises, since what is on disk is no longer known.
         """
-        with self._locked():
+        with self._lock():
             self._catch_up()
             record = self._record(event, task, attempt, cause, origin)
             line = encode(record)
@@ -106,9 +106,9 @@ class Journal:
             end = self._end
         self._sync(end)
 
-    def arrived(self) -> tuple[Record, ...]:
+    def read_arrived(self) -> tuple[Record, ...]:
         """What other processes appended since this object last looked, each told once."""
-        with self._locked():
+        with self._lock():
             self._catch_up()
             told, self._foreign = tuple(self._foreign), []
         return told
@@ -190,7 +190,7 @@ class Journal:
 
     # --- looking ----------------------------------------------------------------------
 
-    def _locked(self) -> _Exclusive:
+    def _lock(self) -> _Exclusive:
         return _Exclusive(self._writing, self._descriptor)
 
     def _catch_up(self) -> None:

@@ -17,7 +17,7 @@ _MOST = 50
 """Questions that wait of one attempt; a model that asks more asks nothing."""
 
 
-def asked(task: TaskState, record: Record, event: sessions.PermissionAsked) -> TaskState:
+def fold_asked(task: TaskState, record: Record, event: sessions.PermissionAsked) -> TaskState:
     """A question waits, each once."""
     del record
     known = {(one.tool, one.subject) for one in task.asks}
@@ -26,7 +26,7 @@ def asked(task: TaskState, record: Record, event: sessions.PermissionAsked) -> T
     return task._replace(asks=(*task.asks, event))
 
 
-def answered(task: TaskState, record: Record, event: sessions.PermissionAnswered) -> TaskState:
+def fold_answered(task: TaskState, record: Record, event: sessions.PermissionAnswered) -> TaskState:
     """A person's word about exactly this call; with the last one the task goes on."""
     waited, call = waits(task), (event.tool, event.subject)
     asks = tuple(one for one in task.asks if (one.tool, one.subject) != call)

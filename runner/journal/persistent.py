@@ -59,7 +59,7 @@ class PersistentMap(Mapping[K, V]):
         """This map and `value` under `key`."""
         building = Building(self)
         building[key] = value
-        return building.done()
+        return building.finish()
 
 
 class Building(Mapping[K, V]):
@@ -82,7 +82,7 @@ class Building(Mapping[K, V]):
 
     def __setitem__(self, key: K, value: V) -> None:
         number = _bucket(key)
-        buckets = self._opened()
+        buckets = self._open()
         if number not in self._owned:
             buckets[number] = buckets[number].copy()
             self._owned.add(number)
@@ -101,15 +101,15 @@ class Building(Mapping[K, V]):
     def parts(self) -> tuple[tuple[dict[K, V], ...], int]:
         """What a frozen map is made of; the next write copies again."""
         self._owned.clear()
-        return tuple(self._opened()), self._length
+        return tuple(self._open()), self._length
 
-    def done(self) -> PersistentMap[K, V]:
+    def finish(self) -> PersistentMap[K, V]:
         """The frozen map; the one it was made from when nothing was set."""
         if self._buckets is None and self._start is not None:
             return self._start
         return PersistentMap.of(*self.parts())
 
-    def _opened(self) -> list[dict[K, V]]:
+    def _open(self) -> list[dict[K, V]]:
         if self._buckets is None:
             start = self._start
             self._buckets = [{}] * _BUCKETS if start is None else list(start._buckets)  # noqa: SLF001 # the two are one

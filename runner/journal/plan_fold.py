@@ -23,7 +23,7 @@ PHASE = "phase"
 """The mode of an attempt that builds one phase of a plan, and not the last."""
 
 
-def proposed(task: TaskState, record: Record, event: sessions.PlanProposed) -> TaskState:
+def fold_proposed(task: TaskState, record: Record, event: sessions.PlanProposed) -> TaskState:
     """A plan lies on the table; what was kept of another one is of no use any more."""
     del record
     what = event.what or (task.tried.what if task.tried else "")
@@ -34,7 +34,7 @@ def proposed(task: TaskState, record: Record, event: sessions.PlanProposed) -> T
     return task._replace(planned=plan, kept=None, findings=others)
 
 
-def reviewed(task: TaskState, record: Record, event: sessions.PlanReviewed) -> TaskState:
+def fold_reviewed(task: TaskState, record: Record, event: sessions.PlanReviewed) -> TaskState:
     """Somebody's word about exactly these bytes; about another plan it says nothing."""
     there = task.planned
     if there is None or there.digest != event.digest:

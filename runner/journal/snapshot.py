@@ -17,7 +17,7 @@ from zlib import crc32
 
 from runner import __version__, effects
 from runner.journal.codec import dump
-from runner.journal.reading import Place, read_places
+from runner.journal.read_journal import Place, read_places
 from runner.journal.state import FOLDED, Folding, RunState
 from runner.journal.state_rows import read_state, write_state
 from runner.journal.task_state import TaskState
@@ -51,7 +51,7 @@ def _load(journal: Path, cache: Path) -> RunState:
     for record, reached in read_places(journal, place, wanted=FOLDED):
         folding.take(record)
         place = reached
-    state = folding.done()
+    state = folding.finish()
     if place.seq - begun >= WORTH_SAVING:
         save_state(journal, cache, state, place)
     return state

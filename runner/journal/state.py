@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
-from runner.journal import events, sessions, whole
+from runner.journal import events, sessions, tree_events
 from runner.journal.events import NAMES
 from runner.journal.persistent import Building, PersistentMap
-from runner.journal.task_fold import TASK_FOLDS, asked_anew
+from runner.journal.task_fold import TASK_FOLDS, fold_asked_anew
 from runner.journal.task_state import TaskState
 from runner.journal.waivers import TaskWaived
 
@@ -86,7 +86,7 @@ class RunState(NamedTuple):
         """The state with one more record."""
         folding = Folding(self)
         folding.take(record)
-        return folding.done()
+        return folding.finish()
 
     def task(self, task: str) -> TaskState:
         """The state of a task; the journal need not know it yet."""
@@ -105,7 +105,7 @@ def fold(records: Iterable[Record], start: RunState | None = None) -> RunState:
     take = folding.take
     for record in records:
         take(record)
-    return folding.done()
+    return folding.finish()
 
 
 class Folding:
@@ -116,8 +116,8 @@ class Folding:
     def __init__(self, start: RunState) -> None:
         self._start = start
         self._values: dict[str, Any] = {}  # the fields of RunState that were set
-        self._tasks: Building[str, TaskState] = Building(_frozen(start.tasks))
-        self._reviews: Building[ReviewKey, Review] = Building(_frozen(start.reviews))
+        self._tasks: Building[str, TaskState] = Building(_freeze(start.tasks))
+        self._reviews: Building[ReviewKey, Review] = Building(_freeze(start.reviews))
         self._since: dict[str, None] | None = None
         self._awaiting: dict[str, None] | None = None
         self._last: Record | None = None
@@ -136,7 +136,7 @@ class Folding:
         if note is not None:
             note(self, record, record.event)
 
-    def done(self) -> RunState:
+    def finish(self) -> RunState:
         """The state so far."""
         if self._last is None:
             return self._start
@@ -149,8 +149,8 @@ class Folding:
         return self._start._replace(
             seq=self._last.seq if newest else self._start.seq,
             last_id=self._last.id if newest else self._start.last_id,
-            tasks=self._tasks.done(),
-            reviews=self._reviews.done(),
+            tasks=self._tasks.finish(),
+            reviews=self._reviews.finish(),
             **values,
         )
 
@@ -207,12 +207,12 @@ class Folding:
             self._values["last_landing_head"] = event.commit
 
     def _task_done(self, record: Record, _: events.TaskDone) -> None:
-        self._since = _ordered(self._since, self._start.since_checkpoint)
-        self._awaiting = _ordered(self._awaiting, self._start.awaiting_line)
+        self._since = _order(self._since, self._start.since_checkpoint)
+        self._awaiting = _order(self._awaiting, self._start.awaiting_line)
         self._since[record.task] = self._awaiting[record.task] = None
 
     def _task_blocked(self, record: Record, _: events.TaskBlocked) -> None:
-        self._awaiting = _ordered(self._awaiting, self._start.awaiting_line)
+        self._awaiting = _order(self._awaiting, self._start.awaiting_line)
         self._awaiting[record.task] = None
 
     # --- documents --------------------------------------------------------------------
@@ -228,21 +228,21 @@ class Folding:
         for name in event.tasks:
             task = self._tasks.get(name)
             if task is not None and (task.via or task.changed):
-                self._tasks[name] = asked_anew(task, event)
+                self._tasks[name] = fold_asked_anew(task, event)
 
     def _decision_made(self, _: Record, event: events.DecisionMade) -> None:
         self._values["decisions"] = max(self._now("decisions"), event.number)
 
     def _checkpoint_written(self, _: Record, event: events.CheckpointWritten) -> None:
         if event.kind == "full":
-            self._since = _ordered(self._since, self._start.since_checkpoint)
+            self._since = _order(self._since, self._start.since_checkpoint)
             _leave_out(self._since, event.tasks)
             self._values["checkpoints"] = max(self._now("checkpoints"), event.number)
         else:
-            self._awaiting = _ordered(self._awaiting, self._start.awaiting_line)
+            self._awaiting = _order(self._awaiting, self._start.awaiting_line)
             _leave_out(self._awaiting, event.tasks)
 
-    def _tree_verified(self, record: Record, event: whole.TreeVerified) -> None:
+    def _tree_verified(self, record: Record, event: tree_events.TreeVerified) -> None:
         self._values.update(whole_head=event.head, whole_run=record.run)
         self._values["failed_tree"] = "" if event.passed else event.tree
         if event.passed:
@@ -250,10 +250,10 @@ class Folding:
         elif self._now("verified_tree") == event.tree:
             self._values["verified_tree"] = ""
 
-    def _ship_declared(self, _: Record, event: whole.ShipDeclared) -> None:
+    def _ship_declared(self, _: Record, event: tree_events.ShipDeclared) -> None:
         self._values["shipped"] = event.tag
 
-    def _ship_reopened(self, _: Record, __: whole.ShipReopened) -> None:
+    def _ship_reopened(self, _: Record, __: tree_events.ShipReopened) -> None:
         self._values["shipped"] = ""
 
     # Any: each function takes the one event type it stands under.
@@ -273,17 +273,17 @@ class Folding:
         events.ChangeRecorded: _change_recorded,
         events.DecisionMade: _decision_made,
         events.CheckpointWritten: _checkpoint_written,
-        whole.TreeVerified: _tree_verified,
-        whole.ShipDeclared: _ship_declared,
-        whole.ShipReopened: _ship_reopened,
+        tree_events.TreeVerified: _tree_verified,
+        tree_events.ShipDeclared: _ship_declared,
+        tree_events.ShipReopened: _ship_reopened,
     }
 
 
-def _frozen(mapping: Mapping[Any, Any]) -> PersistentMap[Any, Any]:
+def _freeze(mapping: Mapping[Any, Any]) -> PersistentMap[Any, Any]:
     return mapping if isinstance(mapping, PersistentMap) else PersistentMap(mapping.items())
 
 
-def _ordered(have: dict[str, None] | None, start: tuple[str, ...]) -> dict[str, None]:
+def _order(have: dict[str, None] | None, start: tuple[str, ...]) -> dict[str, None]:
     return dict.fromkeys(start) if have is None else have
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from runner.journal.codec import decode, dump, encode, fields_of_tuple, read_noun
 from runner.journal.events import AttemptFinished, WriteRejected, WriteReviewed
+from runner.journal.lazy_json import Stored
 from runner.journal.persistent import PersistentMap
 from runner.journal.sessions import PermissionAnswered, PermissionAsked
 from runner.journal.state import ReviewKey, RunState
-from runner.journal.stored import Stored
 from runner.journal.task_state import Held, Kept, Landed, Open, Planned, TaskState, Try, Waived
 from runner.model import Coverage, Finding, Proof, ProvenBy, Reason, Spec, Status, Usage
 

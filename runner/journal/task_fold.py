@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runner.journal import events, permission_fold, plan_fold, sessions
+from runner.journal.attempt_fold import add_usage, with_try
 from runner.journal.task_state import Held, Landed, Open, TaskState, Waived
-from runner.journal.try_fold import paid, with_try
 from runner.journal.waivers import TaskWaived
 from runner.model import Ending, Reason, Status, Usage
 from runner.model.grades import strongest
@@ -23,7 +23,7 @@ REJECTED = "rejected: is tried again with the next `runner`"
 """The same where it was rejected."""
 
 
-def _started(task: TaskState, record: Record, event: events.AttemptStarted) -> TaskState:
+def _fold_started(task: TaskState, record: Record, event: events.AttemptStarted) -> TaskState:
     same = task.tried is None or task.tried == event.spec
     attempt = Open(
         record.attempt,
@@ -35,7 +35,7 @@ def _started(task: TaskState, record: Record, event: events.AttemptStarted) -> T
         event.mode,
         event.implementer,
         event.patterns,
-        _settled(task),
+        _status_before(task),
         task.note,
         task.reason,
     )
@@ -64,7 +64,7 @@ def _started(task: TaskState, record: Record, event: events.AttemptStarted) -> T
     )
 
 
-def _settled(task: TaskState) -> Status:
+def _status_before(task: TaskState) -> Status:
     """The status to go back to when an attempt comes to nothing."""
     if task.status is not Status.IN_PROGRESS:
         return task.status
@@ -73,8 +73,8 @@ def _settled(task: TaskState) -> Status:
     return Status.STALE if task.culprit else Status.PENDING
 
 
-def _finished(task: TaskState, record: Record, event: events.AttemptFinished) -> TaskState:
-    back = paid(task, event.usage)._replace(
+def _fold_finished(task: TaskState, record: Record, event: events.AttemptFinished) -> TaskState:
+    back = add_usage(task, event.usage)._replace(
         open_attempt=None,
         last_tree=event.tree,
         draft=event.draft or task.draft,
@@ -84,7 +84,7 @@ def _finished(task: TaskState, record: Record, event: events.AttemptFinished) ->
     if (told := _of_a_plan(back, event, task.open_attempt)) is not None:
         return told
     if event.ending is Ending.PASSED:
-        return _passed(back, record, event, task.open_attempt)
+        return _fold_passed(back, record, event, task.open_attempt)
     if event.ending is Ending.FAILED:
         return with_try(back, record, event.findings, event.seconds, event.failure)
     if event.ending is Ending.BLOCKED:
@@ -92,11 +92,11 @@ def _finished(task: TaskState, record: Record, event: events.AttemptFinished) ->
             status=Status.BLOCKED, reason=event.reason, findings=event.findings, passed=None
         )
     if event.ending is Ending.WAITS and event.held:  # a person looks before it is proven
-        held = _held(task, record, event, task.open_attempt)
+        held = _make_held(task, record, event, task.open_attempt)
         asked = tuple(finding for finding in event.findings if finding.asks)
         return back._replace(status=Status.PENDING, held=held, passed=None, findings=asked)
     if task.open_attempt is None:
-        return back._replace(status=_settled(task))
+        return back._replace(status=_status_before(task))
     was = task.open_attempt
     return back._replace(status=was.was, note=was.note, reason=was.reason)
 
@@ -115,17 +115,17 @@ def _of_a_plan(
     return None
 
 
-def _passed(
+def _fold_passed(
     task: TaskState, record: Record, event: events.AttemptFinished, attempt: Open | None
 ) -> TaskState:
     if not event.held:
         return task._replace(passed=event, findings=task.findings if _breaks(task.held) else ())
-    held = _held(task, record, event, attempt)
+    held = _make_held(task, record, event, attempt)
     findings = event.findings if _breaks(held) else ()
     return task._replace(passed=event, findings=findings, held=held, status=Status.PENDING)
 
 
-def _held(
+def _make_held(
     task: TaskState, record: Record, event: events.AttemptFinished, attempt: Open | None
 ) -> Held:
     spec = attempt.spec if attempt else task.tried
@@ -137,16 +137,16 @@ def _breaks(held: Held | None) -> bool:
     return held is not None and held.kind == Reason.REGRESSION
 
 
-def _failed(task: TaskState, record: Record, event: events.TaskFailed) -> TaskState:
+def _fold_failed(task: TaskState, record: Record, event: events.TaskFailed) -> TaskState:
     return with_try(task, record, event.findings, task.passed.seconds if task.passed else 0.0)
 
 
-def _landed(task: TaskState, record: Record, event: events.TaskLanded) -> TaskState:
+def _fold_landed(task: TaskState, record: Record, event: events.TaskLanded) -> TaskState:
     landed = Landed(event.commit, event.tree, record.attempt, event.paths, event.late)
     return task._replace(landed=landed, held=None)
 
 
-def _done(task: TaskState, record: Record, event: events.TaskDone) -> TaskState:
+def _fold_done(task: TaskState, record: Record, event: events.TaskDone) -> TaskState:
     took = (task.passed.seconds,) if task.passed else ()
     return _over(
         task._replace(durations=(*task.durations, *took)[-KEPT_DURATIONS:]),
@@ -155,7 +155,7 @@ def _done(task: TaskState, record: Record, event: events.TaskDone) -> TaskState:
     )._replace(tree=event.tree, coverage=event.coverage, patterns=event.patterns)
 
 
-def _adopted(task: TaskState, record: Record, event: events.TaskAdopted) -> TaskState:
+def _fold_adopted(task: TaskState, record: Record, event: events.TaskAdopted) -> TaskState:
     adopted = _over(task, record, event)
     if event.source == events.REJECTION:
         return adopted._replace(unproven=task.unproven, waived=task.waived)
@@ -204,7 +204,7 @@ def _over(
     )
 
 
-def _blocked(task: TaskState, record: Record, event: events.TaskBlocked) -> TaskState:
+def _fold_blocked(task: TaskState, record: Record, event: events.TaskBlocked) -> TaskState:
     # a person's own word holds, however the task is edited: there is no attempt it is about
     by_hand = event.reason is Reason.REVIEW and not event.findings and task.held is None
     by_hand = by_hand and (task.planned is None or task.planned.approved) and not task.asks
@@ -222,7 +222,7 @@ def _blocked(task: TaskState, record: Record, event: events.TaskBlocked) -> Task
     )
 
 
-def _staled(task: TaskState, record: Record, event: events.TaskStaled) -> TaskState:
+def _fold_staled(task: TaskState, record: Record, event: events.TaskStaled) -> TaskState:
     return task._replace(
         status=Status.STALE,
         note=event.note,
@@ -239,7 +239,7 @@ def _staled(task: TaskState, record: Record, event: events.TaskStaled) -> TaskSt
     )
 
 
-def _approved(task: TaskState, record: Record, event: events.TaskApproved) -> TaskState:
+def _fold_approved(task: TaskState, record: Record, event: events.TaskApproved) -> TaskState:
     broken = task.culprit and task.status is Status.STALE
     if event.by not in ("runner", "review"):  # a person lets it have its whole budget again
         allowed = tuple(one for one in task.answers if one.allowed)  # a no is asked again
@@ -272,7 +272,7 @@ def _approved(task: TaskState, record: Record, event: events.TaskApproved) -> Ta
     )
 
 
-def _reopened(task: TaskState, record: Record, event: events.TaskReopened) -> TaskState:
+def _fold_reopened(task: TaskState, record: Record, event: events.TaskReopened) -> TaskState:
     """Nothing of the evidence stays; what was learnt (numbers, durations, draft) does."""
     return TaskState(
         task.id,
@@ -287,7 +287,7 @@ def _reopened(task: TaskState, record: Record, event: events.TaskReopened) -> Ta
     )
 
 
-def _waived(task: TaskState, record: Record, event: TaskWaived) -> TaskState:
+def _fold_waived(task: TaskState, record: Record, event: TaskWaived) -> TaskState:
     """It stays what it is, with a person's word beside it; one for an open task says nothing."""
     if task.status is not Status.DONE:
         return task
@@ -295,7 +295,7 @@ def _waived(task: TaskState, record: Record, event: TaskWaived) -> TaskState:
     return task._replace(waived=waived)
 
 
-def asked_anew(task: TaskState, event: events.ChangeRecorded) -> TaskState:
+def fold_asked_anew(task: TaskState, event: events.ChangeRecorded) -> TaskState:
     """A STALE task is named in a change: that is a reason of its own, also beside an edit."""
     also = task.changed and "change" not in task.changed  # an edit that is taken back leaves it
     task = task._replace(via="", changed=(*task.changed, "change") if also else task.changed)
@@ -307,19 +307,19 @@ def asked_anew(task: TaskState, event: events.ChangeRecorded) -> TaskState:
 
 # Any: each function takes the one event type it stands under.
 TASK_FOLDS: dict[type[events.Event], Callable[[TaskState, Record, Any], TaskState]] = {
-    events.AttemptStarted: _started,
-    events.AttemptFinished: _finished,
-    sessions.PlanProposed: plan_fold.proposed,
-    sessions.PlanReviewed: plan_fold.reviewed,
-    sessions.PermissionAsked: permission_fold.asked,
-    sessions.PermissionAnswered: permission_fold.answered,
-    events.TaskLanded: _landed,
-    events.TaskDone: _done,
-    events.TaskFailed: _failed,
-    events.TaskBlocked: _blocked,
-    events.TaskStaled: _staled,
-    events.TaskApproved: _approved,
-    events.TaskAdopted: _adopted,
-    events.TaskReopened: _reopened,
-    TaskWaived: _waived,
+    events.AttemptStarted: _fold_started,
+    events.AttemptFinished: _fold_finished,
+    sessions.PlanProposed: plan_fold.fold_proposed,
+    sessions.PlanReviewed: plan_fold.fold_reviewed,
+    sessions.PermissionAsked: permission_fold.fold_asked,
+    sessions.PermissionAnswered: permission_fold.fold_answered,
+    events.TaskLanded: _fold_landed,
+    events.TaskDone: _fold_done,
+    events.TaskFailed: _fold_failed,
+    events.TaskBlocked: _fold_blocked,
+    events.TaskStaled: _fold_staled,
+    events.TaskApproved: _fold_approved,
+    events.TaskAdopted: _fold_adopted,
+    events.TaskReopened: _fold_reopened,
+    TaskWaived: _fold_waived,
 }

@@ -90,7 +90,7 @@ def is_grade(note: str) -> bool:
 
 def strongest(proofs: Iterable[Proof]) -> ProvenBy | None:
     """By what these proofs show anything; None where they show nothing."""
-    found = [by for by in map(shown_by, proofs) if by is not None]
+    found = [by for by in map(proof_kind, proofs) if by is not None]
     return min(found, key=_BY.index, default=None)
 
 
@@ -107,7 +107,7 @@ def _worth(graded: Graded) -> tuple[int, int]:
 # --- one proof ------------------------------------------------------------------------
 
 
-def shown_by(proof: Proof) -> ProvenBy | None:
+def proof_kind(proof: Proof) -> ProvenBy | None:
     """What one proof shows of the task; None for what failed, ran nothing, or is of another."""
     if proof.verdict not in ("pass", "flaky"):
         return None
@@ -141,18 +141,18 @@ def would_show(kind: str, id_: str, command: str) -> ProvenBy | None:
 def _of_a_test(proof: Proof) -> ProvenBy | None:
     if not proof.counts:
         return ProvenBy.COMMAND
-    return ProvenBy.TESTS if _passed(proof) else None
+    return ProvenBy.TESTS if _count_passed(proof) else None
 
 
 def _of_a_command(proof: Proof) -> ProvenBy:
-    if _passed(proof):
+    if _count_passed(proof):
         return ProvenBy.TESTS
     name = proof.id.partition(":")[2]
     is_static = proof.kind == "gate" and (_names_static(name) or _runs_static(proof.command))
     return ProvenBy.STATIC if is_static else ProvenBy.COMMAND
 
 
-def _passed(proof: Proof) -> int:
+def _count_passed(proof: Proof) -> int:
     return sum(number for word, number in proof.counts if word == "passed")
 
 

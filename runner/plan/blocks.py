@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.model import Block, BlockKind
-from runner.plan.nodes import Kind, Node
+from runner.plan.block_tree import Kind, Node
 from runner.plan.values import Complaint, path_complaint
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.plan import fields as styles
+from runner.plan.block_tree import Kind, Node
 from runner.plan.blocks import block_of, fences
 from runner.plan.fields import Field, Taken, items_of
-from runner.plan.nodes import Kind, Node
 from runner.plan.values import Complaint
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def read_body(nodes: Sequence[Node], source: Source) -> Body:
     for node in nodes:
         if node.kind is Kind.HEADING:
             in_head = False
-        taken = _taken(node, source, at_top=at_top, continues=open_field) if in_head else None
+        taken = _take_node(node, source, at_top=at_top, continues=open_field) if in_head else None
         if open_field and node.kind is Kind.LIST and taken is None:
             _add_items(body, node, source)
             open_field = False
@@ -78,7 +78,7 @@ def read_body(nodes: Sequence[Node], source: Source) -> Body:
     return body
 
 
-def _taken(node: Node, source: Source, *, at_top: bool, continues: bool) -> Taken | None:
+def _take_node(node: Node, source: Source, *, at_top: bool, continues: bool) -> Taken | None:
     if node.kind is Kind.LIST:
         return None if continues else styles.from_list(node, source, at_top=at_top)
     if node.kind is Kind.PARAGRAPH:

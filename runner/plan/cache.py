@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import runner
 from runner import effects
 from runner.model import Severity
-from runner.plan import codec
+from runner.plan import section_codec
 from runner.plan.outline import (
     Cut,
     Kept,
@@ -54,11 +54,11 @@ def load_outline(
 def _outline(learner: _Learner, cache_folder: Path | None) -> Outline:
     data, prefixes = learner.data, learner.prefixes
     stamp = _stamp(learner.path, prefixes)
-    known = codec.known_sections(_read(cache_folder, _OUTLINE, stamp))
+    known = section_codec.decode_known_sections(_read(cache_folder, _OUTLINE, stamp))
     found = walk(data, known, prefixes, learner.learn)
     sections = [each.known for each in found]
     if learner.learnt or len(sections) != len(known):
-        _write(cache_folder, _OUTLINE, stamp, codec.plain_sections(sections))
+        _write(cache_folder, _OUTLINE, stamp, section_codec.plain_sections(sections))
     tasks = tuple(task for each in found for task in each.tasks)
     return Outline(
         title=next((each.title for each in sections if each.title), ""),
@@ -78,15 +78,15 @@ def load_plan(
     stamp = _stamp(path, prefixes)
     learner = _Learner(data, path, prefixes, remember=True)
     outline = _outline(learner, cache_folder)
-    kept = codec.kept_sections(_read(cache_folder, _PLAN, stamp))
+    kept = section_codec.decode_kept_sections(_read(cache_folder, _PLAN, stamp))
     sections: list[Section] = []
     used: dict[str, object] = {}
     for found in outline.sections:
         digest = found.known.digest
-        section = codec.section_from(kept[digest], found, path) if digest in kept else None
+        section = section_codec.section_from(kept[digest], found, path) if digest in kept else None
         if section is None:
             section = learner.parse(found.start, found.first_line)
-            used[digest] = codec.plain_section(section)
+            used[digest] = section_codec.plain_section(section)
         else:
             used[digest] = kept[digest]
         sections.append(section)
@@ -133,10 +133,10 @@ class _Learner:
         section = self.parse(offset, line)
         if self._remember:
             self._parsed[offset] = section
-        return _known(self.data, section)
+        return _make_known_section(self.data, section)
 
 
-def _known(data: bytes, section: Section) -> KnownSection:
+def _make_known_section(data: bytes, section: Section) -> KnownSection:
     holes: list[tuple[int, int]] = []
     tasks: list[Known] = []
     cut = 0
@@ -151,7 +151,7 @@ def _known(data: bytes, section: Section) -> KnownSection:
             place = Cut(offset, tail)
             holes.append((span.start, span.end))
             cut += span.end - span.start
-        tasks.append(_remembered(task, section.first_line, place))
+        tasks.append(_make_known(task, section.first_line, place))
     errors = sum(problem.severity is Severity.ERROR for problem in section.problems)
     return KnownSection(
         digest=digest_without(data, section.start, section.end, holes),
@@ -167,7 +167,7 @@ def _known(data: bytes, section: Section) -> KnownSection:
     )
 
 
-def _remembered(task: Task, first_line: int, place: Cut | Kept) -> Known:
+def _make_known(task: Task, first_line: int, place: Cut | Kept) -> Known:
     return Known(
         task.id,
         task.title,

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.model import Severity
 from runner.model.grades import is_code
 from runner.plan.commands import executables, shell_operator, swallows_failure
+from runner.plan.diagnostic import Problem
 from runner.plan.globs import GLOB_HINT, Claims, glob_fault, is_glob, matches
 from runner.plan.graph import TaskGraph
-from runner.plan.problem import Problem
-from runner.plan.shell.line import no_proof_in
+from runner.plan.shell.exit_status import no_proof_in
 from runner.text.hints import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from runner.model import Task
-    from runner.plan.places import Places, Position
+    from runner.plan.spans import Places, Position
 
 _WITH_CONTRACTS = {"api": "openapi", "data": "schema"}
 
@@ -51,14 +51,14 @@ def check_plan(
     plan = Plan(every, by_id, TaskGraph.of(every), places)
     problems = [
         *_duplicates(plan),
-        *_unknown_ids(plan),
+        *_find_unknown_ids(plan),
         *_circles(plan),
-        *_shared_outputs(plan),
+        *_find_shared_outputs(plan),
         *_bad_globs(plan),
         *_early_reads(plan, exists),
         *_stray_blocks(plan),
         *_commands(plan, found),
-        *_unproven(plan, Severity.ERROR if strict_contracts else Severity.WARNING),
+        *_find_unproven(plan, Severity.ERROR if strict_contracts else Severity.WARNING),
     ]
     return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
 
@@ -83,7 +83,7 @@ def _duplicates(plan: Plan) -> Iterator[Problem]:
             yield _problem(plan, plan.places.heading(task), message, hint)
 
 
-def _unknown_ids(plan: Plan) -> Iterator[Problem]:
+def _find_unknown_ids(plan: Plan) -> Iterator[Problem]:
     for task in plan.tasks:
         for need in task.depends_on:
             if need not in plan.by_id:
@@ -144,7 +144,7 @@ class _Before:
         return found
 
 
-def _shared_outputs(plan: Plan) -> Iterator[Problem]:
+def _find_shared_outputs(plan: Plan) -> Iterator[Problem]:
     """Files that two tasks write without an order between them."""
     claims = Claims(
         (task.id, path) for task in plan.by_id.values() for path in task.outputs if path != "any"
@@ -152,7 +152,7 @@ def _shared_outputs(plan: Plan) -> Iterator[Problem]:
     before = _Before(plan.graph)
     place = {task_id: at for at, task_id in enumerate(plan.graph.ids)}
     said: set[tuple[str, str]] = set()
-    for path, owners in claims.shared():
+    for path, owners in claims.find_shared():
         ordered = sorted(set(owners), key=place.__getitem__)
         for early, late in pairwise(ordered):
             if (early, late) in said or before(early, late) or before(late, early):
@@ -301,7 +301,7 @@ def _lines(task: Task) -> Iterator[tuple[str, str, int]]:
         yield f"gate {gate.name}", gate.command.removeprefix("sh:").strip(), gate.line
 
 
-def _unproven(plan: Plan, severity: Severity) -> Iterator[Problem]:
+def _find_unproven(plan: Plan, severity: Severity) -> Iterator[Problem]:
     """Tasks that write code and test nothing, or an interface and check no contract."""
     for task in plan.tasks:
         if task.no_proof:

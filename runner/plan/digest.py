@@ -30,11 +30,11 @@ def spec_of(
     `fences` are the fenced examples in it, `blocks` what is written: both byte for byte.
     """
     what: Part = (
-        _squeezed(title),
-        tuple(_squeezed(text) for text in prose if text.strip()),
+        _collapse_spaces(title),
+        tuple(_collapse_spaces(text) for text in prose if text.strip()),
         tuple(fences),
         tuple((block.kind.value, block.path, block.text) for block in blocks),
-        tuple(map(_squeezed, _texts(values, "acceptance"))),
+        tuple(map(_collapse_spaces, _texts(values, "acceptance"))),
         tuple(sorted(_texts(values, "outputs"))),
         tuple(sorted(_texts(values, "depends_on"))),
         str(values.get("implementer", "")),
@@ -69,7 +69,7 @@ def _texts(values: Mapping[str, object], key: str) -> tuple[str, ...]:
     return tuple(map(str, found)) if isinstance(found, tuple) else ()
 
 
-def _squeezed(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     return " ".join(text.split())
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.model import Severity
-from runner.plan.literals import literal_paths
-from runner.plan.problem import Problem
+from runner.plan.diagnostic import Problem
+from runner.plan.literal_paths import literal_paths
 from runner.plan.sections import Section, Written, read_sections
 
 if TYPE_CHECKING:

@@ -57,7 +57,7 @@ def edit_statuses(
     _check_known(statuses, spans)
     for task_id, span in sorted(spans.items(), key=lambda pair: pair[1].start):
         if task_id not in statuses:
-            moved[task_id] = span.moved(shift)
+            moved[task_id] = span.move(shift)
             continue
         before, after = (text.replace("\n", end).encode() for text in (span.before, span.after))
         value = write_status(*statuses[task_id]).encode()

@@ -7,12 +7,12 @@ from enum import Enum
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.plan import names
+from runner.plan import field_names
+from runner.plan.block_tree import Item, Kind, Node
 from runner.plan.inline import plain
-from runner.plan.nodes import Item, Kind, Node
 from runner.plan.source import Run, Source
 from runner.plan.status import read_status
-from runner.plan.tables import Cell, cells
+from runner.plan.table_rows import Cell, cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -95,7 +95,7 @@ def _is_fields(fields: Sequence[Field | None], *, at_top: bool) -> bool:
     if not at_top:
         return all(field and field.key for field in fields)
     return len(present) == len(fields) or any(
-        field.key or names.is_mistyped(field.name.text) for field in present
+        field.key or field_names.is_mistyped(field.name.text) for field in present
     )
 
 
@@ -106,20 +106,20 @@ def _item_field(item: Item, source: Source) -> tuple[Field | None, Iterable[int]
         return None, everything
     first, *rest = runs_of(item.children[0], source)
     nested = tuple(items_of(item.children[1:], source))
-    name = names.named(first.text)
+    name = field_names.parse_name(first.text)
     if name is None:
-        key = names.key_of(plain(first.text)) if nested and not rest else ""
+        key = field_names.key_of(plain(first.text)) if nested and not rest else ""
         if not key:
             return None, everything
-        name = names.Named(first.text, key, 0, len(first.text), marked=False)
+        name = field_names.Named(first.text, key, 0, len(first.text), marked=False)
     if name.key != "status":
         return _field(name, [first, *rest], nested, Style.LIST), ()
-    note = _wrapped_note(first, name, rest)
+    note = _continuation_lines(first, name, rest)
     left = [run.line for run in rest[len(note) :]]
     return _field(name, [first, *note], nested, Style.LIST), left
 
 
-def _wrapped_note(first: Run, name: names.Named, rest: list[Run]) -> list[Run]:
+def _continuation_lines(first: Run, name: field_names.Named, rest: list[Run]) -> list[Run]:
     """The lines that go on with a status's note: indented ones; text that only follows is prose."""
     read = read_status(first.text[name.value :])
     if read is None or not read[1]:
@@ -128,7 +128,7 @@ def _wrapped_note(first: Run, name: names.Named, rest: list[Run]) -> list[Run]:
 
 
 def _field(
-    name: names.Named, runs: Sequence[Run], nested: tuple[Value, ...], style: Style
+    name: field_names.Named, runs: Sequence[Run], nested: tuple[Value, ...], style: Style
 ) -> Field:
     first, *rest = runs
     value = first.part(name.value, len(first.text))
@@ -170,12 +170,12 @@ def runs_of(node: Node, source: Source) -> list[Run]:
     if len(texts) != node.end - node.start:
         return [source.run(line) for line in range(node.start, node.end)]
     return [
-        _found(text.strip(), source.lines[node.start + at], node.start + at)
+        _find_run(text.strip(), source.lines[node.start + at], node.start + at)
         for at, text in enumerate(texts)
     ]
 
 
-def _found(text: str, raw: str, line: int) -> Run:
+def _find_run(text: str, raw: str, line: int) -> Run:
     """The run of a text at the end of its line."""
     stripped = raw.rstrip()
     at = len(stripped) - len(text) if stripped.endswith(text) else max(raw.find(text), 0)
@@ -192,7 +192,7 @@ def from_paragraph(node: Node, source: Source, *, at_top: bool) -> Taken | None:
     where the paragraph begins with one. A value that is empty or ends in a comma goes on.
     """
     runs = [_without_break(source.run(line)) for line in range(node.start, node.end)]
-    heads = [names.named(run.text) for run in runs]
+    heads = [field_names.parse_name(run.text) for run in runs]
     plain_ok = at_top and bool(heads[0] and heads[0].key)
     known = any(head and head.key and (head.marked or plain_ok) for head in heads)
     fields: list[Field] = []
@@ -207,10 +207,10 @@ def from_paragraph(node: Node, source: Source, *, at_top: bool) -> Taken | None:
     return Taken(tuple(fields), tuple(prose)) if fields else None
 
 
-def _begins_field(head: names.Named, *, plain_ok: bool, known: bool) -> bool:
+def _begins_field(head: field_names.Named, *, plain_ok: bool, known: bool) -> bool:
     if head.key:
         return head.marked or plain_ok
-    return head.marked and (known or names.is_mistyped(head.name))
+    return head.marked and (known or field_names.is_mistyped(head.name))
 
 
 def _without_break(run: Run) -> Run:
@@ -257,7 +257,7 @@ def _has_status(fields: Iterable[Field]) -> bool:
 
 def _row_field(line: int, name: Cell, value: Cell) -> Field:
     written = plain(name.text).rstrip(": ")
-    key = names.key_of(written)
+    key = field_names.key_of(written)
     run = Run(value.raw if key == "status" else value.text, line, value.start)
     return Field(
         key,

@@ -110,7 +110,7 @@ class _Pattern:
         self._states: _States | None = None
         stars = sum(part[0] == "*" for part in parts)
         self._expression = re.compile(
-            "".join(map(_translated, parts)) + r"\Z" if parts else r"(?!)", re.DOTALL
+            "".join(map(_translate, parts)) + r"\Z" if parts else r"(?!)", re.DOTALL
         )
         self._is_cheap = stars <= _FEW
 
@@ -123,7 +123,7 @@ class _Pattern:
         return self._states.match(path)
 
 
-def _translated(part: str) -> str:
+def _translate(part: str) -> str:
     if part[0] == "[":
         return _class_expression(part)
     return {"**/": r"(?:.*/)?", "**": r".*", "*": r"[^/]*", "?": r"[^/]"}.get(part, re.escape(part))
@@ -165,7 +165,7 @@ class _States:
 
     def match(self, path: str) -> bool:
         """Whether the glob names this path."""
-        states, known = self._closed(1), self._known
+        states, known = self._close(1), self._known
         for sign in path:
             after = known.get((states, sign))
             states = self._step(states, sign) if after is None else after
@@ -176,13 +176,13 @@ class _States:
     def _step(self, states: int, sign: str) -> int:
         """The places behind one character."""
         stay = self._stay_anywhere | (0 if sign == "/" else self._stay_in_folder)
-        after = self._closed(states & stay | (states & self._moved(sign)) << 1)
+        after = self._close(states & stay | (states & self._move(sign)) << 1)
         if len(self._known) >= _MOST_KNOWN:  # there may be as many sets as a number has values
             self._known.clear()
         self._known[states, sign] = after
         return after
 
-    def _closed(self, states: int) -> int:
+    def _close(self, states: int) -> int:
         """These states, and those that are reached from them without a character."""
         open_ = states & self._skips
         while open_:
@@ -192,7 +192,7 @@ class _States:
             open_ = (open_ ^ low) | (new & self._skips)
         return states
 
-    def _moved(self, sign: str) -> int:
+    def _move(self, sign: str) -> int:
         """The states whose character this one is."""
         if sign not in self._moves:
             self._moves[sign] = sum(bit for bit, step in self._single if _takes(step, sign))
@@ -291,7 +291,7 @@ class Claims:
                 owners += self._globs[glob]
         return owners
 
-    def shared(self) -> Iterator[tuple[str, list[str]]]:
+    def find_shared(self) -> Iterator[tuple[str, list[str]]]:
         """Every path or glob that several owners may mean, with all of them."""
         for path in self._exact:
             if len(owners := self.of(path)) > 1:

@@ -86,13 +86,13 @@ class TaskGraph:
         """All that this task needs, directly or not, in the order of the plan."""
         import networkx as nx
 
-        return self._sorted(nx.ancestors(cast("nx.Graph[object]", self._graph), task_id))
+        return self._sort(nx.ancestors(cast("nx.Graph[object]", self._graph), task_id))
 
     def descendants(self, task_id: str) -> tuple[str, ...]:
         """All that need this task, directly or not, in the order of the plan."""
         import networkx as nx
 
-        return self._sorted(nx.descendants(cast("nx.Graph[object]", self._graph), task_id))
+        return self._sort(nx.descendants(cast("nx.Graph[object]", self._graph), task_id))
 
     def cycles(self) -> tuple[tuple[str, ...], ...]:
         """One circle of each knot of tasks: every task needs the next, the last one the first."""
@@ -158,7 +158,7 @@ class TaskGraph:
         )
         return graph
 
-    def _sorted(self, ids: Iterable[object]) -> tuple[str, ...]:
+    def _sort(self, ids: Iterable[object]) -> tuple[str, ...]:
         return tuple(sorted(cast("Iterable[str]", ids), key=self._place.__getitem__))
 
     def _refuse_cycles(self) -> None:

@@ -14,7 +14,7 @@ from bisect import bisect_left
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.plan.nodes import Item, Kind, Node
+from runner.plan.block_tree import Item, Kind, Node
 from runner.plan.plain_blocks import plain_blocks
 from runner.plan.source import Source, body_start
 
@@ -84,10 +84,10 @@ def piece_at(data: bytes, start: int, first_line: int, cuts: Cuts) -> Piece:
         found = parse(source.text)
         ending = _ending_of(found, source) if end < len(data) else None
         if ending is None:
-            nodes.extend(node.moved(skipped) for node in found)
+            nodes.extend(node.move(skipped) for node in found)
             whole = source if base == start else Source(data[start:end], start, first_line)
             return Piece(whole, tuple(nodes), end)
-        nodes.extend(node.moved(skipped) for node in found[:-1])
+        nodes.extend(node.move(skipped) for node in found[:-1])
         base, skipped = source.byte(found[-1].start, 0), skipped + found[-1].start
         behind_first_line = source.byte(found[-1].start + 1, 0)
         closed = ending.search(data, base if found[-1].kind is Kind.HTML else behind_first_line)

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.model import Spec, Status
-from runner.plan.ids import heading_of
 from runner.plan.source import body_start
 from runner.plan.status import StatusSpan, read_status
+from runner.plan.task_ids import heading_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -215,7 +215,7 @@ def _match(
             span = StatusSpan(at, at + len(value))
             holes.append((at, at + len(value)))
             shift += len(value)
-        tasks.append(_outlined(task, first_line, status, note, span))
+        tasks.append(_make_outline_task(task, first_line, status, note, span))
     end = shift + section.size
     if end > len(data) or digest_without(data, start, end, holes) != section.digest:
         return None
@@ -224,7 +224,7 @@ def _match(
     return Found(section, start, end, first_line, tuple(tasks))
 
 
-def _outlined(
+def _make_outline_task(
     task: Known, first_line: int, status: Status, note: str, span: StatusSpan
 ) -> OutlineTask:
     return OutlineTask(

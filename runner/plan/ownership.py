@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.model import Severity
+from runner.plan.diagnostic import Problem
 from runner.plan.globs import GLOB_HINT, folders_of, glob_fault, is_glob, literal_folder
-from runner.plan.ids import task_id
 from runner.plan.inline import words
-from runner.plan.problem import Problem
-from runner.plan.sheet import Row, Sheet, ends_fenced, read_sheet
+from runner.plan.markdown_table import MarkdownTable, Row, ends_fenced, read_sheet
 from runner.plan.source import BOM, body_start, line_end_of
+from runner.plan.task_ids import task_id
 from runner.text.ignore_rules import ignore_rules, is_rule
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _owners_in(row: Row, prefixes: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in named if name))
 
 
-def _problems(sheet: Sheet, path: str, prefixes: tuple[str, ...]) -> list[Problem]:
+def _problems(sheet: MarkdownTable, path: str, prefixes: tuple[str, ...]) -> list[Problem]:
     found = [
         Problem(
             _CONFLICTED,
@@ -144,7 +144,7 @@ def _problems(sheet: Sheet, path: str, prefixes: tuple[str, ...]) -> list[Proble
     return found
 
 
-def _bad_globs(row: Row, sheet: Sheet, path: str) -> Iterator[Problem]:
+def _bad_globs(row: Row, sheet: MarkdownTable, path: str) -> Iterator[Problem]:
     """Globs that cannot be read; such a row owns the file that is spelled like it, and no other."""
     cell = row.cells.get("file")
     for word in words(cell.text) if cell else ():
@@ -192,7 +192,7 @@ def add_owners(
         cell = row.cells.get("tasks")
         if missing and cell:
             raw[row.line] = _longer(raw[row.line], cell.start, cell.end, cell.raw, missing)
-    return (BOM if data.startswith(BOM) else b"") + _inserted(raw, sheet, new, line_end_of(data))
+    return (BOM if data.startswith(BOM) else b"") + _insert_row(raw, sheet, new, line_end_of(data))
 
 
 def _longer(line: bytes, start: int, end: int, raw: str, missing: list[str]) -> bytes:
@@ -203,20 +203,20 @@ def _longer(line: bytes, start: int, end: int, raw: str, missing: list[str]) -> 
     return (text[:start] + value + pad + text[end:]).encode("utf-8", "surrogateescape")
 
 
-def _row(sheet: Sheet, path: str, owners: tuple[str, ...]) -> str:
-    content = {"file": _coded(path), "tasks": ", ".join(owners)}
+def _row(sheet: MarkdownTable, path: str, owners: tuple[str, ...]) -> str:
+    content = {"file": _code_span(path), "tasks": ", ".join(owners)}
     inner = " | ".join(content.get(column, "") for column in sheet.columns)
     return f"| {inner} |"
 
 
-def _coded(path: str) -> str:
+def _code_span(path: str) -> str:
     """A path as a code span in a table's cell."""
     ticks = "`" * (max((len(run) for run in re.findall("`+", path)), default=0) + 1)
     pad = " " if path.startswith("`") or path.endswith("`") else ""
     return f"{ticks}{pad}{path}{pad}{ticks}".replace("|", "\\|")
 
 
-def _inserted(raw: list[bytes], sheet: Sheet, new: list[str], line_end: bytes) -> bytes:
+def _insert_row(raw: list[bytes], sheet: MarkdownTable, new: list[str], line_end: bytes) -> bytes:
     if not new:
         return b"".join(raw)
     before, after = raw[: sheet.end], raw[sheet.end :]
@@ -229,7 +229,7 @@ def _inserted(raw: list[bytes], sheet: Sheet, new: list[str], line_end: bytes) -
 
 def _with_table(data: bytes, rows: Mapping[str, tuple[str, ...]]) -> bytes:
     end = line_end_of(data)
-    sheet = Sheet((), _COLUMNS, 0, (), 0, ())
+    sheet = MarkdownTable((), _COLUMNS, 0, (), 0, ())
     table = [
         "| File | Tasks |",
         "|---|---|",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.plan.inline import plain, words
-from runner.plan.sheet import Row, read_sheet
+from runner.plan.markdown_table import Row, read_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

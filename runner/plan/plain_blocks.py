@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from runner.plan.nodes import Item, Kind, Node
+from runner.plan.block_tree import Item, Kind, Node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

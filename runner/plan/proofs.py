@@ -41,12 +41,12 @@ def entries(field: Field) -> Iterator[Run]:
     """Every entry as one text; several may stand on a line, between `;` or `<br>`."""
     for value in field.values:
         whole = Run(value.text, value.runs[0].line, value.runs[0].column)
-        for run in _parted(whole):
+        for run in _split_at_separators(whole):
             if plain(run.text).casefold() not in EMPTY_WORDS:
                 yield run
 
 
-def _parted(run: Run) -> Iterator[Run]:
+def _split_at_separators(run: Run) -> Iterator[Run]:
     """The text cut at separators that stand outside of code spans and quotes."""
     code = [(span.start, span.end) for span in spans(run.text) if span.code]
     quoted = [match.span(1) for match in _QUOTED.finditer(run.text)]
@@ -63,7 +63,7 @@ def _complaint(run: Run, message: str, hint: str) -> Complaint:
     return Complaint(message, hint, run.line, run.column, max(1, len(run.text)))
 
 
-def _collected(made: Iterable[Made | Complaint]) -> tuple[Made, ...]:
+def _collect(made: Iterable[Made | Complaint]) -> tuple[Made, ...]:
     """What was made of every entry; raises BadValueError with all complaints."""
     found: list[Made] = []
     bad: list[Complaint] = []
@@ -80,7 +80,7 @@ def _collected(made: Iterable[Made | Complaint]) -> tuple[Made, ...]:
 def test_contracts(field: Field, first_line: int) -> tuple[TestContract, ...]:
     """`TC-002 (unit): command`; no level means unit."""
     numbered = enumerate(entries(field), start=1)
-    return _collected(_test_contract(run, number, first_line) for number, run in numbered)
+    return _collect(_test_contract(run, number, first_line) for number, run in numbered)
 
 
 def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Complaint:
@@ -119,7 +119,7 @@ def contracts(field: Field, first_line: int) -> tuple[Contract, ...]:
     """`openapi:`, `schema:` and `command:` entries; none where it says why there are none."""
     if no_contracts(field):
         return ()
-    return _collected(_contract(run, first_line) for run in entries(field))
+    return _collect(_contract(run, first_line) for run in entries(field))
 
 
 def no_contracts(field: Field) -> str:
@@ -171,7 +171,7 @@ def _plain_around_quotes(text: str) -> str:
 
 def gates(field: Field, first_line: int) -> tuple[GateSpec, ...]:
     """`name: command` and `name (network, 60 s): command`."""
-    return _collected(_gate(run, first_line) for run in entries(field))
+    return _collect(_gate(run, first_line) for run in entries(field))
 
 
 _REACHES = {

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from runner.model import Budget, Severity, Status, Task
-from runner.plan import digest, names, proofs, schema
+from runner.plan import digest, field_names, proofs, schema
+from runner.plan.block_tree import Kind, Node
 from runner.plan.body import Body, read_body
-from runner.plan.ids import TaskHeading, heading_of
+from runner.plan.diagnostic import Problem
+from runner.plan.edit_spans import status_span
 from runner.plan.inline import plain
-from runner.plan.literals import literal_paths
+from runner.plan.literal_paths import literal_paths
 from runner.plan.markdown import Cuts, piece_at
-from runner.plan.nodes import Kind, Node
-from runner.plan.placement import status_span
-from runner.plan.problem import Problem
 from runner.plan.source import Source, body_start
+from runner.plan.task_ids import TaskHeading, heading_of
 from runner.plan.values import Complaint
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _section(data: bytes, found: Sequence[Piece], level: int, reader: Reader) ->
     source = (
         first if len(found) == 1 else Source(data[first.start : end], first.start, first.first_line)
     )
-    nodes = _joined(found)
+    nodes = _join_pieces(found)
     maker = _Maker(source, reader)
     for index, heading, stop in _task_ranges(nodes, source, reader.prefixes):
         maker.add_task(nodes[index], heading, nodes[index + 1 : stop])
@@ -160,12 +160,12 @@ def _section(data: bytes, found: Sequence[Piece], level: int, reader: Reader) ->
     )
 
 
-def _joined(found: Sequence[Piece]) -> tuple[Node, ...]:
+def _join_pieces(found: Sequence[Piece]) -> tuple[Node, ...]:
     if len(found) == 1:
         return found[0].nodes
     first_line = found[0].source.first_line
     return tuple(
-        node.moved(piece.source.first_line - first_line) for piece in found for node in piece.nodes
+        node.move(piece.source.first_line - first_line) for piece in found for node in piece.nodes
     )
 
 
@@ -224,7 +224,7 @@ class _Maker:
         known: dict[str, Field] = {}
         for field in body.fields:
             if not field.key:
-                self._unknown(field)
+                self._complain_unknown(field)
             elif field.key not in known:
                 known[field.key] = field
             elif field.key in _LISTS:
@@ -233,13 +233,15 @@ class _Maker:
             else:
                 self._complain(
                     _about(
-                        field, f"{names.FIELDS[field.key][0]} is given twice", "keep one of them"
+                        field,
+                        f"{field_names.FIELDS[field.key][0]} is given twice",
+                        "keep one of them",
                     )
                 )
         return known
 
-    def _unknown(self, field: Field) -> None:
-        near = names.meant(field.name.text)
+    def _complain_unknown(self, field: Field) -> None:
+        near = field_names.suggest_name(field.name.text)
         hint = f'did you mean "{near}"?' if near else "it is kept, but nothing reads it"
         self._complain(_about(field, f'unknown field "{field.name.text}"', hint), Severity.WARNING)
 

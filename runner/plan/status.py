@@ -27,7 +27,7 @@ class StatusSpan(NamedTuple):
     before: str = ""
     after: str = ""
 
-    def moved(self, distance: int) -> StatusSpan:
+    def move(self, distance: int) -> StatusSpan:
         """The same span when bytes before it were added or taken away."""
         return self._replace(start=self.start + distance, end=self.end + distance)
 
@@ -73,7 +73,7 @@ def _without_emoji(text: str) -> str:
 def write_status(status: Status, note: str) -> str:
     """The characters of a value; read back they give `status` and `one_line(note)`."""
     folded = one_line(note)
-    return f"{status.value} — {escaped(folded)}" if folded else status.value
+    return f"{status.value} — {escape(folded)}" if folded else status.value
 
 
 def one_line(note: str) -> str:
@@ -82,7 +82,7 @@ def one_line(note: str) -> str:
     return folded.replace("<!--", "<! --").replace(_PIPE, "|").rstrip("\\ ")
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     r"""Text that cannot make a table of the line it stands in, nor a cell of its own.
 
     A backslash would not do: `- Status: a \| b` above `---` is a table of one column.

@@ -236,7 +236,7 @@ def kind_of(task: Task, planned: str = "") -> Kind:
     for row in TABLE:
         if row.is_named(task.type):
             return Kind(row, "Type", task.type)
-    told = max((_told(row, task) for row in TABLE), key=lambda one: one[0])
+    told = max((_score_row(row, task) for row in TABLE), key=lambda one: one[0])
     if told[0]:
         return told[1]
     if found := _CREATES.match(task.title):
@@ -245,7 +245,7 @@ def kind_of(task: Task, planned: str = "") -> Kind:
     return Kind(chosen, "plan", planned) if chosen else Kind()
 
 
-def _told(row: TaskType, task: Task) -> tuple[int, Kind]:
+def _score_row(row: TaskType, task: Task) -> tuple[int, Kind]:
     """How much a task's text speaks for a row, and by what most.
 
     A word somewhere in the prose alone tells nothing; it speaks for one of two.

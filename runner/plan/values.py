@@ -6,12 +6,12 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from runner.config.sizes import amount_of, lacking_in
+from runner.config.sizes import amount_of, explain_lacking
 from runner.model import Budget, Network, Requirement, Resource, ReviewMode, Status
 from runner.plan import status as statuses
 from runner.plan.globs import LONGEST_PATH
-from runner.plan.ids import task_id
 from runner.plan.inline import EMPTY_WORDS, Word, literal, plain, words
+from runner.plan.task_ids import task_id
 from runner.text.hints import did_you_mean
 
 if TYPE_CHECKING:
@@ -74,15 +74,15 @@ class Located(NamedTuple):
     code: bool
 
 
-def located(field: Field, *, code_alone: bool = True) -> Iterator[Located]:
+def locate_values(field: Field, *, code_alone: bool = True) -> Iterator[Located]:
     """All values of a field that holds a list of them."""
     for value in field.values:
         for run in value.runs:
             for word in words(run.text, code_alone=code_alone):
-                yield _located(word, run)
+                yield _locate(word, run)
 
 
-def _located(word: Word, run: Run) -> Located:
+def _locate(word: Word, run: Run) -> Located:
     return Located(word.text, run.line, run.column + word.start, word.end - word.start, word.code)
 
 
@@ -213,7 +213,7 @@ def duration(field: Field) -> float | None:
 
 def texts(field: Field) -> tuple[str, ...]:
     """Values between commas, without emphasis."""
-    return tuple(entry.text if entry.code else plain(entry.text) for entry in located(field))
+    return tuple(entry.text if entry.code else plain(entry.text) for entry in locate_values(field))
 
 
 def sentences(field: Field) -> tuple[str, ...]:
@@ -226,7 +226,7 @@ def paths(field: Field) -> tuple[str, ...]:
     """Paths and globs, relative to the project; a remark behind one is dropped."""
     found: list[str] = []
     bad: list[Complaint] = []
-    for entry in located(field):
+    for entry in locate_values(field):
         path = entry.text if entry.code else _REMARK.sub("", entry.text)
         path = path.removeprefix("./") or path
         if complaint := path_complaint(path):
@@ -273,7 +273,7 @@ def ids(field: Field, prefixes: tuple[str, ...]) -> tuple[str, ...]:
     if all(_IDS.fullmatch(run.text) for value in field.values for run in value.runs):
         runs = (run.text.split(", ") for value in field.values for run in value.runs)
         return tuple(dict.fromkeys(chain.from_iterable(runs)))
-    for entry in located(field, code_alone=False):
+    for entry in locate_values(field, code_alone=False):
         for part in filter(str.strip, _AND.split(entry.text)):
             if known := task_id(plain(part).strip("*_[] "), prefixes):
                 found.append(known)
@@ -289,10 +289,10 @@ def resources(field: Field) -> tuple[Resource, ...]:
     """Scarce things such as `gpu 1, memory 4GB`; no amount means 1."""
     found: list[Resource] = []
     bad: list[Complaint] = []
-    for entry in located(field):
+    for entry in locate_values(field):
         name, _, amount = plain(entry.text).partition(" ")
         name, amount = name.casefold().rstrip(":"), amount.strip()
-        if lacks := lacking_in(name, amount or _ONE.get(name, "1")) or _nothing(amount):
+        if lacks := explain_lacking(name, amount or _ONE.get(name, "1")) or _nothing(amount):
             message = f'bad amount "{entry.text}": it must be {lacks}'
             bad.append(complain_at(entry, message, "write such as gpu 1, port 5432, memory 4GB"))
         found.append(Resource(name, amount or "1"))
@@ -309,7 +309,7 @@ def requirements(field: Field) -> tuple[Requirement, ...]:
     """`root`, `secret NAME` and `tool NAME`."""
     found: list[Requirement] = []
     bad: list[Complaint] = []
-    for entry in located(field):
+    for entry in locate_values(field):
         kind, _, thing = plain(entry.text).partition(" ")
         kind, thing = kind.casefold().rstrip(":"), thing.strip()
         if kind == "root" and not thing:
@@ -327,7 +327,7 @@ def requirements(field: Field) -> tuple[Requirement, ...]:
 def budget(field: Field) -> Budget:
     """`5 attempts, 30 minutes, 200k tokens, $5` in any subset."""
     found: dict[str, float] = {}
-    for entry in located(field):
+    for entry in locate_values(field):
         part = _budget_part(plain(entry.text).casefold())
         if part is None:
             message = f'unknown budget "{entry.text}"'

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from runner.process.door import Door
+    from runner.process.egress.server import EgressServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class Prepared:
     """What restricts the thread that starts the command, and so the command."""
     leave: Callable[[], None] | None = None
     """What takes away what was made for it, when nothing of it is alive."""
-    door: Door | None = None
+    door: EgressServer | None = None
     """The way to registries, whose inner end the first process is given."""
 
 

@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.model import Network
-from runner.process import seccomp, view
+from runner.process import mounts, seccomp
 from runner.process.base import Prepared
 from runner.process.limits import ulimits
+from runner.process.mounts import real
 from runner.process.seccomp import Sockets
-from runner.process.toolchain import NAMES, fetching
+from runner.process.toolchain import NAMES, fetch_environment
 from runner.process.tools import capture, which
-from runner.process.view import real
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from runner.process.base import Command, Place
-    from runner.process.door import Door
+    from runner.process.egress.server import EgressServer
 
 _SHELL = """%s; trap : TERM; "$@" 2>&1; code=$?; left=0
 for each in /proc/[0-9]*; do
@@ -80,7 +80,7 @@ class Bubblewrap:
     def trial(self) -> list[str]:
         """A whole command line that ends with 0 where this sandbox works."""
         home = os.environ.get("HOME", "")
-        floor = view.floor(home, sized="--size" in self.features)
+        floor = mounts.floor(home, sized="--size" in self.features)
         return [str(self.program), *self._walls(Network.NO), *floor, "--", "/bin/sh", "-c", ":"]
 
     @property
@@ -109,21 +109,21 @@ class Bubblewrap:
         home = environ.get("HOME", "")
         where = frozenset((name, environ[name]) for name in NAMES if name in environ)
         return (
-            *view.floor(home, sized="--size" in self.features),
-            *view.others(str(place.shown), where, self.read, sized="--size" in self.features),
-            *view.tools(where, self.read),
-            *(view.resolver() if command.network is Network.YES else ()),
-            *view.desk(place, reads_only=command.reads_only),
+            *mounts.floor(home, sized="--size" in self.features),
+            *mounts.others(str(place.shown), where, self.read, sized="--size" in self.features),
+            *mounts.tools(where, self.read),
+            *(mounts.resolver() if command.network is Network.YES else ()),
+            *mounts.desk(place, reads_only=command.reads_only),
         )
 
 
-def _door(command: Command) -> Door | None:
+def _door(command: Command) -> EgressServer | None:
     """The way to registries, where the command asks for that."""
     if command.network is not Network.REGISTRIES:
         return None
-    from runner.process.door import Door
+    from runner.process.egress.server import EgressServer
 
-    return Door(command.limits.registries)
+    return EgressServer(command.limits.registries)
 
 
 def _sockets(network: Network) -> Sockets:
@@ -135,11 +135,11 @@ def inner_environment(
     environ: Mapping[str, str], place: Place, network: Network = Network.NO
 ) -> dict[str, str]:
     """The command's variables, with the paths as they are inside."""
-    inner = {**environ, "TMPDIR": view.TMP}
+    inner = {**environ, "TMPDIR": mounts.TMP}
     if network in (Network.REGISTRIES, Network.YES):
-        inner |= fetching(view.TMP)
+        inner |= fetch_environment(mounts.TMP)
     if place.objects:
-        inner["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(view.object_paths(place))
+        inner["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(mounts.object_paths(place))
     return inner
 
 

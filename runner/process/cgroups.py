@@ -102,14 +102,14 @@ class Group:
 
     def close(self) -> str:
         """Take the groups away; what is to be said of limits that were reached."""
-        said = "".join(f"runner: {line}\n" for line in self._reached())
+        said = "".join(f"runner: {line}\n" for line in self._list_reached())
         until = time.monotonic() + _PATIENCE
         for folder in self.folders:
-            while not _removed(folder) and time.monotonic() < until:
+            while not _remove(folder) and time.monotonic() < until:
                 time.sleep(0.002)
         return said
 
-    def _reached(self) -> list[str]:
+    def _list_reached(self) -> list[str]:
         said = []
         if any(_count(f"{folder}/pids.events", "max") for folder in self.folders):
             said.append(f"the command reached its limit of {self.limits.processes} processes")
@@ -126,20 +126,20 @@ def group_for(limits: Limits, grounds: Grounds | None = None) -> Group | None:
     grounds = grounds or our_grounds()
     memory, processes = limits.together, limits.processes
     wanted: list[tuple[str, dict[str, int | None]]] = [
-        (grounds.unified, _unified(limits, grounds.controllers)),
+        (grounds.unified, _values_of_unified(limits, grounds.controllers)),
         (grounds.pids, {"pids.max": processes}),
         (grounds.memory, dict.fromkeys(_FIRST_MEMORY, memory)),
     ]
     name = f"runner-{os.getpid()}-{next(_numbers)}"
     made = [
-        _made(f"{base}/{name}", values) if base and any(values.values()) else ""
+        _make_group(f"{base}/{name}", values) if base and any(values.values()) else ""
         for base, values in wanted
     ]
     first = tuple(filter(None, made[1:]))
     return Group(made[0], first, limits) if any(made) else None
 
 
-def _unified(limits: Limits, controllers: frozenset[str]) -> dict[str, int | None]:
+def _values_of_unified(limits: Limits, controllers: frozenset[str]) -> dict[str, int | None]:
     values: dict[str, int | None] = {}
     if "memory" in controllers and limits.together:
         values |= {"memory.max": limits.together, "memory.swap.max": 0, "memory.oom.group": 1}
@@ -148,7 +148,7 @@ def _unified(limits: Limits, controllers: frozenset[str]) -> dict[str, int | Non
     return values
 
 
-def _made(folder: str, values: dict[str, int | None]) -> str:
+def _make_group(folder: str, values: dict[str, int | None]) -> str:
     """The folder with its limits, or "" where the kernel does not want it."""
     try:
         os.mkdir(folder)  # noqa: PTH102 - a hot path
@@ -188,7 +188,7 @@ def grounds_in(groups: str, mounts: str) -> Grounds:
         for name in _WANTED:
             if kind == "cgroup" and name in options.split(",") and name in own:
                 first[name] = _ours(at, own[name])
-    controllers = frozenset(_enabled(unified)) if unified else frozenset[str]()
+    controllers = frozenset(_enable_controllers(unified)) if unified else frozenset[str]()
     rest = {name: path for name, path in first.items() if name not in controllers}
     return Grounds(unified, controllers, rest.get("pids", ""), rest.get("memory", ""))
 
@@ -198,18 +198,18 @@ def _ours(mount: str, path: str) -> str:
     folder = mount + path.rstrip("/")
     if not os.access(folder, os.W_OK) or not os.access(f"{folder}/cgroup.procs", os.W_OK):
         return ""
-    mine = path == "/" or os.geteuid() != 0 or _delegated(folder)
+    mine = path == "/" or os.geteuid() != 0 or _is_delegated(folder)
     return folder if mine else ""
 
 
-def _delegated(folder: str) -> bool:
+def _is_delegated(folder: str) -> bool:
     for name in ("user.delegate", "trusted.delegate"):
         with suppress(OSError):
             return os.getxattr(folder, name) == b"1"
     return False
 
 
-def _enabled(folder: str) -> set[str]:
+def _enable_controllers(folder: str) -> set[str]:
     """The controllers that groups below have, enabled now where that is needed.
 
     A group that gives controllers to others has no process of its own, so this one moves into
@@ -241,10 +241,10 @@ def _sweep(base: str) -> None:
             pid = rest.partition("-")[0]
             gone = word == "runner" and pid.isdigit() and not proc.process(int(pid))
             if gone and time.time() - entry.stat().st_mtime > _YOUNG:
-                _removed(entry.path)
+                _remove(entry.path)
 
 
-def _removed(folder: str) -> bool:
+def _remove(folder: str) -> bool:
     try:
         os.rmdir(folder)  # noqa: PTH106 - a hot path
     except FileNotFoundError:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.process import start
+from runner.process import spawn
 from runner.process.proc import processor_seconds
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ class Child:
         self.enclosed = prepared.reports
         """Whether the kernel ends all of the command with its first process."""
         try:
-            self._tree = start.planted(prepared, group, piped=bool(stdin))
+            self._tree = spawn.plant(prepared, group, piped=bool(stdin))
         except BaseException:
             self._tidy()
             raise
         if self._door:
-            self._door.started()
+            self._door.close_own_end()
         self._selector = selectors.DefaultSelector()
         self._exit_seen = False
         self.heard = effects.monotonic()

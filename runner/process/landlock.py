@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.model import Network
-from runner.process import kernel, seccomp
+from runner.process import seccomp, syscalls
 from runner.process.base import Prepared
-from runner.process.ground import files_below
 from runner.process.limits import ulimits
+from runner.process.mounts import alternates, find_hidden_folders, real
 from runner.process.other_trees import other_trees
+from runner.process.readable_paths import files_below
 from runner.process.seccomp import Sockets
 from runner.process.toolchain import NAMES, homes, tool_paths
-from runner.process.view import alternates, hidden, real
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -115,22 +115,22 @@ class Landlock:
 
     def _restrict(self, command: Command, own: Path) -> None:
         """Bind this thread; raises OSError where the kernel refuses."""
-        kernel.give_up_privileges()
+        syscalls.give_up_privileges()
         ruleset = self._ruleset(command, own)
         try:
-            kernel.restrict_self(ruleset)
+            syscalls.restrict_self(ruleset)
         finally:
             os.close(ruleset)
         program = seccomp.program(_SOCKETS[command.network])
         if program:
-            kernel.filter_calls(program)
+            syscalls.filter_calls(program)
 
     def _ruleset(self, command: Command, own: Path) -> int:
         known = (1 << (16 if self.version >= _WITH_DEVICES else 15)) - 1
         closed = command.network is Network.NO and self.version >= _WITH_PORTS
         scope = _ABSTRACT_AND_SIGNALS if self.version >= _WITH_SCOPE else 0
         ports = _BIND_AND_CONNECT if closed else 0
-        ruleset = kernel.new_ruleset(known, ports, scope, self.version)
+        ruleset = syscalls.new_ruleset(known, ports, scope, self.version)
         try:
             for path, access in self._rules(command, own):
                 _allow(ruleset, path, access & known)
@@ -161,7 +161,7 @@ def _of_the_machine(
     """What is the same for all commands of these variables: the machine, the tools, devices."""
     environ = dict(where)
     home = environ.get("HOME", "")
-    closed = {home, *hidden(home), "/", shown}
+    closed = {home, *find_hidden_folders(home), "/", shown}
     tools = {str(real(path)) for path in tool_paths(environ)} - closed
     asked = {str(real(path)) for path in read}
     others = other_trees(shown, where, read)
@@ -183,7 +183,7 @@ def _allow(ruleset: int, path: str, access: int) -> None:
         raise
     try:
         is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
-        kernel.allow(ruleset, descriptor, access if is_folder else access & _OF_FILES)
+        syscalls.allow(ruleset, descriptor, access if is_folder else access & _OF_FILES)
     finally:
         os.close(descriptor)
 
@@ -216,16 +216,16 @@ def probe(read: tuple[Path, ...]) -> Landlock | str:
 
     from runner.process.tools import capture
 
-    version = kernel.landlock_version()
+    version = syscalls.landlock_version()
     if version < OLDEST:
         return f"Landlock needs Linux 6.2, and to be switched on (version {version} of {OLDEST})"
     said: list[str] = []
 
     def attempt() -> None:
         try:
-            kernel.give_up_privileges()
-            ruleset = kernel.new_ruleset(_WRITE_FILE, 0, 0, version)
-            kernel.restrict_self(ruleset)
+            syscalls.give_up_privileges()
+            ruleset = syscalls.new_ruleset(_WRITE_FILE, 0, 0, version)
+            syscalls.restrict_self(ruleset)
             os.close(ruleset)
             code, words = capture(["/bin/sh", "-c", "true >/dev/full"], Path("/"), {}, 10.0)
             said.append("" if code else f"it let a write pass: {words!r}")

@@ -69,12 +69,12 @@ def ulimits(limits: Limits) -> str:
         if value
     ]
     if limits.processes:
-        most = _attainable(limits.processes + _running(), resource.RLIMIT_NPROC)
+        most = _attainable(limits.processes + _count_running(), resource.RLIMIT_NPROC)
         settings.append(f"ulimit -p {most} 2>/dev/null || ulimit -u {most}")  # dash, or bash
     return "; ".join(settings)
 
 
-def bounded(limits: Limits, settings: Settings, uses: Iterable[Resource] = ()) -> Limits:
+def apply_bounds(limits: Limits, settings: Settings, uses: Iterable[Resource] = ()) -> Limits:
     """The limits with the person's bounds, and the memory of a task's `Uses: memory 4GB`."""
     return replace(
         limits,
@@ -91,7 +91,7 @@ def memory_of(uses: Iterable[Resource]) -> int | None:
     return next((amount for amount in amounts if amount), None)
 
 
-def _running() -> int:
+def _count_running() -> int:
     """Processes and threads on this machine (proc(5), loadavg)."""
     with suppress(OSError, ValueError, IndexError), open("/proc/loadavg", "rb") as file:  # noqa: PTH123
         return int(file.read().split()[3].partition(b"/")[2])

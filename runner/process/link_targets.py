@@ -34,21 +34,21 @@ _LINKING = (
 _ENVIRONMENTS = (".venv", "venv", "env")
 
 
-def needed(shown: str, environ: Mapping[str, str]) -> Iterator[str]:
+def find_needed_paths(shown: str, environ: Mapping[str, str]) -> Iterator[str]:
     """Paths outside of the repository at `shown` that its commands may have to read."""
     tools = [str(path) for path in tool_paths(environ)]
     yield from tools
-    yield from _linked_programs(environ.get("PATH", ""))
+    yield from _find_linked_programs(environ.get("PATH", ""))
     for name in _SEARCHED:
         yield from (part for part in environ.get(name, "").split(os.pathsep) if part[:1] == "/")
     yield from _library_folders(Path("/etc/ld.so.conf"))
     for root in {*tools, *(f"{shown}/{name}" for name in _ENVIRONMENTS)}:
-        yield from _installed(Path(root))
+        yield from _find_linked_packages(Path(root))
     for folder in _projects(Path(shown)):
-        yield from _linked(folder)
+        yield from _find_linked_folders(folder)
 
 
-def _linked_programs(path: str) -> Iterator[str]:
+def _find_linked_programs(path: str) -> Iterator[str]:
     """Where the links in the folders of PATH lead."""
     for folder in dict.fromkeys(filter(None, path.split(os.pathsep))):
         for entry in _entries(folder):
@@ -68,7 +68,7 @@ def _library_folders(file: Path, depth: int = 0) -> Iterator[str]:
             yield words[0]
 
 
-def _installed(root: Path) -> Iterator[str]:
+def _find_linked_packages(root: Path) -> Iterator[str]:
     """What packages of a Python environment are only links to: `.pth`, editable installs."""
     for packages in root.glob("lib*/python*/site-packages"):
         for file in packages.glob("*.pth"):
@@ -102,7 +102,7 @@ def _projects(shown: Path) -> Iterator[Path]:
                 yield path
 
 
-def _linked(folder: Path) -> Iterator[str]:
+def _find_linked_folders(folder: Path) -> Iterator[str]:
     for name, expression in _LINKING:
         for found in re.findall(expression, _text(folder / name)):
             yield str(folder / found.removeprefix("file://"))

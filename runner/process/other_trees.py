@@ -38,14 +38,16 @@ def other_trees(
 
     `where` are the variables that say where tools lie; `read` is what a person wants to be read.
     """
-    from runner.process.link_targets import needed
+    from runner.process.link_targets import find_needed_paths
 
     environ, shown = dict(where), str(os.path.realpath(shown))
     found = {*_trees(shown), *_homes(environ.get("HOME", ""))}
     apart = {path for path in found if not _is_in(shown, path) and not _is_in(path, shown)}
     if not apart:
         return ()
-    wanted = {os.path.realpath(path) for path in (*needed(shown, environ), *map(str, read))}
+    wanted = {
+        os.path.realpath(path) for path in (*find_needed_paths(shown, environ), *map(str, read))
+    }
     closed = sorted(path for path in apart if not any(_is_in(one, path) for one in wanted))
     outermost = [path for path in closed if not any(_is_in(path, o) for o in closed if o != path)]
     return tuple(outermost[:MOST])
@@ -57,8 +59,8 @@ def other_trees(
 def _trees(shown: str) -> set[str]:
     """Work trees that are known or found by now."""
     roots = tuple(dict.fromkeys((*PLACES, os.path.dirname(shown))))  # noqa: PTH120 - text
-    file = _kept_file()
-    known, left = _kept(file, roots)
+    file = _cache_file()
+    known, left = _load_cache(file, roots)
     known = {path for path in known if _is_tree(path)}
     found, left = search(roots, left, effects.monotonic, SECONDS)
     _keep(file, roots, known | found, left)
@@ -102,13 +104,13 @@ def _is_tree(path: str) -> bool:
 # --- what is kept ---------------------------------------------------------------------
 
 
-def _kept_file() -> Path:
+def _cache_file() -> Path:
     from runner.config.paths import Places
 
     return Places.of(os.environ).cache / _KEPT
 
 
-def _kept(file: Path, roots: tuple[str, ...]) -> tuple[set[str], list[tuple[str, int]]]:
+def _load_cache(file: Path, roots: tuple[str, ...]) -> tuple[set[str], list[tuple[str, int]]]:
     """Trees found before below any folder, and where the search of these was broken off."""
     try:
         told = json.loads(file.read_bytes())
@@ -120,7 +122,7 @@ def _kept(file: Path, roots: tuple[str, ...]) -> tuple[set[str], list[tuple[str,
 
 def _keep(file: Path, roots: tuple[str, ...], trees: set[str], left: list[tuple[str, int]]) -> None:
     """Beside, then renamed; where that cannot be, the next search finds it again."""
-    known, before = _kept(file, roots)
+    known, before = _load_cache(file, roots)
     if trees <= known and left == before:
         return
     told = {"trees": sorted({*known, *trees} if left else trees | _elsewhere(known, roots))}

@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.process.fresh import Fresh, joined
-from runner.process.last import LEAD, Last, redacted_end
+from runner.process.line_batch import LineBatch, join_lines
+from runner.process.tail_buffer import LEAD, TailBuffer, redact_end
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -39,10 +39,10 @@ class Output:
         self._log = KeptLog(log, kept) if log else None
         self._first, self._half = kept - kept // 2, kept // 2
         self._digest_of_first = self._digest
-        self._second = Last(self._half)
-        self._rest: Last | None = None
+        self._second = TailBuffer(self._half)
+        self._rest: TailBuffer | None = None
         """What came behind the first half, not redacted yet."""
-        self._fresh, self._much = Fresh(), False
+        self._fresh, self._much = LineBatch(), False
         self._told = ""
         self._came = 0
         """Bytes that were taken."""
@@ -60,22 +60,22 @@ class Output:
             return
         self._store(self._redactor_now().feed(chunk))
         if self.size >= self._first:
-            self._rest, self._much = Last(self._half + LEAD), True
+            self._rest, self._much = TailBuffer(self._half + LEAD), True
 
     def finish(self) -> None:
         """Let go of what was carried over and close the log."""
-        rest = self._rest.trimmed() if self._rest else ()
+        rest = self._rest.trim() if self._rest else ()
         if self._rest and self._rest.lost:
             # what the redactor still holds came before what was lost: nobody sees it
             window = b"".join(rest)
             known = self._known_secrets
-            self._keep_ends(redacted_end(window, len(window) - LEAD, known, whole=True))
+            self._keep_ends(redact_end(window, len(window) - LEAD, known, whole=True))
         elif self._redactor:
             for block in rest:
                 self._store(self._redactor.feed(bytes(block)))
             self._store(self._redactor.finish())
             if self.size > self._first + self._half:
-                self._keep_ends(b"".join(self._second.trimmed()))
+                self._keep_ends(b"".join(self._second.trim()))
         self._rest = None
         if self._log:
             self._log.finish()
@@ -138,11 +138,11 @@ class Output:
         """
         lines, lost = self._fresh.take(whole=whole)
         if not self._much:
-            return joined(lines, lost)
+            return join_lines(lines, lost)
         last = self.last_line
         lost += len(lines) - (last != self._told)
         lines, self._told = ([last] if last != self._told else []), last
-        return joined(lines, max(0, lost))
+        return join_lines(lines, max(0, lost))
 
     @property
     def last_line(self) -> str:
@@ -150,7 +150,7 @@ class Output:
         tail = self._tail
         if self._rest is not None:
             window = self._rest.end(LEAD + TAIL)
-            tail = redacted_end(window, TAIL, self._known_secrets, whole=False) or tail
+            tail = redact_end(window, TAIL, self._known_secrets, whole=False) or tail
         lines = tail.rstrip().splitlines()
         return lines[-1].decode("utf-8", "replace").strip() if lines else ""
 
@@ -185,7 +185,7 @@ class KeptLog:
         """Whether nothing was said: then there is no file, for making one costs as much as a
         trivial command."""
         self._room = kept - kept // 2
-        self._last = Last(kept // 2)
+        self._last = TailBuffer(kept // 2)
         self._descriptor = -1
 
     def write(self, content: bytes) -> None:
@@ -202,7 +202,7 @@ class KeptLog:
 
     def finish(self) -> None:
         """Write the last half, with a line that says what is missing before it."""
-        blocks = self._last.trimmed()
+        blocks = self._last.trim()
         if self._last.lost:
             self._write(notice(self._last.lost))
         for block in blocks:

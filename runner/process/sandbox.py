@@ -100,7 +100,7 @@ def choose_sandbox(wanted: str, read: tuple[Path, ...] = ()) -> Sandbox:
         raise RunnerError(f'"{wanted}" is no sandbox', hint=f"one of {', '.join(WORDS)}")
     if wanted == "none":
         return NoSandbox("the settings say so")
-    found = _probed(wanted, read)
+    found = _probe(wanted, read)
     if isinstance(found, str):
         raise RunnerError(
             f"{wanted} does not work here: {found}", hint=_HINTS[wanted], code=ExitCode.PERSON
@@ -109,7 +109,7 @@ def choose_sandbox(wanted: str, read: tuple[Path, ...] = ()) -> Sandbox:
 
 
 @lru_cache(maxsize=8)
-def _probed(wanted: str, read: tuple[Path, ...]) -> Sandbox | str:
+def _probe(wanted: str, read: tuple[Path, ...]) -> Sandbox | str:
     """What was found to work, or why it does not; for `auto` the best that does."""
     if wanted == "bubblewrap":
         from runner.process import bubblewrap
@@ -119,8 +119,8 @@ def _probed(wanted: str, read: tuple[Path, ...]) -> Sandbox | str:
         from runner.process import landlock
 
         return landlock.probe(read)
-    found = _probed("bubblewrap", read)
+    found = _probe("bubblewrap", read)
     if not isinstance(found, str):
         return found
-    works = not isinstance(_probed("landlock", read), str)
+    works = not isinstance(_probe("landlock", read), str)
     return NoSandbox(f'{found}; sandbox = "landlock" works here' if works else found)

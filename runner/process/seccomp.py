@@ -95,7 +95,7 @@ def program(sockets: Sockets) -> bytes:
     """The filter for this machine as an array of struct sock_filter; empty where we have none."""
     if machine() not in _ARCHITECTURES:
         return b""
-    return _assembled(_steps(tuple(_ARCHITECTURES).index(machine()), sockets))
+    return _assemble(_steps(tuple(_ARCHITECTURES).index(machine()), sockets))
 
 
 def _steps(column: int, sockets: Sockets) -> list[_Step]:
@@ -130,7 +130,7 @@ def _by_argument(call: int, argument: int, tests: list[_Step]) -> list[_Step]:
     return [skipped, _Step(_LOAD, argument), *tests, _Step(_LOAD, _NUMBER)]
 
 
-def _assembled(steps: list[_Step]) -> bytes:
+def _assemble(steps: list[_Step]) -> bytes:
     """Jumps go at most 255 instructions forward: the ends stand behind the steps, near enough."""
     ends = {
         "allowed": _ALLOW,

@@ -76,7 +76,7 @@ def homes(environ: Mapping[str, str]) -> dict[str, str]:
     return {**found, "PYTHONUSERBASE": str(home / ".local")}
 
 
-def fetching(folder: str) -> dict[str, str]:
+def fetch_environment(folder: str) -> dict[str, str]:
     """Variables for tools that keep what they fetch in a home that is shown read-only."""
     homes = {"npm_config_cache": ".npm", "CARGO_HOME": ".cargo", "GOMODCACHE": ".gomod"}
     return {variable: f"{folder}/{name}" for variable, name in homes.items()}

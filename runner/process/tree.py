@@ -105,7 +105,7 @@ class Tree:
             return True
         mark = _mark_of(orphan.pid)
         if mark:
-            return _within(mark, self.mark) or _left_over(mark)
+            return _within(mark, self.mark) or _is_leftover(mark)
         # It wiped its environment. It is ours when no other command can have started it; where
         # several can, the last of them to end takes it.
         others = (tree for tree in _running.values() if tree is not self)
@@ -214,7 +214,7 @@ def _within(mark: str, outer: str) -> bool:
     return mark == outer or mark.startswith(outer + "/")
 
 
-def _left_over(mark: str) -> bool:
+def _is_leftover(mark: str) -> bool:
     """Whether the mark is of a command of this process that is no longer running."""
     running = (tree.mark for tree in _running.values())
     return mark.startswith(own_prefix()) and not any(_within(mark, each) for each in running)

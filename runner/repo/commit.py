@@ -9,7 +9,7 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.repo.files_digest import with_digest
 from runner.repo.git import raw
-from runner.repo.head import checked_out, read_head
+from runner.repo.head import find_head, read_head
 from runner.repo.trees import TreeEntry
 
 if TYPE_CHECKING:
@@ -70,13 +70,15 @@ def commit_tree(
     if names_files:
         message = with_digest(repo, parent, changes, message)
     shared = (repo.configuration().value("core.sharedrepository") or "").lower()
-    makes = _made if shared in _OWN_RIGHTS else _imported
+    makes = _make_commit if shared in _OWN_RIGHTS else _import_commit
     made = makes(repo, parent, changes, message)
-    signing = repo.signing() if sign else None
-    return _signed(repo, made, message, signing) if signing else made
+    signing = repo.load_signing() if sign else None
+    return _sign(repo, made, message, signing) if signing else made
 
 
-def _made(repo: Repository, parent: str | None, changes: Sequence[Written], message: str) -> Commit:
+def _make_commit(
+    repo: Repository, parent: str | None, changes: Sequence[Written], message: str
+) -> Commit:
     """The commit, its objects written here."""
     objects = repo.objects()
     files = {
@@ -92,12 +94,12 @@ def _made(repo: Repository, parent: str | None, changes: Sequence[Written], mess
     return Commit(objects.write("commit", b"\n".join(lines)), tree, parent)
 
 
-def _imported(
+def _import_commit(
     repo: Repository, parent: str | None, changes: Sequence[Written], message: str
 ) -> Commit:
     """The same by git itself, which knows what rights files have in a shared repository."""
     stream = b"".join(_stream(repo, parent, changes, message))
-    git = repo.git.told(DURABLE)
+    git = repo.git.with_settings(DURABLE)
     out = git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream)
     sha, listed = out.decode("utf-8", "surrogateescape").split("\n")[:2]
     return Commit(sha, listed.split("\t")[0].split(" ")[-1], parent)
@@ -108,10 +110,10 @@ def swap_branch(repo: Repository, head: Head, old: str | None, new: str, why: st
 
     `old` None: the branch must not exist yet. HEAD elsewhere than in `head`: nothing moves.
     """
-    now = (read_head if head.beneath else checked_out)(repo.folders.top)
+    now = (read_head if head.beneath else find_head)(repo.folders.top)
     if (now.ref, now.detached, now.commit) != (head.ref, head.detached, old):
         return False
-    answer = repo.git.told(DURABLE, *_reflog(repo)).ask(
+    answer = repo.git.with_settings(DURABLE, *_reflog(repo)).ask(
         *("update-ref", "-m", why or "runner: land", "--create-reflog", "--no-deref"),
         *(head.ref, new, old or repo.zeros()),
     )
@@ -135,7 +137,7 @@ def _stream(
     if parent:
         yield b"from %b\n" % parent.encode()
     for change in _deletions_first(changes):
-        path = _quoted(repo.prefix.whole(change.path))
+        path = _quote(repo.prefix.whole(change.path))
         if change.content is None:
             yield b"D %b\n" % path
         else:
@@ -148,7 +150,7 @@ def _deletions_first(changes: Iterable[Written]) -> list[Written]:
     return sorted(changes, key=lambda change: (change.content is not None, change.path))
 
 
-def _quoted(path: str) -> bytes:
+def _quote(path: str) -> bytes:
     """A path as git quotes it in C style, so that any byte may stand in it."""
     plain = raw(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     return b'"' + plain + b'"'
@@ -160,9 +162,9 @@ def _who(repo: Repository) -> bytes:
     return f"{who.name} <{who.email}> {int(now.timestamp())} {now:%z}".encode("utf-8", "replace")
 
 
-def _signed(repo: Repository, made: Commit, message: str, signing: Signing) -> Commit:
+def _sign(repo: Repository, made: Commit, message: str, signing: Signing) -> Commit:
     who = repo.identity()
-    said = repo.git.told(DURABLE, *signing.settings()).told(
+    said = repo.git.with_settings(DURABLE, *signing.settings()).with_settings(
         GIT_AUTHOR_NAME=who.name,
         GIT_AUTHOR_EMAIL=who.email,
         GIT_COMMITTER_NAME=who.name,

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.repo import neutral
+from runner.repo import safe_config
 from runner.repo.git import text
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Signing:
     program: str
     key: str
 
-    def settings(self) -> neutral.Settings:
+    def settings(self) -> safe_config.Settings:
         """Settings under which `git commit-tree -S` signs."""
         kind = "gpg.program" if self.format == "openpgp" else f"gpg.{self.format}.program"
         said = (("gpg.format", self.format), (kind, self.program))
@@ -71,12 +71,12 @@ class Configuration:
         """Whether a switch is on."""
         return (self.value(key, own=own) or "").lower() in {"true", "yes", "on", "1"}
 
-    def silenced(self) -> neutral.Settings:
+    def silence(self) -> safe_config.Settings:
         """Settings that empty the programs which the repository itself configured.
 
         A program that only the person's own files name (git-lfs, say) stays: it is theirs.
         """
-        return neutral.silenced(entry.key for entry in self.said if entry.scope not in OWN)
+        return safe_config.silence(entry.key for entry in self.said if entry.scope not in OWN)
 
     @property
     def includes(self) -> bool:
@@ -84,7 +84,7 @@ class Configuration:
         own = (entry.key for entry in self.said if entry.scope not in OWN)
         return any(key.startswith(("include.", "includeif.")) for key in own)
 
-    def signing(self) -> Signing | None:
+    def load_signing(self) -> Signing | None:
         """How to sign, when the person's own configuration says that commits are signed."""
         if not (self.is_true("commit.gpgsign", own=True) and self.is_true("commit.gpgsign")):
             return None
@@ -111,10 +111,10 @@ def read_configuration(git: Git) -> Configuration:
     """Ask git for its configuration; this runs nothing."""
     fields = text(git.run("config", "--list", "--show-scope", "-z")).split("\0")
     pairs = zip(fields[::2], fields[1::2], strict=False)
-    return Configuration(tuple(_said(scope, entry) for scope, entry in pairs))
+    return Configuration(tuple(_parse_entry(scope, entry) for scope, entry in pairs))
 
 
-def _said(scope: str, entry: str) -> Said:
+def _parse_entry(scope: str, entry: str) -> Said:
     key, given, value = entry.partition("\n")
     return Said(scope, key, value if given else "true")
 

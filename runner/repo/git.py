@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from runner import effects
 from runner.errors import RunnerError
-from runner.repo import neutral
+from runner.repo import safe_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -88,13 +88,13 @@ class Git:
 
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    settings: neutral.Settings = ()
+    settings: safe_config.Settings = ()
     alone: bool = False
     """Whether the person's own environment and configuration stay out of it."""
     stopped: Callable[[], bool] | None = None
     """Whether what is waited for is wanted no more; asked a few times a second."""
 
-    def told(self, *settings: tuple[str, str], **environment: str) -> Git:
+    def with_settings(self, *settings: tuple[str, str], **environment: str) -> Git:
         """The same with more settings and variables."""
         return replace(
             self,
@@ -117,7 +117,7 @@ class Git:
         """What one git command answers, whatever its exit code."""
         process = self.start(*words)
         try:
-            outputs = _heard(process, seconds, stdin, self.stopped)
+            outputs = _communicate(process, seconds, stdin, self.stopped)
         except StoppedError:
             _end(process, patience=0)
             raise
@@ -133,12 +133,12 @@ class Git:
     def start(self, *words: str) -> Running:
         """A git process with open pipes, in a group of its own: Ctrl-C does not reach it."""
         said = self._variables()
-        stripped = [option for name in neutral.unwanted(said) for option in ("-u", name)]
+        stripped = [option for name in safe_config.find_unwanted(said) for option in ("-u", name)]
         before = ["env", *stripped] if stripped else []
         stranger = _stranger()
         argv = [*before, "git", "-C", str(self.folder), *words]
         effects.step("git", words[0])
-        running = _executed(stranger, argv, said)
+        running = _wrap_process(stranger, argv, said)
         process: Running | None = running.proc
         running.proc = None  # so that its finaliser leaves the process to us
         if process is None:
@@ -147,8 +147,8 @@ class Git:
 
     def _variables(self) -> dict[str, str]:
         outside: Mapping[str, str] = {} if self.alone else os.environ
-        configured = neutral.as_environment(neutral.SETTINGS + self.settings, outside)
-        return {**neutral.ENVIRONMENT, **configured, **self.environment}
+        configured = safe_config.as_environment(safe_config.SETTINGS + self.settings, outside)
+        return {**safe_config.ENVIRONMENT, **configured, **self.environment}
 
 
 class ObjectReader:
@@ -227,7 +227,7 @@ def _outputs(process: Running, seconds: float, stdin: bytes | None = None) -> Ou
         return None
 
 
-def _heard(
+def _communicate(
     process: Running, seconds: float, stdin: bytes, stopped: Callable[[], bool] | None
 ) -> Outputs | None:
     """The same, given up as soon as nobody wants it. Raises StoppedError."""
@@ -264,7 +264,7 @@ def raw(path: str) -> bytes:
     return path.encode("utf-8", "surrogateescape")
 
 
-def _executed(stranger: Stranger, argv: list[str], variables: Mapping[str, str]) -> Any:
+def _wrap_process(stranger: Stranger, argv: list[str], variables: Mapping[str, str]) -> Any:
     """A started git, as GitPython wraps it. Raises OSError where the system starts nothing."""
     from git.exc import GitCommandNotFound
 

@@ -102,12 +102,12 @@ def read_head(root: Path, folders: Folders | None = None) -> Head:
     `folders` are those of `root`, where they are known: looking for them takes far longer.
     Raises RunnerError when `root` is in no git repository.
     """
-    head = checked_out(root, folders)
-    above = waiting_above(head)
+    head = find_head(root, folders)
+    above = find_waiting_above(head)
     return replace(head, commit=above, beneath=head.commit) if above else head
 
 
-def waiting_above(head: Head) -> str | None:
+def find_waiting_above(head: Head) -> str | None:
     """The last landing that waits above the commit that is checked out, or None."""
     base, tip = read_waiting(head)
     return tip or None if base and base == head.commit else None
@@ -119,13 +119,13 @@ def read_waiting(head: Head) -> tuple[str, str]:
     return _read(head.git_dir / WAITING_BASE), _read(head.git_dir / WAITING_TIP)
 
 
-def checked_out(root: Path, folders: Folders | None = None) -> Head:
+def find_head(root: Path, folders: Folders | None = None) -> Head:
     """What HEAD says now and no more. Raises RunnerError when `root` is in no git repository."""
     folders = folders or find_git(root)
     if folders is None:
         raise RunnerError("this folder is in no git repository", where=str(root), hint="git init")
     if (folders.common / "reftable").is_dir():
-        return _asked_head(folders)
+        return _ask_head(folders)
     said = _head_text(folders.git / "HEAD")
     if not said.startswith("ref:"):
         return Head(
@@ -138,7 +138,7 @@ def checked_out(root: Path, folders: Folders | None = None) -> Head:
 def read_ref(folders: Folders, ref: str) -> str | None:
     """The commit that a ref of this repository points to, or None; not for reftable."""
     for _ in range(_DEPTH):
-        said = _loose(folders, ref) or _packed(folders, ref)
+        said = _loose(folders, ref) or _find_packed(folders, ref)
         if not said.startswith("ref:"):
             return said if _OBJECT.fullmatch(said) else None
         ref = said.removeprefix("ref:").strip()
@@ -180,7 +180,7 @@ def _loose(folders: Folders, ref: str) -> str:
     return _read((folders.git if own else folders.common) / ref)
 
 
-def _packed(folders: Folders, ref: str) -> str:
+def _find_packed(folders: Folders, ref: str) -> str:
     packed = _read(folders.common / "packed-refs")
     found = re.search(rf"^([0-9a-f]+) {re.escape(ref)}$", packed, re.MULTILINE)
     return found[1] if found else ""
@@ -193,7 +193,7 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _asked_head(folders: Folders) -> Head:
+def _ask_head(folders: Folders) -> Head:
     """The same from git itself, where refs are not files (reftable, git 2.45 and later)."""
     from runner.repo.git import Git
 

@@ -71,7 +71,7 @@ def _follow(
             for path in paths
             if path not in kept and now.get(path) != new.get(path)
         }
-        if not moving or _replaced(repo, moving):
+        if not moving or _replace_entries(repo, moving):
             return Synced(kept=tuple(kept))
         time.sleep(_PAUSE)
     return Synced(kept=tuple(kept), locked=True)
@@ -91,7 +91,7 @@ def _index_entries(repo: Repository, paths: Sequence[str]) -> dict[str, tuple[Tr
     return {path: found[path] for path in paths if path in found}
 
 
-def _replaced(repo: Repository, entries: Mapping[str, tuple[TreeEntry, ...] | None]) -> bool:
+def _replace_entries(repo: Repository, entries: Mapping[str, tuple[TreeEntry, ...] | None]) -> bool:
     """Write entries; False when another process holds the index."""
     ordered = sorted(entries.items(), key=lambda item: item[1] is not None)
     lines = [
@@ -104,7 +104,7 @@ def _replaced(repo: Repository, entries: Mapping[str, tuple[TreeEntry, ...] | No
     ]
     answer = (
         repo.quiet()
-        .told(DURABLE)
+        .with_settings(DURABLE)
         .ask("update-index", "-z", "--index-info", stdin=b"\0".join(lines) + b"\0")
     )
     if answer.exit and "index.lock" not in answer.said:

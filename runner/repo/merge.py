@@ -60,7 +60,7 @@ def carry(
     reader = ObjectReader(git)
     try:
         sides = _Sides(git, reader, old, new, deleted)
-        results = [(change, _carried(sides, change)) for change in changes]
+        results = [(change, _carry(sides, change)) for change in changes]
     finally:
         reader.close()
     return Merged(
@@ -75,7 +75,7 @@ def _with_parents(path: str) -> Iterator[str]:
         path = path.rpartition("/")[0]
 
 
-def _carried(sides: _Sides, change: Change) -> Change | str:
+def _carry(sides: _Sides, change: Change) -> Change | str:
     """The change on the new base, or `conflict`, or `same` where nothing is left to do."""
     old, new = sides.old.get(change.path), sides.new.get(change.path)
     if change.content is not None and _is_blocked(sides, change.path):

@@ -76,14 +76,14 @@ class Objects:
         kind, content = self.reader.read(commit) or ("", b"")
         return _tree_said(content) if kind == "commit" else commit
 
-    def differing(self, old: str | None, new: str | None) -> Iterator[Difference]:
+    def find_differing(self, old: str | None, new: str | None) -> Iterator[Difference]:
         """The files that differ between two commits or trees; only folders that do are read."""
         before, after = (self.entries(tree) if tree else {} for tree in (old, new))
         for name in sorted(before.keys() | after.keys()):
             one, other = before.get(name), after.get(name)
             if one == other:
                 continue
-            for path, was, now in self.differing(_folder(one), _folder(other)):
+            for path, was, now in self.find_differing(_folder(one), _folder(other)):
                 yield b"%b/%b" % (name, path), was, now
             if _file(one) or _file(other):
                 yield name, _file(one), _file(other)
@@ -97,9 +97,9 @@ class Objects:
         """
         there = self.entries(tree) if tree else {}
         split = [(raw(path).split(b"/"), entry) for path, entry in files.items()]
-        return self._edited(there, split, self.write if written else self.name)
+        return self._edit_tree(there, split, self.write if written else self.name)
 
-    def _edited(
+    def _edit_tree(
         self,
         there: Entries,
         files: Iterable[tuple[list[bytes], TreeEntry | None]],
@@ -119,12 +119,12 @@ class Objects:
             folder = self.entries(old.sha) if old and old.mode == FOLDER else {}
             if not folder and all(entry is None for _, entry in inner):
                 continue  # nothing is there that could go
-            made = self._edited(folder, inner, keep)
+            made = self._edit_tree(folder, inner, keep)
             if folder:
                 there[name] = TreeEntry(FOLDER, made)
             else:  # git holds no empty folder
                 there.pop(name, None)
-        return keep("tree", _listed(there))
+        return keep("tree", _tree_content(there))
 
     # --- writing ----------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ def _whole(kind: str, content: bytes) -> bytes:
     return b"%b %d\0%b" % (kind.encode(), len(content), content)
 
 
-def _listed(entries: Entries) -> bytes:
+def _tree_content(entries: Entries) -> bytes:
     """A tree's content: its entries in git's order, in which a folder's name ends with a slash."""
     return b"".join(
         b"%o %b\0%b" % (entry.mode, name, bytes.fromhex(entry.sha))

@@ -70,14 +70,14 @@ class Pool:
         """The first slot that no process holds; made when there is none."""
         effects.make_folder(self.folder, mode=0o700)
         for number in range(_MOST):
-            lock = self._locked(number)
+            lock = self._lock(number)
             if lock is not None:
                 folder = self.folder / str(number)
                 effects.make_folder(folder, mode=0o700)
                 return Slot(number, folder, lock)
         raise RunnerError("every scratch slot is held by another process", where=str(self.folder))
 
-    def _locked(self, number: int) -> int | None:
+    def _lock(self, number: int) -> int | None:
         """The open lock of a slot, or None when it is held (flock(2): a dead owner loses it)."""
         path = self.folder / f"{number}.lock"
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

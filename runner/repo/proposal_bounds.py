@@ -9,10 +9,10 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from runner.config.sizes import bytes_of, spelled
+from runner.config.sizes import bytes_of, format_size
 from runner.errors import RunnerError
+from runner.repo.clean import make_readable
 from runner.repo.git import SECONDS, text
-from runner.repo.sweep import make_readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -60,7 +60,7 @@ class Bounds:
 
         `inside` gives a path of the tree as the project has it; raises GitTimeoutError.
         """
-        paths = _differing(git, tree, inside, seconds)
+        paths = _find_differing(git, tree, inside, seconds)
         if len(paths) > self.files:
             raise ProposalError(
                 "",
@@ -80,20 +80,22 @@ class Bounds:
                     f"{shown} has {size:,} bytes; a task may propose files of "
                     f"{self.file_size:,} at most",
                     "write a smaller file, have git ignore it, or raise proposal_file_size "
-                    f"({spelled(self.file_size)}) in your settings",
+                    f"({format_size(self.file_size)}) in your settings",
                 )
         if total > self.size:
             raise ProposalError(
                 "",
                 f"the task's files have {total:,} bytes; it may propose {self.size:,} at most",
                 "write less, have git ignore what is made on the way, or raise proposal_size "
-                f"({spelled(self.size)}) in your settings",
+                f"({format_size(self.size)}) in your settings",
             )
 
 
-def _differing(git: Git, tree: Path, inside: Callable[[str], str], seconds: float) -> list[bytes]:
+def _find_differing(
+    git: Git, tree: Path, inside: Callable[[str], str], seconds: float
+) -> list[bytes]:
     """Paths that are new or changed; a folder that git cannot look into is no empty one."""
-    plain = git.told(LC_ALL="C")
+    plain = git.with_settings(LC_ALL="C")
     answer = plain.ask(*_CHANGED, seconds=seconds)
     if _UNOPENED.search(answer.said):
         make_readable(tree)
@@ -129,7 +131,7 @@ def same_but_case(new: Iterable[str], there: Iterable[str]) -> dict[str, str]:
     for path in sorted(there, key=lambda one: (one in wanted, one)):
         at = path
         while at:
-            other = spelled_as.setdefault(_folded(at), at)
+            other = spelled_as.setdefault(_fold_case(at), at)
             if other != at and path in wanted:
                 clashes[path] = other
             if other == at and at != path:
@@ -138,5 +140,5 @@ def same_but_case(new: Iterable[str], there: Iterable[str]) -> dict[str, str]:
     return clashes
 
 
-def _folded(path: str) -> str:
+def _fold_case(path: str) -> str:
     return unicodedata.normalize("NFC", path).casefold()

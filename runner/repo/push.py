@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.repo.borrowed import lay_out
+from runner.repo.alternates import lay_out
 from runner.repo.configuration import OWN
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Push:
 
 
 @contextmanager
-def prepared_push(
+def prepare_push(
     repository: Repository, remote: str, refs: tuple[str, ...], environ: Mapping[str, str]
 ) -> Iterator[Push]:
     """While entered, refs can be pushed under their own names to a remote's address.
@@ -64,7 +64,7 @@ def prepared_push(
 
 
 @contextmanager
-def prepared_question(
+def prepare_question(
     repository: Repository, remote: str, environ: Mapping[str, str]
 ) -> Iterator[Push]:
     """While entered, a remote's address can be asked for its HEAD, as `head_said` reads it.
@@ -97,7 +97,7 @@ def _apart(
         yield Push(
             ("git", f"--git-dir={folder}", "-c", "core.hooksPath=/dev/null", *words),
             {
-                "GIT_ALLOW_PROTOCOL": ":".join(_allowed(configuration)),
+                "GIT_ALLOW_PROTOCOL": ":".join(_find_allowed(configuration)),
                 **{name: value for name, value in environ.items() if name not in _UNSAID},
                 "GIT_CONFIG_GLOBAL": str(own),
                 "GIT_CONFIG_NOSYSTEM": "1",
@@ -105,35 +105,37 @@ def _apart(
         )
 
 
-def pushed(repository: Repository, remote: str, ref: str) -> None:
+def record_push(repository: Repository, remote: str, ref: str) -> None:
     """Remember what a remote's branch is on now, where this clone follows its branches."""
     branch = ref.removeprefix("refs/heads/")
     followed = f"+refs/heads/*:refs/remotes/{remote}/*"
-    if branch != ref and followed in _said(repository.configuration(), remote, "fetch"):
+    if branch != ref and followed in _values_of_key(repository.configuration(), remote, "fetch"):
         repository.git.ask("update-ref", f"refs/remotes/{remote}/{branch}", ref)
 
 
 def address_of(repository: Repository, remote: str) -> str:
     """Where a push to a remote goes. Raises RunnerError where a push would run what it names."""
     configuration = repository.configuration()
-    said = _said(configuration, remote, "pushurl") or _said(configuration, remote, "url")
+    said = _values_of_key(configuration, remote, "pushurl") or _values_of_key(
+        configuration, remote, "url"
+    )
     address = said[-1] if said else ""
     hint = f"git remote set-url --push {remote} ADDRESS"
     if not address or address.startswith("-"):
-        raise _refused(f"the remote {remote!a} has no address", hint)
+        raise _make_refusal(f"the remote {remote!a} has no address", hint)
     helper = _HELPER.match(address)
-    if helper and helper[1].lower() not in _allowed(configuration):
-        raise _refused(f"the address of {remote!a} names a program, {helper[1]}", hint)
+    if helper and helper[1].lower() not in _find_allowed(configuration):
+        raise _make_refusal(f"the address of {remote!a} names a program, {helper[1]}", hint)
     folder = _folder(address)
     if folder is None:
         return address
     there = Path(os.path.realpath(repository.root / folder))
     if there.is_relative_to(repository.folders.top):
-        raise _refused(f"the address of {remote!a} is inside this repository", hint)
+        raise _make_refusal(f"the address of {remote!a} is inside this repository", hint)
     return str(there)
 
 
-def left_out(repository: Repository) -> tuple[str, ...]:
+def find_left_out(repository: Repository) -> tuple[str, ...]:
     """Keys of the repository's own configuration that a push would have heeded, and this does not.
 
     Where a push fails, a person may want them in their own configuration.
@@ -157,22 +159,22 @@ def _entry(key: str, value: str) -> str:
     """One value as git-config(1) writes it, under a heading of its own."""
     section, _, rest = key.partition(".")
     subsection, _, name = rest.rpartition(".")
-    heading = f'{section} "{_escaped(subsection)}"' if subsection else section
-    text = _escaped(value).replace("\n", "\\n").replace("\t", "\\t").replace("\b", "\\b")
+    heading = f'{section} "{_escape(subsection)}"' if subsection else section
+    text = _escape(value).replace("\n", "\\n").replace("\t", "\\t").replace("\b", "\\b")
     return f'[{heading}]\n\t{name} = "{text}"\n'
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _said(configuration: Configuration, remote: str, name: str) -> list[str]:
+def _values_of_key(configuration: Configuration, remote: str, name: str) -> list[str]:
     """All values of a remote's key; the remote's name is told in its own case."""
     key = f"remote.{remote}.{name}"
     return [one.value for one in configuration.said if one.key == key]
 
 
-def _allowed(configuration: Configuration) -> list[str]:
+def _find_allowed(configuration: Configuration) -> list[str]:
     """Ways to reach an address that run no program it names, and those the person allows."""
     keys = (
         one.key.split(".")
@@ -191,5 +193,5 @@ def _folder(address: str) -> str | None:
     return None if elsewhere else address
 
 
-def _refused(message: str, hint: str) -> RunnerError:
+def _make_refusal(message: str, hint: str) -> RunnerError:
     return RunnerError(f"nothing was pushed: {message}", hint=hint, code=ExitCode.PERSON)

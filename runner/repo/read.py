@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from runner.errors import RunnerError
-from runner.repo.borrowed import Lender
+from runner.repo.alternates import Lender
 from runner.repo.git import Git, ObjectReader, text
-from runner.repo.head import checked_out, find_git, read_head
+from runner.repo.head import find_git, find_head, read_head
 from runner.repo.objects import Objects
 from runner.repo.prefix import Prefix
-from runner.repo.signature import TICK, signature
+from runner.repo.stat_cache import TICK, signature
 from runner.repo.trees import EMPTY, diff_trees, tree_entries
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from runner.repo.configuration import Configuration, Identity, Signing
     from runner.repo.head import Folders, Head
-    from runner.repo.landed import LandedCommit
-    from runner.repo.signature import Signature
-    from runner.repo.state import RepoState
+    from runner.repo.landed_commits import LandedCommit
+    from runner.repo.repo_state import RepoState
+    from runner.repo.stat_cache import StatCache
     from runner.repo.trees import TreeChange, TreeEntry
 
 
@@ -44,7 +44,7 @@ class Repository:
         self.git = Git(folders.top, environment=said)
         self._objects = ObjectReader(self.git)
         self._configuration: Configuration | None = None
-        self._configured: tuple[Signature, ...] | None = None
+        self._configured: tuple[StatCache, ...] | None = None
         self._closed_with: list[Callable[[], None]] = []
 
     @classmethod
@@ -83,9 +83,9 @@ class Repository:
         if self._configuration is None or now is None or now != self._configured:
             self._configuration = self._read_configuration()
             self._configured = None if self._configuration.includes else now
-        return self.git.told(*self._configuration.silenced())
+        return self.git.with_settings(*self._configuration.silence())
 
-    def _configuration_files(self) -> tuple[Signature, ...] | None:
+    def _configuration_files(self) -> tuple[StatCache, ...] | None:
         """What the repository's own configuration looks like; None while it may still change."""
         places = (self.folders.common / "config", self.folders.git / "config.worktree")
         found = tuple(map(signature, places))
@@ -98,19 +98,19 @@ class Repository:
         """What HEAD says now, with the landings that wait for a person's commit."""
         return read_head(self.folders.top, self.folders)
 
-    def checked_out(self) -> Head:
+    def find_head(self) -> Head:
         """What HEAD says now and no more."""
-        return checked_out(self.folders.top, self.folders)
+        return find_head(self.folders.top, self.folders)
 
     def state(self) -> RepoState:
         """What a person's repository is like now."""
-        from runner.repo.state import read_state
+        from runner.repo.repo_state import read_state
 
         head = self.head()
         found = read_state(self.quiet(), head, self.configuration(), self.prefix)
         if head.beneath is None:
             return found
-        from runner.repo.waiting import beside_waiting
+        from runner.repo.uncommitted import beside_waiting
 
         return beside_waiting(self, found)
 
@@ -129,9 +129,9 @@ class Repository:
         """Who commits; `invented` when nobody is configured."""
         return self.configuration().identity()
 
-    def signing(self) -> Signing | None:
+    def load_signing(self) -> Signing | None:
         """How commits are signed, when the person's own configuration says so."""
-        return self.configuration().signing()
+        return self.configuration().load_signing()
 
     def object_format(self) -> str:
         """`sha1` or `sha256`."""
@@ -217,7 +217,7 @@ class Repository:
         answer = self.git.ask("rev-parse", "-q", "--verify", "--end-of-options", name + "^{commit}")
         return answer.out.decode().strip() or None
 
-    def added(self, tip: str, path: str) -> str:
+    def commit_that_added(self, tip: str, path: str) -> str:
         """The last commit that `tip` reaches and that made this file; empty for none."""
         words = ("log", "--max-count=1", "--diff-filter=A", "--no-renames", "--format=%H")
         options = ("--no-show-signature", "--end-of-options", tip, "--", self.prefix.whole(path))
@@ -230,18 +230,18 @@ class Repository:
 
     def log_trailers(self, tip: str, *, since: str | None = None) -> Iterator[LandedCommit]:
         """Commits of tasks that `tip` reaches, and `since` does not, newest first."""
-        from runner.repo.landed import landed_commits
+        from runner.repo.landed_commits import find_landed_commits
 
-        return landed_commits(self.git, (tip, f"^{since}") if since else (tip,))
+        return find_landed_commits(self.git, (tip, f"^{since}") if since else (tip,))
 
     def find_landing(
         self, tip: str, task: str, attempt: int, *, since: str | None = None, limit: int = 2000
     ) -> str | None:
         """The commit that landed an attempt, looked for from `tip` back over `limit` commits."""
-        from runner.repo.landed import landed_commits
+        from runner.repo.landed_commits import find_landed_commits
 
         tips = (tip, f"^{since}") if since and self.resolve(since) else (tip,)
-        found = landed_commits(self.git, tips, limit)
+        found = find_landed_commits(self.git, tips, limit)
         wanted = (task, attempt, False)
         said = ((at.commit, (at.task, at.attempt, at.checked)) for at in found)
         return next((commit for commit, told in said if told == wanted), None)

@@ -19,17 +19,17 @@ _SLUG_WIDTH = 50
 
 def keep_ref(repo: Repository, name: str, commit: str) -> None:
     """Hold a commit under `refs/runner/<name>`, durably. Raises GitError."""
-    repo.git.told(DURABLE).run("update-ref", f"refs/runner/{name}", commit)
+    repo.git.with_settings(DURABLE).run("update-ref", f"refs/runner/{name}", commit)
 
 
-def kept_ref(repo: Repository, name: str) -> str | None:
+def read_ref(repo: Repository, name: str) -> str | None:
     """The commit held under `refs/runner/<name>`, or None."""
     return repo.resolve(f"refs/runner/{name}")
 
 
 def drop_ref(repo: Repository, name: str) -> None:
     """Let go of `refs/runner/<name>`; one that is not there is fine. Raises GitError."""
-    repo.git.told(DURABLE).run("update-ref", "-d", f"refs/runner/{name}")
+    repo.git.with_settings(DURABLE).run("update-ref", "-d", f"refs/runner/{name}")
 
 
 def branch_exists(repo: Repository, branch: str) -> bool:
@@ -72,7 +72,7 @@ def draft(
 
 
 def _create(repo: Repository, branch: str, commit: str) -> None:
-    git = repo.git.told(DURABLE)
+    git = repo.git.with_settings(DURABLE)
     git.run("update-ref", "-m", "runner: keep", f"refs/heads/{branch}", commit, repo.zeros())
 
 

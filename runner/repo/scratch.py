@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from runner import effects
 from runner.errors import RunnerError
 from runner.model import Action, Change, digest_of
-from runner.repo.borrowed import lay_out
+from runner.repo.alternates import lay_out
+from runner.repo.clean import make_readable, remove_odd_files, remove_tree, sweep
 from runner.repo.disk_error import disk_error
 from runner.repo.git import Git, GitError, GitTimeoutError, ObjectReader, StoppedError, raw, text
 from runner.repo.merge import Merged, carry
 from runner.repo.objects import Objects
 from runner.repo.proposal_bounds import Bounds, ProposalError, same_but_case
-from runner.repo.putting import put
-from runner.repo.signature import TICK, Signature, signature
-from runner.repo.sweep import make_readable, remove_odd_files, remove_tree, sweep
+from runner.repo.stat_cache import TICK, StatCache, signature
 from runner.repo.trees import EMPTY, GITLINK, TreeChange, TreeEntry, diff_index
+from runner.repo.write_files import put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from runner.repo.borrowed import Lender
+    from runner.repo.alternates import Lender
 
 T = TypeVar("T")
 _SOON = 60.0
@@ -72,7 +72,7 @@ class Scratch:
         self._listing: tuple[str | None, frozenset[bytes]] = (None, frozenset())
         self._refused = ""  # what git said of what it could not hold
         self._commits: set[str] = set()
-        self._signed: Signature | None = None
+        self._signed: StatCache | None = None
         self._base_tree: str | None = None
         named = {"GIT_DIR": self._git_folder, "GIT_WORK_TREE": self.tree_folder}
         environment = _FIXED | {name: str(path) for name, path in named.items()}
@@ -146,7 +146,7 @@ class Scratch:
         self._restate()
         objects = self._git_folder / "objects"
         sweep(objects, [b"info/alternates"], self._go_on)  # what was refused is not kept
-        sweep(self.tree_folder, self._held(base), self._go_on)
+        sweep(self.tree_folder, self._paths_of_base(base), self._go_on)
         git = self._on("index")
         # looks at every file, and writes only those that are not what they should be
         git.run("read-tree", "--reset", "-u", base) if base else git.run("read-tree", "--empty")
@@ -166,11 +166,11 @@ class Scratch:
         for lock in self._git_folder.glob("*.lock"):
             lock.unlink()
 
-    def _held(self, base: str | None) -> frozenset[bytes]:
+    def _paths_of_base(self, base: str | None) -> frozenset[bytes]:
         """Paths of the files that `base` holds; its gitlinks are remembered."""
         known, paths = self._listing
         come, gone = set(), set()
-        for path, was, now in self._objects.differing(known, base):
+        for path, was, now in self._objects.find_differing(known, base):
             if was is not None:
                 gone.add(path)
                 self._gitlinks.pop(text(path), None)
@@ -212,7 +212,7 @@ class Scratch:
             return base
         who = {"GIT_AUTHOR_NAME": "runner", "GIT_AUTHOR_EMAIL": "runner@localhost"}
         who |= {name.replace("AUTHOR", "COMMITTER"): said for name, said in who.items()}
-        inner = self._git.told(GIT_DIR=str(self.tree_folder / ".git"), **who)
+        inner = self._git.with_settings(GIT_DIR=str(self.tree_folder / ".git"), **who)
         lay_out(self.tree_folder / ".git", self.lender, self._shares, "ref: refs/heads/runner")
         return inner.line("commit-tree", "-m", "base", base)
 
@@ -247,18 +247,18 @@ class Scratch:
         Raises ProposalError for more than the bounds allow, before anything is read, and
         StoppedError.
         """
-        git = self._staged()
+        git = self._stage()
         self._add(git)
         self._bring_gitlinks_back(git)
         differing = diff_index(
             git, self.lender.prefix, self.base or EMPTY[self.lender.object_format]
         )
-        tree = self._named(differing)
-        odd = self._left_over(git) if self._refused else ()
+        tree = self._name_tree(differing)
+        odd = self._find_left_over(git) if self._refused else ()
         changes = [self._change(at) for at in self._while_wanted(differing)]
         return Snapshot(tree, tuple(sorted((*changes, *odd), key=lambda change: change.path)))
 
-    def _staged(self) -> Git:
+    def _stage(self) -> Git:
         """Git on a copy of the base's index with the tree added.
 
         The base's own index is never refreshed: its times are those of the files as git itself
@@ -278,8 +278,8 @@ class Scratch:
 
     def _add(self, git: Git) -> None:
         inside = self.lender.prefix.inside
-        self._answered(partial(self.bounds.hold, git, self.tree_folder, inside))
-        self._refused = self._added(git)
+        self._answer(partial(self.bounds.hold, git, self.tree_folder, inside))
+        self._refused = self._add_tree(git)
 
     def _while_wanted(self, items: Iterable[T]) -> Iterator[T]:
         """The same items, one after the other, as long as somebody waits for what they make."""
@@ -294,10 +294,10 @@ class Scratch:
     def _is_unwanted(self) -> bool:
         return self.stopped()
 
-    def _added(self, git: Git) -> str:
+    def _add_tree(self, git: Git) -> str:
         """Add the whole tree; what git said where it could not hold all of it."""
-        add = partial(git.told(LC_ALL="C").ask, "add", "--all", "--ignore-errors")
-        answer = self._answered(add)
+        add = partial(git.with_settings(LC_ALL="C").ask, "add", "--all", "--ignore-errors")
+        answer = self._answer(add)
         if answer.exit:
             make_readable(self.tree_folder)
             answer = add()
@@ -305,7 +305,7 @@ class Scratch:
             raise error
         return answer.said or "?" if answer.exit else ""
 
-    def _answered(self, ask: Callable[..., T]) -> T:
+    def _answer(self, ask: Callable[..., T]) -> T:
         try:
             return ask(seconds=_SOON)
         except GitTimeoutError:  # a pipe where git looks for .gitattributes holds it for ever
@@ -318,7 +318,7 @@ class Scratch:
             lines = (f"160000 {sha} 0\t{path}\0" for path, sha in self._gitlinks.items())
             git.run("update-index", "-z", "--index-info", stdin=raw("".join(lines)))
 
-    def _named(self, changes: Iterable[TreeChange]) -> str:
+    def _name_tree(self, changes: Iterable[TreeChange]) -> str:
         """Name of the base's tree with these changes."""
         entries = {
             self.lender.prefix.whole(at.path): TreeEntry(at.new_mode, at.new_sha)
@@ -328,7 +328,7 @@ class Scratch:
         }
         return self._objects.with_files(self.base, entries, written=False)
 
-    def _left_over(self, git: Git) -> tuple[Change, ...]:
+    def _find_left_over(self, git: Git) -> tuple[Change, ...]:
         """What git refused to add, as changes that no rule lets pass."""
         others = git.run("ls-files", "-z", "--others", "--exclude-standard")
         differing = git.run("diff-files", "-z", "--name-only", "--ignore-submodules=all")
@@ -354,7 +354,7 @@ class Scratch:
         if not new:
             return {}
         gone = {change.path for change in given if change.content is None}
-        there = {self.lender.prefix.inside(text(path)) for path in self._held(self.base)}
+        there = {self.lender.prefix.inside(text(path)) for path in self._paths_of_base(self.base)}
         return same_but_case(new, (there - gone) | new)
 
     # --- into the tree ---
@@ -378,7 +378,7 @@ class Scratch:
         return merged
 
     def _on(self, index: str) -> Git:
-        return self._git.told(GIT_INDEX_FILE=str(self._git_folder / index))
+        return self._git.with_settings(GIT_INDEX_FILE=str(self._git_folder / index))
 
     def _change(self, at: TreeChange) -> Change:
         before = _bytes(self._reader, at.old_mode, at.old_sha)

@@ -42,7 +42,7 @@ def require_free(repo: Repository, name: str) -> None:
 def make_tag(repo: Repository, name: str, commit: str, message: str) -> None:
     """Make an annotated tag, durably; raises GitError where one is there by now."""
     who = repo.identity()
-    git = repo.git.told(DURABLE, ("tag.gpgSign", "false")).told(
+    git = repo.git.with_settings(DURABLE, ("tag.gpgSign", "false")).with_settings(
         GIT_COMMITTER_NAME=who.name, GIT_COMMITTER_EMAIL=who.email
     )
     git.run(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from runner.model import Coverage, ProvenBy, Verdict
-from runner.model.grades import shown_by
+from runner.model.grades import proof_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,18 +55,18 @@ def subject(task: str, title: str, task_type: str = "") -> str:
     # only a plain capital goes down: `SQLite storage` and `API` stay as they are
     if title[:1].isupper() and not title[1:2].isupper() and title.split()[0][1:].islower():
         title = title[0].lower() + title[1:]
-    return shortened(start + (title or "work"), _SUBJECT_WIDTH)
+    return shorten(start + (title or "work"), _SUBJECT_WIDTH)
 
 
 def build_message(subject: str, body: str = "", trailers: Iterable[tuple[str, str]] = ()) -> str:
     """A whole message; each trailer is one line whatever its value holds."""
     lines = [
-        f"{name}: {shortened(one_line(value), _VALUE_WIDTH)}".rstrip()
+        f"{name}: {shorten(one_line(value), _VALUE_WIDTH)}".rstrip()
         for name, value in trailers
         if one_line(value)
     ]
     parts = [
-        shortened(one_line(subject) or "work", _SUBJECT_WIDTH),
+        shorten(one_line(subject) or "work", _SUBJECT_WIDTH),
         _plain_body(body),
         "\n".join(lines),
     ]
@@ -102,8 +102,8 @@ def proof_line(proof: Proof) -> str:
     `on=` names the commit it ran on, where the branch moved on without touching what it ran;
     `by=` what it shows, where the line by itself would say something else.
     """
-    by = shown_by(proof)
-    is_plain = by is shown_by(replace(proof, command="", by=None))
+    by = proof_kind(proof)
+    is_plain = by is proof_kind(replace(proof, command="", by=None))
     counts = [f"{one_line(name).replace(' ', '-')}={number}" for name, number in proof.counts]
     words = [
         *(one_line(proof.id).replace(" ", "-"), str(proof.verdict), f"exit={proof.exit}", *counts),
@@ -220,7 +220,7 @@ class Checked:
     """Whether there were more of them than a trailer holds."""
 
 
-def checked_value(
+def format_checked(
     task: str, attempt: int, spec: Spec, tree: str = "", proofs: Iterable[Proof] = ()
 ) -> str:
     """The value of a `Checked:` trailer; only whole proofs are in it, as many as it holds."""
@@ -271,7 +271,7 @@ def one_line(value: str) -> str:
     return " ".join(_CONTROL.sub(" ", value).split())
 
 
-def shortened(value: str, width: int) -> str:
+def shorten(value: str, width: int) -> str:
     """Text of at most `width` characters, with an ellipsis where it was cut."""
     return value if len(value) <= width else value[: width - 1].rstrip() + "…"
 

@@ -116,10 +116,10 @@ def _open_task(results: Results, task: TaskResult) -> Iterator[str]:
         head = f"{_markdown(finding.check)}: {_markdown(finding.message)}"
         yield f"- {_markdown(place)} {head}" if place else f"- {head}"
         if finding.detail:
-            yield from _fenced(finding.detail[-_MOST_DETAIL:])
+            yield from _fence(finding.detail[-_MOST_DETAIL:])
 
 
-def _fenced(text: str) -> Iterator[str]:
+def _fence(text: str) -> Iterator[str]:
     """A block that its content cannot end (CommonMark 4.5): a fence longer than any in it."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)

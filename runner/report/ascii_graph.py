@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.report.layers import drawing_order, known_needs
-from runner.report.palette import PALETTE
+from runner.report.ranks import drawing_order, filter_needs
+from runner.report.status_style import PALETTE
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from runner.model import Status
-    from runner.report.palette import Node
+    from runner.report.status_style import Node
 
 
 def ascii_graph(
@@ -26,7 +26,7 @@ def ascii_graph(
 ) -> str:
     """Lines of plain ASCII but for the titles; a `+` joins, a `|` between two `-` only crosses."""
     by_id = {task.id: task for task in tasks}
-    needs = known_needs({id_: task.depends_on for id_, task in by_id.items()})
+    needs = filter_needs({id_: task.depends_on for id_, task in by_id.items()})
     lanes = _Lanes(needs)
     lines: list[str] = []
     for id_ in drawing_order(needs):

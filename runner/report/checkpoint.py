@@ -56,10 +56,10 @@ def full_checkpoint(checkpoint: Checkpoint) -> str:
     """The text to append, with an empty line before and after it."""
     lines = [
         f"=== Checkpoint {checkpoint.number} — {display(checkpoint.date)}",
-        f"Completed since the last: {_named(checkpoint.completed)}",
+        f"Completed since the last: {_format_tasks(checkpoint.completed)}",
         f"PENDING: {checkpoint.pending}",
-        f"BLOCKED: {_counted(checkpoint.blocked)}",
-        f"STALE: {_counted(checkpoint.stale)}",
+        f"BLOCKED: {_format_count(checkpoint.blocked)}",
+        f"STALE: {_format_count(checkpoint.stale)}",
         f"Patterns applied: {patterns_applied(checkpoint.patterns)}",
         f"Regression: {_regression(checkpoint.regressions)}",
         f"Last landed: {display(checkpoint.commit[:12]) or NOT_APPLICABLE}",
@@ -95,12 +95,12 @@ def _is_named(criterion: str, task: Task) -> bool:
     )
 
 
-def _named(tasks: Iterable[tuple[str, str]]) -> str:
+def _format_tasks(tasks: Iterable[tuple[str, str]]) -> str:
     said = [f"{display(task)} ({display(title)})" for task, title in tasks]
     return ", ".join(said) or NOT_APPLICABLE
 
 
-def _counted(tasks: tuple[tuple[str, str], ...]) -> str:
+def _format_count(tasks: tuple[tuple[str, str], ...]) -> str:
     said = "; ".join(f"{display(task)} ({display(why)})" for task, why in tasks)
     return f"{len(tasks)}" + (f" — {said}" if said else "")
 

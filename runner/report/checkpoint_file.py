@@ -19,15 +19,15 @@ from runner.journal.grading import grade_alone
 from runner.model import Status
 from runner.report import checkpoint
 from runner.report.cost import cost
+from runner.report.decisions_file import BUILD, append_text
 from runner.report.status_line import (
     TaskReport,
-    looked_at,
+    format_checks,
     regressions,
     sast_counts,
     status_line,
 )
-from runner.report.story import BUILD, append_text
-from runner.run.landing.share import Share
+from runner.run.landing.time_quota import TimeQuota
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Task
     from runner.report.status_line import SastCounts
-    from runner.run.ledger import Ledger
+    from runner.run.journal_writer import JournalWriter
 
 SHARE_OF_RUN_TIME = 0.03
 """The most of a run's time that writing status lines may take; what waits is written in one go."""
@@ -77,7 +77,7 @@ class CheckpointDocument:
     """Whether this run wrote a line of any task."""
     _scanning: set[str] = field(default_factory=set)
     """Tasks whose line said that their scan still ran."""
-    _share: Share = field(default_factory=lambda: Share(SHARE_OF_RUN_TIME))
+    _share: TimeQuota = field(default_factory=lambda: TimeQuota(SHARE_OF_RUN_TIME))
 
     def know(self, tasks: Iterable[Task], state: RunState) -> None:
         """The plan's tasks, for their titles and acceptance criteria, and how they stand."""
@@ -101,7 +101,7 @@ class CheckpointDocument:
             if self._share.affordable:
                 self._write(state)
 
-    def catch_up(self, ledger: Ledger) -> None:
+    def catch_up(self, ledger: JournalWriter) -> None:
         """Write the lines that a crash kept from the file, or tore."""
         state, ends = ledger.state, (Status.DONE, Status.BLOCKED)
         untold = (id_ for id_ in state.awaiting_line if state.task(id_).status in ends)
@@ -142,7 +142,7 @@ class CheckpointDocument:
             case AttemptFinished(summary=said) if said and record.task in self._said:
                 self._said[record.task] = said
 
-    def close(self, ledger: Ledger) -> None:
+    def close(self, ledger: JournalWriter) -> None:
         """At the end of a run: nothing waits to be written, and the last batch is summed up."""
         self.catch_up(ledger)
         state = ledger.state
@@ -153,13 +153,13 @@ class CheckpointDocument:
             append_text(self.root / self.path, text, head=checkpoint.HEAD)
             self.note(CheckpointWritten("full", number, tuple(since)), "")
 
-    def recorded(self, committed: bytes, working: bytes) -> bytes:
+    def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
         """The file is the runner's own: it is committed as it stands."""
         del committed
         return working
 
     def _write(self, state: RunState) -> None:
-        with self._share.spending():
+        with self._share.spend():
             self._write_all(state)
 
     def _write_all(self, state: RunState) -> None:
@@ -193,7 +193,7 @@ class CheckpointDocument:
 
     def _report(self, id_: str, state: RunState) -> TaskReport:
         known = state.task(id_)
-        shown = self._shown(id_, state)
+        shown = self._find_proofs(id_, state)
         proofs = tuple(shown.proofs)
         return TaskReport(
             id=id_,
@@ -201,12 +201,12 @@ class CheckpointDocument:
             status=known.status,
             proofs=proofs,
             regressions=regressions(proofs),
-            looked=looked_at(self._files.get(id_, 0), proofs),
+            looked=format_checks(self._files.get(id_, 0), proofs),
             coverage=shown.coverage,
             sast=self.sast(id_),
-            patterns=self._titled(known.patterns),
+            patterns=self._title_patterns(known.patterns),
             worth=self._worth(id_, known),
-            notes=tuple(note for note in (known.note, self._heard(known)) if note),
+            notes=tuple(note for note in (known.note, self._hear(known)) if note),
             cost=cost(known.usage),
         )
 
@@ -218,10 +218,10 @@ class CheckpointDocument:
             return ""
         return grade_alone(known, task.outputs if task else ()).note
 
-    def _heard(self, known: TaskState) -> str:
+    def _hear(self, known: TaskState) -> str:
         return self._said.get(known.id, "") if known.status is Status.DONE else ""
 
-    def _shown(self, id_: str, state: RunState) -> TaskState | AttemptFinished:
+    def _find_proofs(self, id_: str, state: RunState) -> TaskState | AttemptFinished:
         """What has a task's proofs to show: its DONE, else its last attempt."""
         known = state.task(id_)
         if known.status is Status.DONE:
@@ -239,9 +239,9 @@ class CheckpointDocument:
             date=effects.timestamp()[:10],
             completed=tuple((id_, self._title(id_)) for id_ in completed),
             pending=self._counts[Status.PENDING],
-            blocked=self._noted(state, Status.BLOCKED),
-            stale=self._noted(state, Status.STALE),
-            patterns=self._titled(patterns),
+            blocked=self._collect_notes(state, Status.BLOCKED),
+            stale=self._collect_notes(state, Status.STALE),
+            patterns=self._title_patterns(patterns),
             regressions=self._regressions(state, completed),
             commit=state.last_landing_head,
             sast=self._late_scans(),
@@ -253,11 +253,11 @@ class CheckpointDocument:
     def _regressions(self, state: RunState, completed: list[str]) -> tuple[str, ...] | None:
         """The cross-task state: what held changes break; None where no tests of others ran."""
         held = [id_ for id_, known in self._statuses.items() if known is Status.BLOCKED]
-        said = [regressions(self._shown(id_, state).proofs) for id_ in (*completed, *held)]
+        said = [regressions(self._find_proofs(id_, state).proofs) for id_ in (*completed, *held)]
         ran = [failing for failing in said if failing is not None]
         return tuple(dict.fromkeys(check for failing in ran for check in failing)) if ran else None
 
-    def _noted(self, state: RunState, status: Status) -> tuple[tuple[str, str], ...]:
+    def _collect_notes(self, state: RunState, status: Status) -> tuple[tuple[str, str], ...]:
         if not self._counts[status]:
             return ()
         found = (id_ for id_, known in self._statuses.items() if known is status)
@@ -270,7 +270,7 @@ class CheckpointDocument:
         self._scanning -= late.keys()
         return tuple((id_, sast_counts(said)) for id_, said in late.items())
 
-    def _titled(self, patterns: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    def _title_patterns(self, patterns: Iterable[str]) -> tuple[tuple[str, str], ...]:
         return tuple((pattern, self.pattern_title(pattern)) for pattern in patterns)
 
     def _title(self, id_: str) -> str:

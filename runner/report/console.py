@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
-    from runner.report.estimate import Work
+    from runner.report.eta import Work
     from runner.report.event_lines import Paint
 
 QUIET, NORMAL, VERBOSE = 0, 1, 2
@@ -116,9 +116,9 @@ class Console:
                 groups.setdefault(task, [])
                 self._unheard[task] = _implementers_log(record)
             if isinstance(event, GateStarted | AttemptFinished) and task in self._unheard:
-                lines[:0] = self._printed(task, self._unheard.pop(task))
+                lines[:0] = self._read_printed(task, self._unheard.pop(task))
             if isinstance(event, GateCompleted):
-                lines += self._printed(task, event.proof.log)
+                lines += self._read_printed(task, event.proof.log)
             group = groups.get(task)
             if group is None:
                 self._write_all(lines)
@@ -127,7 +127,7 @@ class Console:
             if lines and state.task(task).status is not Status.IN_PROGRESS:
                 self._write_all(groups.pop(task))
 
-    def _printed(self, task: str, log: str) -> list[str]:
+    def _read_printed(self, task: str, log: str) -> list[str]:
         """What a command printed, as its log has it: the end of a long one."""
         try:
             content = (self._root / log).read_bytes() if log else b""
@@ -142,7 +142,7 @@ class Console:
     # --- what is shown ----------------------------------------------------------------
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         """Keep everybody else quiet while a person is asked; what they say comes afterwards.
 
         Nobody waits meanwhile: a worker that shows a line goes on at once.
@@ -187,7 +187,7 @@ class Console:
 
 def _implementers_log(record: Record) -> str:
     """Where the output of an implementer's command is kept; "" for a proof alone."""
-    from runner.run.workshop import LOGS
+    from runner.run.worker_setup import LOGS
 
     alone = isinstance(record.event, AttemptStarted) and record.event.mode == "prove"
     return "" if alone else f"{LOGS}/{record.task}/{record.attempt}/implementer.log"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.model import Action
-from runner.report.highlight import highlighted
+from runner.report.highlight import highlight
 from runner.report.line_match import hunks, stretches
 from runner.text.display import display
 
@@ -61,7 +61,7 @@ def diff_text(before: bytes | None, change: Change, *, colour: bool, width: int)
     if not colour:
         return "\n".join(line.text for line in lines)
     rule = ["─" * width] if width else []
-    return "\n".join([*rule, *map(_painted, lines)])
+    return "\n".join([*rule, *map(_paint, lines)])
 
 
 class _Line(NamedTuple):
@@ -73,7 +73,7 @@ class _Line(NamedTuple):
     """Whether its colours are in it already."""
 
 
-def _painted(line: _Line) -> str:
+def _paint(line: _Line) -> str:
     if line.ready:
         return line.text
     colours = {"-": _RED, "+": _GREEN, "@": _CYAN, "h": _BOLD}
@@ -168,7 +168,7 @@ def _side(content: bytes | None) -> _Side:
     ending = "\r" if _crlf(content) else ""
     lines = _split(content)
     shown = tuple(
-        display(line.removesuffix(ending), lines=True) for line in _split(_masked(content))
+        display(line.removesuffix(ending), lines=True) for line in _split(_mask_secrets(content))
     )
     open_end = not content.endswith(b"\n")
     if open_end:  # it differs from the same line with an end
@@ -181,9 +181,9 @@ def _split(content: bytes) -> tuple[str, ...]:
     return tuple(lines if lines[-1] else lines[:-1])
 
 
-def _masked(content: bytes) -> bytes:
+def _mask_secrets(content: bytes) -> bytes:
     """`content` without secrets, each blotted out in every line that it touches."""
-    from runner.secrets.blots import blots
+    from runner.secrets.redaction_spans import blots
 
     pieces: list[bytes] = []
     done = 0
@@ -204,19 +204,19 @@ class _Ink:
         self._old, self._new = old, new
         self._colour = colour
         self._pairs = _MOST_PAIRS
-        self._highlighted = highlighted(new.shown, path) if colour else None
+        self._highlighted = highlight(new.shown, path) if colour else None
 
     def lines(self, stretch: Stretch) -> Iterator[_Line]:
         """The stretch with signs before its lines."""
         olds, news = range(stretch.i1, stretch.i2), range(stretch.j1, stretch.j2)
         if stretch.kind == "equal":
-            yield from self._signed(" ", self._new, news, self._styled(news))
+            yield from self._sign_lines(" ", self._new, news, self._style_lines(news))
             return
         left, right = self._words(olds, news) if self._colour else ({}, {})
-        yield from self._signed("-", self._old, olds, left)
-        yield from self._signed("+", self._new, news, {**self._styled(news), **right})
+        yield from self._sign_lines("-", self._old, olds, left)
+        yield from self._sign_lines("+", self._new, news, {**self._style_lines(news), **right})
 
-    def _signed(
+    def _sign_lines(
         self, sign: str, side: _Side, places: range, ready: dict[int, str]
     ) -> Iterator[_Line]:
         """Lines of one side; `ready` are those that have their colours already."""
@@ -232,7 +232,7 @@ class _Ink:
         if side.ends_open and places and places.stop == len(side.shown):
             yield _Line("", "\\ No newline at end of file")
 
-    def _styled(self, places: range) -> dict[int, str]:
+    def _style_lines(self, places: range) -> dict[int, str]:
         """The highlighted lines among these."""
         return {place: self._highlighted[place] for place in places} if self._highlighted else {}
 
@@ -244,13 +244,13 @@ class _Ink:
             if self._pairs <= 0:
                 break
             self._pairs -= 1
-            pair = _emphasised(self._old.shown[i], self._new.shown[j])
+            pair = _emphasise(self._old.shown[i], self._new.shown[j])
             if pair is not None:
                 left[i], right[j] = pair
         return left, right
 
 
-def _emphasised(old: str, new: str) -> tuple[str, str] | None:
+def _emphasise(old: str, new: str) -> tuple[str, str] | None:
     """Both lines with what differs marked; None where they have too little in common."""
     olds, news = _WORDS.findall(old), _WORDS.findall(new)
     if not olds or not news or max(len(olds), len(news)) > _MOST_WORDS:

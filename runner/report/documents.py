@@ -22,15 +22,15 @@ def document(kind: str, **content: object) -> str:
 
     Keys of mappings stay as they are, for they are data (ids, paths, names of settings).
     """
-    return _dumped(kind, content, indent=2)
+    return _dump(kind, content, indent=2)
 
 
 def document_line(kind: str, **content: object) -> str:
     """The same on one line, many times faster: for what is large and read by programs."""
-    return _dumped(kind, content, indent=None)
+    return _dump(kind, content, indent=None)
 
 
-def _dumped(kind: str, content: Mapping[str, object], indent: int | None) -> str:
+def _dump(kind: str, content: Mapping[str, object], indent: int | None) -> str:
     body = {camel(name): plain(value) for name, value in content.items()}
     whole = {"schemaVersion": SCHEMA_VERSION, "kind": kind, **body}
     # ASCII: nothing invisible reaches a terminal, no lone surrogate a file
@@ -45,7 +45,7 @@ def plain(value: object) -> Json:
         return value
     if isinstance(value, PurePath):
         return str(value)
-    named = _named(value)
+    named = _to_object(value)
     if named is not None:
         return {name: plain(item) for name, item in named.items()}
     if isinstance(value, Iterable) and not isinstance(value, bytes):
@@ -53,7 +53,7 @@ def plain(value: object) -> Json:
     raise TypeError(f"{type(value).__name__} has no shape in JSON")
 
 
-def _named(value: object) -> dict[str, object] | None:
+def _to_object(value: object) -> dict[str, object] | None:
     """What becomes an object, by the names it will have there."""
     if isinstance(value, Mapping):
         return {str(plain(key)): item for key, item in value.items()}

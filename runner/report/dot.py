@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.report.palette import PALETTE
+from runner.report.status_style import PALETTE
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from runner.model import Status
-    from runner.report.palette import Node
+    from runner.report.status_style import Node
 
 
 def dot(tasks: Iterable[Node], statuses: Mapping[str, Status]) -> str:
@@ -30,7 +30,7 @@ def dot(tasks: Iterable[Node], statuses: Mapping[str, Status]) -> str:
     for task in tasks:
         status = statuses.get(task.id, task.status)
         look = PALETTE[status]
-        label = rf"{_escaped(task.id)}\n{_escaped(task.title)}\n{status}"
+        label = rf"{_escape(task.id)}\n{_escape(task.title)}\n{status}"
         lines.append(
             f'  {names[task.id]} [label="{label}", fillcolor="{look.fill}", '
             f'color="{look.edge}", fontcolor="{look.text}"];'
@@ -44,6 +44,6 @@ def dot(tasks: Iterable[Node], statuses: Mapping[str, Status]) -> str:
     return "\n".join((*lines, "}")) + "\n"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """`text` inside a quoted label (escString: a backslash begins an escape there)."""
     return display(text).replace("\\", "\\\\").replace('"', '\\"')

@@ -56,7 +56,7 @@ def event_lines(record: Record, state: RunState, paint: Paint) -> tuple[str, ...
     return tuple(f"{name} {line}" for line in lines)
 
 
-def attempted(mode: str, implementer: str) -> str:
+def format_attempt(mode: str, implementer: str) -> str:
     """What an attempt of a kind is, in a few words."""
     kinds = {"plan": f"{implementer}, plans", "phase": f"{implementer}, a phase of its plan"}
     return implementer if mode == "build" else kinds.get(mode, "proof alone")
@@ -70,7 +70,7 @@ def output_line(task: str, line: str, paint: Paint) -> str:
 def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
     match record.event:
         case AttemptStarted(implementer=implementer, mode=mode):
-            how = attempted(mode, implementer)
+            how = format_attempt(mode, implementer)
             yield f"started (attempt {record.attempt}, {display(how)})"
         case GateCompleted(proof=proof):
             mark, colour = _MARKS.get(proof.verdict, ("-", "dim"))

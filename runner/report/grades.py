@@ -23,6 +23,6 @@ def grade_lines(grades: Mapping[str, Graded]) -> Iterator[str]:
             yield f"  {display(id_)}: {display(one.words)}"
 
 
-def unproven_in(grades: Mapping[str, Graded]) -> dict[str, Graded]:
+def find_unproven(grades: Mapping[str, Graded]) -> dict[str, Graded]:
     """Those that are neither proven nor waived."""
     return {id_: one for id_, one in grades.items() if one.grade is Grade.UNPROVEN}

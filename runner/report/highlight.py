@@ -12,7 +12,7 @@ _MOST = 256 << 10
 _LONGEST_LINE = 2000
 
 
-def highlighted(lines: Sequence[str], path: str) -> list[str] | None:
+def highlight(lines: Sequence[str], path: str) -> list[str] | None:
     """Displayed lines with the colours of their language; None where there is none to show.
 
     What the lexer returns is used only when it is the very text that was given, so that no line

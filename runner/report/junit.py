@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from runner.model import Reason, Status
-from runner.text.counting import numbered
+from runner.text.counting import count_words
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _properties(task: TaskResult) -> Iterator[tuple[str, str]]:
 
 
 def _proof(proof: Proof) -> str:
-    counts = ", ".join(numbered(number, name) for name, number in proof.counts)
+    counts = ", ".join(count_words(number, name) for name, number in proof.counts)
     said = f"{proof.verdict} in {proof.seconds:.2f} s, exit {proof.exit}"
     return f"{said}: {counts}" if counts else said
 

@@ -26,7 +26,7 @@ from runner.journal.events import (
 )
 from runner.model import Ending, Status
 from runner.report.console import VERBOSE, Console
-from runner.report.estimate import seconds_left
+from runner.report.eta import seconds_left
 from runner.report.event_lines import IN_PASSING
 from runner.report.summary import duration
 from runner.report.table import columns, cut, pad
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
-    from runner.report.estimate import Work
+    from runner.report.eta import Work
 
 _BEAT = 0.1
 """Seconds between two drawings."""
@@ -141,9 +141,9 @@ class LiveConsole(Console):
                 self._seconds[task] = state.task(task).seconds
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         """Take the view away while a person is asked."""
-        with self._pen, super().paused():
+        with self._pen, super().pause():
             yield
 
     # --- the thread that draws --------------------------------------------------------

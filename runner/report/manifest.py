@@ -16,8 +16,8 @@ from runner.journal.sessions import (
 )
 from runner.model import Ending, Status, Usage
 from runner.report.cost import cost_data, together
+from runner.report.decisions_file import BUILD
 from runner.report.documents import document_line, grade_part
-from runner.report.story import BUILD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

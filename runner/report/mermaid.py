@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.model import Status
-from runner.report.palette import PALETTE
+from runner.report.status_style import PALETTE
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from runner.report.palette import Node
+    from runner.report.status_style import Node
 
 _CLASSES = {
     Status.PENDING: "pending",

@@ -164,7 +164,7 @@ def _place(one: Result) -> Object:
 
 def _uri(path: str) -> str:
     """A path as a URI reference (RFC 3986): never mistaken for a scheme, nothing unescaped."""
-    quoted = quote(_redacted(path).encode("utf-8", "surrogatepass"), safe="/")
+    quoted = quote(_redact(path).encode("utf-8", "surrogatepass"), safe="/")
     return f"file://{quoted}" if path.startswith("/") else quoted
 
 
@@ -178,10 +178,10 @@ def _invocation(failures: Sequence[str]) -> Object:
 
 
 def _text(text: str) -> str:
-    return display(_redacted(text), lines=True)
+    return display(_redact(text), lines=True)
 
 
-def _redacted(text: str) -> str:
+def _redact(text: str) -> str:
     from runner.secrets.redact import redact
 
     return redact(text)

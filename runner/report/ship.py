@@ -10,7 +10,7 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.journal.whole import TreeVerified
+    from runner.journal.tree_events import TreeVerified
     from runner.model import Graded
 
 

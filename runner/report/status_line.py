@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from runner.model import Level, Status, Verdict
-from runner.text.counting import numbered
+from runner.text.counting import count_words
 from runner.text.display import display, display_markdown
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def task_name(task: str) -> str:
 
 def patterns_applied(patterns: Iterable[tuple[str, str]]) -> str:
     """`PATTERN-001 (Database sessions)`, separated by commas."""
-    return _joined((f"{name} ({title})" if title else name for name, title in patterns), ", ")
+    return _join((f"{name} ({title})" if title else name for name, title in patterns), ", ")
 
 
 def sast_counts(counts: SastCounts) -> str:
@@ -133,7 +133,7 @@ def _tests(proofs: Sequence[Proof]) -> str:
     counts = ", ".join(f"{levels.count(level)} {level}" for level in Level if level in levels)
     said = f"{good}/{len(proofs)} pass ({counts})"
     bad = [proof for proof in proofs if proof.verdict is not Verdict.PASS]
-    return " ".join([said, *(_signed(proof.verdict, proof.id) for proof in bad)])
+    return " ".join([said, *(_format_verdict(proof.verdict, proof.id) for proof in bad)])
 
 
 def _contracts(proofs: Sequence[Proof]) -> str:
@@ -148,13 +148,14 @@ def _verdicts(proofs: Sequence[Proof], good: str) -> str:
     if not proofs:
         return NOT_APPLICABLE
     return " ".join(
-        _signed(proof.verdict, f"{_short(proof)} {_word(proof.verdict, good)}") for proof in proofs
+        _format_verdict(proof.verdict, f"{_short(proof)} {_word(proof.verdict, good)}")
+        for proof in proofs
     )
 
 
 def _one_verdict(proofs: Sequence[Proof], good: str) -> str:
     worst = max((proof.verdict for proof in proofs), key=_GRAVITY.index)
-    return _signed(worst, _word(worst, good))
+    return _format_verdict(worst, _word(worst, good))
 
 
 _GRAVITY = (Verdict.SKIPPED, Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN, Verdict.FAIL)
@@ -182,17 +183,17 @@ def _in_brackets(text: str) -> str:
     return f" ({display(text)})" if text else ""
 
 
-def looked_at(files: int, proofs: Iterable[Proof]) -> str:
+def format_checks(files: int, proofs: Iterable[Proof]) -> str:
     """What a change was held against; empty for a task that changed nothing and ran none."""
     tests = sum(proof.is_of_another_task for proof in proofs)
     if not (files or tests):
         return ""
-    told = [numbered(files, "files")] if files else []
-    return ", ".join([*told, f"{numbered(tests, 'tests')} of others"])
+    told = [count_words(files, "files")] if files else []
+    return ", ".join([*told, f"{count_words(tests, 'tests')} of others"])
 
 
 def _gates(proofs: Sequence[Proof]) -> str:
-    said = [_signed(proof.verdict, _short(proof)) for proof in proofs]
+    said = [_format_verdict(proof.verdict, _short(proof)) for proof in proofs]
     return " ".join(said) or NOT_APPLICABLE
 
 
@@ -203,9 +204,9 @@ def _coverage(coverage: Coverage | None) -> str:
     return f"{sign} {coverage.shown} (threshold {coverage.threshold:g}%)"
 
 
-def _signed(verdict: Verdict, name: str) -> str:
+def _format_verdict(verdict: Verdict, name: str) -> str:
     return f"{_SIGN[verdict]} {display(name)}"
 
 
-def _joined(parts: Iterable[str], between: str) -> str:
+def _join(parts: Iterable[str], between: str) -> str:
     return between.join(display(part) for part in parts if part.strip()) or NOT_APPLICABLE

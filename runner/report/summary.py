@@ -105,7 +105,7 @@ def summary(said: Summary) -> str:
     """The text, several lines; a run in which all is done has one line."""
     lines = [_first(said), *([f"used: {said.cost}"] if said.cost else [])]
     for task in said.blocked:
-        lines += _blocked(task)
+        lines += _format_blocked(task)
     for id_, change in said.stale:
         name = display(id_)
         lines.append(f"STALE {name}: {display(change)}")
@@ -126,20 +126,20 @@ def summary(said: Summary) -> str:
 
 def _first(said: Summary) -> str:
     total = sum(said.counts.values())
-    counts = ", ".join(_counted(said, status) for status in _ORDER if said.counts.get(status))
+    counts = ", ".join(_format_count(said, status) for status in _ORDER if said.counts.get(status))
     commits = f"{said.landed} commit{'' if said.landed == 1 else 's'}"
     return f"{total} task{'' if total == 1 else 's'}: {counts or 'none'}; {commits}, " + duration(
         said.seconds
     )
 
 
-def _counted(said: Summary, status: Status) -> str:
+def _format_count(said: Summary, status: Status) -> str:
     lacking = len(said.unproven) if status is Status.DONE else 0
     number = f"{said.counts[status]} {status}"
     return f"{number} ({lacking} unproven)" if lacking else number
 
 
-def _blocked(task: BlockedTask) -> list[str]:
+def _format_blocked(task: BlockedTask) -> list[str]:
     name = display(task.id)
     code = f" ({task.reason})" if task.reason else ""
     lines = [f"BLOCKED {name}{code}: {display(task.note)}"]

@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from runner.report.layers import known_needs, layers, neighbours
-from runner.report.palette import PALETTE
+from runner.report.ranks import filter_needs, layers, neighbours
+from runner.report.status_style import PALETTE
 from runner.report.table import cut
 from runner.text.display import display
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from runner.model import Status
-    from runner.report.layers import Layers, Spot
-    from runner.report.palette import Node
+    from runner.report.ranks import Layers, Spot
+    from runner.report.status_style import Node
 
 _WIDE, _HIGH = 220, 44
 _GAP_X, _GAP_Y = 60, 16
@@ -29,7 +29,7 @@ _SWEEPS = 3
 def svg(tasks: Iterable[Node], statuses: Mapping[str, Status], *, title: str = "") -> str:
     """A picture from left to right, one column a layer; statuses in words, signs and colours."""
     by_id = {task.id: task for task in tasks}
-    laid = layers(known_needs({id_: task.depends_on for id_, task in by_id.items()}))
+    laid = layers(filter_needs({id_: task.depends_on for id_, task in by_id.items()}))
     places = _places(laid)
     wide = max(len(laid.rows) * (_WIDE + _GAP_X) - _GAP_X, 0) + 2 * _MARGIN
     high = round(max((y + _height(spot) for spot, (_, y) in places.items()), default=0))

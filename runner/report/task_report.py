@@ -12,7 +12,7 @@ from runner import effects
 from runner.journal.events import AttemptFinished, TaskBlocked
 from runner.model import Ending, Reason, Status, Verdict
 from runner.report.cost import cost
-from runner.report.story import BUILD
+from runner.report.decisions_file import BUILD
 from runner.report.summary import duration
 from runner.run.limits.loops import loops
 from runner.text.display import display, display_markdown
@@ -38,7 +38,7 @@ def report_path(task: str) -> str:
     return f"{FOLDER}/{task}.md"
 
 
-def kept_report(root: Path, known: TaskState) -> str:
+def find_report(root: Path, known: TaskState) -> str:
     """The report about a task as it stands, relative to the project; empty where there is none."""
     path = report_path(known.id)
     return path if _is_told(known) and (root / path).is_file() else ""
@@ -90,7 +90,7 @@ class ReportsDocument:
         if proven is not None and proven[0] not in numbers:  # before a person let it begin anew
             proven = None
         if proven is None and any((known.id, number) not in self._heard for number in numbers):
-            proven = _proven_before(self.root, known)
+            proven = _find_earlier_proof(self.root, known)
         title = self._titles.get(known.id, "")
         text = redact(task_report(known, title, last, proven))
         file = self.root / report_path(known.id)
@@ -99,9 +99,9 @@ class ReportsDocument:
         return text
 
 
-def _proven_before(root: Path, known: TaskState) -> tuple[int, AttemptFinished] | None:
+def _find_earlier_proof(root: Path, known: TaskState) -> tuple[int, AttemptFinished] | None:
     """The last attempt that came to a proof, of those that an earlier run made."""
-    from runner.journal.reading import read_journal
+    from runner.journal.read_journal import read_journal
 
     numbers, found = {one.attempt for one in known.tries}, None
     for record in read_journal(root / BUILD / "journal.jsonl", wanted={"attempt.finished"}):
@@ -145,7 +145,7 @@ def _lines(
     refusals = [one for one in known.findings if one.refuses]
     yield from _section("Open", _findings(refusals))
     said = last.summary if last else ""
-    yield from _section("What its implementer said last", _quoted(said))
+    yield from _section("What its implementer said last", _quote(said))
     yield from _section("Attempts", _attempts(known))
     yield from _section("To go on", _ways(known, name))
 
@@ -187,7 +187,7 @@ def _findings(findings: Iterable[Finding]) -> Iterator[str]:
             yield from ("", *(f"      {display(line)}" for line in tail), "")
 
 
-def _quoted(text: str) -> Iterator[str]:
+def _quote(text: str) -> Iterator[str]:
     yield from (f"> {display_markdown(line)}" for line in text.splitlines())
 
 

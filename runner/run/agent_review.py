@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from runner.gates.base import command_limits
-from runner.implementers.base import Said, Workbench
+from runner.implementers.base import ImplementerContext, Said
 from runner.model import Finding
 from runner.process.sandbox import ReadOnly
 from runner.run.review import CHECK
 
 if TYPE_CHECKING:
     from runner.context.brief import Brief
-    from runner.run.site import Assignment, Site
+    from runner.run.assignment import Assignment, WorkerContext
 
 
 @runtime_checkable
 class Reviewer(Protocol):
     """An implementer that can read a diff and say yes, or why not."""
 
-    def review(self, brief: Brief, bench: Workbench, diff: str) -> Said:
+    def review(self, brief: Brief, bench: ImplementerContext, diff: str) -> Said:
         """Findings where it says no, and what it used."""
 
 
-def reviewed_by_agent(assignment: Assignment, site: Site, diff: str) -> Said | None:
+def review_by_agent(assignment: Assignment, site: WorkerContext, diff: str) -> Said | None:
     """What a session of the task's own agent says of a diff; None where no such review is set."""
     if not site.settings.model_review:
         return None
@@ -35,9 +35,9 @@ def reviewed_by_agent(assignment: Assignment, site: Site, diff: str) -> Said | N
     return agent.review(assignment.brief, _bench(assignment, site), diff)
 
 
-def _bench(assignment: Assignment, site: Site) -> Workbench:
+def _bench(assignment: Assignment, site: WorkerContext) -> ImplementerContext:
     logs = site.logs / assignment.task.id / str(assignment.attempt)
-    return Workbench(
+    return ImplementerContext(
         place=site.place,
         sandbox=ReadOnly(site.sandbox),
         limits=command_limits(assignment.task, site.settings),

@@ -81,7 +81,7 @@ def note_of(questions: Sequence[Finding]) -> str:
     return f"{shown} … and {more} more" if more > 0 else shown
 
 
-def told(questions: Iterable[Finding]) -> Iterator[str]:
+def format_questions(questions: Iterable[Finding]) -> Iterator[str]:
     """The questions for a person, one a line, with what they say more."""
     for one in questions:
         where = f"{one.path}:{one.line}: " if one.path and one.line else ""

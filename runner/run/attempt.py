@@ -9,31 +9,31 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.gates.base import command_limits
-from runner.implementers.base import Mode, Said, Workbench
+from runner.implementers.base import ImplementerContext, Mode, Said
 from runner.model import Ending, Finding, Outcome, Severity
 from runner.process.sandbox import ReadOnly
 from runner.repo.git import StoppedError
 from runner.repo.proposal_bounds import ProposalError
 from runner.repo.scratch import Snapshot
-from runner.run.claims import is_glob
-from runner.run.judgement import judged, screened
+from runner.run.evaluate import evaluate, screen
+from runner.run.permission_prompts import Questions
 from runner.run.planned import (
-    planning,
-    trying,
+    plan_session,
+    work_checks,
 )
-from runner.run.questions import Questions
+from runner.run.resource_locks import is_glob
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.run.site import Assignment, Site
+    from runner.run.assignment import Assignment, WorkerContext
 
 
-def attempt(assignment: Assignment, site: Site) -> Outcome:
+def attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     """Implement, ask the tree, pass every write, prove; nothing outside the slot is touched."""
     began = effects.monotonic()
     try:
-        outcome = _attempted(assignment, site)
+        outcome = _attempt(assignment, site)
     except StoppedError:  # nobody has looked through what is there, so nothing of it is kept
         outcome = Outcome(
             assignment.task.id, assignment.attempt, Ending.INTERRUPTED, assignment.base, tree=""
@@ -41,7 +41,7 @@ def attempt(assignment: Assignment, site: Site) -> Outcome:
     return replace(outcome, seconds=round(effects.monotonic() - began, 3))
 
 
-def _attempted(assignment: Assignment, site: Site) -> Outcome:
+def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     site.reset(assignment.base)
     asked = Questions(assignment, site)
     said = _implement(assignment, site, asked)
@@ -55,7 +55,7 @@ def _attempted(assignment: Assignment, site: Site) -> Outcome:
         tree=seen.tree,
         changes=seen.changes,
         decisions=said.decisions,
-        findings=(*said.findings, *too_large, *_ignored(assignment, site, seen)),
+        findings=(*said.findings, *too_large, *_find_ignored(assignment, site, seen)),
         summary=said.summary,
         usage=said.usage,
         failure=said.failure,
@@ -63,18 +63,18 @@ def _attempted(assignment: Assignment, site: Site) -> Outcome:
         plan=said.plan,
     )
     if assignment.mode is Mode.PLAN:
-        outcome = planning.judged(assignment, site, outcome)
+        outcome = plan_session.evaluate_plan(assignment, site, outcome)
     elif not any(finding.refuses for finding in outcome.findings) and not site.cancelled.is_set():
-        outcome = judged(assignment, site, outcome)
+        outcome = evaluate(assignment, site, outcome)
     else:
-        outcome = screened(assignment, site, outcome)
+        outcome = screen(assignment, site, outcome)
     if outcome.tainted:
         with suppress(StoppedError):  # what was looked through is kept; the next one resets anyway
             site.reset(assignment.base)  # what was refused, a secret perhaps, is not kept there
     return replace(outcome, ending=Ending.INTERRUPTED) if site.cancelled.is_set() else outcome
 
 
-def _look(assignment: Assignment, site: Site) -> tuple[Snapshot, tuple[Finding, ...]]:
+def _look(assignment: Assignment, site: WorkerContext) -> tuple[Snapshot, tuple[Finding, ...]]:
     """What the tree holds now; a file too large to hold is a finding."""
     if assignment.is_check:  # nothing of it has run yet, so nothing can have changed
         site.scratch.sign()
@@ -87,7 +87,7 @@ def _look(assignment: Assignment, site: Site) -> tuple[Snapshot, tuple[Finding, 
     return seen, tuple(_clashes(assignment, site, seen))
 
 
-def _clashes(assignment: Assignment, site: Site, seen: Snapshot) -> Iterator[Finding]:
+def _clashes(assignment: Assignment, site: WorkerContext, seen: Snapshot) -> Iterator[Finding]:
     """New names that differ from others in case alone: one file on other people's systems.
 
     The plan may ask for it, by naming the file exactly.
@@ -103,7 +103,9 @@ def _clashes(assignment: Assignment, site: Site, seen: Snapshot) -> Iterator[Fin
         )
 
 
-def _ignored(assignment: Assignment, site: Site, seen: Snapshot) -> tuple[Finding, ...]:
+def _find_ignored(
+    assignment: Assignment, site: WorkerContext, seen: Snapshot
+) -> tuple[Finding, ...]:
     """Output files by name that were written where git does not look: they would be lost unsaid."""
     proposed = {change.path for change in seen.changes}
     named = (path.removeprefix("./") for path in assignment.task.outputs if not is_glob(path))
@@ -119,7 +121,7 @@ def _ignored(assignment: Assignment, site: Site, seen: Snapshot) -> tuple[Findin
     return tuple(Finding(check="scope", path=one, message=message, hint=hint) for one in lost)
 
 
-def _implement(assignment: Assignment, site: Site, asked: Questions) -> Said:
+def _implement(assignment: Assignment, site: WorkerContext, asked: Questions) -> Said:
     """Let the implementer work in the scratch tree, or put carried work into it."""
     site.scratch.apply(assignment.carried)
     if assignment.implementer is None:
@@ -127,7 +129,7 @@ def _implement(assignment: Assignment, site: Site, asked: Questions) -> Said:
     if assignment.mode is Mode.PLAN and assignment.plan is not None:
         return Said(plan=assignment.plan)  # it only has to be reviewed
     planning_now = assignment.mode is Mode.PLAN
-    bench = Workbench(
+    bench = ImplementerContext(
         place=site.place,
         sandbox=ReadOnly(site.sandbox) if planning_now else site.sandbox,
         limits=command_limits(assignment.task, site.settings),
@@ -140,11 +142,11 @@ def _implement(assignment: Assignment, site: Site, asked: Questions) -> Said:
         left=assignment.left,
         mode=assignment.mode,
         plan=assignment.plan,
-        verdict=lambda change: trying.word_of_pipeline(
+        verdict=lambda change: work_checks.word_of_pipeline(
             replace(assignment, rules=asked.rules), site, change
         ),
-        run_gate=partial(trying.tried, assignment, site),
-        record=partial(trying.told_to_journal, assignment, site),
+        run_gate=partial(work_checks.try_check, assignment, site),
+        record=partial(work_checks.tell_journal, assignment, site),
         ask=asked.ask,
         permission=assignment.rules.permission,
         permission_floor=assignment.rules.permission_floor,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base import command_limits
 from runner.process.base import Command
-from runner.process.course import run
-from runner.run.claims import Claims, meeting, too_much
-from runner.run.crew import Crew
+from runner.process.supervise import run
+from runner.run.resource_locks import ResourceLocks, find_collision, too_much
+from runner.run.workers import WorkerPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.model import Task
     from runner.process.base import Ran
-    from runner.run.site import Site
-    from runner.run.workshop import Workshop
+    from runner.run.assignment import WorkerContext
+    from runner.run.worker_setup import WorkerSetup
 
 LOG = "parallel.log"
 
@@ -53,12 +53,14 @@ class Came:
     slot: int = 0
 
 
-def shared_files(tasks: Sequence[Task], owned: Mapping[str, tuple[str, ...]]) -> tuple[Shared, ...]:
+def find_shared_files(
+    tasks: Sequence[Task], owned: Mapping[str, tuple[str, ...]]
+) -> tuple[Shared, ...]:
     """Every two tasks that may write one file, by Output files and by the ownership map."""
     return tuple(
         Shared(one.id, other.id, *met)
         for one, other in combinations(tasks, 2)
-        if (met := meeting(one, other, owned))
+        if (met := find_collision(one, other, owned))
     )
 
 
@@ -68,18 +70,20 @@ class Batch:
 
     tasks: Sequence[Task]
     line: str
-    workshop: Workshop
+    workshop: WorkerSetup
     settings: Settings
     environ: Mapping[str, str]
     head: str
     """Commit that each scratch tree shows; empty before the first one."""
-    claims: Claims
+    claims: ResourceLocks
     say: Callable[[Came], None]
     """Told of each task as soon as its command is over."""
-    crew: Crew = field(init=False)
+    crew: WorkerPool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.crew = Crew(1, self.workshop.site, inline=True)  # it only tells what is cancelled
+        self.crew = WorkerPool(
+            1, self.workshop.site, inline=True
+        )  # it only tells what is cancelled
 
     def run(self) -> tuple[Came, ...]:
         """Run it for all; what came of each, in their order. Raises KeyboardInterrupt."""
@@ -97,9 +101,9 @@ class Batch:
                 site.close()
         return tuple(found[task.id] for task in self.tasks)
 
-    def _all(self, executor: ThreadPoolExecutor, free: list[Site]) -> Iterator[Came]:
+    def _all(self, executor: ThreadPoolExecutor, free: list[WorkerContext]) -> Iterator[Came]:
         waiting = list(self.tasks)
-        running: dict[Future[Came], tuple[Task, Site]] = {}
+        running: dict[Future[Came], tuple[Task, WorkerContext]] = {}
         while waiting or running:
             for task in tuple(waiting):
                 if not free:
@@ -122,7 +126,7 @@ class Batch:
                 wait(running)
                 raise KeyboardInterrupt
 
-    def _one(self, task: Task, site: Site) -> Came:
+    def _one(self, task: Task, site: WorkerContext) -> Came:
         site.reset(self.head)
         secrets = self.settings.secrets_for(task, self.environ)
         environment = {

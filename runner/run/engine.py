@@ -10,14 +10,14 @@ from runner.errors import ExitCode, RunnerError
 from runner.gates.regression import Suspects
 from runner.journal.events import AttemptStarted, RunFinished, RunStarted, RunStuck, TaskBlocked
 from runner.model import Reason, Status
-from runner.run.broken.joint import Joint
-from runner.run.broken.pacing import Pace
-from runner.run.broken.regression import approved_groups, victims_of
-from runner.run.crew import Asking, Cancelling, Finished, Happened, Permitting, Scanning, Tracing
 from runner.run.frontier import Frontier
-from runner.run.landing.notes import shown_note
-from runner.run.limits.hours import Hours
+from runner.run.landing.status_notes import format_note
+from runner.run.limits.timers import Timers
+from runner.run.regressions.group_build import GroupBuild
+from runner.run.regressions.regression import find_approved_groups, victims_of
+from runner.run.regressions.retry_pace import Pace
 from runner.run.review import Answer, Ruling
+from runner.run.workers import Asking, Cancelling, Finished, Happened, Permitting, Scanning, Tracing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from runner.journal.events import StatusesPublished
     from runner.journal.sessions import PermissionAnswered, PermissionAsked
     from runner.model import Outcome, Task
-    from runner.run.broken.cutting_off import CuttingOff
-    from runner.run.claims import Claims
-    from runner.run.crew import Crew, Message
-    from runner.run.landing.board import Board
-    from runner.run.ledger import Ledger
+    from runner.run.assignment import Assignment
+    from runner.run.background_scans import Scans
+    from runner.run.journal_writer import JournalWriter
+    from runner.run.landing.status_writer import StatusWriter
     from runner.run.limits.deadlines import Deadline
+    from runner.run.outcomes import OutcomeHandler
     from runner.run.preparation import Preparation
-    from runner.run.scans import Scans
-    from runner.run.settlement import Settlement
-    from runner.run.site import Assignment
+    from runner.run.regressions.early_cutoff import EarlyCutoff
+    from runner.run.resource_locks import ResourceLocks
+    from runner.run.workers import Message, WorkerPool
 
 
 @dataclass(slots=True)
@@ -44,17 +44,17 @@ class Engine:
     tasks: Mapping[str, Task]
     selected: frozenset[str]
     weight: Mapping[str, float]
-    ledger: Ledger
-    board: Board
-    crew: Crew
-    claims: Claims
+    ledger: JournalWriter
+    board: StatusWriter
+    crew: WorkerPool
+    claims: ResourceLocks
     preparation: Preparation
-    settlement: Settlement
+    settlement: OutcomeHandler
     scans: Scans
     head: Callable[[], str]
     at_home: Callable[[], bool] = lambda: True
     """Whether the branch that the run began on is checked out: else the plan there is not ours."""
-    cutting_off: CuttingOff | None = None
+    cutting_off: EarlyCutoff | None = None
     """What lets go tasks that are STALE through others alone."""
     edited: Callable[[Task], str] = lambda _task: ""
     """What a person changed of a task in the plan since the run began, in words."""
@@ -65,7 +65,7 @@ class Engine:
     """Called after every settled outcome, such as writing documents that may wait."""
     _frontier: Frontier = field(init=False)
     _halted: bool = field(default=False, init=False)
-    _hours: Hours = field(init=False)
+    _hours: Timers = field(init=False)
     _outdated: set[str] = field(default_factory=set, init=False)
 
     def run(self) -> frozenset[ExitCode]:
@@ -73,10 +73,10 @@ class Engine:
 
         KeyboardInterrupt ends what runs, keeps the books, and is raised again.
         """
-        self.crew.permitter = self._asked
-        self._hours = Hours(self.crew, self.settlement)
+        self.crew.permitter = self._ask
+        self._hours = Timers(self.crew, self.settlement)
         self._hours.begin(self.run_until)
-        with self.ledger.gathering():
+        with self.ledger.gather():
             try:
                 self._build_groups()
                 self._frontier = Frontier(
@@ -96,10 +96,10 @@ class Engine:
     def _build_groups(self) -> None:
         """First what a person approved together: a held change and the tasks that it breaks."""
         held = self.preparation.regressive
-        for group in approved_groups(self.tasks, held, self.ledger.state):
+        for group in find_approved_groups(self.tasks, held, self.ledger.state):
             pace = Pace(self._hours, lambda: self._hear(self._word()))
             lander = self.settlement.lander
-            joint = Joint(self.preparation, self.settlement, lander, self._work, pace)
+            joint = GroupBuild(self.preparation, self.settlement, lander, self._work, pace)
             self._halted = not joint.build(group) or self._halted
             for task in group:
                 self._say(task.id)
@@ -126,7 +126,7 @@ class Engine:
 
     def _loop(self) -> None:
         self._start_ready()
-        while self.crew.working or (self._hours.backoff and not self._stopping()):
+        while self.crew.working or (self._hours.backoff and not self._is_stopping()):
             self._publish()
             self.ledger.sync()
             self._hear_what_is_in_hand()
@@ -143,7 +143,7 @@ class Engine:
             if self._is_pending(id_):
                 self._frontier.put(id_)
         started = []
-        while self.crew.has_free_slot and not self._ending():
+        while self.crew.has_free_slot and not self._is_ending():
             assignment = self._next()
             if assignment is None:
                 break
@@ -157,25 +157,25 @@ class Engine:
         """What is to be proven again, then the ready task with the longest path before it."""
         again = self.settlement.next_again()
         while again is None:
-            task = None if self._stopping() else self._frontier.take(self.claims.free_for)
+            task = None if self._is_stopping() else self._frontier.take(self.claims.free_for)
             if task is None:
                 return None
-            again = self._begun(task)
+            again = self._begin(task)
         return again
 
-    def _stopping(self) -> bool:
+    def _is_stopping(self) -> bool:
         """Whether nothing new may start."""
-        return self._halted or bool(self._hours.used_up) or self._ending()
+        return self._halted or bool(self._hours.used_up) or self._is_ending()
 
-    def _ending(self) -> bool:
+    def _is_ending(self) -> bool:
         """Whether not even what is under way may go on."""
         return self.settlement.halted or self.crew.interrupted
 
-    def _begun(self, task: Task) -> Assignment | None:
+    def _begin(self, task: Task) -> Assignment | None:
         """A task's next attempt; None where something it needs is missing, which blocks it."""
         if self._is_outdated(task):
             return None
-        missing = self.preparation.missing(task)
+        missing = self.preparation.find_missing(task)
         if missing is not None:
             reason, note = missing
             self.ledger.note(TaskBlocked(reason=reason, note=note), task=task.id, durable=True)
@@ -192,7 +192,7 @@ class Engine:
         """Say that an attempt starts; the slot that is taken for it."""
         task = assignment.task
         slot = self.crew.take_slot()
-        if (switched := self.preparation.switched(assignment)) is not None:
+        if (switched := self.preparation.find_mode_switch(assignment)) is not None:
             self.ledger.note(switched, task=task.id, attempt=assignment.attempt)
         self.ledger.note(
             AttemptStarted(
@@ -211,7 +211,7 @@ class Engine:
         )
         self._say(task.id)
         if assignment.implementer is not None:
-            self._hours.started(task)
+            self._hours.start_attempt(task)
         return slot
 
     def _hear_what_is_in_hand(self) -> None:
@@ -228,12 +228,12 @@ class Engine:
             case Scanning(task, attempt, scan):
                 self.scans.add(task, attempt, scan)
             case Asking(outcome, answer):
-                answer(self.settlement.ruling(self.tasks[outcome.task], outcome))
+                answer(self.settlement.rule(self.tasks[outcome.task], outcome))
             case Permitting(id_, attempt, question, permit):
-                permit(self._asked(id_, attempt, question))
+                permit(self._ask(id_, attempt, question))
             case Tracing(assignment, outcome, answer_with):
                 answer_with(self.crew.tracer(assignment, outcome))
-            case Cancelling(id_) if self._hours.cancelled(self.tasks.get(id_)):
+            case Cancelling(id_) if self._hours.cancel(self.tasks.get(id_)):
                 self._say(id_)
             case Finished(id_, result):
                 outcome = result()
@@ -243,11 +243,9 @@ class Engine:
                 return bool(outcome.changes)
         return False
 
-    def _asked(
-        self, id_: str, attempt: int, question: PermissionAsked
-    ) -> PermissionAnswered | None:
+    def _ask(self, id_: str, attempt: int, question: PermissionAsked) -> PermissionAnswered | None:
         """A person's word about one call of a tool; None where the question waits."""
-        return self.settlement.questions.heard(id_, attempt, question)
+        return self.settlement.questions.ask(id_, attempt, question)
 
     def _is_awaited(self, outcome: Outcome) -> bool:
         """Whether an attempt is open that this is of; it may come twice, or after it was lost."""
@@ -258,7 +256,7 @@ class Engine:
         if self.settlement.settle(task, outcome):
             return
         self._end(task)
-        for parked in self.settlement.unparked():
+        for parked in self.settlement.land_parked():
             self._end(parked)
 
     def _end(self, task: Task) -> None:
@@ -268,12 +266,12 @@ class Engine:
         self._hours.look_into_the_purse()
         match self.ledger.state.task(task.id).status:
             case Status.DONE:
-                self._frontier.done(task.id, self._is_pending)
+                self._frontier.mark_done(task.id, self._is_pending)
                 for id_ in self.cutting_off.after(task.id) if self.cutting_off else ():
                     self._say(id_)
                     if self._is_pending(id_):
                         self._frontier.put(id_)
-            case Status.PENDING if not (self._is_outdated(task) or self._stopping()):
+            case Status.PENDING if not (self._is_outdated(task) or self._is_stopping()):
                 if task.id not in self._hours.backoff:
                     self._frontier.put(task.id)
             case Status.BLOCKED:
@@ -309,7 +307,7 @@ class Engine:
 
     def _say(self, id_: str) -> None:
         known = self.ledger.state.task(id_)
-        self.board.say(id_, known.status, shown_note(known, self.tasks[id_].note))
+        self.board.say(id_, known.status, format_note(known, self.tasks[id_].note))
 
     def _publish(self, *, now: bool = False) -> None:
         if self.board.due(now=now) and self.at_home():
@@ -331,7 +329,7 @@ class Engine:
         while self.crew.working:
             message = self.crew.wait()
             if isinstance(message, Finished):
-                self.settlement.interrupted(self.tasks[message.task])
+                self.settlement.settle_interrupted(self.tasks[message.task])
                 self._say(message.task)
             elif isinstance(message, Asking):
                 message.answer(Ruling(Answer.WAITS))
@@ -368,7 +366,7 @@ class Engine:
 
 
 def begin(
-    ledger: Ledger, *, head: str, branch: str, plan: str, settings: Mapping[str, str]
+    ledger: JournalWriter, *, head: str, branch: str, plan: str, settings: Mapping[str, str]
 ) -> None:
     """Say in the journal that a run begins."""
     import os
@@ -379,7 +377,9 @@ def begin(
     )
 
 
-def finish(ledger: Ledger, *, exit_code: int, head: str, began: float, ids: Sequence[str]) -> None:
+def finish(
+    ledger: JournalWriter, *, exit_code: int, head: str, began: float, ids: Sequence[str]
+) -> None:
     """Say in the journal that the run ended, with how many tasks stand where."""
     counts: dict[str, int] = {}
     for id_ in ids:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.model import Task
     from runner.plan.graph import TaskGraph
-    from runner.run.claims import Claims
+    from runner.run.resource_locks import ResourceLocks
 
 UNKNOWN_SECONDS = 1.0
 """How long a task is taken to last of which nothing is known."""
@@ -42,7 +42,7 @@ def forecast(
     graph: TaskGraph,
     *,
     seconds: Mapping[str, float],
-    claims: Claims,
+    claims: ResourceLocks,
     jobs: int,
 ) -> Forecast:
     """Play the run with every task passing at its first attempt; nothing is left in `claims`."""
@@ -62,7 +62,7 @@ def forecast(
     return Forecast(order, tuple(map(tuple, batches.values())), path, end, bool(seconds), waiting)
 
 
-def expected_seconds(tasks: Iterable[Task], state: RunState) -> dict[str, float]:
+def estimate_seconds(tasks: Iterable[Task], state: RunState) -> dict[str, float]:
     """How long each task is expected to last: the median of its own past attempts that passed.
 
     One that never passed is expected to last as the median of its type's tasks, or of all.
@@ -100,7 +100,7 @@ class Reached:
         return max(self.longest_path, self.work / max(1, self.jobs))
 
 
-def reached(
+def make_reached(
     graph: TaskGraph,
     took: Mapping[str, float],
     *,
@@ -135,7 +135,7 @@ def _play(
     graph: TaskGraph,
     *,
     seconds: Mapping[str, float],
-    claims: Claims,
+    claims: ResourceLocks,
     jobs: int,
 ) -> list[tuple[float, str]]:
     """Starts as (time, task), on a clock that only this simulation knows; claims are given back."""
@@ -158,6 +158,6 @@ def _play(
         while ending and ending[0][0] == now:  # a run hears all that is in hand before it starts
             _, _, id_ = heapq.heappop(ending)
             claims.release(tasks[id_])
-            frontier.done(
+            frontier.mark_done(
                 id_, lambda waiting: statuses[waiting] is Status.PENDING and waiting not in begun
             )

@@ -49,7 +49,7 @@ class Frontier:
         if id_ in self._selected and not self._unmet[id_]:
             heapq.heappush(self._heap, (-self._weight.get(id_, 1.0), self._place[id_], id_))
 
-    def done(self, id_: str, still_pending: Callable[[str], bool]) -> None:
+    def mark_done(self, id_: str, still_pending: Callable[[str], bool]) -> None:
         """Say that a task is DONE: what waited for it alone becomes ready."""
         for dependent in self._dependents.pop(id_, ()):
             self._unmet[dependent] -= 1

@@ -59,7 +59,7 @@ class Interruption:
             wake()
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
+    def listen(self) -> Iterator[None]:
         """Hear signals in here; the second one ends the process at once."""
         try:
             before = [(number, signal.signal(number, self._hear)) for number in _SIGNALS]
@@ -72,7 +72,7 @@ class Interruption:
             for number, handler in before:
                 signal.signal(number, handler)
 
-    def asking(self, asker: Asker) -> Asker:
+    def wrap_asker(self, asker: Asker) -> Asker:
         """The same asker, whose questions a signal answers with `wait`."""
         return _Interruptible(asker, self)
 
@@ -92,7 +92,7 @@ class Interruption:
             raise KeyboardInterrupt
 
     @contextmanager
-    def _raising(self) -> Iterator[None]:
+    def _raise_inside(self) -> Iterator[None]:
         self._asking = True
         try:
             if self.heard:
@@ -123,12 +123,12 @@ class _Interruptible:
         from runner.run.review import Answer, Said
 
         try:
-            with self._interruption._raising():  # noqa: SLF001 - the two are one
+            with self._interruption._raise_inside():  # noqa: SLF001 - the two are one
                 return self._asker.ask(task, change, before, spot)
         except KeyboardInterrupt:
             return Said(Answer.WAITS)
 
     def choose(self, text: str, question: str) -> str:
         """What is typed; a signal is raised as KeyboardInterrupt."""
-        with self._interruption._raising():  # noqa: SLF001 - as above
+        with self._interruption._raise_inside():  # noqa: SLF001 - as above
             return self._asker.choose(text, question)

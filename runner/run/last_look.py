@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 
 if TYPE_CHECKING:
-    from runner.run.crew import Crew
+    from runner.run.workers import WorkerPool
 
 _WITH_THE_RUN = 1.0
 """Where all of it ends: with a command's own end well within five seconds."""
@@ -24,7 +24,7 @@ class LastLook:
     Until then what was written is looked through, so that a draft can be kept.
     """
 
-    crew: Crew
+    crew: WorkerPool
     number: int
     _seen: float | None = None
 

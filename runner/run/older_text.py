@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from runner.model import Status
 from runner.repo.git import text
-from runner.run.landing.record import SUBJECT
+from runner.run.landing.record_commit import SUBJECT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -89,7 +89,7 @@ class OlderText:
     @cached_property
     def _head(self) -> str:
         """What is checked out: landings that wait for a person's commit have no text of theirs."""
-        return self.repository.checked_out().commit or ""
+        return self.repository.find_head().commit or ""
 
     @cached_property
     def _committed(self) -> Mapping[str, Status]:
@@ -144,12 +144,12 @@ class OlderText:
         return self._texts[commit]
 
 
-def taken_back(
+def make_take_back_test(
     tasks: Iterable[Said], state: RunState
 ) -> Callable[[Mapping[str, Status]], Sequence[Status] | None]:
     """Every status that was written and that nobody committed; None where the file has one yet."""
 
-    def gone(committed: Mapping[str, Status]) -> Sequence[Status] | None:
+    def find_gone(committed: Mapping[str, Status]) -> Sequence[Status] | None:
         written = ((task, state.task(task.id).published) for task in tasks)
         lost = [
             (task.status is committed.get(task.id), status)
@@ -159,4 +159,4 @@ def taken_back(
         return [status for _, status in lost] if all(is_gone for is_gone, _ in lost) else None
 
     tasks = tuple(tasks)
-    return gone
+    return find_gone

@@ -9,38 +9,38 @@ from typing import TYPE_CHECKING
 from runner.config.paths import Places
 from runner.config.stack import detect_stack
 from runner.context.brief import Brief, compose_brief, open_since
-from runner.context.patterns import Search, matched_patterns
-from runner.context.surroundings import surroundings_at
+from runner.context.gather import surroundings_at
+from runner.context.patterns import Search, match_patterns
 from runner.gates.red_first import wants_red_first
 from runner.implementers.base import Allowance, Mode
 from runner.implementers.registry import choose
 from runner.journal.events import ModeSwitched
 from runner.model import Finding, Reason, ReviewMode
 from runner.plan.task_types import kind_of
-from runner.run.lacking import lacking
-from runner.run.planned.plan_step import Step, plan_of, plan_told, planned_files
+from runner.run.assignment import Assignment
+from runner.run.permission_prompts import answers_of
+from runner.run.planned.plan_step import Step, files_of_plan, plan_of, plan_told
+from runner.run.preflight import find_lacking
 from runner.run.proven_first import stands_on_words
-from runner.run.questions import answers_of
 from runner.run.review import mode_for
 from runner.run.reviewer import diff_of, without_reviewer
-from runner.run.site import Assignment
 from runner.writes.pipeline import WriteRules
-from runner.writes.projects import CompileCommand
+from runner.writes.project_compile import CompileCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from runner.config.settings import Settings
+    from runner.context.gather import GatheredContext
     from runner.context.patterns import MatchedPattern
-    from runner.context.surroundings import Surroundings
     from runner.implementers.base import Implementer
     from runner.journal.task_state import TaskState
     from runner.model import Change, Outcome, Task
     from runner.plan.patterns import PatternIndex
-    from runner.run.adopting import Adopted
-    from runner.run.ledger import Ledger
-    from runner.run.limits.purse import Purse
+    from runner.run.adopt import Adopted
+    from runner.run.journal_writer import JournalWriter
+    from runner.run.limits.run_budget import RunBudget
     from runner.run.planned.task_plans import TaskPlans
     from runner.secrets.allowlist import AllowList
 
@@ -57,7 +57,7 @@ class Preparation:
 
     root: Path
     settings: Settings
-    ledger: Ledger
+    ledger: JournalWriter
     patterns: PatternIndex
     plan_title: str
     plan_path: str
@@ -88,7 +88,7 @@ class Preparation:
     """Held changes that break other tasks: they land together with these, once approved."""
     adopted: dict[str, Adopted] = field(default_factory=dict)
     """Branches that a person finished: proven and landed as they are, with nobody called."""
-    purse: Purse | None = None
+    purse: RunBudget | None = None
     """What the run has used so far, and what is left of every budget; None for no budgets."""
     recorded: Callable[[Task, str], tuple[Change, ...]] | None = None
     """Accepted bytes of earlier landings that fit a task on a base; asked with `run --reuse`."""
@@ -108,29 +108,34 @@ class Preparation:
     def _stack(self) -> frozenset[str]:
         return detect_stack(self.root).words
 
-    def missing(self, task: Task) -> tuple[Reason, str] | None:
+    def find_missing(self, task: Task) -> tuple[Reason, str] | None:
         """What the task cannot go on without, as a reason code and a note for a person."""
         builds = not self.ledger.state.task(task.id).reuse
-        unable = lacking(task, self.settings, self.environ, self.root, implements=builds)
-        return unable or self._on_words(task) or self._unreviewed(task) or self._used_up(task)
+        unable = find_lacking(task, self.settings, self.environ, self.root, implements=builds)
+        return (
+            unable
+            or self._on_words(task)
+            or self._check_reviewable(task)
+            or self._check_budget(task)
+        )
 
     def _on_words(self, task: Task) -> tuple[Reason, str] | None:
         """That it would stand on what nothing proves, where everything is to be proven."""
         why = stands_on_words(task, self.tasks, self.ledger.state, self.settings)
         return (Reason.PROOF, why) if why else None
 
-    def _unreviewed(self, task: Task) -> tuple[Reason, str] | None:
+    def _check_reviewable(self, task: Task) -> tuple[Reason, str] | None:
         """That nobody could review it: said before anybody is paid for it."""
         chosen = self.implementer(task)
         implementer = None if isinstance(chosen, Finding) else chosen
         why = without_reviewer(self.review_mode(task), self.settings, implementer)
         return (Reason.TOOL, why) if why else None
 
-    def _used_up(self, task: Task) -> tuple[Reason, str] | None:
+    def _check_budget(self, task: Task) -> tuple[Reason, str] | None:
         """A budget of which nothing is left; work that only has to be proven takes none."""
         if self.purse is None or task.id in self.held or task.id in self.adopted:
             return None
-        used = self.purse.used_up_by(task, self.ledger.state.task(task.id))
+        used = self.purse.find_exhausted(task, self.ledger.state.task(task.id))
         return (Reason.BUDGET, f"used {used}") if used else None
 
     def implementer(self, task: Task) -> Implementer | Finding:
@@ -147,7 +152,7 @@ class Preparation:
         """The next attempt at a task."""
         attempt = self.ledger.state.task(task.id).last_attempt + 1
         if (own := self.adopted.get(task.id)) is not None:
-            return self.carried(task, own.changes, self.base(), attempt)
+            return self.make_carried(task, own.changes, self.base(), attempt)
         held = self.held.pop(task.id, None)
         if held is not None and self.carry is not None and self.base() != self.held_on:
             held = self.carry(task.id)
@@ -155,12 +160,12 @@ class Preparation:
         if held is not None:
             self._given[task.id] = held
             self.released.add(task.id)
-            return self.carried(task, held, self.base(), attempt)
+            return self.make_carried(task, held, self.base(), attempt)
         known = self.ledger.state.task(task.id)
         if (task.id in self.prove_first or known.reuse) and not known.attempts_in_row:
-            return self.carried(task, (), self.base(), attempt)
-        if again := self._recorded(task):
-            return self.carried(task, again, self.base(), attempt)
+            return self.make_carried(task, (), self.base(), attempt)
+        if again := self._find_recorded(task):
+            return self.make_carried(task, again, self.base(), attempt)
         chosen = self.implementer(task)
         implementer = None if isinstance(chosen, Finding) else chosen
         base = self.base()
@@ -173,7 +178,7 @@ class Preparation:
             brief=self._brief_for(chosen, task, attempt, step),
             implementer=implementer,
             author=named,
-            left=self.purse.left(task, known) if self.purse else Allowance(),
+            left=self.purse.allowance(task, known) if self.purse else Allowance(),
             mode=step.mode,
             plan=step.plan,
             phase=step.phase,
@@ -184,11 +189,11 @@ class Preparation:
             again=_was_tried(known),
             carried=() if step.mode is Mode.PLAN else self.edits.get(task.id, step.carried),
             review=step.review or self.review_mode(task),
-            rules=self.write_rules(task, attempt, planned_files(step.plan)),
+            rules=self.write_rules(task, attempt, files_of_plan(step.plan)),
             secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
         )
 
-    def switched(self, assignment: Assignment) -> ModeSwitched | None:
+    def find_mode_switch(self, assignment: Assignment) -> ModeSwitched | None:
         """That a task goes on in another mode, such as from its plan to building it."""
         mode, id_ = assignment.kind, assignment.task.id
         if mode == "prove":  # nobody works on it
@@ -197,15 +202,15 @@ class Preparation:
         self._modes[id_] = mode
         return ModeSwitched(mode) if mode != before else None
 
-    def interrupted(self, task: Task) -> None:
+    def retry_held(self, task: Task) -> None:
         """An attempt came to nothing: held work that it tried is tried again, not built anew."""
         if task.id in self._given and self.ledger.state.task(task.id).held is not None:
             self.held[task.id] = self._given[task.id]
 
-    def landed(self, task: Task) -> None:
+    def forget_landed(self, task: Task) -> None:
         """Let go of what was kept of a task's phases."""
         if self.plans is not None:
-            self.plans.landed(task)
+            self.plans.forget_landed(task)
 
     def _is_seen(self, task: Task) -> bool:
         """Whether a person wrote what the task does (blocks of the plan), or reviews it."""
@@ -219,14 +224,14 @@ class Preparation:
         written = not isinstance(chosen, Finding) and chosen.name in _UNREAD
         return written or task.id in self.adopted
 
-    def _recorded(self, task: Task) -> tuple[Change, ...]:
+    def _find_recorded(self, task: Task) -> tuple[Change, ...]:
         """What landed before and fits now, tried once: if it does not pass, it is built anew."""
         if self.recorded is None or task.id in self._reused:
             return ()
         self._reused.add(task.id)
         return self.recorded(task, self.base())
 
-    def carried(
+    def make_carried(
         self, task: Task, changes: tuple[Change, ...], base: str, attempt: int
     ) -> Assignment:
         """Changes that exist already, to be proven on `base` without calling an implementer."""
@@ -260,35 +265,35 @@ class Preparation:
     ) -> Brief:
         """The brief, without its text where nobody will read that: blocks say all themselves."""
         if isinstance(implementer, Finding) or getattr(implementer, "name", "check") in _UNREAD:
-            return self._unread(task, attempt)
+            return self._make_unread_brief(task, attempt)
         return self.brief(task, attempt, step)
 
-    def _unread(self, task: Task, attempt: int) -> Brief:
+    def _make_unread_brief(self, task: Task, attempt: int) -> Brief:
         """A brief of which only the journal hears: what the task is, and what was searched."""
-        patterns, kind = self._matched(task), str(kind_of(task))
-        searched = self._searched(task)
+        patterns, kind = self._match_patterns(task), str(kind_of(task))
+        searched = self._describe_search(task)
         return Brief(task, attempt, (), patterns, "", "", kind=kind, searched=searched)
 
-    def _searched(self, task: Task) -> tuple[str, ...]:
+    def _describe_search(self, task: Task) -> tuple[str, ...]:
         """By what the patterns were searched for a task."""
-        return self._search(task).told(self.patterns)
+        return self._search(task).describe(self.patterns)
 
     def _search(self, task: Task) -> Search:
         if task.id not in self._searches:
             self._searches[task.id] = Search.of(self.patterns, task, self._stack)
         return self._searches[task.id]
 
-    def _matched(self, task: Task) -> tuple[MatchedPattern, ...]:
+    def _match_patterns(self, task: Task) -> tuple[MatchedPattern, ...]:
         """The patterns that fit a task: looked up for every task, and remembered."""
         search = self._search(task)
-        patterns = matched_patterns(self.root, self.patterns, task, search=search)
+        patterns = match_patterns(self.root, self.patterns, task, search=search)
         self.applied[task.id] = tuple(pattern.id for pattern in patterns)
         return patterns
 
     def brief(self, task: Task, attempt: int, step: Step | None = None) -> Brief:
         """What whoever implements the task is told; by default of what a run would do next."""
         known = self.ledger.state.task(task.id)
-        patterns = self._matched(task)
+        patterns = self._match_patterns(task)
         return compose_brief(
             task,
             attempt,
@@ -304,7 +309,7 @@ class Preparation:
             around=self._surroundings(task, patterns, step),
             failed=len(known.tries),
             since=open_since(known.tries),
-            searched=self._searched(task),
+            searched=self._describe_search(task),
             known_secrets=tuple(self.settings.secrets_for(task, self.environ).values()),
             dependencies={id_: self._title(id_) for id_ in task.depends_on},
             has_variables=getattr(self.implementer(task), "name", "") not in _NO_PROGRAMS,
@@ -319,7 +324,7 @@ class Preparation:
 
     def _surroundings(
         self, task: Task, patterns: tuple[MatchedPattern, ...], step: Step | None
-    ) -> Surroundings:
+    ) -> GatheredContext:
         """Tests, files, skills and decisions, from the commit that the attempt starts on."""
         planned = plan_of(self.ledger.state, task)
         approved = planned.plan if planned is not None and planned.approved else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.implementers import blocks, nothing
+from runner.implementers import blocks, check
 from runner.model import Finding, ProvenBy, Reason
 from runner.model.grades import is_code, strongest, without_proof, would_show
 
@@ -26,7 +26,7 @@ PROOF_HINT = (
     "add - Test contracts: with an entry such as TC-001 (unit): `command`, or Contracts, or Gates;"
     " where nothing can prove it: - Proof: none — reason"
 )
-_BY_A_PERSON = ("", blocks.NAME, nothing.NAME)
+_BY_A_PERSON = ("", blocks.NAME, check.NAME)
 """A person's own hand, and implementers that only do what stands in the plan."""
 _STRONG = (ProvenBy.TESTS, ProvenBy.CONTRACT)
 _CONTRACT = {"api": "openapi", "data": "schema"}
@@ -36,7 +36,7 @@ def unprovable(
     task: Task, settings: Settings, implementer: Implementer
 ) -> tuple[Reason, str] | None:
     """Why a task comes to nothing whatever its implementer does; None where it may start."""
-    if task.is_wish and implementer.name == nothing.NAME:
+    if task.is_wish and implementer.name == check.NAME:
         return Reason.WISH, WISH
     if lacks_contracts(task, settings):
         return Reason.PROOF, f"{contracts_message(task)}; {contracts_hint(task)}"
@@ -79,13 +79,13 @@ def _too_little(
         if by in (_STRONG if code else (*_STRONG, ProvenBy.COMMAND)):
             return ""
         needs = "tests or a contract prove code here" if code else "a command proves work here"
-        return f"{_shown(by)}, and {needs} (require_proof)"
+        return f"{_format_proof_kind(by)}, and {needs} (require_proof)"
     if implementer in _BY_A_PERSON or by in (*_STRONG, ProvenBy.COMMAND):
         return ""
-    return f"{_shown(by)} of what {_whose(implementer)} writes"
+    return f"{_format_proof_kind(by)} of what {_whose(implementer)} writes"
 
 
-def _shown(by: ProvenBy | None) -> str:
+def _format_proof_kind(by: ProvenBy | None) -> str:
     if by is None:
         return "nothing proves any part"
     return "an exit code alone is the proof" if by is ProvenBy.COMMAND else "nothing runs any part"

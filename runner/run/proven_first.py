@@ -28,7 +28,7 @@ def has_proof(task: Task, settings: Settings) -> bool:
     return strongest_possible(task, settings) not in (None, ProvenBy.STATIC)
 
 
-def built_on_words(tasks: Mapping[str, Task], words: Iterable[str], settings: Settings) -> str:
+def format_unprovable(tasks: Mapping[str, Task], words: Iterable[str], settings: Settings) -> str:
     """What a person hears once of DONE tasks that nothing can prove; empty where there are none."""
     unproven = [id_ for id_ in tasks if id_ in set(words) and not has_proof(tasks[id_], settings)]
     if not unproven:
@@ -55,7 +55,7 @@ def _is_weak(task: Task, state: RunState) -> bool:
     return not (grade_alone(known).is_proven or without_proof(task.no_proof, task.outputs))
 
 
-def unproven_beneath(needs: Iterable[str], states: Mapping[str, TaskState]) -> dict[str, str]:
+def find_unproven_beneath(needs: Iterable[str], states: Mapping[str, TaskState]) -> dict[str, str]:
     """By task why what is needed is not proven; for the evidence of what was built on it."""
     found = ((one, states.get(one)) for one in needs)
     return {

@@ -16,9 +16,9 @@ from runner.journal.events import (
 )
 from runner.journal.task_state import TaskState
 from runner.model import Ending, Reason, Spec, Status
-from runner.run.fields import UNKNOWN
-from runner.run.reach import reached
+from runner.run.dependents import find_reached
 from runner.run.reconcile_rewritten import Presence
+from runner.run.task_diff import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -98,7 +98,7 @@ def behind(
     last = {id_: event for id_, _, event in heard}
     planned = {task.id: task for task in tasks}
     edited = [id_ for id_, event in last.items() if _is_edit(planned[id_], state.task(id_), event)]
-    for id_, why in (reached(tasks, edited) if edited else {}).items():
+    for id_, why in (find_reached(tasks, edited) if edited else {}).items():
         known, event = state.task(id_), last.get(id_)
         done = known.status is Status.DONE if event is None else isinstance(event, TaskAdopted)
         if done:
@@ -129,7 +129,7 @@ def own_readings(
 
 def _read_one(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
     if known.open_attempt is not None or known.status is Status.IN_PROGRESS:
-        yield _interrupted("the run that began it has ended")
+        yield _make_interrupted("the run that began it has ended")
         known = _as_pending(known)
     if not facts.descends:
         yield from _on_another_branch(task, known, facts)
@@ -146,7 +146,7 @@ def _by_the_journal(task: PlannedTask, known: TaskState, facts: Facts) -> Iterat
     if known.status is Status.DONE and known.spec is not None:
         yield from _against_spec(task, known.spec, facts)
     elif known.status is Status.STALE and _is_taken_back(task, known):
-        yield from _said_done(task, known, facts)
+        yield from _settle_done(task, known, facts)
     elif known.status is Status.BLOCKED and known.tried not in (None, task.spec):
         yield TaskReopened(note="the task was edited since it was blocked", by="person")
 
@@ -163,12 +163,12 @@ def _is_taken_back(task: PlannedTask, known: TaskState) -> bool:
 
 def _against_spec(task: PlannedTask, proven: Spec, facts: Facts) -> Iterator[Event]:
     if proven.what != task.spec.what:
-        yield _edited(task, proven, facts)
+        yield _make_edited(task, proven, facts)
     elif proven.proof != task.spec.proof:
         yield TaskReopened(note="how it is proven was edited: proven again", by="proof")
 
 
-def _edited(task: PlannedTask, proven: Spec, facts: Facts) -> TaskStaled:
+def _make_edited(task: PlannedTask, proven: Spec, facts: Facts) -> TaskStaled:
     fields = facts.fields_of(task, proven)
     what = "" if fields == UNKNOWN else f": {', '.join(fields)}"
     return TaskStaled(note=f"the task was edited since it was built{what}", fields=fields)
@@ -177,20 +177,20 @@ def _edited(task: PlannedTask, proven: Spec, facts: Facts) -> TaskStaled:
 def _by_a_persons_hand(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
     match task.status:
         case Status.DONE:
-            yield from _said_done(task, known, facts)
+            yield from _settle_done(task, known, facts)
         case Status.PENDING if known.status in (Status.STALE, Status.BLOCKED):
             yield TaskApproved(by="person", note=f"{known.status} was made PENDING in the plan")
         case Status.PENDING:
             yield TaskReopened(note="DONE was made PENDING in the plan", by="person")
         case Status.IN_PROGRESS:
-            yield from _said_in_progress(task, known, facts)
+            yield from _settle_in_progress(task, known, facts)
         case Status.BLOCKED:
             yield TaskBlocked(reason=Reason.REVIEW, note=task.note or "by a person")
         case Status.STALE:
             yield TaskStaled(note=task.note or "by a person", fields=())
 
 
-def _said_done(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
+def _settle_done(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
     if known.spec is None:
         yield TaskAdopted(
             spec=None,
@@ -209,10 +209,10 @@ def _said_done(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Ev
         )
         yield from _against_spec(task, known.spec, facts)
     else:
-        yield _edited(task, known.spec, facts)
+        yield _make_edited(task, known.spec, facts)
 
 
-def _said_in_progress(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
+def _settle_in_progress(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
     """No run is alive, so nobody works on it: an old text that was saved again.
 
     It undoes no work, and answers nothing that waits for a person.
@@ -238,7 +238,7 @@ def _on_another_branch(task: PlannedTask, known: TaskState, facts: Facts) -> Ite
         case Status.DONE | Status.IN_PROGRESS if known.status is Status.DONE:
             yield from _by_the_journal(task, known, facts)
         case Status.DONE:
-            yield from _said_done(task, TaskState(id=task.id), facts)
+            yield from _settle_done(task, TaskState(id=task.id), facts)
         case Status.PENDING if known.status is Status.PENDING and landed is not None:
             yield from _not_as_known(task, known, facts)
         case status if status is not known.status:
@@ -311,7 +311,7 @@ def _out_of_reach(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator
             yield TaskReopened(note="its commit is not in this branch", by="branch")
 
 
-def _interrupted(note: str) -> AttemptFinished:
+def _make_interrupted(note: str) -> AttemptFinished:
     return AttemptFinished(ending=Ending.INTERRUPTED, tree="", seconds=0.0, summary=note)
 
 

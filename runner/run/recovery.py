@@ -11,20 +11,20 @@ from runner.journal.events import (
     TaskDone,
     TaskReopened,
 )
-from runner.journal.evidence import proofs_told, unproven_told
+from runner.journal.evidence import parse_unproven, proofs_told
 from runner.model import Reason, Spec, Status
-from runner.run.fields import fields_since
 from runner.run.landing import (
     drafts,
 )
 from runner.run.landing.lander import complete_landing
-from runner.run.limits.failures import ended_by_itself
-from runner.run.older_text import OlderText, taken_back
-from runner.run.proof.unverified import prove_what_they_say
+from runner.run.limits.failure_policy import find_own_failure
+from runner.run.older_text import OlderText, make_take_back_test
+from runner.run.proof.unverified_bytes import prove_what_they_say
 from runner.run.reconcile import Facts, Landed, behind, own_readings
 from runner.run.reconcile_rewritten import Rewritten
+from runner.run.reverts import find_reverts, is_undone
 from runner.run.review import after_refusal, is_open, refusals, rejection
-from runner.run.undone import is_undone, undone
+from runner.run.task_diff import fields_since
 from runner.writes.landing import in_the_way
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from runner.model import Change, Task
     from runner.model.planned_task import PlannedTask
     from runner.repo.read import Repository
+    from runner.run.journal_writer import JournalWriter
     from runner.run.landing.lander import Lander
-    from runner.run.ledger import Ledger
     from runner.run.older_text import PlanFile
 
 
-def recover(lander: Lander, ledger: Ledger) -> str:
+def recover(lander: Lander, ledger: JournalWriter) -> str:
     """Finish a landing that a crash interrupted, before anything else; gives a line to show."""
     record = ledger.state.landing
     if record is None:
@@ -58,7 +58,7 @@ def recover(lander: Lander, ledger: Ledger) -> str:
                 tree=landed.tree,
                 proofs=known.passed.proofs if known.passed else (),
                 patterns=known.patterns,
-                note=_kept(landed.late),
+                note=_format_kept(landed.late),
                 unproven=known.passed.unproven if known.passed else "",
             ),
             task=record.task,
@@ -68,7 +68,7 @@ def recover(lander: Lander, ledger: Ledger) -> str:
     return f"{record.task} had landed when the last run ended: finished as {landed.commit[:12]}"
 
 
-def finish_landed(ledger: Ledger) -> None:
+def finish_landed(ledger: JournalWriter) -> None:
     """Say DONE of tasks whose commit is on the branch and whose DONE a crash cut off."""
     for id_, known in tuple(ledger.state.tasks.items()):
         if known.landed is not None and known.status is Status.IN_PROGRESS and known.tried:
@@ -79,7 +79,7 @@ def finish_landed(ledger: Ledger) -> None:
                     tree=known.landed.tree,
                     proofs=known.passed.proofs if known.passed else (),
                     patterns=known.patterns,
-                    note=_kept(known.landed.late),
+                    note=_format_kept(known.landed.late),
                     unproven=known.passed.unproven if known.passed else "",
                 ),
                 task=id_,
@@ -88,11 +88,11 @@ def finish_landed(ledger: Ledger) -> None:
             )
 
 
-def _kept(late: tuple[str, ...]) -> str:
+def _format_kept(late: tuple[str, ...]) -> str:
     return f"kept your own {', '.join(late)}" if late else ""
 
 
-def reconcile(tasks: Iterable[PlannedTask], ledger: Ledger, facts: Facts) -> frozenset[str]:
+def reconcile(tasks: Iterable[PlannedTask], ledger: JournalWriter, facts: Facts) -> frozenset[str]:
     """Note every reading as an event of its own; gives the tasks that are only proven again.
 
     What the file says of these tasks is noted too: only a difference from that is the next hand.
@@ -135,7 +135,7 @@ def gather_facts(
         plan,
         state.published_head,
         state.ended_head,
-        taken_back=taken_back(tasks, state),
+        taken_back=make_take_back_test(tasks, state),
         heard_alone=lambda id_: manual or state.task(id_).status is not Status.DONE,
         only_retries=lambda task: _only_retries(task.status, state.task(task.id)),
     )
@@ -150,11 +150,11 @@ def gather_facts(
         return here
     wanted = {task.id for task in tasks if task.status in (Status.DONE, Status.IN_PROGRESS)}
     behind = {task.id for task in tasks} - wanted  # the plan may be older than what has landed
-    planned = repository.added(head, plan.path) if behind else ""
+    planned = repository.commit_that_added(head, plan.path) if behind else ""
     made_since = _any_since(repository, head, planned, behind)
     if not wanted and not made_since:
         return replace(here, descends=fresh)
-    gone = undone(repository, head)
+    gone = find_reverts(repository, head)
     landed = dict(_landings(repository, head, wanted, gone)) if wanted else {}
     if made_since:
         landed |= _landings(repository, head, behind, gone, since=planned)
@@ -218,7 +218,7 @@ def _landings(
             sha = "" if commit.checked else commit.commit
             is_about_it = not commit.checked or _can_say(repository, commit.commit)
             proofs = tuple(proofs_told(commit.trailers.get("Proof", ())))
-            unproven = unproven_told(commit.trailers.get("Grade", ()))
+            unproven = parse_unproven(commit.trailers.get("Grade", ()))
             found[commit.task] = Landed(*(sha, commit.attempt, spec, proofs, unproven, is_about_it))
         if len(found) == len(wanted):
             break
@@ -239,7 +239,7 @@ def resumable(
         known = state.task(task.id)
         if known.held is None or known.held.spec != task.spec:
             continue
-        changes = drafts.held_changes(repository, known.held)
+        changes = drafts.load_held_changes(repository, known.held)
         if changes is not None:
             found[task.id] = changes
     return found
@@ -254,7 +254,7 @@ _MET_AGAIN = (
 
 def reopen(
     tasks: Iterable[Task],
-    ledger: Ledger,
+    ledger: JournalWriter,
     *,
     named: frozenset[str],
     missing: Callable[[Task], object],
@@ -274,11 +274,11 @@ def reopen(
 
 def may_be_met(known: TaskState) -> bool:
     """Whether something was missing before an attempt could start; an attempt's end stays so."""
-    return known.reason in _MET_AGAIN and not ended_by_itself(known)
+    return known.reason in _MET_AGAIN and not find_own_failure(known)
 
 
 def release_held(
-    held: dict[str, tuple[Change, ...]], ledger: Ledger, root: Path, *, terminal: bool
+    held: dict[str, tuple[Change, ...]], ledger: JournalWriter, root: Path, *, terminal: bool
 ) -> None:
     """Let held work go on to its landing where what held it is over."""
     for id_, changes in tuple(held.items()):
@@ -297,7 +297,7 @@ def release_held(
             ledger.note(TaskApproved(by="runner", note="it may land now"), task=id_)
 
 
-def _refuse_held(id_: str, changes: tuple[Change, ...], ledger: Ledger) -> bool:
+def _refuse_held(id_: str, changes: tuple[Change, ...], ledger: JournalWriter) -> bool:
     """Let a person's no to held work be heard: the next attempt reads the reason."""
     findings = tuple(rejection(one) for one in refusals(ledger.state, id_, changes))
     if not findings:

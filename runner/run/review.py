@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Change, Digest, Task
-    from runner.run.ledger import Ledger
+    from runner.run.journal_writer import JournalWriter
 
 CHECK = "review"
 HELD = "review"
@@ -112,7 +112,7 @@ def mode_for(
 class Review:
     """The review of one attempt's changes, each decision kept as an event."""
 
-    ledger: Ledger
+    ledger: JournalWriter
     asker: Asker | None
     insisted: bool
     """Whether the person's own settings loosened the review: only then are control files approved
@@ -127,7 +127,7 @@ class Review:
         before: Before,
     ) -> Ruling:
         """Have every change approved, by whom `mode` says."""
-        refused = self._refused(task, changes)
+        refused = self._find_refused(task, changes)
         if refused:
             return Ruling(Answer.REJECTED, findings=refused, standing=True)
         loosened = self.insisted and mode is ReviewMode.OFF  # by a person, and by no command
@@ -147,23 +147,23 @@ class Review:
             if edited is not None:
                 others = (one for one in changes if one.path != edited.path)
                 return Ruling(Answer.EDITED, changes=(*others, edited))
-        refused = self._refused(task, changes)
+        refused = self._find_refused(task, changes)
         if refused:
             return Ruling(Answer.REJECTED, findings=refused)
-        said = [said_of(self.ledger.state, task.id, change) for change in changes]
+        said = [find_answer(self.ledger.state, task.id, change) for change in changes]
         if any(event is None for event in said):
             return Ruling(Answer.WAITS)
         reviews = {event.review for event in said if isinstance(event, WriteReviewed)}
         return Ruling(Answer.APPROVED, "edited" if "edited" in reviews else "applied")
 
-    def _refused(self, task: Task, changes: Sequence[Change]) -> tuple[Finding, ...]:
+    def _find_refused(self, task: Task, changes: Sequence[Change]) -> tuple[Finding, ...]:
         return tuple(rejection(event) for event in refusals(self.ledger.state, task.id, changes))
 
     def _ask(
         self, asker: Asker, task: Task, attempt: int, changes: Sequence[Change], before: Before
     ) -> Change | None:
         """Ask until every change is answered; the changed proposal when a person edited one."""
-        at = self._unanswered(task, changes, -1)
+        at = self._find_unanswered(task, changes, -1)
         while at is not None:
             change = changes[at]
             said = asker.ask(task, change, before(change.path), self._spot(task, changes, at))
@@ -171,7 +171,7 @@ class Review:
                 case Answer.WAITS:
                     return None
                 case Answer.EDITED:
-                    return _edited(change, said.content)
+                    return _with_content(change, said.content)
                 case Answer.NEXT | Answer.PREVIOUS:
                     at = (at + (1 if said.answer is Answer.NEXT else -1)) % len(changes)
                     continue
@@ -179,26 +179,26 @@ class Review:
                 note_answer(self.ledger, task.id, attempt, changes[place], said)
             if said.answer is Answer.REJECTED:
                 return None
-            at = self._unanswered(task, changes, at)
+            at = self._find_unanswered(task, changes, at)
         return None
 
     def _open(self, task: Task, changes: Sequence[Change]) -> list[int]:
         """The places of those that nobody has answered."""
         state = self.ledger.state
-        return [at for at, one in enumerate(changes) if said_of(state, task.id, one) is None]
+        return [at for at, one in enumerate(changes) if find_answer(state, task.id, one) is None]
 
-    def _unanswered(self, task: Task, changes: Sequence[Change], after: int) -> int | None:
+    def _find_unanswered(self, task: Task, changes: Sequence[Change], after: int) -> int | None:
         """The next that nobody has answered, from the start again behind the last."""
         places = self._open(task, changes)
         return next((at for at in places if at > after), places[0] if places else None)
 
     def _spot(self, task: Task, changes: Sequence[Change], at: int) -> Spot:
-        said = said_of(self.ledger.state, task.id, changes[at])
+        said = find_answer(self.ledger.state, task.id, changes[at])
         how = said.review if isinstance(said, WriteReviewed) else ""
         return Spot(at + 1, len(changes), len(self._open(task, changes)), how)
 
 
-def note_answer(ledger: Ledger, task: str, attempt: int, change: Change, said: Said) -> None:
+def note_answer(ledger: JournalWriter, task: str, attempt: int, change: Change, said: Said) -> None:
     """Keep a person's decision about exactly these bytes."""
     if said.answer is Answer.REJECTED:
         refusal = WriteRejected(change.path, change.before, change.after, said.reason, "person")
@@ -208,7 +208,7 @@ def note_answer(ledger: Ledger, task: str, attempt: int, change: Change, said: S
         ledger.note(event, task=task, attempt=attempt, durable=True)
 
 
-def said_of(state: RunState, task: str, change: Change) -> WriteReviewed | WriteRejected | None:
+def find_answer(state: RunState, task: str, change: Change) -> WriteReviewed | WriteRejected | None:
     """What a person decided about exactly this change, if they did."""
     return state.review(task, change.path, change.before, change.after)
 
@@ -220,7 +220,7 @@ def refusals(state: RunState, task: str, changes: Sequence[Change]) -> tuple[Wri
     files is.
     """
     whole = state.review(task, WHOLE, None, proposal_digest(changes))
-    said = [whole, *(said_of(state, task, change) for change in changes)]
+    said = [whole, *(find_answer(state, task, change) for change in changes)]
     return tuple(event for event in said if isinstance(event, WriteRejected))
 
 
@@ -252,7 +252,7 @@ def is_open(state: RunState, task: str, changes: Sequence[Change]) -> bool:
 
 def is_answered(state: RunState, task: str, changes: Sequence[Change]) -> bool:
     """Whether a person has said all there is to say of a proposal."""
-    said = all(said_of(state, task, change) for change in changes)
+    said = all(find_answer(state, task, change) for change in changes)
     said = said and not is_open(state, task, changes)
     return bool(changes) and (said or bool(refusals(state, task, changes)))
 
@@ -287,7 +287,7 @@ def proposal_digest(changes: Sequence[Change]) -> Digest:
     return digest_of("".join(lines).encode("utf-8", "surrogateescape"))
 
 
-def _edited(change: Change, content: bytes | None) -> Change:
+def _with_content(change: Change, content: bytes | None) -> Change:
     after = None if content is None else digest_of(content)
     return replace(change, content=content, after=after)
 

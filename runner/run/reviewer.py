@@ -9,7 +9,7 @@ from runner.gates.base import command_limits
 from runner.implementers.base import Said
 from runner.model import Finding, Network, ReviewMode
 from runner.process.base import Command
-from runner.process.course import run
+from runner.process.supervise import run
 from runner.run.review import CHECK
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
     from runner.model import Change, Outcome
-    from runner.run.site import Assignment, Site
+    from runner.run.assignment import Assignment, WorkerContext
 
 UNABLE = "review-command"
 """The check of a reviewing command that says neither yes nor no: no attempt can help that."""
@@ -31,20 +31,20 @@ _ENCLOSED = (
 _HINT = "set review_command or [model] review (for agents) in your own settings, or review = prompt"
 
 
-def reviewed_by_command(
-    assignment: Assignment, site: Site, outcome: Outcome
+def review_by_command(
+    assignment: Assignment, site: WorkerContext, outcome: Outcome
 ) -> tuple[Finding, ...]:
     """What has to be said against a change where review is `auto`; see `review_of`."""
     return review_of(assignment, site, outcome).findings
 
 
-def review_of(assignment: Assignment, site: Site, outcome: Outcome) -> Said:
+def review_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Said:
     """Let `review_command` read the diff on standard input; exit 0 approves, else it says why.
 
     It is the person's own setting, never the repository's, and may use the network. Where there
     is none, but a model for reviews, a session of the task's agent reads it.
     """
-    from runner.run.agent_review import reviewed_by_agent
+    from runner.run.agent_review import review_by_agent
 
     line = site.settings.review_command
     diff = "".join(
@@ -53,8 +53,8 @@ def review_of(assignment: Assignment, site: Site, outcome: Outcome) -> Said:
         for part in diff_of(change, lambda path: site.before(assignment.base, path))
     )
     if line:
-        return Said(findings=refused_by_command(assignment, site, line, diff))
-    if (said := reviewed_by_agent(assignment, site, diff)) is not None:
+        return Said(findings=ask_review_command(assignment, site, line, diff))
+    if (said := review_by_agent(assignment, site, diff)) is not None:
         return said
     none = Finding(check=CHECK, message="review is auto, and no command reviews", hint=_HINT)
     return Said(findings=(none,))
@@ -74,8 +74,8 @@ def without_reviewer(mode: ReviewMode, settings: Settings, implementer: Implemen
     return f"review is auto, and what implements this task ({name}) cannot review; {_HINT}"
 
 
-def refused_by_command(
-    assignment: Assignment, site: Site, line: str, text: str, check: str = CHECK
+def ask_review_command(
+    assignment: Assignment, site: WorkerContext, line: str, text: str, check: str = CHECK
 ) -> tuple[Finding, ...]:
     """What a reviewing command has against a text that it reads on standard input."""
     command = Command(

@@ -50,7 +50,7 @@ def find_id(typed: str, known: Collection[str]) -> str:
     raise RunnerError(f'there is no task "{typed}"', hint=hint)
 
 
-def selected(selection: Selection, graph: TaskGraph, ids: Iterable[str]) -> frozenset[str]:
+def select_ids(selection: Selection, graph: TaskGraph, ids: Iterable[str]) -> frozenset[str]:
     """The ids a run is about. Raises RunnerError for an id that is not in the plan."""
     known = tuple(ids)
     everything = frozenset(known)

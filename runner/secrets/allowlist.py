@@ -58,7 +58,7 @@ class AllowList:
         """The list with one entry more."""
         return AllowList((*self.entries, entry), self.today)
 
-    def expired(self) -> tuple[Allowed, ...]:
+    def list_expired(self) -> tuple[Allowed, ...]:
         """The entries whose day has passed."""
         return tuple(e for e in self.entries if e.expires is not None and self.today > e.expires)
 

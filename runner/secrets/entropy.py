@@ -101,13 +101,13 @@ _FEWEST_TURNS = 4
 
 def looks_random(value: str) -> bool:
     """Whether `value` is long and disorderly enough to be a key, placeholders left out of it."""
-    if len(value) < _SHORTEST or _is_plain(value) or _compiled(_VERSIONED).search(value):
+    if len(value) < _SHORTEST or _is_plain(value) or _compile(_VERSIONED).search(value):
         return False
-    value = _compiled(_HOLE).sub("", value)
-    rest = _compiled(_PLACEHOLDER).sub("", _compiled(_FILLING).sub("", value).lower())
+    value = _compile(_HOLE).sub("", value)
+    rest = _compile(_PLACEHOLDER).sub("", _compile(_FILLING).sub("", value).lower())
     if len(value) < _SHORTEST or len(rest) < _SHORTEST // 2:
         return False
-    if not _mixed(rest):
+    if not _is_mixed(rest):
         return _is_unread(value)
     return _hexadecimal(value) if is_hexadecimal(value) else _disorderly(value)
 
@@ -119,7 +119,7 @@ def is_placeholder(value: str) -> bool:
     that tell a reader what to put there. Content cannot use this to hide a key: what is left
     without the filling must be shorter than any key is.
     """
-    bare = _compiled(_INVITATION).sub("", _compiled(_FILLING).sub("", value))
+    bare = _compile(_INVITATION).sub("", _compile(_FILLING).sub("", value))
     rest = _without_runs(bare)
     if len(rest) != len(value) and len(rest) <= _LONGEST_REMAINDER:
         return True
@@ -133,8 +133,8 @@ def _is_filled(bare: str, size: int) -> bool:
     """
     if not _SHORTEST <= size <= _LONGEST_FILLED:
         return False
-    letters = _compiled(r"[^a-z0-9]+").sub("", bare.lower())
-    letters = _compiled(r"([0-9]{2,4})\1{3,}").sub("", letters)
+    letters = _compile(r"[^a-z0-9]+").sub("", bare.lower())
+    letters = _compile(r"([0-9]{2,4})\1{3,}").sub("", letters)
     return len(_without_runs(letters)) * _MOST_FILLED <= size
 
 
@@ -166,7 +166,7 @@ def _follows(before: str, after: str, step: int) -> bool:
 
 def is_reserved(text: bytes, end: int, value: str) -> bool:
     """Whether the host behind a password that ends at `end` is one of documentations (RFC 2606)."""
-    host = _compiled(_RESERVED).match(text[end : end + 120].decode("latin-1"))
+    host = _compile(_RESERVED).match(text[end : end + 120].decode("latin-1"))
     return host is not None and not (looks_random(value) or looks_chosen(value))
 
 
@@ -177,9 +177,9 @@ def is_identifier(text: bytes, start: int, value: str) -> bool:
     own token, what is public.
     """
     before = text[max(0, start - 60) : start].decode("latin-1")
-    if _compiled(_NAMED_ID).search(before) and _compiled(_UUID).fullmatch(value):
+    if _compile(_NAMED_ID).search(before) and _compile(_UUID).fullmatch(value):
         return True
-    return _compiled(_DESCRIBED).search(before) is not None
+    return _compile(_DESCRIBED).search(before) is not None
 
 
 def is_no_password(value: str) -> bool:
@@ -187,7 +187,7 @@ def is_no_password(value: str) -> bool:
     return (
         len(value) < _SHORTEST_PASSWORD
         or value.strip("[]").casefold() in _NO_PASSWORD
-        or bool(_compiled(_TEMPLATE).search(value))
+        or bool(_compile(_TEMPLATE).search(value))
         or not any(character.isalnum() for character in value)
     )
 
@@ -198,8 +198,8 @@ def is_default_password(value: str) -> bool:
         len(value) < _SHORTEST_PASSWORD
         or value.strip("[]*").casefold() in _DEFAULTS
         or is_placeholder(value)
-        or bool(_compiled(_TEMPLATE).search(value))
-        or bool(_compiled(r"(?i)^(?:your|my|put|insert|enter|some)[-_ ]|>$").search(value))
+        or bool(_compile(_TEMPLATE).search(value))
+        or bool(_compile(r"(?i)^(?:your|my|put|insert|enter|some)[-_ ]|>$").search(value))
         or not any(character.isalnum() for character in value)
     )
 
@@ -209,15 +209,15 @@ def looks_chosen(value: str) -> bool:
 
     An expression (`os.environ[…]`, `f(x)`), a path, a constant or a placeholder is none.
     """
-    value = _compiled(r"%[0-9A-Fa-f]{2}").sub("", value)
-    if is_noise(value) or _compiled(_CODE).search(value) or value.isascii() is False:
+    value = _compile(r"%[0-9A-Fa-f]{2}").sub("", value)
+    if is_noise(value) or _compile(_CODE).search(value) or value.isascii() is False:
         return False
-    rest = _compiled(_PLACEHOLDER).sub("", value.lower())
+    rest = _compile(_PLACEHOLDER).sub("", value.lower())
     if len(rest) < len(value) // 2 or len(rest) < 4:  # noqa: PLR2004 - less is no password
         return False
     kinds = (r"[a-z]", r"[A-Z]", r"[0-9]", r"[!@#$%^&*?+=~]")
-    found = [bool(_compiled(kind).search(value)) for kind in kinds]
-    return found[2] and sum(found) >= _FEWEST_KINDS and not _compiled(_CONSTANT).fullmatch(value)
+    found = [bool(_compile(kind).search(value)) for kind in kinds]
+    return found[2] and sum(found) >= _FEWEST_KINDS and not _compile(_CONSTANT).fullmatch(value)
 
 
 def looks_typed(value: str) -> bool:
@@ -225,11 +225,11 @@ def looks_typed(value: str) -> bool:
 
     Letters with digits or with punctuation among them that no name has.
     """
-    if is_noise(value) or _compiled(_CODE).search(value) or not value.isascii():
+    if is_noise(value) or _compile(_CODE).search(value) or not value.isascii():
         return False
-    if is_default_password(value) or _compiled(_NO_TYPED).search(value):
+    if is_default_password(value) or _compile(_NO_TYPED).search(value):
         return False
-    return bool(_compiled(_TYPED).search(value))
+    return bool(_compile(_TYPED).search(value))
 
 
 def is_login(value: str) -> bool:
@@ -253,7 +253,7 @@ def is_noise(value: str) -> bool:
     return (
         is_no_password(value)
         or is_placeholder(value)
-        or bool(_compiled(_UUID).fullmatch(value))
+        or bool(_compile(_UUID).fullmatch(value))
         or value.upper() in _SEQUENCE
     )
 
@@ -271,8 +271,8 @@ def shannon(value: str) -> float:
     return math.log2(len(value)) - repeated / len(value)
 
 
-def _mixed(value: str) -> bool:
-    return bool(_compiled(r"\d").search(value) and _compiled(r"[^\W\d_]").search(value))
+def _is_mixed(value: str) -> bool:
+    return bool(_compile(r"\d").search(value) and _compile(r"[^\W\d_]").search(value))
 
 
 def _is_plain(value: str) -> bool:
@@ -280,7 +280,7 @@ def _is_plain(value: str) -> bool:
     lower, upper = value.lower(), value.upper()
     if lower == upper:
         return True
-    return value in (lower, upper) and not _compiled(r"[0-9]").search(value)
+    return value in (lower, upper) and not _compile(r"[0-9]").search(value)
 
 
 def _is_unread(value: str) -> bool:
@@ -289,13 +289,13 @@ def _is_unread(value: str) -> bool:
 
 
 def _mean_piece(value: str) -> float:
-    pieces = _compiled(_PIECES).findall(value)
+    pieces = _compile(_PIECES).findall(value)
     return sum(len(piece) for piece in pieces) / max(1, len(pieces))
 
 
 def is_hexadecimal(value: str) -> bool:
     """Whether a value is of hexadecimal digits and hyphens alone."""
-    return bool(_compiled(r"[0-9a-fA-F-]+").fullmatch(value))
+    return bool(_compile(r"[0-9a-fA-F-]+").fullmatch(value))
 
 
 def _hexadecimal(value: str) -> bool:
@@ -305,9 +305,9 @@ def _hexadecimal(value: str) -> bool:
 
 def _disorderly(value: str) -> bool:
     """Entropy near what chance gives for this length, and no readable words."""
-    if _compiled(_CONSTANT).fullmatch(value) or shannon(value) < _least_entropy(len(value)):
+    if _compile(_CONSTANT).fullmatch(value) or shannon(value) < _least_entropy(len(value)):
         return False
-    return _mean_piece(value) < _WORD_LENGTH or len(_compiled(_TURNS).findall(value)) >= max(
+    return _mean_piece(value) < _WORD_LENGTH or len(_compile(_TURNS).findall(value)) >= max(
         _FEWEST_TURNS, len(value) // 8
     )
 
@@ -318,5 +318,5 @@ def _least_entropy(size: int) -> float:
 
 
 @cache
-def _compiled(expression: str) -> re.Pattern[str]:
+def _compile(expression: str) -> re.Pattern[str]:
     return re.compile(expression)

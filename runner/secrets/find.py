@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.secrets.decodings import views
 from runner.secrets.patterns import places
-from runner.secrets.views import views
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

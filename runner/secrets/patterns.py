@@ -104,7 +104,7 @@ def places(text: bytes) -> Iterator[Place]:
 
 
 def _places_of(shape: Shape, text: bytes) -> Iterator[Place]:
-    for start, end in _nested(shape, text) if shape.nested else _values(shape, text):
+    for start, end in _find_nested(shape, text) if shape.nested else _values(shape, text):
         value = text[start:end].decode("latin-1")
         if not _counts(shape, value) or (shape.reserved and is_reserved(text, end, value)):
             continue
@@ -113,7 +113,7 @@ def _places_of(shape: Shape, text: bytes) -> Iterator[Place]:
 
 
 def _values(shape: Shape, text: bytes) -> Iterator[tuple[int, int]]:
-    regex = linear(_opened(shape.regex))
+    regex = linear(_open_boundary(shape.regex))
     for match in regex.finditer(text):
         start, end = match.span(regex.groups)
         # Without it another alternative of the expression matched: all of it is the secret.
@@ -121,7 +121,7 @@ def _values(shape: Shape, text: bytes) -> Iterator[tuple[int, int]]:
         yield start + text.startswith(b"_", start), end
 
 
-def _nested(shape: Shape, text: bytes) -> Iterator[tuple[int, int]]:
+def _find_nested(shape: Shape, text: bytes) -> Iterator[tuple[int, int]]:
     """The values, and those that begin within one: `token = env("TOKEN_OF_X", "…")` has two.
 
     Linear as long as no value may hold what ends it.
@@ -135,7 +135,7 @@ def _nested(shape: Shape, text: bytes) -> Iterator[tuple[int, int]]:
 
 
 @cache
-def _opened(expression: str) -> str:
+def _open_boundary(expression: str) -> str:
     """The same where it begins at a word: `_` is a letter of one, yet a key stands behind it."""
     import re
 
@@ -168,7 +168,7 @@ def _gates() -> dict[str, str]:
         if shape.named:
             expression = shape.hint or "|".join(re.escape(needle) for needle in shape.needles)
         bare = expression.replace("(?P<value>", "(?:").replace("(?i)", "")
-        parts.setdefault(_gate_of(shape), []).append(f"(?:{_opened(bare)})")
+        parts.setdefault(_gate_of(shape), []).append(f"(?:{_open_boundary(bare)})")
     return {
         gate: ("" if gate == "named" else "(?i)") + "|".join(expressions)
         for gate, expressions in parts.items()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from runner.secrets.blots import Blot
+    from runner.secrets.redaction_spans import RedactionSpan
 
 _CONTEXT = 1 << 10
 """Bytes already given out that the next search still sees."""
@@ -42,14 +42,14 @@ def redact(text: str, known: Collection[str] = ()) -> str:
 
     Linear in the length. A `known` value shorter than four characters is left alone.
     """
-    from runner.secrets.blots import blots, blotted
-    from runner.secrets.declared import known_values
+    from runner.secrets.declared_values import forms_of_values
+    from runner.secrets.redaction_spans import blots, redact_spans
 
     content = text.encode("utf-8", "surrogatepass")
-    found = blots(content, known_values(known))
+    found = blots(content, forms_of_values(known))
     if not found:
         return text
-    return blotted(content, found, 0, len(content)).decode("utf-8", "surrogatepass")
+    return redact_spans(content, found, 0, len(content)).decode("utf-8", "surrogatepass")
 
 
 class StreamRedactor:
@@ -59,9 +59,9 @@ class StreamRedactor:
     """
 
     def __init__(self, known: Collection[str] = ()) -> None:
-        from runner.secrets.declared import known_values
+        from runner.secrets.declared_values import forms_of_values
 
-        self._known = known_values(known)
+        self._known = forms_of_values(known)
         self._clear()
 
     def feed(self, chunk: bytes) -> bytes:
@@ -98,7 +98,7 @@ class StreamRedactor:
 
     def _give(self, pending: bytes, end: int) -> bytes:
         """Give out `pending` up to `end` and keep the rest, less what belongs to a secret."""
-        from runner.secrets.blots import blots, blotted
+        from runner.secrets.redaction_spans import blots, redact_spans
 
         swallowed, mark = self._swallow(pending, end)
         text = self._context + pending[swallowed:]
@@ -109,7 +109,7 @@ class StreamRedactor:
         if cut > first:
             self._watch_for_key(text, found, cut)
             self._context = text[max(0, cut - _CONTEXT) : cut]
-        return mark + blotted(text, found, first, cut)
+        return mark + redact_spans(text, found, first, cut)
 
     def _before_begun(self, text: bytes, first: int, cut: int) -> int:
         """The cut, moved before a declared value that may go on in the next line.
@@ -118,20 +118,20 @@ class StreamRedactor:
         """
         if not self._known or self._ends or cut <= first:
             return cut
-        from runner.secrets.declared import begun
+        from runner.secrets.declared_values import find_begun
 
         before = max(0, cut - _CONTEXT)
-        start = before + begun(text[before:cut], self._known)
+        start = before + find_begun(text[before:cut], self._known)
         return max(first, start) if len(text) - start <= _TAIL else cut
 
-    def _keep(self, text: bytes, found: list[Blot], cut: int) -> None:
+    def _keep(self, text: bytes, found: list[RedactionSpan], cut: int) -> None:
         """Keep what lies behind the cut; the rest of a secret that crosses it is dropped."""
         rest = next((blot.end for blot in found if blot.start < cut < blot.end), cut)
         if rest > cut:
             self._in_token = rest == len(text)
         self._pieces, self._held = [text[rest:]], len(text) - rest
 
-    def _watch_for_key(self, text: bytes, found: list[Blot], cut: int) -> None:
+    def _watch_for_key(self, text: bytes, found: list[RedactionSpan], cut: int) -> None:
         """Notice a private key that has begun before the cut and not ended."""
         for start, end, name in found:
             if name == "private-key" and start < cut and not text[end:cut].strip(_GAP):
@@ -146,9 +146,9 @@ class StreamRedactor:
         mark = b""
         while self._key_left > 0 and done < end:
             stop = pending.find(b"\n", done, end) + 1 or end
-            line = _compiled(_KEY_LINE).match(pending[done:stop])
+            line = _compile(_KEY_LINE).match(pending[done:stop])
             if line is None:
-                last = _compiled(_KEY_LAST).match(pending, done, stop)
+                last = _compile(_KEY_LAST).match(pending, done, stop)
                 if last:
                     mark, done = mark + self._owed, last.end()
                 self._leave_key()
@@ -161,7 +161,7 @@ class StreamRedactor:
         return done, mark
 
     def _rest_of_token(self, pending: bytes, end: int) -> int:
-        match = _compiled(_TOKEN).match(pending, 0, end)
+        match = _compile(_TOKEN).match(pending, 0, end)
         done = match.end() if match else 0
         self._in_token = done == end
         return done
@@ -170,7 +170,7 @@ class StreamRedactor:
         self._key_left, self._owed, self._context = 0, b"", b""
 
 
-def _before_unfinished(text: bytes, found: list[Blot], first: int, cut: int) -> int:
+def _before_unfinished(text: bytes, found: list[RedactionSpan], first: int, cut: int) -> int:
     """The cut, moved before a secret of more than one literal that may go on behind the text.
 
     Its first part has to be there when its last one is read.
@@ -184,16 +184,16 @@ def _before_unfinished(text: bytes, found: list[Blot], first: int, cut: int) -> 
 def _ends_in_header(text: bytes, cut: int) -> bool:
     """Whether nothing but lines of a key follow the last `BEGIN … PRIVATE KEY` before `cut`."""
     begin = text.rfind(b"-----BEGIN ", max(0, cut - _LONGEST_KEY), cut)
-    header = _compiled(_KEY_BEGIN).match(text, begin, cut) if begin >= 0 else None
+    header = _compile(_KEY_BEGIN).match(text, begin, cut) if begin >= 0 else None
     if header is None:
         return False
     lines = [
-        _compiled(_KEY_LINE).match(line)
+        _compile(_KEY_LINE).match(line)
         for line in text[header.end() : cut].splitlines(keepends=True)
     ]
     return all(line is not None and not line[1] for line in lines)
 
 
 @cache
-def _compiled(expression: bytes) -> re.Pattern[bytes]:
+def _compile(expression: bytes) -> re.Pattern[bytes]:
     return re.compile(expression)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runner.secrets.allowlist import AllowList
+    from runner.secrets.detect_secrets import Suspicion
     from runner.secrets.find import Secret
-    from runner.secrets.second import Suspicion
 
 CHECK = "secret-scan"
 _MOST = 100
@@ -79,12 +79,12 @@ def hits(content: bytes, path: str) -> tuple[Hit, ...]:
 
     Raises SecondOpinionError when the second scan could not be done.
     """
+    from runner.secrets.detect_secrets import second_opinion
     from runner.secrets.find import utf8
-    from runner.secrets.second import second_opinion
 
     text = utf8(content)
     own = _of_kind(_own(content, text), path)
-    return _in_order(own, text, _unknown(second_opinion(text, path), own))
+    return _in_order(own, text, _find_unknown(second_opinion(text, path), own))
 
 
 def _scan_name(path: str, shown: str, allowed: AllowList | None) -> tuple[Finding, ...]:
@@ -100,8 +100,8 @@ def _scan_name(path: str, shown: str, allowed: AllowList | None) -> tuple[Findin
 
 
 def _scan(content: bytes, path: str, allowed: AllowList | None) -> tuple[Finding, ...]:
+    from runner.secrets.detect_secrets import SecondOpinionError, second_opinion
     from runner.secrets.find import utf8
-    from runner.secrets.second import SecondOpinionError, second_opinion
 
     text = utf8(content)
     own = _of_kind(_own(content, text), path)
@@ -110,12 +110,12 @@ def _scan(content: bytes, path: str, allowed: AllowList | None) -> tuple[Finding
     others: list[Suspicion] = []
     try:
         if sure < _MOST:  # else all that can be told is told already, and the file is refused
-            others = _unknown(second_opinion(text, path), own)
+            others = _find_unknown(second_opinion(text, path), own)
     except SecondOpinionError as error:
-        failed = (_failed(str(error), path),)
+        failed = (_make_failure(str(error), path),)
     found = _in_order(own, text, others)
     kept = [hit for hit in found if not (allowed and allowed.match(hit.value))]
-    return (*_told(kept, text, path), *failed)
+    return (*_make_findings(kept, text, path), *failed)
 
 
 def _own(content: bytes, text: bytes) -> tuple[Secret, ...]:
@@ -131,7 +131,7 @@ def _own(content: bytes, text: bytes) -> tuple[Secret, ...]:
 
 def _of_kind(found: tuple[Secret, ...], path: str) -> tuple[Secret, ...]:
     """What counts in a file of this name: in a lock file no value that a mere name made suspect."""
-    from runner.secrets.second import is_lock_file
+    from runner.secrets.detect_secrets import is_lock_file
 
     if not is_lock_file(path):
         return found
@@ -144,7 +144,7 @@ def _in_order(own: tuple[Secret, ...], text: bytes, others: list[Suspicion]) -> 
     return tuple(sorted(found, key=lambda hit: hit.start))
 
 
-def _told(found: Sequence[Hit], text: bytes, path: str) -> tuple[Finding, ...]:
+def _make_findings(found: Sequence[Hit], text: bytes, path: str) -> tuple[Finding, ...]:
     """Findings for hits: the gravest first where there are too many, then in the text's order."""
     chosen = found
     if len(found) > _MOST:
@@ -188,7 +188,7 @@ def _of_secret(secret: Secret, text: bytes) -> Hit:
 
 
 def _of_suspicion(one: Suspicion, text: bytes) -> Hit:
-    from runner.secrets.marks import Family
+    from runner.secrets.prefilter import Family
 
     severity = Severity.ERROR if one.blocks else Severity.WARNING
     if one.family is Family.ADDRESS:
@@ -196,7 +196,7 @@ def _of_suspicion(one: Suspicion, text: bytes) -> Hit:
     return Hit(one.kind, "", severity, min(one.start, len(text)), one.value)
 
 
-def _unknown(suspicions: tuple[Suspicion, ...], own: tuple[Secret, ...]) -> list[Suspicion]:
+def _find_unknown(suspicions: tuple[Suspicion, ...], own: tuple[Secret, ...]) -> list[Suspicion]:
     """What the second scanner alone has found: one a place, the gravest."""
     spans = sorted((secret.start, secret.end) for secret in own)
     kept: dict[int, Suspicion] = {}
@@ -218,7 +218,7 @@ def _and_more(count: int, last: Finding) -> Finding:
                    last.line, severity=last.severity, hint="mend these first")  # fmt: skip
 
 
-def _failed(why: str, path: str) -> Finding:
+def _make_failure(why: str, path: str) -> Finding:
     return Finding(CHECK, f"the second secret scan failed, so the file is refused: {why}", path,
                    hint="`runner doctor` says what is missing; "
                         "split a file that is too hostile or too large to read")  # fmt: skip

@@ -39,7 +39,7 @@ def display(text: str, *, lines: bool = False) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return (_MANY_LINES if lines else _ONE_LINE).sub(_spelled, text)
+    return (_MANY_LINES if lines else _ONE_LINE).sub(_spell, text)
 
 
 def display_markdown(text: str) -> str:
@@ -67,7 +67,7 @@ def escape_annotation_property(text: str) -> str:
     return escape_annotation(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _spelled(match: re.Match[str]) -> str:
+def _spell(match: re.Match[str]) -> str:
     character = match[0]
     if character == _EMOJI_PRESENTATION and _follows_symbol(match.string, match.start()):
         return character  # it only asks for the coloured form of a symbol that is seen

@@ -47,7 +47,7 @@ def _commands(line: str, depth: int) -> list[ShellCommand]:
             for script in _scripts(words):
                 found += _commands(script, depth + 1)
     if depth < _DEEPEST:
-        for inner in _substituted(line):
+        for inner in _find_substitutions(line):
             found += _commands(inner, depth + 1)
     return found
 
@@ -106,7 +106,7 @@ def _scripts(words: list[str]) -> list[str]:
     return found
 
 
-def _substituted(line: str) -> list[str]:
+def _find_substitutions(line: str) -> list[str]:
     """What stands in `$(…)`, `<(…)` and back quotes."""
     found = []
     for match in _INNER.finditer(line):

@@ -17,9 +17,9 @@ from functools import cache
 from typing import Any
 
 from runner.text.syntax import one_at_a_time
-from runner.writes.hazard import is_tangled
+from runner.writes.parse_limits import is_tangled
 from runner.writes.parsers import compile_quietly, no_warnings
-from runner.writes.taint.findings import ranked
+from runner.writes.taint.findings import rank_issues
 from runner.writes.taint.newer_strings import readable
 
 LARGEST = 512 << 10
@@ -49,7 +49,7 @@ def scan(content: bytes, path: str, *, seconds: float) -> tuple[Issue, ...]:
     """The findings of bandit in a Python source; raises Unscanned where it is too large or broken.
 
     `seconds` bounds the walk over the tree, as `longest` says; parsing is bounded by size and
-    `hazard`.
+    `parse_limits`.
     """
     if len(content) > LARGEST:
         raise Unscanned(f"it is larger than {LARGEST >> 10} kB")
@@ -92,7 +92,7 @@ def _issues(content: bytes, path: str, deadline: float) -> tuple[Issue, ...]:
         if time.thread_time() > deadline:
             raise Unscanned("it took too long")
 
-    return ranked(tree, found, tick)
+    return rank_issues(tree, found, tick)
 
 
 def _tree(content: bytes, path: str) -> ast.Module:
@@ -156,11 +156,11 @@ def _no_nosec(_context: object, test_result: object = None) -> None:
 def _bandit() -> tuple[Any, Any]:
     """The visitor, bounded, and the tests, loaded once."""
     with _IMPORTING:
-        return _loaded()
+        return _load_bandit()
 
 
 @cache
-def _loaded() -> tuple[Any, Any]:
+def _load_bandit() -> tuple[Any, Any]:
     logging.getLogger("bandit").addHandler(logging.NullHandler())
     logging.getLogger("bandit").propagate = False
     said = warnings.formatwarning
@@ -169,12 +169,12 @@ def _loaded() -> tuple[Any, Any]:
             from bandit.core.config import BanditConfig
             from bandit.core.test_set import BanditTestSet
 
-            return _bounded_visitor(), BanditTestSet(BanditConfig())
+            return _make_bounded_visitor(), BanditTestSet(BanditConfig())
     finally:
         warnings.formatwarning = said  # bandit replaces it for the whole process
 
 
-def _bounded_visitor() -> Any:
+def _make_bounded_visitor() -> Any:
     from bandit.core.node_visitor import BanditNodeVisitor
 
     class BoundedVisitor(BanditNodeVisitor):  # type: ignore[misc] # bandit has no types

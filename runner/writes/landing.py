@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.model import digest_of
-from runner.writes.beneath import (
+from runner.writes.safe_io import (
     InTheWay,
     mode_beneath,
     read_beneath,

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.writes.lines import append_lines, read_lines
+from runner.writes.json_lines import append_lines, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +101,7 @@ class WriteLog:
         lines = read_lines(self.root, WRITE_LOG)
         fates = {_attempt(line): line for line in lines.records if "outcome" in line}
         writes = tuple(
-            _written(line, fates.get(_attempt(line)))
+            _make_written(line, fates.get(_attempt(line)))
             for line in lines.records
             if "path" in line and task in {"", line.get("task")}
         )
@@ -126,7 +126,7 @@ def _attempt(line: Mapping[str, object]) -> tuple[str, int]:
     return _text(line, "task"), _number(line, "attempt")
 
 
-def _written(line: Mapping[str, object], outcome: Mapping[str, object] | None) -> Written:
+def _make_written(line: Mapping[str, object], outcome: Mapping[str, object] | None) -> Written:
     fates = {fate.value: fate for fate in Fate}
     return Written(
         time=_text(line, "time"),

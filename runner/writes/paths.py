@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from runner.model import Finding, LiteralPath, Severity
 from runner.secrets.allowlist import FILE_NAME as ALLOW_LIST
 from runner.text.ignore_rules import ignore_rules
-from runner.writes import names
+from runner.writes import path_components
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -56,9 +56,9 @@ def check_path(path: str, mode: int, *, kind: str = "") -> Finding | None:
     """
     reason = _path_refusal(path) or ("" if kind == "delete" else _mode_refusal(mode))
     if reason:
-        return _refused(path, f"the path {path!a} {reason}", "choose a plain relative path")
+        return _refuse(path, f"the path {path!a} {reason}", "choose a plain relative path")
     for name in path.split("/"):
-        if said := names.warning(name):
+        if said := path_components.warning(name):
             return Finding("paths", said, path=path, severity=Severity.WARNING)
     return None
 
@@ -112,17 +112,17 @@ def scope_finding(
     a setting of the runner and not the task's to change.
     """
     if is_forbidden(path, plan):
-        return _refused(path, f"no task may write {path!a}", "leave this file as it was")
+        return _refuse(path, f"no task may write {path!a}", "leave this file as it was")
     if not in_scope(path, outputs):
         told = f"{path!a} is not in the Output files of {task}"
         if is_control(path):
             told = f"{path!a} is a control file, which Output files of {task} must name exactly"
             if outputs == ("any",):
                 hint = f"{scope_line(path, outputs)}, and the task's other files, too: not `any`"
-                return _refused(path, told, hint, check="scope")
-        return _refused(path, told, scope_line(path, outputs), check="scope")
+                return _refuse(path, told, hint, check="scope")
+        return _refuse(path, told, scope_line(path, outputs), check="scope")
     if path == "pyproject.toml" and _runner_table(before) != _runner_table(after):
-        return _refused(
+        return _refuse(
             path,
             "[tool.runner] holds the runner's settings, which no task may change",
             "leave [tool.runner] as it was",
@@ -147,7 +147,7 @@ def _path_refusal(path: str) -> str:
     if path.startswith("/"):
         return "is absolute"
     parts = path.split("/")
-    reason = next(filter(None, map(names.refusal, parts)), "")
+    reason = next(filter(None, map(path_components.refusal, parts)), "")
     if reason:
         return reason
     if len(path.encode("utf-8")) > LONGEST_PATH:
@@ -168,7 +168,7 @@ def _mode_refusal(mode: int) -> str:
     return f"has the mode {mode:o}, where 100644 or 100755 is allowed"
 
 
-def _refused(path: str, message: str, hint: str, *, check: str = "paths") -> Finding:
+def _refuse(path: str, message: str, hint: str, *, check: str = "paths") -> Finding:
     return Finding(check, message, path=path, hint=hint)
 
 
@@ -199,7 +199,7 @@ def _runner_table(content: bytes | None) -> object:
     """`[tool.runner]` of a pyproject.toml; a file that cannot be read equals none but itself."""
     import tomllib
 
-    from runner.writes.hazard import is_costly
+    from runner.writes.parse_limits import is_costly
 
     if content is None:
         return None

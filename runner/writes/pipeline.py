@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from runner.model import Action, Finding
 from runner.repo.git import StoppedError
-from runner.writes.compiles import compile_file
-from runner.writes.markers import marker_findings
+from runner.writes.compile_check import compile_file
 from runner.writes.paths import check_path, is_control, scope_finding
-from runner.writes.projects import compile_projects
+from runner.writes.project_compile import compile_projects
 from runner.writes.sast import SastScan
+from runner.writes.suppressions import marker_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from runner.config.permission_rules import Permission, PermissionAnswer
     from runner.model import Change
     from runner.secrets.allowlist import AllowList
-    from runner.writes.bench import Bench
-    from runner.writes.compiles import Interpreter
-    from runner.writes.projects import CompileCommand
+    from runner.writes.compile_check import Interpreter
+    from runner.writes.project_compile import CompileCommand
     from runner.writes.staging import Staged
+    from runner.writes.write_context import WriteContext
 
 Step: TypeAlias = "Callable[[Change], tuple[Finding, ...]]"
 
@@ -74,7 +74,7 @@ class Passed:
         return not any(finding.refuses for finding in self.findings)
 
 
-def pass_writes(changes: Sequence[Change], rules: WriteRules, bench: Bench) -> Passed:
+def pass_writes(changes: Sequence[Change], rules: WriteRules, bench: WriteContext) -> Passed:
     """Take changes through every step, in order; a refused file goes no further.
 
     Path rules and scope, secret scan, staged write, compile, SAST (which runs on behind); the
@@ -83,10 +83,10 @@ def pass_writes(changes: Sequence[Change], rules: WriteRules, bench: Bench) -> P
     return compile_writes(admit_writes(changes, rules, bench), rules, bench)
 
 
-def admit_writes(changes: Sequence[Change], rules: WriteRules, bench: Bench) -> Passed:
+def admit_writes(changes: Sequence[Change], rules: WriteRules, bench: WriteContext) -> Passed:
     """Steps one and two: what may be shown to a person at all is staged."""
     steps: tuple[Step, ...] = (
-        lambda change: tuple(map(_shown, _path_findings(change, rules, bench))),
+        lambda change: tuple(map(_redact_path, _path_findings(change, rules, bench))),
         lambda change: _secret_findings(change, rules, bench),
     )
     findings, clean = _through(changes, steps, bench.stopped)
@@ -104,7 +104,7 @@ def admit_writes(changes: Sequence[Change], rules: WriteRules, bench: Bench) -> 
     )
 
 
-def compile_writes(admitted: Passed, rules: WriteRules, bench: Bench) -> Passed:
+def compile_writes(admitted: Passed, rules: WriteRules, bench: WriteContext) -> Passed:
     """Steps three and four, for what was admitted; a review at the write comes in between."""
     findings, compiled = _through(
         admitted.changes,
@@ -130,7 +130,7 @@ def compile_writes(admitted: Passed, rules: WriteRules, bench: Bench) -> Passed:
 # --- details --------------------------------------------------------------------------
 
 
-def _shown(finding: Finding) -> Finding:
+def _redact_path(finding: Finding) -> Finding:
     """A finding about a path, as it may be kept: the name itself can hold a key."""
     from runner.secrets.redact import redact
 
@@ -160,7 +160,7 @@ def _through(
     return tuple(findings), tuple(passed)
 
 
-def _path_findings(change: Change, rules: WriteRules, bench: Bench) -> tuple[Finding, ...]:
+def _path_findings(change: Change, rules: WriteRules, bench: WriteContext) -> tuple[Finding, ...]:
     named = check_path(change.path, change.mode, kind=change.action.value)
     if named is not None and named.refuses:
         return (named,)
@@ -174,11 +174,11 @@ def _path_findings(change: Change, rules: WriteRules, bench: Bench) -> tuple[Fin
         after=change.content if settings else None,
     )
     beyond = None if scoped else _beyond_the_plan(change.path, rules)
-    ruled = _ruled(change, rules)
+    ruled = _check_rules(change, rules)
     return tuple(finding for finding in (named, scoped, beyond, ruled) if finding is not None)
 
 
-def _ruled(change: Change, rules: WriteRules) -> Finding | None:
+def _check_rules(change: Change, rules: WriteRules) -> Finding | None:
     """Refuse what the permission rules of the settings do not let be written."""
     if not (rules.permission or rules.permission_floor):
         return None
@@ -206,22 +206,22 @@ def _beyond_the_plan(path: str, rules: WriteRules) -> Finding | None:
     )
 
 
-def _secret_findings(change: Change, rules: WriteRules, bench: Bench) -> tuple[Finding, ...]:
+def _secret_findings(change: Change, rules: WriteRules, bench: WriteContext) -> tuple[Finding, ...]:
     from runner.secrets.scan import scan_content
 
     found = scan_content(change.content or b"", change.path, allowed=rules.allowed)
-    return (*found, *_declared_findings(change, bench)) if bench.secrets else found
+    return (*found, *_find_declared_secrets(change, bench)) if bench.secrets else found
 
 
-def _declared_findings(change: Change, bench: Bench) -> Iterator[Finding]:
+def _find_declared_secrets(change: Change, bench: WriteContext) -> Iterator[Finding]:
     """A value that the task's commands were given, in whatever form, in a file or its name."""
-    from runner.secrets.declared import held
+    from runner.secrets.declared_values import find_held
     from runner.secrets.redact import redact
     from runner.secrets.scan import CHECK
 
     content = change.path.encode("utf-8", "surrogateescape") + b"\n" + (change.content or b"")
     before = bench.before(change.path) or b""
-    for name, line in held(content, before, bench.secrets):
+    for name, line in find_held(content, before, bench.secrets):
         yield Finding(
             check=CHECK,
             message=f"it holds the value of the declared secret {name}",
@@ -231,19 +231,21 @@ def _declared_findings(change: Change, bench: Bench) -> Iterator[Finding]:
         )
 
 
-def _stage(clean: tuple[Change, ...], rules: WriteRules, bench: Bench) -> tuple[Staged, ...]:
+def _stage(clean: tuple[Change, ...], rules: WriteRules, bench: WriteContext) -> tuple[Staged, ...]:
     if bench.staging is None or not clean:
         return ()
     return bench.staging.stage(clean, run=rules.run, task=rules.task, attempt=rules.attempt)
 
 
-def _compile_findings(change: Change, rules: WriteRules, bench: Bench) -> tuple[Finding, ...]:
+def _compile_findings(
+    change: Change, rules: WriteRules, bench: WriteContext
+) -> tuple[Finding, ...]:
     found = compile_file(change, bench.run_command, rules.interpreter)
     return () if found is None else (found,)
 
 
 def _project_findings(
-    compiled: tuple[Change, ...], rules: WriteRules, bench: Bench
+    compiled: tuple[Change, ...], rules: WriteRules, bench: WriteContext
 ) -> tuple[Finding, ...]:
     if bench.run_command is None or not compiled:
         return ()

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Protocol, Self
 from runner import effects
 from runner.errors import RunnerError
 from runner.model import digest_of
-from runner.writes.bandit_beside import BanditBeside
-from runner.writes.compiles import language_of
-from runner.writes.lines import append_lines, read_lines
-from runner.writes.sast_report import SastFinding, SastReport, cleaned, gravest, unlisted, unscanned
+from runner.writes.bandit_process import BanditProcess
+from runner.writes.compile_check import language_of
+from runner.writes.json_lines import append_lines, read_lines
+from runner.writes.sast_report import (
+    SastFinding,
+    SastReport,
+    clean_message,
+    gravest,
+    make_unlisted,
+    make_unscanned,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
 
     from runner.model import Change
     from runner.writes.bandit_scan import Issue
-    from runner.writes.laboratory import Laboratory
+    from runner.writes.scan_workspace import ScanWorkspace
 
     class Scan(Protocol):
         """Scans a Python source with bandit, wherever."""
@@ -39,7 +46,7 @@ class SastScan:
 
     pending: tuple[Future[SastReport], ...] = ()
 
-    def done(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether the report is ready."""
         return all(future.done() for future in self.pending)
 
@@ -47,7 +54,7 @@ class SastScan:
         """Wait for the report, at most so many seconds a scan; raises TimeoutError."""
         report = SastReport()
         for future in self.pending:
-            report = report.joined(future.result(timeout))
+            report = report.join(future.result(timeout))
         return report
 
 
@@ -58,13 +65,13 @@ class SastPool:
     other languages, which are processes of their own.
     """
 
-    def __init__(self, *, seconds: float = 1.0, bandit: BanditBeside | None = None) -> None:
+    def __init__(self, *, seconds: float = 1.0, bandit: BanditProcess | None = None) -> None:
         self._seconds = seconds
-        self._bandit = bandit or BanditBeside()
+        self._bandit = bandit or BanditProcess()
         self._threads: dict[str, ThreadPoolExecutor] = {}
         self._closing = False
 
-    def scan(self, changes: Sequence[Change], laboratory: Laboratory | None = None) -> SastScan:
+    def scan(self, changes: Sequence[Change], laboratory: ScanWorkspace | None = None) -> SastScan:
         """Scan changed files behind; nobody needs the tree any more when this returns."""
         pending = [
             self._behind(change.content, change.path)
@@ -105,10 +112,10 @@ class SastPool:
 
 
 def _examination(
-    laboratory: Laboratory, changes: Sequence[Change]
+    laboratory: ScanWorkspace, changes: Sequence[Change]
 ) -> Callable[[Callable[[], bool]], SastReport] | None:
     """What tools of other languages have to do; None where there is nothing for them."""
-    from runner.writes.laboratory import not_scanned
+    from runner.writes.scan_workspace import not_scanned
 
     try:
         specimen = laboratory.specimen(changes)
@@ -128,7 +135,7 @@ def scan_file(
     try:
         issues = (scan or bandit_scan.scan)(content, path, seconds=seconds)
     except Unscanned as reason:
-        return SastReport(notes=(unscanned(path, f"bandit did not scan this: {reason}"),))
+        return SastReport(notes=(make_unscanned(path, f"bandit did not scan this: {reason}"),))
     digest = digest_of(content)
     findings = tuple(
         SastFinding(
@@ -138,14 +145,14 @@ def scan_file(
             rule=issue.rule,
             severity=issue.severity,
             confidence=issue.confidence,
-            message=cleaned(issue.message),
+            message=clean_message(issue.message),
             tool=issue.tool,
             digest=digest,
         )
         for issue in gravest(issues)
     )
     more = len(issues) - len(findings)
-    said = (unlisted(path, f"bandit has {more} more findings here"),) if more else ()
+    said = (make_unlisted(path, f"bandit has {more} more findings here"),) if more else ()
     return SastReport(findings, said)
 
 
@@ -156,7 +163,7 @@ def record_findings(root: Path, report: SastReport, *, task: str, attempt: int) 
     append_lines(root, SAST_FINDINGS, [{**whose, **asdict(found)} for found in told])
 
 
-def recorded_findings(root: Path, task: str = "") -> tuple[Mapping[str, object], ...]:
+def load_findings(root: Path, task: str = "") -> tuple[Mapping[str, object], ...]:
     """The records of SAST_FINDINGS.jsonl, of all tasks or one, oldest first."""
     records = read_lines(root, SAST_FINDINGS).records
     return tuple(record for record in records if task in {"", record.get("task")})

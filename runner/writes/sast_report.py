@@ -47,7 +47,7 @@ class SastReport:
     findings: tuple[SastFinding, ...] = ()
     notes: tuple[SastFinding, ...] = ()
 
-    def joined(self, other: SastReport) -> SastReport:
+    def join(self, other: SastReport) -> SastReport:
         """Both reports in one."""
         return SastReport(self.findings + other.findings, self.notes + other.notes)
 
@@ -67,7 +67,7 @@ class SastReport:
             ", ".join(f"{counts[rank]} {rank}" for rank in RANKS[::-1] if rank in counts) or "none"
         )
 
-    def blocking(self, block_at: str) -> tuple[Finding, ...]:
+    def find_blocking(self, block_at: str) -> tuple[Finding, ...]:
         """What refuses the work where a team lets it block at a severity; else nothing.
 
         A file that was not scanned is refused, too: else padding it would be a way around.
@@ -76,7 +76,7 @@ class SastReport:
             return ()
         grave = RANKS[RANKS.index(block_at) :]
         found = tuple(_refusal(one) for one in self.findings if one.severity in grave)
-        return (*found, *(_unseen(note) for note in self.notes if note.rule == UNSCANNED))
+        return (*found, *(_make_unseen(note) for note in self.notes if note.rule == UNSCANNED))
 
 
 def gravest(found: Sequence[Ranked]) -> list[Ranked]:
@@ -86,24 +86,24 @@ def gravest(found: Sequence[Ranked]) -> list[Ranked]:
     return [found[place] for place in sorted(kept)]
 
 
-def unscanned(path: str, message: str, tool: str = "bandit") -> SastFinding:
+def make_unscanned(path: str, message: str, tool: str = "bandit") -> SastFinding:
     """The note that a scan is not whole."""
     return SastFinding(path, 0, 0, UNSCANNED, "note", "high", message, tool, "")
 
 
-def unlisted(path: str, message: str, tool: str = "bandit") -> SastFinding:
+def make_unlisted(path: str, message: str, tool: str = "bandit") -> SastFinding:
     """The note that a scan found more than is listed."""
     return SastFinding(path, 0, 0, UNLISTED, "note", "high", message, tool, "")
 
 
-def cleaned(message: str) -> str:
+def clean_message(message: str) -> str:
     """A scanner's words without secrets it may quote."""
     from runner.secrets.redact import redact
 
     return redact(message)
 
 
-def _unseen(note: SastFinding) -> Finding:
+def _make_unseen(note: SastFinding) -> Finding:
     return Finding(
         CHECK,
         f"{note.message}; sast.block_at refuses what was not scanned",

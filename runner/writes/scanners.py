@@ -44,14 +44,14 @@ class Scanner:
         """What must be installed for it."""
         return "cargo-audit" if self.tool == "cargo-audit" else self.argv[0]
 
-    def called_by(self, paths: Iterable[str]) -> tuple[str, ...]:
+    def select_paths(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Those of the paths that it looks at."""
         return tuple(path for path in paths if path.endswith(self.endings))
 
 
-def called_for(paths: Sequence[str]) -> tuple[Scanner, ...]:
+def select_scanners(paths: Sequence[str]) -> tuple[Scanner, ...]:
     """The scanners that these paths call for, installed or not."""
-    return tuple(scanner for scanner in SCANNERS if scanner.called_by(paths))
+    return tuple(scanner for scanner in SCANNERS if scanner.select_paths(paths))
 
 
 def folder_of(path: str) -> str:
@@ -73,7 +73,7 @@ def _table(value: object) -> dict[str, object]:
     return cast("dict[str, object]", value or {})
 
 
-def _unread(path: object, message: object, line: object = 0) -> Mapping[str, object]:
+def _make_unscanned(path: object, message: object, line: object = 0) -> Mapping[str, object]:
     at = f"line {line}: " if line else ""
     return {"path": path, "rule": UNSCANNED, "message": f"{at}{message}"}
 
@@ -92,7 +92,7 @@ def _semgrep(document: object) -> Said:
             "message": extra["message"],
         }
     for error in _rows(_table(document).get("errors")):
-        yield _unread(error.get("path", ""), error.get("message") or error.get("type"))
+        yield _make_unscanned(error.get("path", ""), error.get("message") or error.get("type"))
 
 
 def _eslint(document: object) -> Said:
@@ -100,7 +100,7 @@ def _eslint(document: object) -> Said:
         for row in _rows(file["messages"]):
             rule = str(row.get("ruleId") or "")
             if row.get("fatal"):
-                yield _unread(file["filePath"], row["message"], row.get("line"))
+                yield _make_unscanned(file["filePath"], row["message"], row.get("line"))
             elif rule.startswith("security/") or rule in _EVALS:
                 yield {**row, "path": file["filePath"], "rule": rule}
 
@@ -112,7 +112,7 @@ def _gosec(document: object) -> Said:
         yield {**picked, "path": row["file"], "rule": row["rule_id"], "message": row["details"]}
     for path, errors in _table(_table(document).get("Golang errors")).items():
         for error in _rows(errors):
-            yield _unread(path, error["error"], error.get("line"))
+            yield _make_unscanned(path, error["error"], error.get("line"))
 
 
 def _cargo_audit(document: object) -> Said:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.model import Action, Change, Digest, digest_of
-from runner.writes.beneath import open_beneath, read_beneath, unlink_beneath, write_beneath
+from runner.writes.safe_io import open_beneath, read_beneath, unlink_beneath, write_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,9 +67,9 @@ class Staging:
 
         Raises RunnerError when the disk refuses; the index then still lists what it listed.
         """
-        fresh = tuple(_staged(change, run, task, attempt) for change in changes)
+        fresh = tuple(_make_staged(change, run, task, attempt) for change in changes)
         folder = _folder(task, attempt)
-        with self._locked():
+        with self._lock():
             for change in changes:
                 if change.content is not None:
                     self._keep(folder, change.content)
@@ -120,28 +120,28 @@ class Staging:
 
     def remove(self, staged: Sequence[Staged]) -> None:
         """Forget proposals, and their bytes where no other proposal of the attempt has them."""
-        with self._locked():
+        with self._lock():
             for folder in sorted({_folder(one.task, one.attempt) for one in staged}):
                 self._forget(folder, {one.path for one in staged if _folder_of(one) == folder})
 
     def remove_attempt(self, task: str, attempt: int) -> None:
         """Forget all that one attempt staged."""
         folder = _folder(task, attempt)
-        with self._locked():
+        with self._lock():
             self._forget(folder, {staged.path for staged in self._index(folder)})
 
     def settle(self, staged: Staged, fate: str) -> None:
         """Forget a proposal that is decided, but for what it was and what became of it."""
-        with self._locked():
+        with self._lock():
             self._remember(staged, fate)
             self._forget(_folder_of(staged), {staged.path})
 
     def remember(self, staged: Staged, fate: str) -> None:
         """Keep what became of a proposal that is in no list any more."""
-        with self._locked():
+        with self._lock():
             self._remember(staged, fate)
 
-    def decided(self) -> tuple[tuple[Staged, str], ...]:
+    def list_decided(self) -> tuple[tuple[Staged, str], ...]:
         """The last proposals that were settled with what became of each, the latest last."""
         content = read_beneath(self.root, _DECIDED)
         try:
@@ -153,7 +153,7 @@ class Staging:
     # --- details ----------------------------------------------------------------------
 
     def _remember(self, staged: Staged, fate: str) -> None:
-        before = [(one, was) for one, was in self.decided() if one.id != staged.id]
+        before = [(one, was) for one, was in self.list_decided() if one.id != staged.id]
         known = [*before, (staged, fate)][-_KEPT:]
         document = {"v": _VERSION, "decided": [{**asdict(one), "fate": was} for one, was in known]}
         content = json.dumps(document, indent=1).encode() + b"\n"
@@ -197,7 +197,7 @@ class Staging:
         write_beneath(self.root, f"{folder}/index.json", content, 0o100644)
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         descriptor = open_beneath(self.root, _LOCK, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -206,7 +206,7 @@ class Staging:
             os.close(descriptor)
 
 
-def _staged(change: Change, run: str, task: str, attempt: int) -> Staged:
+def _make_staged(change: Change, run: str, task: str, attempt: int) -> Staged:
     return Staged(
         task=task,
         attempt=attempt,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.gates.coverage.landed import own_lines_of_landed
+from runner.gates.coverage.landed_lines import own_lines_of_landed
 from runner.journal.events import AttemptStarted, TaskDone
 from runner.model import Coverage, Proof, Verdict, digest_of
 from runner.repo.read import Repository

@@ -8,10 +8,10 @@ import pytest
 from commands_build import a_ground, began, blocked, done
 
 from runner.commands.catalogue import BY_NAME
-from runner.commands.change.knowing import reasons_now
+from runner.commands.change.impact_inputs import reasons_now
 from runner.commands.look.view import View
-from runner.impact.proven import Proven
-from runner.run.broken.past import past_of
+from runner.impact.test_id import Proven
+from runner.run.regressions.durations import past_of
 
 PLAN = """\
 # Shop

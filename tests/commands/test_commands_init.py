@@ -20,7 +20,7 @@ next: read TASK-GRAPH.md, commit it (git add -A && git commit), then: runner
         "",
     )
     assert ground.runner("validate") == (0, "TASK-GRAPH.md: 3 tasks, 0 mistakes, 0 warnings\n", "")
-    assert Trust(ground.project().places.state).given(ground.folder)
+    assert Trust(ground.project().places.state).is_given(ground.folder)
 
 
 def test_a_plan_that_is_there_is_never_touched(ground):
@@ -67,7 +67,7 @@ def test_commands_that_a_clone_brings_are_not_trusted_along(ground, setting):
     ground.git("init", "-q")
     ground.write("runner.toml", setting + "\n")
     assert ground.runner("init").code == 0
-    assert not Trust(ground.project().places.state).given(ground.folder)
+    assert not Trust(ground.project().places.state).is_given(ground.folder)
 
 
 def test_in_a_folder_below_the_top_the_plan_is_for_that_folder(ground, monkeypatch):

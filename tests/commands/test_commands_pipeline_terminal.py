@@ -6,7 +6,7 @@ import pytest
 from pipeline_build import CONTROL, TERMINAL, AtTerminal, a_key
 
 from runner.journal.events import WriteRejected, WriteReviewed
-from runner.journal.reading import read_journal
+from runner.journal.read_journal import read_journal
 from runner.project import JOURNAL
 
 QUESTION = "[a]pply, [e]dit, [r]eject, [s]how again, or [w]ait? "

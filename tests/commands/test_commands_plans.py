@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 
 from runner.cli import main
 from runner.commands.running import (
-    building,
+    engine_setup,
 )
 from runner.journal.events import AttemptStarted
-from runner.journal.reading import read_journal
+from runner.journal.read_journal import read_journal
 from runner.model import Ending, Finding, Outcome
 from runner.project import JOURNAL
-from runner.run.crew import Crew, Finished
+from runner.run.workers import Finished, WorkerPool
 
 # --- the dry run is the run -----------------------------------------------------------
 
 
-class Lockstep(Crew):
+class Lockstep(WorkerPool):
     """Workers that take one tick each and come back in the order of their starts."""
 
     failing = frozenset()
@@ -160,7 +160,7 @@ def beyond(failing, needs):
 def test_with_one_job_a_run_starts_tasks_in_the_order_of_the_dry_run(empty, plan):
     text, needs, failing = plan
     with pytest.MonkeyPatch.context() as monkeypatch, Example(empty, text, monkeypatch) as example:
-        monkeypatch.setattr(building, "crew_of", Lockstep.of)
+        monkeypatch.setattr(engine_setup, "crew_of", Lockstep.of)
         monkeypatch.setattr(Lockstep, "failing", failing)
         said = json.loads(example.runner("run", "-n", "-j1", "--json"))
         assert example.starts() == []
@@ -174,7 +174,7 @@ def test_with_one_job_a_run_starts_tasks_in_the_order_of_the_dry_run(empty, plan
 def test_with_several_jobs_a_run_starts_the_batches_of_the_dry_run(empty, plan, jobs):
     text, _, _ = plan
     with pytest.MonkeyPatch.context() as monkeypatch, Example(empty, text, monkeypatch) as example:
-        monkeypatch.setattr(building, "crew_of", Lockstep.of)
+        monkeypatch.setattr(engine_setup, "crew_of", Lockstep.of)
         monkeypatch.setattr(Lockstep, "failing", frozenset())
         said = json.loads(example.runner("run", "-n", f"-j{jobs}", "--json"))
         Lockstep.last = None
@@ -195,7 +195,7 @@ def test_a_planted_difference_is_found(empty):
         f"## TASK-00{n}: t\n\n- Test contracts:\n  - TC-001 (unit): `true`\n" for n in (1, 2)
     )
     with pytest.MonkeyPatch.context() as monkeypatch, Example(empty, text, monkeypatch) as example:
-        monkeypatch.setattr(building, "crew_of", Reversed.of)
+        monkeypatch.setattr(engine_setup, "crew_of", Reversed.of)
         said = json.loads(example.runner("run", "-n", "-j2", "--json"))
         example.runner("run", "-q", "-j2")
         assert list(Lockstep.last.batches.values()) != said["batches"]

@@ -3,9 +3,9 @@ import json
 import pytest
 
 from runner.config.default_gates import (
-    declared_gates,
-    found_nothing,
+    find_declared_gates,
     needs_defaults,
+    nothing_to_check,
     with_default_gates,
 )
 from runner.config.settings import Loaded, Settings
@@ -18,7 +18,7 @@ A_TASK = Task("TASK-001", "work", 1, Spec("", ""))
 def declared(folder, files):
     for name, content in files.items():
         (folder / name).write_text(content)
-    return declared_gates(detect_stack(folder))
+    return find_declared_gates(detect_stack(folder))
 
 
 def gates(found):
@@ -169,13 +169,13 @@ def default(command, name="tests"):
     ],
 )
 def test_a_failure_for_want_of_anything_to_look_at(command, code, said, nothing):
-    found = found_nothing(A_TASK, default(command), "gate:tests", command, code, said)
+    found = nothing_to_check(A_TASK, default(command), "gate:tests", command, code, said)
     assert found is nothing
 
 
 def test_a_gate_that_somebody_configured_wants_tests_to_be_there():
     asked = Settings(gates=(GateSpec("tests", "python -m pytest -q"),))
-    assert not found_nothing(A_TASK, asked, "gate:tests", "python -m pytest -q", 5, "")
+    assert not nothing_to_check(A_TASK, asked, "gate:tests", "python -m pytest -q", 5, "")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from runner.config.registries import DEFAULT, Registries, wrong
 from runner.config.settings import Settings, load_settings
 from runner.errors import RunnerError
 from runner.model import Network
-from runner.process.limits import Limits, bounded
+from runner.process.limits import Limits, apply_bounds
 
 
 def allows(registries: Registries, host: str, port: int = 443) -> bool:
@@ -83,7 +83,7 @@ def test_a_repositorys_settings_narrow_what_the_person_allows_whoever_comes_late
     )
     environ = {"RUNNER_REGISTRIES": "npm.corp.example,*.more.example"}
     loaded = load(tmp_path, mine, theirs, environ)
-    limits = bounded(Limits(), loaded.settings)
+    limits = apply_bounds(Limits(), loaded.settings)
     assert limits.registries.entries == ("pypi.org",)
     assert limits.registries.named == ("npm.corp.example", ".more.example")
     assert loaded.sources["registries_only"] == "runner.toml:1"

@@ -3,7 +3,7 @@
 import pytest
 
 from runner.config.permission_rules import Permission, PermissionAnswer, Permit
-from runner.config.permissions import Rulebook, permitted
+from runner.config.permissions import Rulebook, evaluate_permission
 
 
 def rules(*lines):
@@ -47,7 +47,7 @@ ONLY_READING = rules("deny *", "allow git status*", "allow git log *", "allow ls
     ],
 )
 def test_what_is_denied_is_so_wherever_it_stands_in_a_line(line):
-    assert permitted("bash", line, NO_PUSH) is Permit.DENY
+    assert evaluate_permission("bash", line, NO_PUSH) is Permit.DENY
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ def test_what_is_denied_is_so_wherever_it_stands_in_a_line(line):
     ],
 )
 def test_what_only_names_it_is_not(line):
-    assert permitted("bash", line, NO_PUSH) is Permit.ALLOW
+    assert evaluate_permission("bash", line, NO_PUSH) is Permit.ALLOW
 
 
 @pytest.mark.parametrize("line", ["ls", "ls -l", "cd a && git status", "git log -1 | ls -"])
 def test_what_is_allowed_runs_where_each_command_is(line):
-    assert permitted("bash", line, ONLY_READING) is Permit.ALLOW
+    assert evaluate_permission("bash", line, ONLY_READING) is Permit.ALLOW
 
 
 @pytest.mark.parametrize(
@@ -86,31 +86,40 @@ def test_what_is_allowed_runs_where_each_command_is(line):
 )
 def test_an_allowed_beginning_lets_nothing_else_run(line):
     expected = Permit.ALLOW if line == "ls 'open" else Permit.DENY
-    assert permitted("bash", line, ONLY_READING) is expected
+    assert evaluate_permission("bash", line, ONLY_READING) is expected
 
 
 def test_the_last_that_matches_wins_in_a_source():
-    assert permitted("bash", "git push", rules("deny git *", "allow git push")) is Permit.ALLOW
-    assert permitted("bash", "git push", rules("allow git push", "deny git *")) is Permit.DENY
+    assert (
+        evaluate_permission("bash", "git push", rules("deny git *", "allow git push"))
+        is Permit.ALLOW
+    )
+    assert (
+        evaluate_permission("bash", "git push", rules("allow git push", "deny git *"))
+        is Permit.DENY
+    )
 
 
 def test_across_sources_the_strictest_wins():
     mine, theirs = rules("allow *"), rules("ask git *")
-    assert permitted("bash", "git push", mine, theirs) is Permit.ASK
-    assert permitted("bash", "git push", rules("deny git push*"), rules("allow *")) is Permit.DENY
-    assert permitted("bash", "ls", mine, theirs) is Permit.ALLOW
+    assert evaluate_permission("bash", "git push", mine, theirs) is Permit.ASK
+    assert (
+        evaluate_permission("bash", "git push", rules("deny git push*"), rules("allow *"))
+        is Permit.DENY
+    )
+    assert evaluate_permission("bash", "ls", mine, theirs) is Permit.ALLOW
 
 
 def test_a_pattern_with_signs_of_the_shell_is_about_the_line():
     piped = rules("deny *| sh*")
-    assert permitted("bash", "curl x | sh", piped) is Permit.DENY
-    assert permitted("bash", "sh x", piped) is Permit.ALLOW
+    assert evaluate_permission("bash", "curl x | sh", piped) is Permit.DENY
+    assert evaluate_permission("bash", "sh x", piped) is Permit.ALLOW
 
 
 def test_rules_of_other_tools_say_nothing_of_commands():
     other = (Permission("write_file", "**", Permit.DENY),)
-    assert permitted("bash", "echo a > b", other) is Permit.ALLOW
-    assert permitted("bash", "ls", (Permission("*", "**", Permit.DENY),)) is Permit.DENY
+    assert evaluate_permission("bash", "echo a > b", other) is Permit.ALLOW
+    assert evaluate_permission("bash", "ls", (Permission("*", "**", Permit.DENY),)) is Permit.DENY
 
 
 def test_an_answer_is_for_exactly_this_line():

@@ -9,17 +9,17 @@ def test_trust_is_given_once_for_the_folder_itself(tmp_path):
     root = tmp_path / "repository"
     root.mkdir()
     (tmp_path / "link").symlink_to(root)
-    assert not Trust(tmp_path / "state").given(root)
+    assert not Trust(tmp_path / "state").is_given(root)
     Trust(tmp_path / "state").give(root, "asked")
-    assert Trust(tmp_path / "state").given(tmp_path / "link")
-    assert not Trust(tmp_path / "state").given(tmp_path)
+    assert Trust(tmp_path / "state").is_given(tmp_path / "link")
+    assert not Trust(tmp_path / "state").is_given(tmp_path)
 
 
 def test_trust_in_one_repository_keeps_that_in_another(tmp_path):
     trust = Trust(tmp_path / "state")
     trust.give(tmp_path / "a", "asked")
     trust.give(tmp_path / "b", "--trust")
-    assert trust.given(tmp_path / "a")
+    assert trust.is_given(tmp_path / "a")
     record = json.loads((tmp_path / "state" / "trust.json").read_text())
     assert record["repositories"][str(tmp_path / "b")]["how"] == "--trust"
 
@@ -30,14 +30,14 @@ def test_trust_in_one_repository_keeps_that_in_another(tmp_path):
 def test_a_damaged_record_is_no_trust_and_can_be_given_anew(tmp_path, damaged):
     trust = Trust(tmp_path)
     (tmp_path / "trust.json").write_bytes(damaged)
-    assert not trust.given(tmp_path)
+    assert not trust.is_given(tmp_path)
     trust.give(tmp_path, "asked")
-    assert trust.given(tmp_path)
+    assert trust.is_given(tmp_path)
 
 
 def test_a_record_that_does_not_say_how_is_no_trust(tmp_path):
     (tmp_path / "trust.json").write_text(json.dumps({"repositories": {str(tmp_path): True}}))
-    assert not Trust(tmp_path).given(tmp_path)
+    assert not Trust(tmp_path).is_given(tmp_path)
 
 
 def test_commands_are_shown_once_and_cannot_hide_anything():
@@ -63,7 +63,7 @@ def test_trust_does_not_depend_on_how_the_locale_spells_a_name(tmp_path):
     Trust(tmp_path / "state").give(root, "asked")
     script = (
         "import sys; from pathlib import Path; from runner.config.trust import Trust\n"
-        "print(Trust(Path(sys.argv[1])).given(Path(sys.argv[2])))"
+        "print(Trust(Path(sys.argv[1])).is_given(Path(sys.argv[2])))"
     )
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PATH": ""}
     said = subprocess.run(

@@ -1,4 +1,4 @@
-from runner.context.patterns import Search, matched_patterns
+from runner.context.patterns import Search, match_patterns
 from runner.model import Spec, Task
 from runner.plan.patterns import PatternIndex
 
@@ -25,7 +25,7 @@ def library(root):
 def test_a_pattern_is_found_by_its_words_and_comes_with_its_text(tmp_path):
     index = library(tmp_path)
     task = a_task(stack=("sqlalchemy",), keywords=("lock",))
-    (found,) = matched_patterns(tmp_path, index, task)
+    (found,) = match_patterns(tmp_path, index, task)
     assert (found.id, found.title) == ("PATTERN-001", "Optimism")
     assert found.text == "Count versions.\n"
     assert found.because == ("stack sqlalchemy", "keyword lock")
@@ -33,14 +33,14 @@ def test_a_pattern_is_found_by_its_words_and_comes_with_its_text(tmp_path):
 
 def test_the_words_of_the_repository_count_too(tmp_path):
     index = library(tmp_path)
-    found = matched_patterns(tmp_path, index, a_task(keywords=("lock",)), ("sqlalchemy",))
+    found = match_patterns(tmp_path, index, a_task(keywords=("lock",)), ("sqlalchemy",))
     assert [pattern.id for pattern in found] == ["PATTERN-001"]
 
 
 def test_a_pattern_outside_the_repository_or_behind_a_link_has_no_text(tmp_path):
     index = library(tmp_path)
     (tmp_path.parent / "PATTERN-002.md").write_text("outside")
-    found = matched_patterns(tmp_path, index, a_task(patterns=("PATTERN-002", "PATTERN-003")))
+    found = match_patterns(tmp_path, index, a_task(patterns=("PATTERN-002", "PATTERN-003")))
     assert [(pattern.id, pattern.text) for pattern in found] == [
         ("PATTERN-002", ""),
         ("PATTERN-003", ""),
@@ -49,7 +49,7 @@ def test_a_pattern_outside_the_repository_or_behind_a_link_has_no_text(tmp_path)
 
 
 def test_a_pattern_that_is_named_and_not_in_the_index_is_said_to_be_missing(tmp_path):
-    (found,) = matched_patterns(tmp_path, library(tmp_path), a_task(patterns=("pattern 9",)))
+    (found,) = match_patterns(tmp_path, library(tmp_path), a_task(patterns=("pattern 9",)))
     assert (found.id, found.note) == ("PATTERN-009", "PATTERN_INDEX.md has no such pattern")
 
 
@@ -73,7 +73,7 @@ def test_a_domain_of_the_same_kind_fits_and_payment_is_told_by_the_text():
 def test_the_journal_can_say_by_what_it_was_searched(tmp_path):
     index = library(tmp_path)
     task = a_task(type="auth", keywords=("jwt",), patterns=("PATTERN-002",))
-    told = Search.of(index, task, ("sqlalchemy", "rich")).told(index)
+    told = Search.of(index, task, ("sqlalchemy", "rich")).describe(index)
     assert told[0] == f"{len(index.patterns)} patterns"
     assert {"domain auth", "keyword jwt", "named PATTERN-002"} <= set(told)
     assert "stack rich" not in told
@@ -81,6 +81,6 @@ def test_the_journal_can_say_by_what_it_was_searched(tmp_path):
 
 def test_where_there_is_no_pattern_only_who_must_have_searched_says_so():
     none = PatternIndex.read(b"")
-    assert Search.of(none, a_task(type="ui")).told(none) == ()
+    assert Search.of(none, a_task(type="ui")).describe(none) == ()
     for fields in ({"type": "auth"}, {"type": "migration"}, {"title": "Stripe checkout"}):
-        assert Search.of(none, a_task(**fields)).told(none)[0] == "0 patterns"
+        assert Search.of(none, a_task(**fields)).describe(none)[0] == "0 patterns"

@@ -2,7 +2,7 @@ import pytest
 from context_build import a_task, a_tree
 
 from runner.config.settings import Settings
-from runner.context.skills import BUILT_IN, body_of, built_in, built_in_text, skills_of
+from runner.context.skills import BUILT_IN, body_of, load_built_in, load_built_in_text, skills_of
 from runner.model import Severity
 from runner.plan.task_types import Kind, kind_of
 
@@ -32,18 +32,18 @@ def test_a_repositorys_skill_is_listed_with_its_path_and_its_body_is_read_on_dem
 
 
 def test_five_come_with_the_runner_each_with_a_short_body_that_can_be_read():
-    names = [skill.name for skill in built_in()]
+    names = [skill.name for skill in load_built_in()]
     assert names == ["mock-authoring", "plan-mode", "quality-gates", "tdd-loop", "tool-authoring"]
-    for skill in built_in():
+    for skill in load_built_in():
         body = body_of(skill, a_tree({}))
         assert body.startswith("# ")
         assert len(body) < 3000
 
 
 def test_a_built_in_one_is_read_by_the_path_that_a_brief_gives_and_nothing_else_is():
-    assert built_in_text(built_in()[0].path).startswith("# Stand-ins")
-    assert built_in_text("/etc/passwd") is None
-    assert built_in_text("skills/web/SKILL.md") is None
+    assert load_built_in_text(load_built_in()[0].path).startswith("# Stand-ins")
+    assert load_built_in_text("/etc/passwd") is None
+    assert load_built_in_text("skills/web/SKILL.md") is None
 
 
 def test_of_the_built_in_ones_those_come_that_fit_the_type_of_the_task():
@@ -122,5 +122,5 @@ def test_line_ends_and_a_byte_order_mark_of_windows_are_read_too():
 
 def test_the_built_in_ones_lie_beside_the_code_as_the_package_ships_them():
     assert {file.parent.name for file in BUILT_IN.glob("*/SKILL.md")} == {
-        skill.name for skill in built_in()
+        skill.name for skill in load_built_in()
     }

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runner.context.task_plan import files_of, plan_text, read_plan, redacted
+from runner.context.task_plan import files_of, plan_text, read_plan, redact_plan
 from runner.model import Phase, TaskPlan
 
 LINE = st.text(st.characters(blacklist_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1).map(
@@ -56,6 +56,6 @@ def test_what_is_no_plan_has_nothing():
 
 def test_every_text_of_a_plan_is_cleaned_and_no_path_comes_twice():
     plan = TaskPlan(("use\nKEY now", " "), ("./a.py", "a.py"), phases=(Phase("KEY", (), ("b",)),))
-    clean = redacted(plan, lambda text: text.replace("KEY", "***"))
+    clean = redact_plan(plan, lambda text: text.replace("KEY", "***"))
     assert clean == TaskPlan(("use *** now",), ("a.py",), phases=(Phase("***", (), ("b",)),))
     assert files_of(clean) == ("a.py", "b")

@@ -81,7 +81,7 @@ def test_secrets_are_redacted_and_what_is_no_text_or_too_long_is_not_shown():
 
 def test_paths_and_globs_name_files_in_their_order():
     tree = a_tree({"src/a.py": "", "src/x/b.py": "", "c.md": ""})
-    assert tree.matching(("./c.md", "src/**", "gone.py")) == ("c.md", "src/a.py", "src/x/b.py")
+    assert tree.match(("./c.md", "src/**", "gone.py")) == ("c.md", "src/a.py", "src/x/b.py")
     assert (tree.is_folder("src/x"), tree.is_folder("srcx"), tree.is_folder("")) == (
         True,
         False,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gates_bench import a_bench, a_task
 
-from runner.gates import coverage, covered
+from runner.gates import coverage, coverage_gate
 from runner.gates.base import Check, Fitted
 from runner.model import Action, Change, Level, TestContract, digest_of
 from runner.process.limits import Limits
@@ -80,8 +80,8 @@ class Yard:
         return self.bench.run(check, fitted)
 
     def weigh(self):
-        (check,) = covered.checks(self.bench.task, self.bench.settings)
-        return covered.prove(check, self.bench)
+        (check,) = coverage_gate.checks(self.bench.task, self.bench.settings)
+        return coverage_gate.prove(check, self.bench)
 
     def proved(self, *lines, settings=None, **fields):
         """What is said after every contract has run and passed."""

@@ -4,7 +4,7 @@ import os
 import threading
 
 from runner.config.settings import Settings
-from runner.gates.base import Bench
+from runner.gates.base import GateContext
 from runner.model import Spec, Task
 from runner.process.base import Place
 from runner.process.environment import command_environment
@@ -23,7 +23,7 @@ def a_bench(folder, *, cancelled=False, shares=(), **variables):
     if cancelled:
         event.set()
     place = Place(tree=folder / "tree", shown=folder / "real", box=folder / "box", shares=shares)
-    return Bench(
+    return GateContext(
         task=a_task(),
         settings=Settings(),
         place=place,

@@ -7,8 +7,8 @@ import pytest
 from gates_bench import a_bench
 from gates_trees import a_check, put
 
+from runner.gates.check_run import try_check
 from runner.gates.contract_tests import prove
-from runner.gates.trial import tried
 from runner.model import Severity
 
 UNIT = """\
@@ -94,7 +94,7 @@ def proved(tmp_path, line, **fields):
     cache = {"GOCACHE": "/tmp/runner-go-cache", "GOFLAGS": "-mod=mod", "GO111MODULE": "on"}
     bench = a_bench(tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", **cache)
     check = a_check(line, seconds=120, **fields)
-    return tried(check, bench)
+    return try_check(check, bench)
 
 
 def needs(line):

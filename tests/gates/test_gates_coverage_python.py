@@ -171,12 +171,12 @@ def test_a_task_without_executable_lines_has_no_coverage(yard):
 
 
 def test_a_task_without_test_contracts_is_not_asked(yard):
-    from runner.gates import covered
+    from runner.gates import coverage_gate
 
     yard.set_up()
-    assert covered.checks(yard.bench.task, yard.bench.settings) == ()
+    assert coverage_gate.checks(yard.bench.task, yard.bench.settings) == ()
     yard.set_up("true", outputs=())
-    assert covered.checks(yard.bench.task, yard.bench.settings) == ()
+    assert coverage_gate.checks(yard.bench.task, yard.bench.settings) == ()
 
 
 # --- programs that measure themselves --------------------------------------------------
@@ -306,9 +306,9 @@ def test_a_shim_that_a_command_rewrote_is_made_right_again(yard):
 
 
 def test_of_very_many_tests_only_the_files_are_kept(yard, monkeypatch):
-    from runner.gates.coverage import observing
+    from runner.gates.coverage import execution_rows
 
-    monkeypatch.setattr(observing, "MOST_ROWS", 3)
+    monkeypatch.setattr(execution_rows, "MOST_ROWS", 3)
     yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
     found = yard.proved(f"{UNITTEST} test_price")
     assert shown(found) == {("price.py", ""): "1-2,4", ("test_price.py", ""): "1,3,6-8"}
@@ -324,8 +324,8 @@ def test_installed_packages_are_not_observed(yard):
 def test_failing_tests_are_the_finding_not_the_lines_they_did_not_reach(yard):
     from dataclasses import make_dataclass, replace
 
-    from runner.gates import covered
-    from runner.gates.base import Bench
+    from runner.gates import coverage_gate
+    from runner.gates.base import GateContext
     from runner.model import Proof, Verdict
 
     yard.write("price.py", PRICE)
@@ -335,10 +335,12 @@ def test_failing_tests_are_the_finding_not_the_lines_they_did_not_reach(yard):
     if hasattr(bench, "proofs"):
         bench = replace(bench, proofs=(failed,))
     else:
-        known = make_dataclass("Known", [("proofs", tuple, (failed,))], bases=(Bench,), frozen=True)
-        bench = known(**{name: getattr(bench, name) for name in Bench.__slots__})
-    (check,) = covered.checks(bench.task, bench.settings)
-    assert covered.prove(check, bench).findings == ()
+        known = make_dataclass(
+            "Known", [("proofs", tuple, (failed,))], bases=(GateContext,), frozen=True
+        )
+        bench = known(**{name: getattr(bench, name) for name in GateContext.__slots__})
+    (check,) = coverage_gate.checks(bench.task, bench.settings)
+    assert coverage_gate.prove(check, bench).findings == ()
 
 
 def test_the_programs_own_output_and_variables_stay_as_they_are(yard):

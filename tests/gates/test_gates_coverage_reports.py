@@ -2,11 +2,11 @@
 
 import pytest
 
-from runner.gates.coverage import reports
+from runner.gates.coverage import foreign_reports
 from runner.gates.coverage.lines import Lines, Measured
-from runner.gates.coverage.own import added_lines
+from runner.gates.coverage.own_lines import find_added_lines
+from runner.gates.coverage.percent import weigh
 from runner.gates.coverage.v8 import lines_run
-from runner.gates.coverage.weighing import weigh
 
 LCOV = """\
 TN:
@@ -47,13 +47,13 @@ def inside(path):
 
 
 def test_lcov_is_read_with_files_in_several_records():
-    assert reports.from_lcov(LCOV, inside) == {
+    assert foreign_reports.from_lcov(LCOV, inside) == {
         "src/a.js": Lines(frozenset({1, 2, 3, 9}), frozenset({1, 2, 3}))
     }
 
 
 def test_cobertura_is_read_from_its_sources():
-    assert reports.from_cobertura(COBERTURA, inside) == {
+    assert foreign_reports.from_cobertura(COBERTURA, inside) == {
         "src/a.py": Lines(frozenset({1, 2}), frozenset({1}))
     }
 
@@ -63,11 +63,14 @@ def test_go_profiles_are_read_by_block():
         start = "example.org/shop/"
         return path.removeprefix(start) if path.startswith(start) else None
 
-    assert reports.from_go(GO, of_module) == {
+    assert foreign_reports.from_go(GO, of_module) == {
         "price.go": Lines(frozenset({3, 4, 5, 6}), frozenset({3, 4}))
     }
-    assert reports.go_module("// x\nmodule example.org/shop\n\ngo 1.22\n") == "example.org/shop"
-    assert reports.go_module("") == ""
+    assert (
+        foreign_reports.go_module("// x\nmodule example.org/shop\n\ngo 1.22\n")
+        == "example.org/shop"
+    )
+    assert foreign_reports.go_module("") == ""
 
 
 BOMB = """<!DOCTYPE a [<!ENTITY b "x"><!ENTITY c "&b;&b;">]>
@@ -91,7 +94,11 @@ BOMB = """<!DOCTYPE a [<!ENTITY b "x"><!ENTITY c "&b;&b;">]>
     ],
 )
 def test_what_is_no_report_gives_nothing_and_never_a_crash(text):
-    for read in (reports.from_lcov, reports.from_cobertura, reports.from_go):
+    for read in (
+        foreign_reports.from_lcov,
+        foreign_reports.from_cobertura,
+        foreign_reports.from_go,
+    ):
         for lines in read(text, inside).values():
             assert max(lines.executable) <= 1_000_000
 
@@ -151,13 +158,13 @@ def test_a_file_without_ranges_did_not_run():
     ],
 )
 def test_added_lines_are_those_of_a_line_diff(before, after, added):
-    assert added_lines(before, after) == added
+    assert find_added_lines(before, after) == added
 
 
 def test_long_files_are_compared_in_bearable_time():
     old = [b"%d" % (number % 5_000) for number in range(30_000)]
     new = [b"first", *old[:15_000], b"middle", *old[15_000:], b"last"]
-    assert {1, 15_002, 30_003} <= added_lines(b"\n".join(old), b"\n".join(new))
+    assert {1, 15_002, 30_003} <= find_added_lines(b"\n".join(old), b"\n".join(new))
 
 
 def test_code_of_a_language_that_nothing_measured_is_told_and_types_alone_are_not():

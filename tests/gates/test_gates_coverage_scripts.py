@@ -292,7 +292,7 @@ def _fit(yard, line):
 
 def test_typescript_that_ran_compiled_without_a_map_is_not_measured():
     from runner.gates.coverage.lines import Lines, Measured
-    from runner.gates.coverage.weighing import weigh
+    from runner.gates.coverage.percent import weigh
 
     ran = Measured({}, {"dist/a.js": Lines(frozenset({1}), frozenset({1}))}, (), ())
     weight = weigh({"src/a.ts": frozenset({1})}, ran, lambda _: b"export const a = f();")

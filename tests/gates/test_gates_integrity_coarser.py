@@ -7,7 +7,7 @@ import pytest
 from gates_bench import a_task
 from gates_trees import changes_between
 
-from runner.gates.integrity import verdict
+from runner.gates.integrity import compare_tests
 
 PYTHON = """
 import re
@@ -88,7 +88,7 @@ NOT_WEAKER = [
 
 def grave(old, new, path="tests/test_shop.py"):
     changes = changes_between({path: old}, {path: new})
-    found = verdict.findings(
+    found = compare_tests.findings(
         changes, lambda _path: old.encode(), a_task(outputs=()), reviewed=False, must_assert=True
     )
     return [one.message for one in found if one.refuses]

@@ -4,7 +4,7 @@ import pytest
 from gates_bench import a_task
 from gates_trees import changes_between
 
-from runner.gates.integrity import verdict
+from runner.gates.integrity import compare_tests
 
 SCRIPT = """
 import { it, describe, expect } from 'vitest'
@@ -62,7 +62,7 @@ TEXTS = {"js": SCRIPT, "go": GO, "rs": RUST}
 
 def refused(path, old, new):
     before = {} if old is None else {path: old}
-    found = verdict.findings(
+    found = compare_tests.findings(
         changes_between(before, {} if new is None else {path: new}),
         lambda one: before[one].encode() if one in before else None,
         a_task(outputs=("any",)),

@@ -6,7 +6,7 @@ import pytest
 from gates_bench import a_task
 from gates_trees import changes_between
 
-from runner.gates.integrity import verdict
+from runner.gates.integrity import compare_tests
 from runner.model import Severity
 
 PATH = "tests/test_shop.py"
@@ -34,7 +34,7 @@ def test_refuses():
 def said(old, new, *, path=PATH, outputs=("shop.py",), reviewed=False, more_old=None, more=None):
     before = {path: dedent(old)} | (more_old or {})
     after = ({} if new is None else {path: dedent(new)}) | (more or {})
-    return verdict.findings(
+    return compare_tests.findings(
         changes_between(before, after),
         lambda one: before[one].encode() if one in before else None,
         a_task(outputs=outputs),

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from coverage_bench import Yard
 
-from runner.gates import covered, mutation
+from runner.gates import coverage_gate, mutation
 from runner.gates.base import Check
 from runner.gates.contract_tests import prove as prove_test
-from runner.gates.mutation import running, verdict
+from runner.gates.mutation import run_mutants, survivors
 from runner.gates.mutation.languages import mutants_of
 from runner.process.limits import Limits
 
@@ -56,8 +56,8 @@ func TestIt(t *testing.T) {{
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch):
     """How much is tried must not hang on how busy this machine is."""
-    monkeypatch.setattr(verdict, "_LEAST_SECONDS", 240.0)
-    monkeypatch.setattr(running, "_LEAST_PATIENCE", 60.0)
+    monkeypatch.setattr(survivors, "_LEAST_SECONDS", 240.0)
+    monkeypatch.setattr(run_mutants, "_LEAST_PATIENCE", 60.0)
 
 
 @pytest.fixture
@@ -71,9 +71,9 @@ def unnoticed(yard, line):
     (contract,) = bench.task.test_contracts
     first = prove_test(Check(contract.id, "test", contract.command, Limits(90, 90, 90)), bench)
     assert not any(one.refuses for one in first.findings), first.findings
-    (check,) = covered.checks(bench.task, bench.settings)
+    (check,) = coverage_gate.checks(bench.task, bench.settings)
     bench = replace(bench, proofs=(first.proof,))
-    bench = replace(bench, observed=covered.prove(check, bench).observed)
+    bench = replace(bench, observed=coverage_gate.prove(check, bench).observed)
     (check,) = mutation.checks(bench.task, bench.settings)
     found = mutation.prove(check, bench)
     assert dict(found.proof.counts)["mutants"] >= 1
@@ -112,7 +112,7 @@ def made(path, text):
     content = text.encode()
     lines = frozenset(range(1, text.count("\n") + 2))
     return {
-        (one.function, one.kind, one.applied_to(content).decode().split("\n")[one.line - 1].strip())
+        (one.function, one.kind, one.apply_to(content).decode().split("\n")[one.line - 1].strip())
         for one in mutants_of(path, content, lines, lines)
     }
 

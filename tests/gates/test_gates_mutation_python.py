@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from coverage_bench import PYTEST, UNITTEST, Yard
 
-from runner.gates import covered, mutation
+from runner.gates import coverage_gate, mutation
 from runner.gates.base import Check
 from runner.gates.contract_tests import prove as prove_test
-from runner.gates.mutation import running, verdict
+from runner.gates.mutation import run_mutants, survivors
 from runner.process.limits import Limits
 
 DISCOUNT = """\
@@ -48,9 +48,9 @@ def test_never_below_the_floor():
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch):
     """How much is tried must not hang on how busy this machine is."""
-    monkeypatch.setattr(verdict, "_LEAST_SECONDS", 120.0)
-    monkeypatch.setattr(verdict, "_STRICT_SECONDS", 120.0)
-    monkeypatch.setattr(running, "_LEAST_PATIENCE", 20.0)
+    monkeypatch.setattr(survivors, "_LEAST_SECONDS", 120.0)
+    monkeypatch.setattr(survivors, "_STRICT_SECONDS", 120.0)
+    monkeypatch.setattr(run_mutants, "_LEAST_PATIENCE", 20.0)
 
 
 @pytest.fixture
@@ -65,9 +65,9 @@ def noticed(yard, line=f"{UNITTEST} test_shop", *, by_person=False, **settings):
     (contract,) = bench.task.test_contracts
     first = prove_test(Check(contract.id, "test", contract.command, Limits(60, 60, 60)), bench)
     assert not any(one.refuses for one in first.findings), first.findings
-    (check,) = covered.checks(bench.task, bench.settings)
+    (check,) = coverage_gate.checks(bench.task, bench.settings)
     bench = replace(bench, proofs=(first.proof,))
-    bench = replace(bench, observed=covered.prove(check, bench).observed)
+    bench = replace(bench, observed=coverage_gate.prove(check, bench).observed)
     (check,) = mutation.checks(bench.task, bench.settings) or (None,)
     return mutation.prove(check, bench) if check else None
 

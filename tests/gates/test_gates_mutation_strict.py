@@ -6,11 +6,11 @@ import pytest
 from coverage_bench import PYTEST, Yard
 from test_gates_mutation_python import DISCOUNT, GOOD, noticed, of
 
-from runner.gates.mutation import running, verdict
+from runner.gates.mutation import run_mutants, survivors
 from runner.gates.mutation.failing import claims
 from runner.gates.mutation.mutants import Mutant, Subject
 from runner.gates.mutation.own_functions import functions_in
-from runner.gates.mutation.running import Ends
+from runner.gates.mutation.run_mutants import Ends
 from runner.gates.mutation.weighing import Weighing, Weight
 from runner.gates.mutation.written_again import again, tokens
 from runner.model import Severity
@@ -40,9 +40,9 @@ def wanted(number):
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch):
     """How much is tried must not hang on how busy this machine is."""
-    monkeypatch.setattr(verdict, "_LEAST_SECONDS", 120.0)
-    monkeypatch.setattr(verdict, "_STRICT_SECONDS", 240.0)
-    monkeypatch.setattr(running, "_LEAST_PATIENCE", 4.0)
+    monkeypatch.setattr(survivors, "_LEAST_SECONDS", 120.0)
+    monkeypatch.setattr(survivors, "_STRICT_SECONDS", 240.0)
+    monkeypatch.setattr(run_mutants, "_LEAST_PATIENCE", 4.0)
 
 
 @pytest.fixture
@@ -170,8 +170,8 @@ def test_taxed():
 
 
 def test_what_there_was_no_time_for_is_a_question_with_strict(yard, monkeypatch):
-    monkeypatch.setattr(verdict, "_STRICT_SECONDS", 0.0)
-    monkeypatch.setattr(verdict, "_STRICT_SHARE", 0.0)
+    monkeypatch.setattr(survivors, "_STRICT_SECONDS", 0.0)
+    monkeypatch.setattr(survivors, "_STRICT_SHARE", 0.0)
     ((severity, message),) = strictly(yard, GOOD)
     assert severity == "question"
     assert message == "mutants of 0 of 1 functions were tried: the time for it was over"
@@ -231,7 +231,7 @@ def weighed(ends, *, strict):
     mutants = [Mutant("a", "f", kind, 1, at, at + 1, b"") for at, kind in enumerate([*ends] * 2)]
     weighing = Weighing(strict)
     tried = 0
-    for one in weighing.wanted(Subject("a", "f", 1, tuple(mutants))):
+    for one in weighing.select_mutants(Subject("a", "f", 1, tuple(mutants))):
         weighing.add(one, ends[one.kind])
         tried += 1
     return weighing.result, tried

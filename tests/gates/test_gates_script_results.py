@@ -9,7 +9,7 @@ import pytest
 from test_gates_base_tests import asked
 
 from runner.gates.script_results import read_script_results
-from runner.gates.test_reports import told_in
+from runner.gates.test_reports import read_told
 
 ROOT = "/home/ada/shop"
 VITEST = {
@@ -97,7 +97,7 @@ def test_a_report_that_names_tests_is_heard_before_what_was_printed(tmp_path):
     about = {"tool": "mocha", "key": "k", "pid": 7, "chain": "7", "exit": 0, "tail": "  9 passing"}
     (tmp_path / "node-1-7.json").write_text(json.dumps(about))
     (tmp_path / "node-1-7.tests").write_text(json.dumps(MOCHA))
-    told = told_in(tmp_path, ROOT)
+    told = read_told(tmp_path, ROOT)
     assert dict(told.counts) == {"passed": 1, "failed": 1, "skipped": 1}
     assert not told.unnamed
 

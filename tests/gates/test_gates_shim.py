@@ -47,10 +47,10 @@ def test_it_is_laid_out_through_no_link(tmp_path):
     box = tmp_path / "box"
     box.mkdir()
     (box / "shim").symlink_to(elsewhere)
-    folder = shim.laid_out(Place(tree=tmp_path, shown=tmp_path, box=box))
+    folder = shim.write_module(Place(tree=tmp_path, shown=tmp_path, box=box))
     assert list(elsewhere.iterdir()) == []
     assert (folder / "sitecustomize.py").is_file()
     (folder / "sitecustomize.py").unlink()
     (folder / "sitecustomize.py").symlink_to(elsewhere / "x.py")
-    assert not (shim.laid_out(Place(tmp_path, tmp_path, box)) / "sitecustomize.py").is_symlink()
+    assert not (shim.write_module(Place(tmp_path, tmp_path, box)) / "sitecustomize.py").is_symlink()
     assert list(elsewhere.iterdir()) == []

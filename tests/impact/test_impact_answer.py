@@ -211,7 +211,7 @@ def test_the_runners_own_documents_reach_nobody():
 
 
 def test_what_fails_soonest_runs_first():
-    from runner.impact.knowledge import Past, Proven
+    from runner.impact.inputs import Past, Proven
 
     one, two, three = (Proven(f"TASK-00{n}", f"TC-00{n}") for n in (1, 2, 3))
     shop = a_shop(

@@ -7,7 +7,7 @@ from impact_build import code
 
 from runner.impact.change import Changed
 from runner.impact.cutoff import cut_off
-from runner.impact.exports import exported
+from runner.impact.exports import find_exports
 
 PYTHON = '''
     """A module."""
@@ -133,4 +133,4 @@ def test_tests_of_a_task_are_nobody_elses():
 def test_any_bytes_are_compared_without_complaint():
     junk = bytes(range(256)) * 4 + b"'\"`{(\\"
     for path in ("a.py", "a.ts", "a.go", "a.rs", "a.js"):
-        exported(path, junk)
+        find_exports(path, junk)

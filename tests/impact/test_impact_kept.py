@@ -11,10 +11,10 @@ from impact_build import House, a_map, a_task, names
 
 from runner.impact.answer import judge
 from runner.impact.change import Changed
-from runner.impact.observed import Observations
 from runner.impact.owners import MISSING, Owners
-from runner.impact.references import Entry, References
+from runner.impact.reverse_imports import Entry, References
 from runner.impact.store import FILE, Store
+from runner.impact.traces import Observations
 from runner.model import Observed
 from runner.plan.ownership import OwnershipMap
 

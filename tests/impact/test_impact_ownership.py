@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from impact_build import a_map, a_task
 
-from runner.impact.history import proposals, touched
+from runner.impact.history import find_touching_commits, proposals
 from runner.impact.ownership_check import faults
 from runner.plan.ownership import OwnershipMap
 from runner.repo.read import Repository
@@ -83,7 +83,9 @@ def proposed(place, known=("TASK-001", "TASK-002", "TASK-003")):
     with Repository.open(place) as repository:
         head = repository.head().commit
         files = repository.list_tree(head)
-        return [tuple(one) for one in proposals(touched(repository, head, known), files)]
+        return [
+            tuple(one) for one in proposals(find_touching_commits(repository, head, known), files)
+        ]
 
 
 def test_trailers_come_first_then_what_subjects_name(place):
@@ -114,5 +116,5 @@ def test_only_the_projects_own_files_count_in_a_folder_of_a_repository(place):
     commit(place, "two\n\nTask: TASK-002")
     with Repository.open(place / "sub") as repository:
         head = repository.head().commit
-        history = touched(repository, head, ["TASK-001", "TASK-002"])
+        history = find_touching_commits(repository, head, ["TASK-001", "TASK-002"])
         assert [one.path for one in proposals(history, repository.list_tree(head))] == ["b.py"]

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from runner.context.brief import compose_brief
-from runner.implementers.base import Workbench
+from runner.implementers.base import ImplementerContext
 from runner.model import Spec, Task
 from runner.process.base import Place
 from runner.process.environment import command_environment
@@ -21,7 +21,7 @@ class Shop:
         self.tree.mkdir()
         self.box.mkdir()
         self.told = []
-        self.bench = Workbench(
+        self.bench = ImplementerContext(
             place=Place(tree=self.tree, shown=self.tree, box=self.box),
             sandbox=NoSandbox(),
             limits=Limits(soft=5, idle=10, hard=10),

@@ -1,6 +1,6 @@
 import pytest
 
-from runner.implementers.requirements import NEEDS_ROOT, needs_root, unmet_requirements
+from runner.implementers.requirements import NEEDS_ROOT, find_unmet_requirements, needs_root
 from runner.model import (
     Block,
     BlockKind,
@@ -69,7 +69,7 @@ def test_sudo_as_a_word_does_not(line):
 )
 def test_root_is_seen_wherever_a_command_stands(fields):
     assert needs_root(a_task(**fields))
-    unmet = unmet_requirements(a_task(**fields), {}, everything)
+    unmet = find_unmet_requirements(a_task(**fields), {}, everything)
     assert unmet == ((Reason.ROOT, NEEDS_ROOT),)
 
 
@@ -82,17 +82,17 @@ def test_what_is_missing_is_told_all_at_once():
         requires=(Requirement("secret", "STRIPE_KEY"), Requirement("tool", "docker")),
         gates=(GateSpec("lint", "A=1 ruff check ."),),
     )
-    assert unmet_requirements(task, {"STRIPE_KEY": ""}, nothing) == (
+    assert find_unmet_requirements(task, {"STRIPE_KEY": ""}, nothing) == (
         (Reason.SECRET, "secret STRIPE_KEY is not set in the environment"),
         (Reason.TOOL, "tool docker is not on PATH"),
         (Reason.TOOL, "ruff, which gate lint runs, is not on PATH"),
     )
-    assert unmet_requirements(task, {"STRIPE_KEY": "x"}, everything) == ()
+    assert find_unmet_requirements(task, {"STRIPE_KEY": "x"}, everything) == ()
 
 
 def test_a_secret_that_the_person_does_not_give_is_missing():
     task = a_task(requires=(Requirement("secret", "STRIPE_KEY"),))
-    unmet = unmet_requirements(task, {"STRIPE_KEY": "x"}, everything, permitted=("OTHER",))
+    unmet = find_unmet_requirements(task, {"STRIPE_KEY": "x"}, everything, permitted=("OTHER",))
     assert unmet == (
         (Reason.SECRET, "secret STRIPE_KEY is not among the secrets of your settings"),
     )
@@ -102,17 +102,17 @@ def test_a_secret_that_the_person_does_not_give_is_missing():
     "line", ["./check", "test -f x", "$TOOL x", "[ -f x ]", "(cd a && ./b)", "'unclosed", "! true"]
 )
 def test_a_gate_of_the_shell_s_own_words_or_paths_misses_no_tool(line):
-    assert unmet_requirements(a_task(gates=(GateSpec("g", line),)), {}, nothing) == ()
+    assert find_unmet_requirements(a_task(gates=(GateSpec("g", line),)), {}, nothing) == ()
 
 
 def test_the_project_s_gates_are_looked_at_too():
-    unmet = unmet_requirements(a_task(), {}, nothing, gates=(GateSpec("lint", "eslint ."),))
+    unmet = find_unmet_requirements(a_task(), {}, nothing, gates=(GateSpec("lint", "eslint ."),))
     assert unmet[0][0] is Reason.TOOL
 
 
 def test_a_command_whose_program_is_nowhere_is_not_tried_five_times():
     task = a_task(command="nosuchprogram --fast")
-    assert unmet_requirements(task, {}, lambda _: None) == (
+    assert find_unmet_requirements(task, {}, lambda _: None) == (
         (Reason.TOOL, "nosuchprogram, which its Command runs, is not on PATH"),
     )
-    assert unmet_requirements(task, {}, lambda name: f"/bin/{name}") == ()
+    assert find_unmet_requirements(task, {}, lambda name: f"/bin/{name}") == ()

@@ -41,14 +41,14 @@ from runner.journal.sessions import (
     ToolCalled,
     ToolReturned,
 )
-from runner.journal.waivers import TaskWaived
-from runner.journal.whole import (
+from runner.journal.tree_events import (
     HistoryMoved,
     HistoryMoving,
     ShipDeclared,
     ShipReopened,
     TreeVerified,
 )
+from runner.journal.waivers import TaskWaived
 from runner.model import (
     Action,
     Coverage,

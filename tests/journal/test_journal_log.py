@@ -12,7 +12,7 @@ from runner.errors import RunnerError
 from runner.journal.codec import encode
 from runner.journal.events import RunStuck, TaskDone, TaskReopened
 from runner.journal.log import Journal
-from runner.journal.reading import read_journal
+from runner.journal.read_journal import read_journal
 from runner.journal.state import fold
 
 
@@ -321,8 +321,8 @@ def test_processes_append_to_one_journal_and_hear_of_each_other(path):
         ]
         mine += [journal.append(RunStuck(waiting=("me",))) for _ in range(40)]
         assert [other.wait() for other in others] == [0, 0]
-        arrived = journal.arrived()
-        assert journal.arrived() == ()
+        arrived = journal.read_arrived()
+        assert journal.read_arrived() == ()
     read = list(read_journal(path))
     assert [record.seq for record in read] == list(range(1, 122))
     assert [record for record in read if record.event.waiting != ("me",)] == list(arrived)

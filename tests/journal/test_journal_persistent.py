@@ -33,7 +33,7 @@ def test_building_on_never_changes_what_it_was_built_from(start, items):
         building[key] = value
         expected[key] = value
         assert building[key] == value
-    middle = building.done()
+    middle = building.finish()
     building["more"] = 1
     assert frozen == start
     assert middle == expected
@@ -43,7 +43,7 @@ def test_building_on_never_changes_what_it_was_built_from(start, items):
 
 def test_what_was_not_changed_is_the_very_same():
     frozen = PersistentMap([("a", 1)])
-    assert Building(frozen).done() is frozen
+    assert Building(frozen).finish() is frozen
     assert frozen.get("b") is None
     assert Building().get("b") is None
 
@@ -69,7 +69,7 @@ def test_the_order_does_not_depend_on_the_process(tmp_path):
 
 
 def test_a_stored_sequence_is_the_tuple_it_stands_for_and_waits_to_be_read():
-    from runner.journal.stored import Stored
+    from runner.journal.lazy_json import Stored
 
     read = []
     stored = Stored(b"[1, 2, 3]", lambda item: read.append(item) or item * 2)

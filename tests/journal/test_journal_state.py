@@ -31,7 +31,7 @@ from runner.journal.events import (
     WriteReviewed,
 )
 from runner.journal.state import RunState, fold
-from runner.journal.task_fold import asked_anew
+from runner.journal.task_fold import fold_asked_anew
 from runner.journal.task_state import Held, Landed, TaskState, Try
 from runner.model import Ending, Reason, Spec, Status, digest_of
 
@@ -254,20 +254,20 @@ def test_a_record_of_another_process_that_comes_late_does_not_turn_the_count_bac
 
 
 def test_evidence_stands_or_falls_with_the_digests_of_the_task():
-    from runner.journal.evidence import Standing, evidence_of, standing
+    from runner.journal.evidence import Standing, evaluate_standing, evidence_of
 
     done = state_of((STARTED, 1), (PASSED, 1), (DONE, 1))
     assert evidence_of(done).commit == COMMIT
     assert evidence_of(done).outputs == (PROOF.output,)
     assert evidence_of(TaskState(ONE)) is None
-    assert standing(TaskState(ONE), SPEC) is Standing.NONE
-    assert standing(done, SPEC) is Standing.CURRENT
-    assert standing(done, Spec(SPEC.what, "sha256:x")) is Standing.PROOF_CHANGED
-    assert standing(done, OTHER) is Standing.WORK_CHANGED
+    assert evaluate_standing(TaskState(ONE), SPEC) is Standing.NONE
+    assert evaluate_standing(done, SPEC) is Standing.CURRENT
+    assert evaluate_standing(done, Spec(SPEC.what, "sha256:x")) is Standing.PROOF_CHANGED
+    assert evaluate_standing(done, OTHER) is Standing.WORK_CHANGED
 
 
 def test_a_change_named_beside_an_edit_stays_a_reason_when_the_edit_is_taken_back():
     edited = TaskState("T", status=Status.STALE, changed=("prose",))
     event = ChangeRecorded(number=1, text="more of it", tasks=("T",))
-    assert asked_anew(edited, event).changed == ("prose", "change")
-    assert asked_anew(edited._replace(changed=()), event).changed == ()
+    assert fold_asked_anew(edited, event).changed == ("prose", "change")
+    assert fold_asked_anew(edited._replace(changed=()), event).changed == ()

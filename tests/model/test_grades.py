@@ -8,7 +8,7 @@ import pytest
 from runner.journal.codec import dump, read_noun
 from runner.journal.evidence import proofs_told
 from runner.model import Grade, Graded, Proof, ProvenBy, Verdict, digest_of, grade_of
-from runner.model.grades import NOTHING, STATIC_ALONE, shown_by, weakest
+from runner.model.grades import NOTHING, STATIC_ALONE, proof_kind, weakest
 from runner.repo.trailers import proof_line
 
 
@@ -69,7 +69,7 @@ def test_coverage_alone_is_no_proof():
 )
 def test_lint_types_and_builds_are_static(name, command):
     gate = a_gate(name, command)
-    assert shown_by(gate) is ProvenBy.STATIC
+    assert proof_kind(gate) is ProvenBy.STATIC
     assert grade_of([gate]) == Graded(Grade.UNPROVEN, ProvenBy.STATIC, STATIC_ALONE)
 
 
@@ -84,19 +84,19 @@ def test_lint_types_and_builds_are_static(name, command):
     ],
 )
 def test_other_gates_are_commands(name, command):
-    assert shown_by(a_gate(name, command)) is ProvenBy.COMMAND
+    assert proof_kind(a_gate(name, command)) is ProvenBy.COMMAND
 
 
 def test_a_gate_that_counted_passing_tests_is_tests():
-    assert shown_by(a_gate("build", "make", counts=(("passed", 2),))) is ProvenBy.TESTS
+    assert proof_kind(a_gate("build", "make", counts=(("passed", 2),))) is ProvenBy.TESTS
 
 
 def test_a_contract_that_was_held_against_something_is_a_contract():
     contract = a_proof("contract:schema", "contract", "schema: a.json = a:B")
-    assert shown_by(contract) is ProvenBy.CONTRACT
-    assert shown_by(replace(contract, seconds=0.0)) is ProvenBy.STATIC
+    assert proof_kind(contract) is ProvenBy.CONTRACT
+    assert proof_kind(replace(contract, seconds=0.0)) is ProvenBy.STATIC
     command = replace(contract, id="contract:command-1", command="./check.sh")
-    assert shown_by(command) is ProvenBy.COMMAND
+    assert proof_kind(command) is ProvenBy.COMMAND
 
 
 def test_what_was_said_of_a_proof_when_it_ran_counts():
@@ -147,7 +147,7 @@ def test_a_trailer_carries_what_a_proof_shows():
     ]
     lines = [proof_line(proof) for proof in proofs]
     assert ["by=" in line for line in lines] == [True, False, False, True, False, False]
-    assert [shown_by(one) for one in proofs_told(lines)] == [shown_by(one) for one in proofs]
+    assert [proof_kind(one) for one in proofs_told(lines)] == [proof_kind(one) for one in proofs]
 
 
 def test_the_journal_carries_what_a_proof_shows():

@@ -5,7 +5,7 @@ import pytest
 from runner.plan.checks import check_plan
 from runner.plan.commands import executables, shell_operator, swallows_failure
 from runner.plan.document import read_plan
-from runner.plan.places import Places
+from runner.plan.spans import Places
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ def assert_cut_equals_whole(data: bytes) -> None:
     whole = parse(text_of(data[body_start(data) :]))
     cut, line = [], 0
     for piece in pieces(data):
-        cut += [node.moved(line) for node in piece.nodes]
+        cut += [node.move(line) for node in piece.nodes]
         line += piece.source.line_count
     assert cut == whole
 

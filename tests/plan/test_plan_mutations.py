@@ -10,12 +10,12 @@ from plan_mutations import mutated
 
 from runner.plan.cache import load_outline, load_plan
 from runner.plan.checks import check_plan
+from runner.plan.diagnostic import render
 from runner.plan.document import read_plan
 from runner.plan.globs import is_glob
 from runner.plan.ownership import OwnershipMap
-from runner.plan.places import Places
-from runner.plan.problem import render
-from runner.run.claims import Claims, meeting
+from runner.plan.spans import Places
+from runner.run.resource_locks import ResourceLocks, find_collision
 from runner.writes.paths import in_scope
 
 CAMPAIGN = float(os.environ.get("CAMPAIGN_SECONDS", "0"))
@@ -36,13 +36,13 @@ def read_whole(data, cache=None):
     )
     for problem in (*plan.problems, *found)[:50]:
         render(problem)
-    some, claims = plan.tasks[:12], Claims()
+    some, claims = plan.tasks[:12], ResourceLocks()
     for task in some:
         claims.free_for(task)
         claims.hold(task)
         in_scope("src/a/b/page.tsx", tuple(path for path in task.outputs if is_glob(path)))
     for one, other in pairwise(some):
-        meeting(one, other)
+        find_collision(one, other)
     OwnershipMap.read(data).owners("src/a/b.py")
     return plan
 

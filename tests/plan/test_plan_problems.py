@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from runner.plan.checks import check_plan
+from runner.plan.diagnostic import render
 from runner.plan.document import read_plan
-from runner.plan.places import Places
-from runner.plan.problem import render
+from runner.plan.spans import Places
 
 NAME = "TASK-GRAPH.md"
 GOLDEN = Path(__file__).parents[1] / "golden" / "plan"

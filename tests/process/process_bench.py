@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runner.process.base import Command, Place, Ran, Sandbox
-from runner.process.course import run
 from runner.process.environment import command_environment
 from runner.process.limits import Limits
 from runner.process.sandbox import choose_sandbox
+from runner.process.supervise import run
 
 if TYPE_CHECKING:
     from pathlib import Path

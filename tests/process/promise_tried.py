@@ -11,10 +11,10 @@ if __name__ == "__main__":
 
 from runner.model import Network
 from runner.process.base import Command, Place
-from runner.process.course import run
 from runner.process.environment import command_environment
 from runner.process.limits import Limits
 from runner.process.sandbox import choose_sandbox
+from runner.process.supervise import run
 
 
 def tried(told: list) -> dict:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
-from runner.process.door import Door
+from runner.process.egress.server import EgressServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,13 +70,13 @@ def a_registry(body: bytes = b"a package\n") -> Iterator[Registry]:
 class Opened:
     """A door whose inner side is this very process."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: EgressServer) -> None:
         self.door = door
         inner = socket.socket(fileno=os.dup(door.inner))
         with inner, socket.create_server(("127.0.0.1", 0)) as listener:
             socket.send_fds(inner, [b"x"], [listener.fileno()])
             self.address = listener.getsockname()
-        door.started()
+        door.close_own_end()
 
     def asks(self, head: bytes, *, more: bytes = b"") -> bytes:
         """Everything that comes back for a request."""
@@ -98,7 +98,7 @@ class Opened:
 @contextmanager
 def opened(registries, environ=None) -> Iterator[Opened]:
     """A door that is open."""
-    found = Opened(Door(registries, environ or {}))
+    found = Opened(EgressServer(registries, environ or {}))
     try:
         yield found
     finally:

@@ -11,10 +11,10 @@ import pytest
 
 from runner.config.settings import Settings
 from runner.model import Resource
-from runner.process import cgroups, course
+from runner.process import cgroups, supervise
 from runner.process.base import Ended
 from runner.process.cgroups import Grounds, Group, grounds_in, group_for
-from runner.process.limits import Limits, bounded, memory_of
+from runner.process.limits import Limits, apply_bounds, memory_of
 
 GIGABYTE = 2**30
 
@@ -124,7 +124,7 @@ def test_the_kernels_version_2_takes_the_command_and_ends_it(bench, monkeypatch)
         made.append(folder)
         return Group(str(folder), (), limits)
 
-    monkeypatch.setattr(course, "group_for", a_group)
+    monkeypatch.setattr(supervise, "group_for", a_group)
     inside = []
 
     def look(_line: str) -> None:
@@ -160,7 +160,9 @@ def our_memory_of_version_1() -> str:
 def test_the_kernels_memory_of_version_1_is_counted_over_all_processes(bench, monkeypatch):
     """Each of them alone has what it needs; together they have not."""
     base = our_memory_of_version_1()
-    monkeypatch.setattr(course, "group_for", lambda limits: group_for(limits, Grounds(memory=base)))
+    monkeypatch.setattr(
+        supervise, "group_for", lambda limits: group_for(limits, Grounds(memory=base))
+    )
     limits = Limits(hard=30, together=100 * 2**20)
     ran = bench.run((sys.executable, "-c", _TOGETHER), limits=limits)
     assert ran.tail.splitlines() == [
@@ -205,8 +207,8 @@ def test_a_task_says_how_much_memory_it_uses(amount, size):
 
 def test_a_persons_bounds_hold_and_a_task_has_its_own_memory():
     settings = Settings(processes=99, memory="2GB", file_size="1GB")
-    own = bounded(Limits(hard=5), settings)
+    own = apply_bounds(Limits(hard=5), settings)
     assert own == Limits(hard=5, processes=99, together=2 * GIGABYTE, file_size=GIGABYTE)
-    assert bounded(Limits(), settings, [Resource("memory", "1GB")]).together == GIGABYTE
-    plain = bounded(Limits(), Settings())
+    assert apply_bounds(Limits(), settings, [Resource("memory", "1GB")]).together == GIGABYTE
+    plain = apply_bounds(Limits(), Settings())
     assert plain == Limits()

@@ -25,22 +25,22 @@ def fresh_choice():
     """Choices made anew, before and after."""
     from runner.process import sandbox
 
-    sandbox._probed.cache_clear()
+    sandbox._probe.cache_clear()
     yield
-    sandbox._probed.cache_clear()
+    sandbox._probe.cache_clear()
 
 
 @pytest.fixture
 def old_kernel(monkeypatch):
     """A kernel whose Landlock is too old."""
-    from runner.process import kernel
+    from runner.process import syscalls
 
-    monkeypatch.setattr(kernel, "landlock_version", lambda: 2)
+    monkeypatch.setattr(syscalls, "landlock_version", lambda: 2)
 
 
 def test_landlock_is_chosen_by_name_alone(monkeypatch, tmp_path, fresh_choice):
     monkeypatch.setenv("PATH", str(tmp_path))
-    sandbox._probed.cache_clear()
+    sandbox._probe.cache_clear()
     auto = choose_sandbox("auto")
     assert auto.name == "none"
     try:

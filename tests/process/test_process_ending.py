@@ -83,7 +83,7 @@ def test_a_command_may_tidy_up_when_asked_to_end(bench):
 
 
 def test_one_that_refuses_to_end_is_killed(bench, monkeypatch):
-    monkeypatch.setattr("runner.process.course.GRACE", 0.3)
+    monkeypatch.setattr("runner.process.supervise.GRACE", 0.3)
     line = "trap '' TERM; sleep 41.3; sleep 41.3; sleep 41.3"
     ran = bench.run(line, limits=Limits(soft=0, idle=0.3, hard=9))
     assert (ran.ended, ran.exit) == (Ended.IDLE, 137)
@@ -160,7 +160,7 @@ def test_no_zombies_are_kept(tmp_path):
     # In a process of its own: this one has adopted what other tests left behind.
     script = (
         "from pathlib import Path; import os, sys;"
-        "from runner.process.base import *; from runner.process.course import run;"
+        "from runner.process.base import *; from runner.process.supervise import run;"
         "from runner.process.sandbox import NoSandbox;"
         "place = Place(*[Path(sys.argv[1])] * 3);"
         "line = 'for i in 1 2 3; do setsid sleep 42.3 & done; (sleep 0.01 &); sleep 0.05';"
@@ -178,7 +178,7 @@ def test_what_a_killed_run_left_is_found_by_its_marks(tmp_path):
     script = (
         "from pathlib import Path; import sys, os;"
         "from runner.process import tree;"
-        "from runner.process.base import *; from runner.process.course import run;"
+        "from runner.process.base import *; from runner.process.supervise import run;"
         "from runner.process.sandbox import NoSandbox;"
         "print(tree.own_prefix(), flush=True);"
         "place = Place(*[Path(sys.argv[1])] * 3);"
@@ -201,7 +201,7 @@ def test_what_a_killed_run_left_is_found_by_its_marks(tmp_path):
 def test_bubblewrap_ends_with_a_killed_run(walled, tmp_path):
     script = (
         "from pathlib import Path; import sys;"
-        "from runner.process.base import *; from runner.process.course import run;"
+        "from runner.process.base import *; from runner.process.supervise import run;"
         "from runner.process.sandbox import *;"
         "place = Place(*[Path(each) for each in sys.argv[1:]]);"
         "command = Command('setsid sleep 42.5 & sleep 42.5', place, {'PATH': '/bin'});"

@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from runner.process.last import LEAD
 from runner.process.output import Output
+from runner.process.tail_buffer import LEAD
 
 KEPT = 4000
 MUCH = LEAD + 60_000

@@ -14,7 +14,7 @@ import pytest
 from process_bench import Bench, a_place
 
 from runner.errors import RunnerError
-from runner.gates.bounds import Bounds, bound_met
+from runner.gates.failed_bounds import Bounds, find_met_bound
 from runner.process.environment import command_environment
 from runner.process.other_trees import other_trees, search
 from runner.process.sandbox import choose_sandbox
@@ -263,7 +263,7 @@ def test_a_repository_that_goes_while_a_run_goes_on_stops_no_command(outside, ho
 def test_a_failing_command_that_names_a_hidden_tree_is_told_what_shows_it():
     bounds = Bounds(enclosed=True, others=("/srv/code/other",), own=("/srv/code/shop",))
     tail = "FileNotFoundError: [Errno 2] No such file or directory: '/srv/code/other/x.json'"
-    said = bound_met(tail, 1, bounds)
+    said = find_met_bound(tail, 1, bounds)
     assert "/srv/code/other, which is another repository's" in said
     assert 'sandbox_read = ["/srv/code/other"] in your own settings' in said
-    assert bound_met(tail.replace("other", "others"), 1, bounds) == ""
+    assert find_met_bound(tail.replace("other", "others"), 1, bounds) == ""

@@ -75,9 +75,9 @@ def test_with_the_network_asked_for_the_same_words_arrive(trial: Trial, listener
 def test_abstract_sockets_stay_out_of_reach_of_landlock_with_any_network(word, listeners, trial):
     if word != "landlock":
         pytest.skip("abstract sockets belong to the network namespace")
-    from runner.process import kernel
+    from runner.process import syscalls
 
-    if kernel.landlock_version() < 6:
+    if syscalls.landlock_version() < 6:
         pytest.skip("Landlock scopes abstract sockets from version 6")
     addresses, _ = listeners
     said = trial.runs(_TRY, *addresses, network=Network.LOOPBACK)

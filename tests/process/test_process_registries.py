@@ -19,9 +19,9 @@ from registry_bench import a_registry, opened
 from runner.config.registries import Registries
 from runner.errors import RunnerError
 from runner.model import Network
-from runner.process.door import Door
-from runner.process.onward import is_private
-from runner.process.proxy import Refused, parsed
+from runner.process.egress.proxy import Refused, parse_request
+from runner.process.egress.server import EgressServer
+from runner.process.egress.upstream import is_private
 from runner.process.sandbox import NoSandbox, choose_sandbox
 
 _FETCH = """
@@ -203,7 +203,7 @@ def test_a_second_request_on_a_connection_reaches_nobody(at_once, behind):
 )
 def test_a_body_whose_end_two_may_see_in_two_places_is_refused(line):
     with pytest.raises(Refused):
-        parsed(b"POST http://pypi.org/ HTTP/1.1\r\n" + line)
+        parse_request(b"POST http://pypi.org/ HTTP/1.1\r\n" + line)
 
 
 def test_headers_about_the_proxy_stay_here_and_the_host_is_the_one_that_was_checked():
@@ -244,7 +244,7 @@ def test_a_head_without_end_is_refused():
 @given(st.binary(max_size=60) | st.builds(lambda x: b"GET http://" + x + b" HTTP/1.1", st.binary()))
 def test_whatever_is_asked_comes_out_as_a_host_or_a_refusal(head):
     try:
-        request = parsed(head)
+        request = parse_request(head)
     except Refused:
         return
     assert not set(request.host) & set("/\\@?# \r\n")
@@ -286,7 +286,7 @@ def test_a_tunnel_goes_through_the_persons_own_proxy_and_its_no_is_told():
 
 
 def test_a_door_that_nobody_went_through_is_closed_and_a_second_time_too():
-    door = Door(Registries(), {})
-    door.started()
+    door = EgressServer(Registries(), {})
+    door.close_own_end()
     assert door.close() == ""
     assert door.close() == ""

@@ -6,8 +6,8 @@ from repo_build import a_repository, git, summary, write
 
 from runner import effects
 from runner.repo.git import Git, GitError, GitTimeoutError
-from runner.repo.neutral import as_environment, silenced
 from runner.repo.read import Repository
+from runner.repo.safe_config import as_environment, silence
 from runner.repo.scratch import Scratch
 
 
@@ -70,7 +70,7 @@ def test_settings_the_person_gives_in_the_environment_come_first(monkeypatch, tm
 def test_names_of_programs_are_emptied_and_others_left():
     names = ("filter.a.b.clean", "filter.x.required", "diff.x.textconv", "merge.m.driver", "a.b")
 
-    assert silenced(names) == (
+    assert silence(names) == (
         ("diff.x.textconv", ""),
         ("filter.a.b.clean", ""),
         ("merge.m.driver", ""),

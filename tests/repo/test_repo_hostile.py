@@ -102,7 +102,7 @@ def test_reading_state_and_history_runs_nothing(tmp_path):
         assert repo.find_landing(head, "TASK-1", 1) is None
         assert repo.diff_trees(None, head)
         assert repo.is_ancestor(head, head)
-        assert repo.signing() is None
+        assert repo.load_signing() is None
         repo.attributes(("a.txt",), ("filter",))
 
     assert [file.path for file in state.dirty] == ["a.txt", "b.bin"]

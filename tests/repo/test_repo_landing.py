@@ -326,7 +326,7 @@ def test_git_itself_syncs_the_branch(tmp_path):
     a_repository(tmp_path, {"a": "1"})
     trace = tmp_path / "trace"
     with Repository.open(tmp_path) as repo:
-        repo.git = repo.git.told(GIT_TRACE2_EVENT=str(trace))
+        repo.git = repo.git.with_settings(GIT_TRACE2_EVENT=str(trace))
         head = repo.head()
         made = commit_tree(repo, head.commit, (a_change("a", "2"),), MESSAGE)
         swap_branch(repo, head, head.commit, made.sha)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from repo_build import a_change, a_repository, git
 
 from runner import effects
-from runner.repo.commit import _imported, _made, commit_tree
+from runner.repo.commit import _import_commit, _make_commit, commit_tree
 from runner.repo.git import GitError
 from runner.repo.read import Repository
 
@@ -63,7 +63,7 @@ def test_commits_made_here_are_those_that_git_itself_makes(tmp_path_factory, for
     git(root, "init", "-q", "-b", "main", f"--object-format={format_}")
     with Repository.open(root) as repo:
         first = [a_change(path, text) for path, text in data.draw(texts).items()]
-        base = _imported(repo, None, first, MESSAGE) if first else None
+        base = _import_commit(repo, None, first, MESSAGE) if first else None
         second = {
             **{path: text or None for path, text in data.draw(texts).items()},
             **dict.fromkeys(data.draw(st.lists(paths, max_size=3)), None),
@@ -77,7 +77,7 @@ def test_commits_made_here_are_those_that_git_itself_makes(tmp_path_factory, for
         before = effects.now
         effects.now = lambda: datetime(2026, 1, 1, tzinfo=UTC)
         try:
-            assert _made(repo, parent, changes, MESSAGE) == _imported(
+            assert _make_commit(repo, parent, changes, MESSAGE) == _import_commit(
                 repo, parent, changes, MESSAGE
             )
         finally:
@@ -112,7 +112,7 @@ def test_what_differs_is_what_git_says_differs(tmp_path):
         ]
         new = commit_tree(repo, old, changes, MESSAGE).sha
         for one, other in ((old, new), (new, old), (None, new), (old, None), (old, old)):
-            ours = {path.decode() for path, _, _ in repo.objects().differing(one, other)}
+            ours = {path.decode() for path, _, _ in repo.objects().find_differing(one, other)}
             assert ours == {at.path for at in repo.diff_trees(one, other)}
 
 

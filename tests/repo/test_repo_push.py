@@ -8,12 +8,12 @@ import pytest
 from runner.errors import RunnerError
 from runner.repo.push import (
     address_of,
+    find_left_out,
     head_said,
-    left_out,
     own_text,
-    prepared_push,
-    prepared_question,
-    pushed,
+    prepare_push,
+    prepare_question,
+    record_push,
 )
 from runner.repo.read import Repository
 
@@ -40,7 +40,7 @@ def git(folder, *words):
 
 
 def push(repository, *refs, environ=None):
-    with prepared_push(repository, "origin", refs, environ or dict(os.environ)) as said:
+    with prepare_push(repository, "origin", refs, environ or dict(os.environ)) as said:
         return subprocess.run(
             said.argv,
             cwd=repository.root,
@@ -56,7 +56,7 @@ def test_the_question_for_a_remotes_head_runs_nothing_that_is_planted(clone, tmp
     git(root, "push", "-q", "origin", "main:refs/heads/trunk")
     git(tmp_path, "--git-dir=bare.git", "symbolic-ref", "HEAD", "refs/heads/trunk")
     planted(root, mark)
-    with Repository.open(root) as fresh, prepared_question(fresh, "origin", os.environ) as said:
+    with Repository.open(root) as fresh, prepare_question(fresh, "origin", os.environ) as said:
         asked = subprocess.run(
             said.argv, cwd=root, env=dict(said.environment), capture_output=True, check=True
         )
@@ -101,10 +101,10 @@ def test_a_branch_and_a_tag_arrive_and_nothing_that_was_planted_runs(clone, tmp_
     assert git(bare, "rev-parse", "main") == git(clone.root, "rev-parse", "main")
     assert git(bare, "cat-file", "-t", "v1") == "tag"
     assert not mark.exists()
-    pushed(clone, "origin", "refs/heads/main")
+    record_push(clone, "origin", "refs/heads/main")
     assert git(bare, "rev-parse", "main") == git(clone.root, "rev-parse", "origin/main")
     keys = ("core.sshcommand", "core.askpass", "core.gitproxy", "credential.helper")
-    assert left_out(clone)[:4] == keys
+    assert find_left_out(clone)[:4] == keys
 
 
 def test_ssh_is_asked_by_the_persons_own_command_also_one_for_this_folder(clone, tmp_path):

@@ -1,7 +1,7 @@
 from repo_build import a_change, a_repository, git
 
 from runner.repo.read import Repository
-from runner.repo.refs import branch_exists, draft, drop_ref, keep_ref, kept_ref, slug
+from runner.repo.refs import branch_exists, draft, drop_ref, keep_ref, read_ref, slug
 
 
 def test_a_draft_is_a_branch_on_the_base(tmp_path):
@@ -64,8 +64,8 @@ def test_a_commit_is_kept_under_a_ref_of_our_own_and_let_go(tmp_path):
     with Repository.open(tmp_path) as repo:
         commit = repo.head().commit
         keep_ref(repo, "run/1", commit)
-        assert kept_ref(repo, "run/1") == commit
+        assert read_ref(repo, "run/1") == commit
         drop_ref(repo, "run/1")
         drop_ref(repo, "run/1")
-        assert kept_ref(repo, "run/1") is None
+        assert read_ref(repo, "run/1") is None
         assert not branch_exists(repo, "nothing")

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from runner.model import Coverage, Proof, Spec, Verdict, digest_of
 from runner.repo.trailers import (
     build_message,
-    checked_value,
     coverage_line,
+    format_checked,
     one_line,
     parse_checked,
     parse_coverage,
@@ -122,7 +122,7 @@ def a_proof(name):
 
 
 def test_a_task_without_a_commit_is_told_with_its_tree_and_proofs():
-    value = checked_value("TASK-003", 2, Spec("w", "p"), "a" * 40, [a_proof("TC-003")])
+    value = format_checked("TASK-003", 2, Spec("w", "p"), "a" * 40, [a_proof("TC-003")])
     told = parse_checked(value)
     assert (told.task, told.attempt, told.spec_what, told.spec_proof) == ("TASK-003", 2, "w", "p")
     assert (told.tree, told.cut) == ("a" * 40, False)
@@ -132,7 +132,7 @@ def test_a_task_without_a_commit_is_told_with_its_tree_and_proofs():
 
 
 def test_more_proofs_than_a_trailer_holds_are_cut_whole():
-    value = checked_value("T", 1, Spec("w", "p"), "", [a_proof(f"TC-{n}") for n in range(99)])
+    value = format_checked("T", 1, Spec("w", "p"), "", [a_proof(f"TC-{n}") for n in range(99)])
     message = build_message("record", "", [("Checked", value)])
     told = parse_checked(parse_message(message).trailers["Checked"][0])
     assert told.cut

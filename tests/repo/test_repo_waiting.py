@@ -5,7 +5,7 @@ from repo_build import a_repository, commit_all, git, write
 
 from runner.repo.head import WAITING_BASE, WAITING_TIP
 from runner.repo.read import Repository
-from runner.repo.state import DirtyFile
+from runner.repo.repo_state import DirtyFile
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def state_of(folder):
 def test_head_is_the_last_of_them_and_its_ref_is_what_moves(waiting):
     folder, base, tip = waiting
     with Repository.open(folder) as repo:
-        head, below = repo.head(), repo.checked_out()
+        head, below = repo.head(), repo.find_head()
     assert (head.commit, head.beneath, head.ref, head.named) == (
         tip,
         base,
@@ -44,7 +44,7 @@ def test_they_count_only_above_the_commit_that_they_stand_on(waiting):
     folder, _, _ = waiting
     git(folder, "commit", "-q", "--allow-empty", "-m", "another")
     with Repository.open(folder) as repo:
-        assert repo.head() == repo.checked_out()
+        assert repo.head() == repo.find_head()
 
 
 def test_what_they_made_is_not_dirty(waiting):

@@ -12,7 +12,7 @@ from report_results import SPEC
 from runner.model import Status, Task
 from runner.report.ascii_graph import ascii_graph
 from runner.report.dot import dot
-from runner.report.layers import drawing_order, known_needs, layers
+from runner.report.ranks import drawing_order, filter_needs, layers
 from runner.report.svg import svg
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -50,7 +50,7 @@ def test_every_task_is_behind_what_it_needs_and_near_to_it():
 @quickly
 @given(graphs())
 def test_every_task_has_one_place_and_every_edge_its_two_ends(needs):
-    needs = known_needs(needs)
+    needs = filter_needs(needs)
     laid = layers(needs)
     placed = [spot.task for row in laid.rows for spot in row if spot.task]
     assert sorted(placed) == sorted(needs)
@@ -123,10 +123,10 @@ def edges_of(drawn):
 @given(graphs())
 def test_a_reader_of_the_text_sees_exactly_the_edges(needs):
     tasks = [Task(id_, "", 1, SPEC, depends_on=wanted) for id_, wanted in needs.items()]
-    order = drawing_order(known_needs(needs))
+    order = drawing_order(filter_needs(needs))
     forward = {
         (one, id_)
-        for id_, wanted in known_needs(needs).items()
+        for id_, wanted in filter_needs(needs).items()
         for one in wanted
         if order.index(one) < order.index(id_)  # a circle has no place where it begins
     }

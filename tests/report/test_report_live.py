@@ -13,7 +13,7 @@ from report_results import FAILED, PASSED, Story
 
 from runner.model import Status
 from runner.report.console import NORMAL, QUIET, VERBOSE, Console, wants_colour
-from runner.report.estimate import Work, seconds_left
+from runner.report.eta import Work, seconds_left
 from runner.report.live import LiveConsole, wants_live
 
 
@@ -121,7 +121,7 @@ def test_a_log_that_is_gone_is_no_reason_to_fail(tmp_path):
 
 def test_nobody_speaks_while_a_person_is_asked_and_nobody_waits():
     console, stream = plain(VERBOSE)
-    with console.paused():
+    with console.pause():
         worker = threading.Thread(target=console.progress, args=("TASK-002", "a line"))
         worker.start()
         worker.join(60)
@@ -314,7 +314,7 @@ def test_the_view_steps_aside_for_a_question(watched):
     console, story = watched
     story.started("TASK-001")
     console.look()
-    with console.paused():
+    with console.pause():
         console.say("apply?")
         console._draw()
         assert _seen(console) == "apply?"

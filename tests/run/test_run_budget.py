@@ -12,7 +12,7 @@ from runner.run.limits import (
 )
 from runner.run.limits.budget import Limits, Spent
 from runner.run.limits.deadlines import Deadline, Deadlines, Scope, of_attempt, of_run
-from runner.run.limits.purse import Purse, reopen_raised
+from runner.run.limits.run_budget import RunBudget, reopen_raised
 
 CALL = Usage(input_tokens=700, output_tokens=100, dollars=0.5, tool_calls=3)
 TASK = a_task(budget=Budget(tokens=1000))
@@ -25,11 +25,11 @@ def test_a_task_may_say_its_own_limits():
 
 
 def test_a_limit_is_used_up_when_nothing_is_left_of_it():
-    assert budget.used_up(Limits(tokens=801), Spent(usage=CALL)) is None
-    assert str(budget.used_up(Limits(tokens=800), Spent(usage=CALL))) == "800 of 800 tokens"
-    assert str(budget.used_up(Limits(dollars=0.4), Spent(usage=CALL))) == "$0.50 of $0.40"
-    assert str(budget.used_up(Limits(minutes=2), Spent(150))) == "2.5 of 2 minutes"
-    assert budget.used_up(Limits(), Spent(9e9, CALL)) is None
+    assert budget.find_exhausted(Limits(tokens=801), Spent(usage=CALL)) is None
+    assert str(budget.find_exhausted(Limits(tokens=800), Spent(usage=CALL))) == "800 of 800 tokens"
+    assert str(budget.find_exhausted(Limits(dollars=0.4), Spent(usage=CALL))) == "$0.50 of $0.40"
+    assert str(budget.find_exhausted(Limits(minutes=2), Spent(150))) == "2.5 of 2 minutes"
+    assert budget.find_exhausted(Limits(), Spent(9e9, CALL)) is None
 
 
 def test_what_is_left_is_the_least_of_attempt_task_and_run():
@@ -58,7 +58,7 @@ def test_the_journal_adds_up_what_attempts_used():
     an_attempt(ledger, 2, failure=Failure.TRANSIENT, usage=CALL)
     known = ledger.state.task(TASK.id)
     assert known.usage == known.spent == CALL + CALL
-    assert budget.spent_on(known).seconds == 60.0
+    assert budget.sum_spent(known).seconds == 60.0
     assert known.tries[-1] == Try(2, "t", (), 30.0, Failure.TRANSIENT)
     ledger.note(TaskBlocked(Reason.BUDGET, "n"), task=TASK.id, attempt=2)
     ledger.note(TaskApproved(by="runner"), task=TASK.id)
@@ -80,12 +80,12 @@ def test_what_was_wrong_with_the_work_outlives_a_broken_connection():
 
 def test_a_person_is_warned_once_of_each_limit():
     said, ledger = [], a_ledger()
-    purse = Purse(Settings(run_dollars=1.1), {TASK.id: TASK}, said.append)
+    purse = RunBudget(Settings(run_dollars=1.1), {TASK.id: TASK}, said.append)
     ledger.listen(purse.hear)
     an_attempt(ledger, 1, usage=CALL)
     assert said == ["TASK-001 has used 80% of a limit and more: 800 of 1,000 tokens"]
     assert purse.used_up is None
-    assert purse.left(TASK, ledger.state.task(TASK.id)).tokens == 200
+    assert purse.allowance(TASK, ledger.state.task(TASK.id)).tokens == 200
     an_attempt(ledger, 2, usage=CALL)
     an_attempt(ledger, 3, usage=CALL)
     assert said[1:] == ["the run has used 80% of a limit and more: $1.00 of $1.10"]

@@ -6,8 +6,8 @@ from run_build import SPEC, a_graph, a_ledger, a_task
 from runner.journal.events import AttemptFinished, AttemptStarted, TaskDone
 from runner.model import Ending, Status
 from runner.plan.graph import TaskGraph
-from runner.run.claims import Claims
-from runner.run.forecast import expected_seconds, forecast, reached
+from runner.run.forecast import estimate_seconds, forecast, make_reached
+from runner.run.resource_locks import ResourceLocks
 
 
 def with_past(**durations):
@@ -32,14 +32,14 @@ def test_a_task_is_expected_to_last_as_its_own_past_else_as_its_type_else_as_all
         a_task("E", type="web"),
     ]
     state = with_past(A=[9.0, 2.0, 4.0], B=[8.0], D=[1.0])
-    seconds = expected_seconds(tasks, state)
+    seconds = estimate_seconds(tasks, state)
     assert seconds["A"] == 4.0  # the median of its own
     assert seconds["C"] == 8.0  # the middle of its type's 4 and 8, the upper of two
     assert seconds["E"] == 4.0  # the middle of all: 1, 4 and 8
 
 
 def test_where_nothing_is_known_nothing_is_expected():
-    assert expected_seconds([a_task("A")], with_past()) == {}
+    assert estimate_seconds([a_task("A")], with_past()) == {}
 
 
 def test_the_longest_path_of_a_dry_run_is_that_of_what_is_open():
@@ -52,7 +52,7 @@ def test_the_longest_path_of_a_dry_run_is_that_of_what_is_open():
         "ABCDE",
         TaskGraph.of(tasks),
         seconds={"A": 90.0},
-        claims=Claims(),
+        claims=ResourceLocks(),
         jobs=2,
     )
     assert seen.critical_path == ("D", "E")
@@ -69,5 +69,5 @@ def test_the_longest_path_of_a_dry_run_is_that_of_what_is_open():
 )
 def test_a_run_is_held_against_the_longest_path_and_the_work_it_did(took, jobs, bound):
     graph = TaskGraph.of(a_graph("A; B; C needs A"))
-    said = reached(graph, took, seconds=15.0, jobs=jobs, estimate=5.0)
+    said = make_reached(graph, took, seconds=15.0, jobs=jobs, estimate=5.0)
     assert said.bound == bound

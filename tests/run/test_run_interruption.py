@@ -12,7 +12,7 @@ from runner.run.review import Answer, Said
 def test_a_signal_wakes_the_coordinator_and_raises_nothing():
     interruption, woken = Interruption(), []
     interruption.wakes(lambda: woken.append("now"))
-    with interruption.listening():
+    with interruption.listen():
         os.kill(os.getpid(), signal.SIGTERM)
         assert woken == ["now"]
     assert interruption.heard
@@ -20,7 +20,7 @@ def test_a_signal_wakes_the_coordinator_and_raises_nothing():
 
 def test_a_signal_before_there_is_anybody_to_wake_is_not_lost():
     interruption, woken = Interruption(), []
-    with interruption.listening():
+    with interruption.listen():
         os.kill(os.getpid(), signal.SIGINT)
         interruption.wakes(lambda: woken.append("late"))
     assert woken == ["late"]
@@ -28,7 +28,7 @@ def test_a_signal_before_there_is_anybody_to_wake_is_not_lost():
 
 def test_the_handlers_of_before_are_put_back():
     before = signal.getsignal(signal.SIGINT)
-    with Interruption().listening():
+    with Interruption().listen():
         assert signal.getsignal(signal.SIGINT) is not before
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -43,10 +43,10 @@ def test_a_question_is_answered_with_wait(early):
             os.kill(os.getpid(), signal.SIGINT)
             return Said(Answer.APPROVED)
 
-    with interruption.listening():
+    with interruption.listen():
         if early:
             os.kill(os.getpid(), signal.SIGINT)
-        said = interruption.asking(Asker()).ask(None, None, None, 1)
+        said = interruption.wrap_asker(Asker()).ask(None, None, None, 1)
     assert said == Said(Answer.WAITS)
     assert asked == ([] if early else [1])
 
@@ -54,7 +54,7 @@ def test_a_question_is_answered_with_wait(early):
 def test_the_second_signal_ends_the_process_at_once():
     child = os.fork()
     if not child:
-        with Interruption().listening():
+        with Interruption().listen():
             os.kill(os.getpid(), signal.SIGTERM)
             os.kill(os.getpid(), signal.SIGTERM)
         os._exit(0)

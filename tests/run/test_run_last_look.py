@@ -2,12 +2,12 @@
 
 import time
 
-from runner.run.crew import Crew
 from runner.run.last_look import LastLook
+from runner.run.workers import WorkerPool
 
 
 def a_look():
-    crew = Crew(1, lambda _number, _crew: None)
+    crew = WorkerPool(1, lambda _number, _crew: None)
     return crew, LastLook(crew, 0)
 
 

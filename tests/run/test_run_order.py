@@ -16,12 +16,12 @@ from runner.journal.events import (
 )
 from runner.model import Ending, Reason, Status
 from runner.plan.graph import TaskGraph
-from runner.run.claims import Claims
-from runner.run.crew import Finished
 from runner.run.engine import Engine
 from runner.run.forecast import UNKNOWN_SECONDS, forecast
 from runner.run.frontier import Frontier
 from runner.run.limits.backoff import Backoff
+from runner.run.resource_locks import ResourceLocks
+from runner.run.workers import Finished
 
 CAPACITY = {"gpu": 1.0}
 
@@ -84,7 +84,7 @@ class AlwaysPasses:
         self._ledger.note(TaskDone(spec=task.spec), task=task.id, attempt=1)
         return False
 
-    def unparked(self):
+    def land_parked(self):
         return ()
 
 
@@ -102,12 +102,12 @@ def started_by_the_engine(tasks, statuses, selected, seconds, jobs):
         ledger=ledger,
         board=SimpleNamespace(say=lambda *_: None, due=lambda **_: False),
         crew=crew,
-        claims=Claims(dict(CAPACITY)),
+        claims=ResourceLocks(dict(CAPACITY)),
         preparation=SimpleNamespace(
             regressive={},
             plans=None,
-            switched=lambda _: None,
-            missing=lambda task: (Reason.ROOT, "needs root") if task.requires else None,
+            find_mode_switch=lambda _: None,
+            find_missing=lambda task: (Reason.ROOT, "needs root") if task.requires else None,
             assignment=lambda task: SimpleNamespace(
                 task=task, attempt=1, base="", brief=brief, implementer=None, kind="prove"
             ),
@@ -164,7 +164,7 @@ def test_the_dry_run_names_the_tasks_in_the_order_in_which_the_run_starts_them(p
         selected,
         TaskGraph.of(tasks),
         seconds=seconds,
-        claims=Claims(CAPACITY),
+        claims=ResourceLocks(CAPACITY),
         jobs=jobs,
     )
     started, after = started_by_the_engine(tasks, statuses, selected, seconds, jobs)

@@ -5,14 +5,14 @@ from run_build import a_graph
 
 from runner.errors import RunnerError
 from runner.plan.graph import TaskGraph
-from runner.run.selection import Selection, find_id, selected
+from runner.run.selection import Selection, find_id, select_ids
 
 TASKS = a_graph("A-1; A-2 needs A-1; A-3 needs A-1; A-4 needs A-2, A-3; A-5")
 IDS = [task.id for task in TASKS]
 
 
 def chosen(**words):
-    picked = selected(Selection(**words), TaskGraph.of(TASKS), IDS)
+    picked = select_ids(Selection(**words), TaskGraph.of(TASKS), IDS)
     return "".join(sorted(id_[-1] for id_ in picked))
 
 

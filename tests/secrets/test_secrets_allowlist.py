@@ -30,7 +30,7 @@ def test_an_entry_holds_through_its_day_and_not_longer():
     assert allowed(expires=TODAY).match(KEY)
     assert not allowed(expires=date(2026, 11, 20)).match(KEY)
     assert allowed(expires=None).match(KEY)
-    assert len(allowed(expires=date(2026, 11, 20)).expired()) == 1
+    assert len(allowed(expires=date(2026, 11, 20)).list_expired()) == 1
 
 
 def test_the_file_keeps_no_value_and_no_two_digests_alike():

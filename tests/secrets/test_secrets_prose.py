@@ -7,8 +7,8 @@ import random
 import pytest
 from secret_samples import some
 
+from runner.secrets.detect_secrets import second_opinion
 from runner.secrets.scan import scan_content
-from runner.secrets.second import second_opinion
 
 GIVEN = (
     "Set `api_key` to `{}` and start it.",

@@ -10,8 +10,8 @@ import pytest
 from secret_samples import B64, HEX, WORD, der, pem, some
 
 from runner.model import Severity
+from runner.secrets.detect_secrets import SecondOpinionError
 from runner.secrets.scan import hits, scan_content, scan_text
-from runner.secrets.second import SecondOpinionError
 
 KEY = "gh" + "p_" + some(36)
 OPENAI = "sk-" + "proj-" + some(60)
@@ -194,7 +194,7 @@ def test_many_keys_are_counted_not_all_told():
 
 
 def test_a_second_scan_that_fails_refuses_the_file(monkeypatch):
-    from runner.secrets import second as module
+    from runner.secrets import detect_secrets as module
 
     def broken(text, path):
         raise SecondOpinionError("it took too long")

@@ -160,7 +160,7 @@ def test_the_limit_that_ends_it_is_named_by_its_setting(workplace, monkeypatch):
 def test_a_program_that_is_not_there_is_missed_before_an_attempt(workplace, monkeypatch):
     monkeypatch.setenv("RUNNER_SANDBOX", "none")
     one_task(workplace, fields=["Implementer: claude"])
-    monkeypatch.setattr("runner.implementers.agents.footing.which", lambda *_: None)
+    monkeypatch.setattr("runner.implementers.agents.mounts.which", lambda *_: None)
     assert workplace.run().code == 3
     assert workplace.happened("attempt.started") == []
     assert "BLOCKED — claude is not on PATH" in workplace.status_line("TASK-001")

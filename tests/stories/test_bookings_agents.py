@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.implementers.unified import patched
+from runner.implementers.unified_diff import apply_patch
 from runner.process.sandbox import choose_sandbox
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "bookings"
@@ -66,7 +66,7 @@ def without_blocks(text):
         for language, path, content in BLOCK.findall(section):
             some[path] = content
             if language == "diff":
-                some[path] = patched(known[path].encode(), content.encode(), path).decode()
+                some[path] = apply_patch(known[path].encode(), content.encode(), path).decode()
         files[section.split(":")[0]] = some
         known |= some
     return BLOCK.sub("", text), files

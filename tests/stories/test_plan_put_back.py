@@ -45,7 +45,7 @@ def cut_off(workplace, monkeypatch):
 
 def killed_after(workplace, task, monkeypatch):
     """A run in a process of its own that ends, like a killed one, once a task is DONE."""
-    from runner.run.landing.record import record as honest
+    from runner.run.landing.record_commit import record as honest
 
     assert honest
     code = f"""

@@ -7,7 +7,7 @@ from workplace import a_task
 
 from runner.project import Project
 from runner.repo.read import Repository
-from runner.run.landing.drafts import held_changes
+from runner.run.landing.drafts import load_held_changes
 from runner.run.review import is_approved, open_questions
 
 CODE = "def price():\n    return 3\n"
@@ -181,7 +181,7 @@ def test_an_approval_is_of_the_questions_that_were_shown(workplace, monkeypatch)
     known = read_state(workplace).task("TASK-001")
     shown = open_questions(known)
     with Repository.open(workplace.root) as repository:
-        changes = held_changes(repository, known.held)
+        changes = load_held_changes(repository, known.held)
     assert workplace.runner("approve", "TASK-001").code == 0
     state = read_state(workplace)
     another = replace(shown[0], message="`test_other` as it was fails on this code")

@@ -9,7 +9,7 @@ import time
 import pytest
 from writes_builders import a_change
 
-from runner.writes.bandit_beside import BanditBeside
+from runner.writes.bandit_process import BanditProcess
 from runner.writes.sast import SastPool, scan_file
 
 RISKY = b"import pickle\n\npickle.loads(x)  # nosec\nsubprocess.call(y, shell=True)\n"
@@ -17,7 +17,7 @@ RISKY = b"import pickle\n\npickle.loads(x)  # nosec\nsubprocess.call(y, shell=Tr
 
 @pytest.fixture
 def beside():
-    made = BanditBeside(much=1)
+    made = BanditProcess(much=1)
     made.expect(RISKY)
     until = time.monotonic() + 30
     while made.child is not None and not made._companion.ready() and time.monotonic() < until:
@@ -47,7 +47,7 @@ def test_a_source_that_ends_the_child_is_a_note_and_the_next_is_scanned(beside):
 
 
 def test_a_few_small_files_start_no_child():
-    beside = BanditBeside()
+    beside = BanditProcess()
     with SastPool(bandit=beside) as pool:
         scan = pool.scan([a_change(f"{n}.py", RISKY) for n in range(5)])
         assert len(scan.result(30).findings) == 15
@@ -55,7 +55,7 @@ def test_a_few_small_files_start_no_child():
 
 
 def test_much_python_is_scanned_whole_while_the_child_starts_and_afterwards():
-    with SastPool(bandit=BanditBeside(much=200)) as pool:
+    with SastPool(bandit=BanditProcess(much=200)) as pool:
         scan = pool.scan([a_change(f"{n}.py", RISKY + b"#" * n) for n in range(120)])
         report = scan.result(60)
     assert len(report.findings) == 360

@@ -174,7 +174,7 @@ def test_the_tree_may_change_as_soon_as_the_scan_has_begun(tmp_path):
     )
     with SastPool() as pool:
         scan = pool.scan([a_change("a.go", b"changed")], laboratory)
-        assert not scan.done()
+        assert not scan.is_ready()
         put(tmp_path / "shown", {"a.go": b"next task", "b.go": b"next task"})
         go.touch()
         report = scan.result(20)
@@ -259,8 +259,8 @@ def test_bandit_does_not_wait_for_a_slow_tool(tmp_path):
     laboratory = a_laboratory(tmp_path, {"semgrep": script}, base=RULES)
     with SastPool() as pool:
         slow = pool.scan([a_change("a.rs", b"x")], laboratory)
-        assert not slow.done()
+        assert not slow.is_ready()
         quick = pool.scan([a_change("a.py", b"assert x\n")])
         assert quick.result(20) == scan_file(b"assert x\n", "a.py")
-        assert not slow.done()
+        assert not slow.is_ready()
         go.touch()

@@ -9,10 +9,10 @@ from writes_builders import a_bench, a_change, everything_in, put, runs_in, some
 
 from runner.config.permission_rules import Permission, Permit
 from runner.model import Severity
-from runner.writes.bench import Bench
 from runner.writes.pipeline import admit_writes, compile_writes, pass_writes
-from runner.writes.projects import CompileCommand
+from runner.writes.project_compile import CompileCommand
 from runner.writes.sast import SastPool
+from runner.writes.write_context import WriteContext
 
 
 def a_key() -> str:
@@ -154,7 +154,7 @@ def test_strange_content_passes_whole(tmp_path, content):
 def test_a_project_is_compiled_once_and_only_when_its_files_were_let_through(tmp_path):
     heard = []
     tree = put(tmp_path / "tree", {"a.x": b"", "b.x": b""})
-    bench = Bench(tree, lambda _: None, runs_in(tree, heard=heard))
+    bench = WriteContext(tree, lambda _: None, runs_in(tree, heard=heard))
     rules = some_rules("*.x", compile_commands=(CompileCommand("*.x", "echo a.x:2:1: bad; false"),))
     passed = pass_writes([a_change("a.x"), a_change("b.x")], rules, bench)
     assert len(heard) == 1
@@ -173,10 +173,10 @@ def test_a_review_at_the_write_comes_between_the_steps(tmp_path):
 
 
 def test_without_commands_or_staging_the_steps_still_judge(tmp_path):
-    bench = Bench(tmp_path, lambda _: None)
+    bench = WriteContext(tmp_path, lambda _: None)
     passed = pass_writes(
         [a_change("a.py", b"def (:\n"), a_change("b.py")], some_rules("any"), bench
     )
     assert [change.path for change in passed.changes] == ["b.py"]
     assert passed.staged == ()
-    assert passed.sast.done()
+    assert passed.sast.is_ready()

@@ -19,8 +19,8 @@ from runner.writes.bandit_scan import longest
 from runner.writes.sast import (
     SAST_FINDINGS,
     SastPool,
+    load_findings,
     record_findings,
-    recorded_findings,
     scan_file,
 )
 from runner.writes.sast_report import SastReport
@@ -101,15 +101,17 @@ def test_what_is_not_listed_is_never_graver_than_what_is():
     report = scan_file(b"assert x\n" * 300 + RISKY, "a.py", seconds=60)
     assert len(report.findings) == 200
     assert [found.line for found in report.findings][-2:] == [303, 304]
-    assert [found.line for found in report.blocking("high")] == [304]  # and no word of the notes
+    assert [found.line for found in report.find_blocking("high")] == [
+        304
+    ]  # and no word of the notes
 
 
 def test_padding_a_file_is_no_way_around_what_a_team_lets_block():
     padded = RISKY + b"# padding\n" * (60 << 10)
     report = scan_file(padded, "a.py")
     assert report.findings == ()
-    assert report.blocking("never") == ()
-    (found,) = report.blocking("high")
+    assert report.find_blocking("never") == ()
+    (found,) = report.find_blocking("high")
     assert found.refuses
     assert (found.check, found.path) == ("sast", "a.py")
     assert found.message == (
@@ -148,17 +150,17 @@ def test_scans_run_behind_and_closing_waits_for_them():
     changes = [a_change(f"{n}.py", RISKY) for n in range(5)]
     scan = pool.scan([*changes, a_change("a.md", b"text"), a_change("b.py", None, before=b"")])
     pool.close()
-    assert scan.done()
+    assert scan.is_ready()
     assert len(scan.result().findings) == 15
     assert pool.scan([]).result() == SastReport()
 
 
 def test_a_team_may_let_it_block_from_a_severity_on():
     report = scan_file(RISKY, "a.py")
-    assert [found.line for found in report.blocking("high")] == [4]
-    assert [found.line for found in report.blocking("medium")] == [3, 4]
-    assert report.blocking("") == ()
-    (found,) = report.blocking("high")
+    assert [found.line for found in report.find_blocking("high")] == [4]
+    assert [found.line for found in report.find_blocking("medium")] == [3, 4]
+    assert report.find_blocking("") == ()
+    (found,) = report.find_blocking("high")
     assert found.refuses
     assert found.message.startswith("B602 (high): ")
 
@@ -171,13 +173,13 @@ def test_findings_are_kept_in_the_promised_fields(tmp_path):
         "v", "time", "task", "attempt", "path", "line", "column", "rule", "severity",
         "confidence", "message", "tool", "digest",
     ]  # fmt: skip
-    assert len(recorded_findings(tmp_path)) == 4
-    assert [found["rule"] for found in recorded_findings(tmp_path, "TASK-003")] == ["B101"]
+    assert len(load_findings(tmp_path)) == 4
+    assert [found["rule"] for found in load_findings(tmp_path, "TASK-003")] == ["B101"]
 
 
 def test_what_was_not_scanned_is_kept_beside_the_findings(tmp_path):
     record_findings(tmp_path, scan_file(b"def", "a.py"), task="TASK-002", attempt=1)
-    (kept,) = recorded_findings(tmp_path)
+    (kept,) = load_findings(tmp_path)
     assert (kept["rule"], kept["severity"], kept["tool"]) == ("unscanned", "note", "bandit")
     assert kept["message"] == "bandit did not scan this: it does not parse"
 

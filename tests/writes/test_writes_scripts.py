@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from runner.model import Action, Change, Severity, digest_of
-from runner.writes.compiles import compile_file
+from runner.writes.compile_check import compile_file
 
 
 def compiled(folder, path, text, **beside):

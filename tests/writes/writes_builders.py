@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from runner.model import Action, Change, digest_of
 from runner.process.base import Command, Place, Ran, Sandbox
-from runner.process.course import run
 from runner.process.environment import command_environment
 from runner.process.limits import Limits
 from runner.process.sandbox import NoSandbox
-from runner.writes.bench import Bench
-from runner.writes.beneath import read_beneath
-from runner.writes.laboratory import Laboratory
+from runner.process.supervise import run
 from runner.writes.pipeline import WriteRules
+from runner.writes.safe_io import read_beneath
+from runner.writes.scan_workspace import ScanWorkspace
 from runner.writes.staging import Staging
+from runner.writes.write_context import WriteContext
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,12 +61,14 @@ def runs_in(tree: Path, sandbox: Sandbox | None = None, *, path: str | None = No
     return run_command
 
 
-def a_bench(folder: Path, *, base=None, commands=True, sast: SastPool | None = None) -> Bench:
+def a_bench(
+    folder: Path, *, base=None, commands=True, sast: SastPool | None = None
+) -> WriteContext:
     """A bench with a real tree, a real repository to stage in, and the base's files."""
     tree, root = folder / "tree", folder / "root"
     tree.mkdir(exist_ok=True)
     root.mkdir(exist_ok=True)
-    return Bench(
+    return WriteContext(
         tree=tree,
         before=(base or {}).get,
         run_command=runs_in(tree) if commands else None,
@@ -85,7 +87,7 @@ def a_laboratory(folder: Path, tools: dict[str, str], *, base=None, tree=None, *
         put(bin_, {name: f"#!/bin/sh\n{script}\n".encode()})
         (bin_ / name).chmod(0o755)
     more.setdefault("sandbox", NoSandbox("a test"))
-    return Laboratory(
+    return ScanWorkspace(
         folder=folder / "copies",
         tree=shown,
         base=(base or {}).get,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from runner.model import Change, Task
     from runner.project import Project, Reading
     from runner.report.console import Console
-    from runner.run.adopting import Adopted
+    from runner.run.adopt import Adopted
     from runner.run.review import Asker, Spot
 
 _EXAMPLES = """\
@@ -58,19 +58,21 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Adopt the branch, and say what became of the task."""
-    from runner.commands.prove.verify import opened, trusted_plan
+    from runner.commands.prove.verify import load_trusted_plan, open_with_gates
     from runner.report.console import NORMAL, QUIET, Console, wants_colour
     from runner.run.selection import find_id
 
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "review": given.review}
-    project = opened(environ, {name: value for name, value in flags.items() if value is not None})
-    reading = trusted_plan(project, trusted=given.trust)
+    project = open_with_gates(
+        environ, {name: value for name, value in flags.items() if value is not None}
+    )
+    reading = load_trusted_plan(project, trusted=given.trust)
     tasks = {task.id: task for task in reading.plan.tasks}
     task = tasks[find_id(given.id, tasks)]
     _require_adoptable(project, task)
     colour = wants_colour(sys.stderr, project.environ)
     with Console(level=QUIET if given.json else NORMAL, colour=colour) as console:
-        return _adopted(given, project, reading, task, console)
+        return _adopt(given, project, reading, task, console)
 
 
 def _require_adoptable(project: Project, task: Task) -> None:
@@ -98,13 +100,13 @@ def _require_adoptable(project: Project, task: Task) -> None:
         )
 
 
-def _adopted(
+def _adopt(
     given: argparse.Namespace, project: Project, reading: Reading, task: Task, console: Console
 ) -> ExitCode:
-    from runner.commands.running.building import Options, build
+    from runner.commands.running.engine_setup import Options, build
     from runner.commands.running.session import Session
     from runner.commands.running.suitability import require_suitable
-    from runner.run.adopting import adopt
+    from runner.run.adopt import adopt
     from runner.run.selection import Selection
 
     with Session(project, reading.plan.tasks, (console.hear,)) as session:
@@ -159,8 +161,8 @@ class _Yes:
 
 
 def _asker(given: argparse.Namespace, project: Project, console: Console) -> Asker | None:
-    from runner.commands.running.asking import TerminalAsker
     from runner.commands.running.run import has_person
+    from runner.commands.running.terminal_review import TerminalAsker
 
     if given.yes:
         return _Yes()

@@ -80,7 +80,7 @@ def _decision(given: argparse.Namespace) -> Decision:
 def _append(project: Project, decision: Decision, task: str) -> int:
     from runner.journal.events import DecisionMade
     from runner.journal.log import Journal
-    from runner.report.story import DecisionsDocument, IgnoreDocument
+    from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
 
     IgnoreDocument(project.root).write()
     document = DecisionsDocument(project.root)

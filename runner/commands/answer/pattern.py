@@ -59,7 +59,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _index_bytes(project: Project) -> bytes:
     """PATTERN_INDEX.md. Raises RunnerError where there is none."""
     from runner.context.library import HEAD, INDEX
-    from runner.writes.beneath import read_beneath
+    from runner.writes.safe_io import read_beneath
 
     found = read_beneath(project.root, INDEX)
     if found is None:
@@ -103,7 +103,7 @@ def _search(project: Project, words: Sequence[str], *, as_json: bool) -> ExitCod
 
     if not words:
         raise RunnerError("search for what?", hint="runner pattern search locking sqlalchemy")
-    found = _found(_index(project), words)
+    found = _find_matches(_index(project), words)
     if as_json:
         rows = [
             {"score": one.score, "because": one.because, "pattern": one.pattern} for one in found
@@ -117,7 +117,7 @@ def _search(project: Project, words: Sequence[str], *, as_json: bool) -> ExitCod
     return ExitCode.OK
 
 
-def _found(index: PatternIndex, words: Sequence[str]) -> tuple[Match, ...]:
+def _find_matches(index: PatternIndex, words: Sequence[str]) -> tuple[Match, ...]:
     from runner.context.patterns import Search
 
     stacks = {name.casefold() for one in index.patterns for name in one.stack}
@@ -136,7 +136,7 @@ def _accept(project: Project, words: Sequence[str], *, as_json: bool) -> ExitCod
     """Write the pattern's text, then its row; what is there of both already stays."""
     recorded = _decision(project, words)
     data = _index_bytes(project)
-    known = _accepted(project, recorded.number)
+    known = _find_accepted(project, recorded.number)
     if known is None and not recorded.is_candidate:
         raise RunnerError(
             f"{recorded.id} is not marked as a candidate",
@@ -144,7 +144,7 @@ def _accept(project: Project, words: Sequence[str], *, as_json: bool) -> ExitCod
             hint="write `Pattern: candidate` below it, then accept it again",
         )
     pattern = known or _new_id(project, data, recorded)
-    written = _written(project, pattern, recorded, is_new=known is None)
+    written = _write_pattern(project, pattern, recorded, is_new=known is None)
     _tell(recorded, pattern, written=written, as_json=as_json)
     return ExitCode.OK
 
@@ -153,7 +153,7 @@ def _decision(project: Project, words: Sequence[str]) -> Recorded:
     """The decision that is meant. Raises RunnerError for none, or an unknown one."""
     from runner.context.decisions import PATH, read_decisions
     from runner.text.hints import did_you_mean
-    from runner.writes.beneath import read_beneath
+    from runner.writes.safe_io import read_beneath
 
     if len(words) != 1 or not (match := _ID.match(words[0])):
         raise RunnerError("which decision?", hint="runner pattern accept DECISION-007")
@@ -172,15 +172,15 @@ def _decision(project: Project, words: Sequence[str]) -> Recorded:
     return found[number]
 
 
-def _accepted(project: Project, number: int) -> str | None:
+def _find_accepted(project: Project, number: int) -> str | None:
     """The pattern that a decision became before."""
-    from runner.context.library import FOLDER, made_from, taken_ids
-    from runner.writes.beneath import read_beneath
+    from runner.context.library import FOLDER, pattern_ids, source_decision
+    from runner.writes.safe_io import read_beneath
 
     for name in _names(project):
         content = read_beneath(project.root, f"{FOLDER}/{name}") or b""
-        if made_from(content.decode("utf-8", "replace")) == number:
-            return next(iter(taken_ids([name])), None)
+        if source_decision(content.decode("utf-8", "replace")) == number:
+            return next(iter(pattern_ids([name])), None)
     return None
 
 
@@ -196,18 +196,18 @@ def _names(project: Project) -> list[str]:
 
 
 def _new_id(project: Project, data: bytes, recorded: Recorded) -> str:
-    from runner.context.library import free_id, taken_ids
+    from runner.context.library import free_id, pattern_ids
     from runner.plan.patterns import PatternIndex
 
-    taken = taken_ids(_names(project))
+    taken = pattern_ids(_names(project))
     return free_id(PatternIndex.read(data), taken, recorded.decision.pattern)
 
 
-def _written(project: Project, pattern: str, recorded: Recorded, *, is_new: bool) -> bool:
+def _write_pattern(project: Project, pattern: str, recorded: Recorded, *, is_new: bool) -> bool:
     """Write what is missing, the text first: a row never names a file that is not there."""
     from runner.context.library import file_of, row_of, text_of, with_row
     from runner.plan.patterns import PatternIndex
-    from runner.writes.beneath import write_beneath
+    from runner.writes.safe_io import write_beneath
 
     task = _task(project, recorded.task)
     row = row_of(pattern, recorded, task, _domain(task))
@@ -219,7 +219,7 @@ def _written(project: Project, pattern: str, recorded: Recorded, *, is_new: bool
         data = _index_bytes(project)
         if any(one.id == pattern for one in PatternIndex.read(data).patterns):
             return is_new
-        if _replaced(project, data, row):
+        if _replace_file(project, data, row):
             return True
     raise RunnerError(
         "PATTERN_INDEX.md is being saved over and over by another program",
@@ -237,7 +237,7 @@ def _domain(task: Task | None) -> str:
     return task.type or next(iter(topics_of(task, kind_of(task))), "")
 
 
-def _replaced(project: Project, data: bytes, row: Mapping[str, str]) -> bool:
+def _replace_file(project: Project, data: bytes, row: Mapping[str, str]) -> bool:
     from runner import effects
     from runner.context.library import INDEX, with_row
 

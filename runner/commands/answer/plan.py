@@ -53,7 +53,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     from runner.run.selection import find_id
 
     project = Project.open(Path.cwd(), environ, _flags(given))
-    reading = project.checked()
+    reading = project.check()
     if any(problem.is_error for problem in reading.problems):
         raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
     tasks = {task.id: task for task in reading.plan.tasks}
@@ -118,7 +118,7 @@ def _send_back(project: Project, task: Task, there: Planned, reason: str) -> Non
 
 def _make(given: argparse.Namespace, project: Project, reading: Reading, task: Task) -> ExitCode:
     """Have the plan made in a run of its own, which executes nothing."""
-    from runner.commands.running.declared import take_up_default_gates
+    from runner.commands.running.discovered_gates import take_up_default_gates
     from runner.report.console import NORMAL, QUIET, Console, wants_colour
 
     take_up_default_gates(project)
@@ -130,12 +130,12 @@ def _make(given: argparse.Namespace, project: Project, reading: Reading, task: T
 def _run(
     given: argparse.Namespace, project: Project, reading: Reading, task: Task, console: Console
 ) -> ExitCode:
-    from runner.commands.running.asking import TerminalAsker
-    from runner.commands.running.building import Options, build
+    from runner.commands.running.engine_setup import Options, build
     from runner.commands.running.run import has_person
     from runner.commands.running.session import Session
     from runner.commands.running.suitability import require_suitable
-    from runner.commands.running.trusting import require_trust
+    from runner.commands.running.terminal_review import TerminalAsker
+    from runner.commands.running.trust_prompt import require_trust
     from runner.run.selection import Selection
 
     terminal = has_person(project.environ)
@@ -167,7 +167,7 @@ def _run(
 
 def _show(state: RunState, task: Task, *, as_json: bool) -> ExitCode:
     """Print the plan and how it stands; the exit code says that too."""
-    from runner.commands.answer.planned import text_of
+    from runner.commands.answer.task_plan_review import text_of
     from runner.run.planned.plan_step import plan_of
 
     there = plan_of(state, task)
@@ -177,13 +177,13 @@ def _show(state: RunState, task: Task, *, as_json: bool) -> ExitCode:
         print(f"{display(task.id)} has no plan", file=sys.stderr)
     else:
         print(text_of(there, task.id), end="")
-        print(_standing(there, task.id), file=sys.stderr)
+        print(_format_standing(there, task.id), file=sys.stderr)
     if there is None:
         return ExitCode.FAILED
     return ExitCode.OK if there.approved else ExitCode.PERSON
 
 
-def _standing(there: Planned, task: str) -> str:
+def _format_standing(there: Planned, task: str) -> str:
     name = display(task)
     if there.approved:
         how = _UNASKED if there.review == "off" else f"approved ({there.review})"

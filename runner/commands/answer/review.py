@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.commands.answer import (
-    permitting,
+    permission_requests,
 )
-from runner.commands.answer.staged import staged_by_hand, told_by_hand
+from runner.commands.answer.staged_by_hand import find_staged_by_hand, format_staged
 from runner.commands.answer.waiting import Waiting
-from runner.commands.files.staged_listing import as_data
+from runner.commands.files.staged_list import as_data
 from runner.errors import ExitCode, RunnerError
 from runner.journal.permission_fold import waits as permission_waits
 from runner.journal.plan_fold import waits as plan_waits
@@ -20,7 +20,7 @@ from runner.journal.task_fold import APPROVED
 from runner.model import Status
 from runner.report.console import wants_colour
 from runner.report.documents import document
-from runner.run.broken.regression import HELD
+from runner.run.regressions.regression import HELD
 from runner.run.review import HELD as REVIEW
 from runner.run.review import is_answered, open_questions
 from runner.run.selection import find_id
@@ -83,7 +83,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """List or show what waits, or answer it."""
-    from runner.commands.answer.at_once import said_at_once
+    from runner.commands.answer.between_runs import answer_at_once
     from runner.commands.look.view import View
     from runner.project import Project
     from runner.repo.read import Repository
@@ -92,13 +92,15 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with Repository.open(project.root) as repository:
         if given.command == "review":
             state = View.of(project).state
-            return _review(given, project, repository, state, _waiting(project, repository, state))
-        with said_at_once(project, repository):
+            return _review(
+                given, project, repository, state, _find_waiting(project, repository, state)
+            )
+        with answer_at_once(project, repository):
             state = project.state()
-            known = _waiting(project, repository, state)
+            known = _find_waiting(project, repository, state)
             waiting = tuple(one for one in known if not one.answered)
             every = getattr(given, "all", False)
-            chosen = waiting if every else _chosen(given, project, known)
+            chosen = waiting if every else _choose_waiting(given, project, known)
             return _answer(given, project, repository, state, chosen, waiting)
 
 
@@ -111,21 +113,21 @@ def _answer(
     waiting: tuple[Waiting, ...],
 ) -> ExitCode:
     from runner.commands.answer import (
-        answering,
+        approval,
     )
 
     match given.command:
         case "approve":
-            return answering.approve(project, state, chosen, reuse=given.reuse, every=given.all)
+            return approval.approve(project, state, chosen, reuse=given.reuse, every=given.all)
         case "reject":
             refused = _culprits_first(chosen, waiting)
-            return answering.reject(project, repository, state, refused, given.reason)
+            return approval.reject(project, repository, state, refused, given.reason)
         case _:
-            from runner.commands.answer.editing import edit_held
-            from runner.commands.answer.planned import KIND, edit
+            from runner.commands.answer.edit import edit_held
+            from runner.commands.answer.task_plan_review import KIND, edit
 
             for one in chosen:
-                permitting.refuse_to_edit(one.kind, one.task)
+                permission_requests.refuse_to_edit(one.kind, one.task)
                 if one.kind == KIND:
                     edit(project, state, one.task)
             others = tuple(one for one in chosen if one.kind != KIND)
@@ -141,15 +143,15 @@ def _culprits_first(
     return tuple(dict.fromkeys(meant))
 
 
-def _waiting(project: Project, repository: Repository, state: RunState) -> tuple[Waiting, ...]:
+def _find_waiting(project: Project, repository: Repository, state: RunState) -> tuple[Waiting, ...]:
     """Everything that waits for a person, in the plan's order."""
-    from runner.run.landing.drafts import held_changes
+    from runner.run.landing.drafts import load_held_changes
 
     found = []
     for task in project.outline().tasks:
         known = state.task(task.id)
         if known.held is not None and known.status is not Status.DONE:
-            changes = held_changes(repository, known.held) or ()
+            changes = load_held_changes(repository, known.held) or ()
             kind = "regression" if known.held.kind == HELD else "writes"
             said = known.held.kind == REVIEW and is_answered(state, task.id, changes)
             note = APPROVED if said else known.note
@@ -158,7 +160,7 @@ def _waiting(project: Project, repository: Repository, state: RunState) -> tuple
         elif plan_waits(known):
             found.append(Waiting(task.id, task.title, "plan", known.note))
         elif permission_waits(known):
-            found.append(Waiting(task.id, task.title, permitting.KIND, known.note))
+            found.append(Waiting(task.id, task.title, permission_requests.KIND, known.note))
         elif known.status is Status.STALE:
             found.append(Waiting(task.id, task.title, "stale", known.note, culprit=known.culprit))
         elif known.status is Status.BLOCKED:
@@ -166,7 +168,7 @@ def _waiting(project: Project, repository: Repository, state: RunState) -> tuple
     return tuple(found)
 
 
-def _chosen(
+def _choose_waiting(
     given: argparse.Namespace, project: Project, known: tuple[Waiting, ...]
 ) -> tuple[Waiting, ...]:
     """What a person named, by number or id. Raises RunnerError for what does not wait."""
@@ -198,8 +200,8 @@ def _review(
     known: tuple[Waiting, ...],
 ) -> ExitCode:
     waiting = tuple(one for one in known if not one.answered)
-    shown = _chosen(given, project, known) if given.what else waiting
-    by_hand = () if given.what else staged_by_hand(project, state)
+    shown = _choose_waiting(given, project, known) if given.what else waiting
+    by_hand = () if given.what else find_staged_by_hand(project, state)
     if given.json:
         waits = [_as_data(project, state, one) for one in shown]
         print(document("review", waiting=waits, staged=[as_data(one) for one in by_hand]))
@@ -216,11 +218,11 @@ def _review(
             if given.what:
                 _show_diffs(project, repository, one)
                 if one.kind == "stale":
-                    from runner.commands.answer.stale import show_stale
+                    from runner.commands.answer.stale_review import show_stale
 
                     show_stale(project, repository, one.task)
     for by_a_person in by_hand:
-        print(told_by_hand(by_a_person))
+        print(format_staged(by_a_person))
     if shown and not given.what:
         print(f"\n{_how_to_answer(shown)}")
     return ExitCode.OK
@@ -230,34 +232,34 @@ def _below(
     project: Project, repository: Repository, state: RunState, one: Waiting, *, whole: bool
 ) -> Iterator[str]:
     """What is listed below one item: what it asks first."""
-    from runner.run.approvals import told
+    from runner.run.approvals import format_questions
 
     if one.kind == "writes":
-        yield from told(open_questions(state.task(one.task)))
+        yield from format_questions(open_questions(state.task(one.task)))
     yield from (f"{change.action} {display(change.path)}" for change in one.changes)
     if one.kind == "plan":
         from runner.commands.answer import (
-            planned,
+            task_plan_review,
         )
 
-        yield from planned.told(state, one.task, whole=whole)
-    elif one.kind == permitting.KIND:
-        yield from permitting.told(state, one.task)
+        yield from task_plan_review.format_plan(state, one.task, whole=whole)
+    elif one.kind == permission_requests.KIND:
+        yield from permission_requests.format_calls(state, one.task)
     elif one.kind == "regression":
         from runner.commands.answer import (
-            breaking,
+            breakage,
         )
 
         tasks = project.plan(project.plan_bytes).tasks
-        in_vain = breaking.approved_in_vain(tasks, state, one.task, repository)
-        yield from breaking.told(state, one.task, whole=whole, in_vain=in_vain)
+        in_vain = breakage.explain_vain_approval(tasks, state, one.task, repository)
+        yield from breakage.format_breakage(state, one.task, whole=whole, in_vain=in_vain)
     elif one.culprit:
         approved = state.task(one.task).approved
         how = "is approved: it is" if approved else "with runner approve it is"
         yield f"{how} built anew on the held change of {display(one.culprit)}"
 
 
-def _broken(state: RunState, one: Waiting) -> dict[str, object]:
+def _breakage_document(state: RunState, one: Waiting) -> dict[str, object]:
     return {"culprit": one.culprit, "approved": state.task(one.task).approved}
 
 
@@ -265,7 +267,7 @@ def _how_to_answer(shown: tuple[Waiting, ...]) -> str:
     """What can be typed about what was listed."""
     if any(one.kind == "regression" for one in shown):
         return "runner review ID shows it whole; number or ID can be approved or rejected"
-    if any(one.changes or one.kind in ("plan", permitting.KIND) for one in shown):
+    if any(one.changes or one.kind in ("plan", permission_requests.KIND) for one in shown):
         return "runner review ID shows it; runner approve ID, or runner reject ID --reason …"
     if any(one.kind == "stale" for one in shown):
         return (
@@ -277,10 +279,10 @@ def _how_to_answer(shown: tuple[Waiting, ...]) -> str:
 
 def _as_data(project: Project, state: RunState, one: Waiting) -> dict[str, object]:
     from runner.commands.answer import (
-        breaking,
-        planned,
+        breakage,
+        task_plan_review,
     )
-    from runner.commands.answer.stale import stale_data
+    from runner.commands.answer.stale_review import stale_data
 
     changes = [
         {
@@ -299,10 +301,14 @@ def _as_data(project: Project, state: RunState, one: Waiting) -> dict[str, objec
         "changes": changes,
         "questions": [finding.message for finding in open_questions(state.task(one.task))],
         **(stale_data(project, one.task) if one.kind == "stale" else {}),
-        **(planned.as_data(state, one.task) if one.kind == "plan" else {}),
-        **(permitting.as_data(state, one.task) if one.kind == permitting.KIND else {}),
-        **(_broken(state, one) if one.culprit else {}),
-        **(breaking.as_data(state, one.task) if one.kind == "regression" else {}),
+        **(task_plan_review.as_data(state, one.task) if one.kind == "plan" else {}),
+        **(
+            permission_requests.as_data(state, one.task)
+            if one.kind == permission_requests.KIND
+            else {}
+        ),
+        **(_breakage_document(state, one) if one.culprit else {}),
+        **(breakage.as_data(state, one.task) if one.kind == "regression" else {}),
     }
 
 

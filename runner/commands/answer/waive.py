@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.commands.change.amending import Amendment
+    from runner.commands.change.transaction import Transaction
     from runner.journal.task_state import TaskState
     from runner.model import Graded, Task
     from runner.project import Project
@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Write it into the journal and into the plan; exit 3 where no person can have said it."""
-    from runner.commands.change.amending import amending
+    from runner.commands.change.transaction import open_transaction
     from runner.project import Project
     from runner.run.by_a_person import why_no_person
     from runner.run.selection import find_id
@@ -53,8 +53,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         if why.ci and _is_held(project, id_, reason):
             print(f"{display(id_)} is waived already: {display(reason)}")
             return ExitCode.OK
-        raise _refused(why.text)
-    with amending(project) as amendment:
+        raise _refusal(why.text)
+    with open_transaction(project) as amendment:
         amendment.begin("waive")
         _waive(amendment, id_, reason)
         amendment.finish()
@@ -62,7 +62,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     return ExitCode.OK
 
 
-def _refused(why: str) -> RunnerError:
+def _refusal(why: str) -> RunnerError:
     return RunnerError(
         f"a waiver is a person's: {why}",
         hint="have a person run it in a terminal of their own",
@@ -80,14 +80,14 @@ def _is_held(project: Project, id_: str, reason: str) -> bool:
     return is_waived and waived is not None and waived.reason == reason
 
 
-def _waive(amendment: Amendment, id_: str, reason: str) -> None:
+def _waive(amendment: Transaction, id_: str, reason: str) -> None:
     from runner.journal.waivers import TaskWaived
     from runner.run.waivers import files_now
 
     session = amendment.session
     task = next(one for one in amendment.plan.tasks if one.id == id_)
     known = amendment.state.task(id_)
-    graded = _graded(amendment, id_)
+    graded = _grade_task(amendment, id_)
     if graded is None or graded.is_proven:
         amendment.finish()
         said = f"is {known.status}" if graded is None else f"is {graded.words}"
@@ -107,7 +107,7 @@ def _waive(amendment: Amendment, id_: str, reason: str) -> None:
     amendment.regraded.add(id_)
 
 
-def _graded(amendment: Amendment, id_: str) -> Graded | None:
+def _grade_task(amendment: Transaction, id_: str) -> Graded | None:
     from runner.commands.prove.unverified_tasks import grades_in
 
     session = amendment.session
@@ -115,7 +115,7 @@ def _graded(amendment: Amendment, id_: str) -> Graded | None:
     return grades_in(session.project, tasks, state, session.repository).get(id_)
 
 
-def _files_of(amendment: Amendment, task: Task, known: TaskState) -> list[str]:
+def _files_of(amendment: Transaction, task: Task, known: TaskState) -> list[str]:
     """The files of a task: what its commit wrote, and what of its Output files is there."""
     from runner.plan.globs import is_glob, matches
 

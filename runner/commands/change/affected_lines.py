@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import counted
+from runner.commands.wording import plural
 from runner.text.display import display, escape_annotation, escape_annotation_property
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ _SHOWN = 5
 """Reasons of one task on a terminal."""
 
 
-def told(one: Affected) -> Iterator[str]:
+def format_affected(one: Affected) -> Iterator[str]:
     """A task with its test contracts, and a line a reason."""
     single = dict(one.tests)
     names = [_with_tests(name, single.get(name, ())) for name in one.contracts]
@@ -28,7 +28,7 @@ def told(one: Affected) -> Iterator[str]:
 
 
 def _with_tests(name: str, tests: tuple[str, ...]) -> str:
-    return f"{name} ({counted(len(tests), 'test')})" if tests else name
+    return f"{name} ({plural(len(tests), 'test')})" if tests else name
 
 
 def workflow_commands(answer: Answer) -> Iterator[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
-    from runner.history.lines import Source, Stretch
+    from runner.history.blame import Source, Stretch
     from runner.project import Project
     from runner.repo.read import Repository
 
@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Ask git and the commits' trailers; the journal is not needed."""
-    from runner.history.lines import lines_of, stretches
+    from runner.history.blame import lines_of, stretches
     from runner.project import Project
     from runner.repo.read import Repository
     from runner.secrets.redact import redact
@@ -101,14 +101,14 @@ def _whole(found: tuple[Stretch, ...]) -> Iterator[str]:
     width = len(str(found[-1].last)) * 2 + 1 if found else 0
     for one in found:
         span = f"{one.first}" if one.first == one.last else f"{one.first}-{one.last}"
-        yield f"{span:>{width}}  {_said(one.source, one.author)}{_restored(one)}"
+        yield f"{span:>{width}}  {_format_source(one.source, one.author)}{_format_restored(one)}"
 
 
 def _one(one: Stretch) -> Iterator[str]:
     """One line, with everything that is known of it."""
     source = one.source
     yield f"{one.first}: {display(one.lines[0])}"
-    yield f"  {_said(source, one.author)}{_restored(one)}"
+    yield f"  {_format_source(source, one.author)}{_format_restored(one)}"
     yield from (f"  change: {display(note)}" for note in source.changes)
     if source.kind != "task":
         return
@@ -120,7 +120,7 @@ def _one(one: Stretch) -> Iterator[str]:
         yield f"  coverage: {display(source.coverage)}"
 
 
-def _said(source: Source, author: str) -> str:
+def _format_source(source: Source, author: str) -> str:
     """Whose a line is, in a few words."""
     where = f"{short(source.commit)} {display(source.subject)}"
     match source.kind:
@@ -138,5 +138,5 @@ def _said(source: Source, author: str) -> str:
             return "not committed yet"
 
 
-def _restored(one: Stretch) -> str:
+def _format_restored(one: Stretch) -> str:
     return f" (brought back by {short(one.restored)})" if one.restored else ""

@@ -6,7 +6,7 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import counted
+from runner.commands.wording import plural
 from runner.errors import ExitCode, RunnerError
 from runner.model import Status
 from runner.report.documents import document
@@ -40,26 +40,26 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Preview, ask, record. While a run goes on it is refused: its lock is held."""
-    from runner.commands.change.amending import confirmed
+    from runner.commands.change.transaction import confirm
     from runner.project import Project
 
     project = Project.open(Path.cwd(), environ)
-    ids, text = _asked(project, given.words)
-    seen = _looked_at(project, ids, text)
+    ids, text = _parse_request(project, given.words)
+    seen = _look_ahead(project, ids, text)
     if not given.json:
         print("\n".join(_preview(seen)))
     if given.dry_run:
-        return _said(seen, 0, as_json=given.json)
+        return _print_change(seen, 0, as_json=given.json)
     again = f'runner change {" ".join(ids)} "…" --yes'
     if not given.yes and given.json:
-        _said(seen, 0, as_json=True)
-    if not confirmed("record it?", environ, yes=given.yes, again=again):
+        _print_change(seen, 0, as_json=True)
+    if not confirm("record it?", environ, yes=given.yes, again=again):
         print("nothing was recorded")
         return ExitCode.PERSON
-    return _said(*_record(project, ids, text), as_json=given.json)
+    return _print_change(*_record(project, ids, text), as_json=given.json)
 
 
-def _asked(project: Project, words: Sequence[str]) -> tuple[tuple[str, ...], str]:
+def _parse_request(project: Project, words: Sequence[str]) -> tuple[tuple[str, ...], str]:
     """The tasks that are named first, and the text that follows, without a secret in it."""
     from runner.run.selection import find_id
     from runner.secrets.redact import redact
@@ -87,11 +87,11 @@ def _id(word: str, known: Mapping[str, None]) -> str:
         return ""
 
 
-def _looked_at(project: Project, ids: Sequence[str], text: str) -> Change:
+def _look_ahead(project: Project, ids: Sequence[str], text: str) -> Change:
     """What it would do, read without the lock: nothing is written."""
-    from runner.commands.change.amending import require_readable
+    from runner.commands.change.transaction import require_readable
     from runner.commands.look.view import View
-    from runner.history.change import changing
+    from runner.history.change import plan_change
 
     view = View.of(project)
     if view.live is not None:
@@ -102,15 +102,15 @@ def _looked_at(project: Project, ids: Sequence[str], text: str) -> Change:
         )
     plan = project.plan(project.plan_bytes)
     require_readable(plan)
-    return changing(plan.tasks, view.state.task, ids, text)
+    return plan_change(plan.tasks, view.state.task, ids, text)
 
 
 def _record(project: Project, ids: Sequence[str], text: str) -> tuple[Change, int]:
-    from runner.commands.change.amending import amending
-    from runner.history.change import changing, record_change
+    from runner.commands.change.transaction import open_transaction
+    from runner.history.change import plan_change, record_change
 
-    with amending(project) as amendment:
-        now = changing(amendment.plan.tasks, amendment.state.task, ids, text)
+    with open_transaction(project) as amendment:
+        now = plan_change(amendment.plan.tasks, amendment.state.task, ids, text)
         amendment.begin("change")
         number = record_change(amendment.session.desk, now)
         amendment.finish()
@@ -122,17 +122,17 @@ def _record(project: Project, ids: Sequence[str], text: str) -> tuple[Change, in
 
 def _preview(seen: Change) -> Iterator[str]:
     if seen.stale:
-        yield f"{counted(len(seen.stale), 'task')} would become STALE:"
+        yield f"{plural(len(seen.stale), 'task')} would become STALE:"
     for one in seen.stale:
         tests = f"; runs again: {', '.join(map(display, one.tests))}" if one.tests else ""
         yield f"  {display(one.id)} {display(one.title)}: {display(one.reason)}{tests}"
     for noted in seen.noted:
-        yield f"{display(noted.id)} is {noted.status}: {_noted(noted.id, noted.status)}"
+        yield f"{display(noted.id)} is {noted.status}: {_describe_note(noted.id, noted.status)}"
     if seen.stale:
         yield f"cost by past attempts: {_cost(seen)}"
 
 
-def _noted(id_: str, status: Status) -> str:
+def _describe_note(id_: str, status: Status) -> str:
     if status is Status.BLOCKED:
         return f"it gets the note and stays BLOCKED; runner approve {id_} has it tried again"
     if status is Status.STALE:
@@ -143,11 +143,11 @@ def _noted(id_: str, status: Status) -> str:
 def _cost(seen: Change) -> str:
     known = [one for one in seen.stale if one.seconds]
     unknown = len(seen.stale) - len(known)
-    more = f", and {counted(unknown, 'task')} that nobody timed" if unknown else ""
+    more = f", and {plural(unknown, 'task')} that nobody timed" if unknown else ""
     return f"{seen.seconds:.1f} s{more}" if known else "not known"
 
 
-def _said(seen: Change, number: int, *, as_json: bool) -> ExitCode:
+def _print_change(seen: Change, number: int, *, as_json: bool) -> ExitCode:
     if as_json:
         print(
             document(

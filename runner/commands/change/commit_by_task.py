@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import counted, short
+from runner.commands.wording import plural, short
 from runner.errors import ExitCode, RunnerError
 from runner.report.documents import document
 from runner.text.display import display
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.history.by_task import Group, Grouped
+    from runner.history.commits_by_task import Group, Grouped
     from runner.journal.task_state import TaskState
     from runner.model import Task
     from runner.project import Project
@@ -46,29 +46,29 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     only = _id(given.task, tasks)
     made: tuple[str, ...] = ()
     if given.dry_run:
-        found = _looked_at(project, tasks, only)
+        found = _look_ahead(project, tasks, only)
     else:
-        found, made = _done(project, tasks, only)
+        found, made = _commit_by_task(project, tasks, only)
     _say(found, made, tasks, as_json=given.json)
     return ExitCode.OK
 
 
-def _looked_at(project: Project, tasks: Mapping[str, Task], only: str) -> Grouped:
+def _look_ahead(project: Project, tasks: Mapping[str, Task], only: str) -> Grouped:
     from runner.repo.read import Repository
 
     with Repository.open(project.root) as repository:
-        return _grouped(project, repository, tasks, only)
+        return _group_writes(project, repository, tasks, only)
 
 
-def _done(
+def _commit_by_task(
     project: Project, tasks: Mapping[str, Task], only: str
 ) -> tuple[Grouped, tuple[str, ...]]:
     """Commit under the run's lock, once what a crash left is put right; then nothing waits."""
     from runner.commands.running.session import Session
 
     with Session(project, tuple(tasks.values())) as session:
-        found = _grouped(project, session.repository, tasks, only)
-        made = _committed(project, session.repository, tasks, found)
+        found = _group_writes(project, session.repository, tasks, only)
+        made = _make_commits(project, session.repository, tasks, found)
         session.shadow.settle(session.ledger, carried=session.shadow.catch_up())
     return found, made
 
@@ -79,12 +79,12 @@ def _id(typed: str, tasks: Mapping[str, Task]) -> str:
     return find_id(typed, tasks) if typed else ""
 
 
-def _grouped(
+def _group_writes(
     project: Project, repository: Repository, tasks: Mapping[str, Task], only: str
 ) -> Grouped:
-    from runner.history.by_task import Sight, grouped
+    from runner.history.commits_by_task import Sight, group_writes
     from runner.plan.graph import TaskGraph
-    from runner.run.landing.shadow import kept_landings
+    from runner.run.landing.manual_commit import find_kept_landings
     from runner.writes.log import WriteLog
 
     ongoing = repository.state().ongoing
@@ -92,27 +92,27 @@ def _grouped(
         raise RunnerError(f"a {ongoing} is in progress", hint="finish it or give it up")
     graph = TaskGraph.of(tasks.values())
     places = {id_: at for at, id_ in enumerate(graph.order())}
-    landings = kept_landings(repository)
-    sight = Sight(project.root, repository, repository.checked_out().commit, landings)
+    landings = find_kept_landings(repository)
+    sight = Sight(project.root, repository, repository.find_head().commit, landings)
     writes = WriteLog(project.root).show().writes
-    found = grouped(writes, sight, lambda id_: places.get(id_, len(places)))
+    found = group_writes(writes, sight, lambda id_: places.get(id_, len(places)))
     return found.alone(only, graph.ancestors(only)) if only else found
 
 
-def _committed(
+def _make_commits(
     project: Project, repository: Repository, tasks: Mapping[str, Task], found: Grouped
 ) -> tuple[str, ...]:
     """Make the commits one on the other, move the branch once, have the index follow."""
     from runner.model import Status
     from runner.repo.commit import commit_tree
-    from runner.run.landing.locks import bring_index, move_branch
-    from runner.run.landing.shadow import kept_landings
+    from runner.run.landing.git_locks import bring_index, move_branch
+    from runner.run.landing.manual_commit import find_kept_landings
     from runner.writes.log import Fate, WriteLog
 
     if not found.groups:
         return ()
-    head = repository.checked_out()
-    landings, state = kept_landings(repository), project.state()
+    head = repository.find_head()
+    landings, state = find_kept_landings(repository), project.state()
     made: list[str] = []
     for group in found.groups:
         onto = made[-1] if made else head.commit
@@ -183,7 +183,7 @@ def _say(
     for group, commit in zip(found.groups, commits, strict=True):
         title = tasks[group.task].title if group.task in tasks else ""
         name = f"{display(group.task)} {display(title)}".strip()
-        print(f"{short(commit) or 'would commit'} {name}: {counted(len(group.changes), 'file')}")
+        print(f"{short(commit) or 'would commit'} {name}: {plural(len(group.changes), 'file')}")
         for change in group.changes:
             print(f"  {change.action} {display(change.path)}")
     for path, task in found.joined:

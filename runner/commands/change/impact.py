@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
-    from runner.commands.change.reproving import Reproven
+    from runner.commands.change.reprove import Reproven
     from runner.commands.look.view import View
     from runner.config.settings import Settings
     from runner.impact.answer import Answer, Changed, Width
@@ -78,7 +78,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Answer. Raises RunnerError for a path, revision or task that there is not."""
-    from runner.commands.change.knowing import judged, knowledge_for
+    from runner.commands.change.impact_inputs import evaluate_impact, knowledge_for
     from runner.commands.look.view import View
     from runner.project import Project
     from runner.repo.read import Repository
@@ -89,11 +89,11 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         _require_trust(given, project)
     view = View.of(project)
     with Repository.open(project.root) as repository:
-        asked = _asked(given, project, view, repository)
+        asked = _read_question(given, project, view, repository)
         knowledge = knowledge_for(project, repository, view, everyone=given.all)
         width = _width(given, project.settings)
-        answer = without(judged(asked.changes, knowledge, width), asked.task)
-        notes = (*knowledge.owners.problems, *_left_out(view, len(knowledge.tasks)))
+        answer = without(evaluate_impact(asked.changes, knowledge, width), asked.task)
+        notes = (*knowledge.owners.problems, *_format_left_out(view, len(knowledge.tasks)))
         if not given.json:
             _show(given, asked, answer, notes)
         ran = _ran(project, repository, answer) if given.run else ()
@@ -104,7 +104,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _require_trust(given: argparse.Namespace, project: Project) -> None:
     """Raise RunnerError (exit 3) unless a person lets this repository's commands run."""
-    from runner.commands.running.trusting import require_trust
+    from runner.commands.running.trust_prompt import require_trust
     from runner.report.console import NORMAL, Console
 
     terminal = sys.stdin.isatty() and sys.stderr.isatty()
@@ -114,7 +114,7 @@ def _require_trust(given: argparse.Namespace, project: Project) -> None:
 
 
 def _ran(project: Project, repository: Repository, answer: Answer) -> tuple[Reproven, ...]:
-    from runner.commands.change.reproving import reprove
+    from runner.commands.change.reprove import reprove
 
     return reprove(project, repository, answer.affected)
 
@@ -135,22 +135,22 @@ def _only_one(given: argparse.Namespace) -> None:
         raise RunnerError("these are several changes at once", hint=hint)
 
 
-def _asked(
+def _read_question(
     given: argparse.Namespace, project: Project, view: View, repository: Repository
 ) -> Asked:
     from runner.commands.change import (
-        differing,
+        change_source,
     )
 
     if given.task:
         return _of_task(given.task, view, repository)
     if given.since is not None:
-        _, changes = differing.since(repository, given.since)
+        _, changes = change_source.since(repository, given.since)
         return Asked(f"since {given.since}", changes)
     if given.paths:
         paths = [inside(project, typed) for typed in given.paths]
-        return Asked(", ".join(paths), differing.of_paths(repository, paths))
-    return Asked("what differs from HEAD", differing.of_working_tree(repository))
+        return Asked(", ".join(paths), change_source.of_paths(repository, paths))
+    return Asked("what differs from HEAD", change_source.of_working_tree(repository))
 
 
 def inside(project: Project, typed: str) -> str:
@@ -168,7 +168,7 @@ def inside(project: Project, typed: str) -> str:
 
 def _of_task(typed: str, view: View, repository: Repository) -> Asked:
     """What a task's last landing changed. Raises RunnerError for one that never landed."""
-    from runner.commands.change.differing import of_commit
+    from runner.commands.change.change_source import of_commit
     from runner.run.selection import find_id
 
     id_ = find_id(typed, view.states)
@@ -198,32 +198,32 @@ def without(answer: Answer, task: str) -> Answer:
     return replace(answer, affected=tuple(one for one in answer.affected if one.task != task))
 
 
-def _left_out(view: View, asked: int) -> Iterator[str]:
-    from runner.commands.wording import counted
+def _format_left_out(view: View, asked: int) -> Iterator[str]:
+    from runner.commands.wording import plural
 
     more = len(view.tasks) - asked
     if more:
         verb = "is" if more == 1 else "are"
-        yield f"{counted(more, 'task')} that {verb} not DONE: not asked about (--all does)"
+        yield f"{plural(more, 'task')} that {verb} not DONE: not asked about (--all does)"
 
 
 # --- shown ------------------------------------------------------------------------------
 
 
 def _tell(asked: Asked, answer: Answer, notes: tuple[str, ...]) -> None:
-    from runner.commands.change.affected_lines import told
-    from runner.commands.change.reproving import CONTRACT
-    from runner.commands.wording import counted
+    from runner.commands.change.affected_lines import format_affected
+    from runner.commands.change.reprove import CONTRACT
+    from runner.commands.wording import plural
 
     for one in answer.affected:
-        print("\n".join(told(one)))
+        print("\n".join(format_affected(one)))
     names = [name for one in answer.affected for name in one.contracts]
     contracts = sum(name.startswith(CONTRACT) for name in names)
-    tasks, tests = counted(len(answer.affected), "task"), len(names) - contracts
-    said = f"{tasks} and {counted(tests, 'test contract')}"
+    tasks, tests = plural(len(answer.affected), "task"), len(names) - contracts
+    said = f"{tasks} and {plural(tests, 'test contract')}"
     if contracts:
-        said = f"{tasks}, {counted(tests, 'test contract')} and {counted(contracts, 'contract')}"
-    files = counted(len(asked.changes), "changed file")
+        said = f"{tasks}, {plural(tests, 'test contract')} and {plural(contracts, 'contract')}"
+    files = plural(len(asked.changes), "changed file")
     for note in notes:
         print(f"note: {display(note)}", file=sys.stderr)
     for doubt in answer.doubts:

@@ -67,7 +67,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _map_bytes(project: Project) -> bytes | None:
-    from runner.writes.beneath import read_beneath
+    from runner.writes.safe_io import read_beneath
 
     return read_beneath(project.root, MAP)
 
@@ -87,7 +87,7 @@ def _files(repository: Repository) -> list[str]:
     return sorted({path for path in inside if not path.startswith("../")})
 
 
-def _chosen(given: argparse.Namespace, project: Project, files: Sequence[str]) -> list[str]:
+def _select_files(given: argparse.Namespace, project: Project, files: Sequence[str]) -> list[str]:
     """The files a person named, folders as the files in them; all of them without a name."""
     if not given.paths:
         return list(files)
@@ -105,13 +105,13 @@ def _chosen(given: argparse.Namespace, project: Project, files: Sequence[str]) -
 
 
 def _show(given: argparse.Namespace, project: Project, repository: Repository) -> ExitCode:
-    from runner.impact.places import Named
+    from runner.impact.path_index import Named
 
     owners = _read(project)
     tasks = [one for one in project.plan(project.plan_bytes).tasks if not one.writes_everything]
     outputs = Named((task.id, path) for task in tasks for path in task.outputs)
     rows = []
-    for path in _chosen(given, project, _files(repository)):
+    for path in _select_files(given, project, _files(repository)):
         mapped, planned = owners.owners(path), outputs.of(path)
         rows.append({"path": path, "owners": mapped, "outputs": planned})
         if not given.json:
@@ -130,7 +130,7 @@ def _show(given: argparse.Namespace, project: Project, repository: Repository) -
 
 def _check(given: argparse.Namespace, project: Project, repository: Repository) -> ExitCode:
     from runner.commands.look.view import View
-    from runner.commands.wording import counted
+    from runner.commands.wording import plural
     from runner.impact.ownership_check import Fault, faults
     from runner.model import Status
 
@@ -141,7 +141,7 @@ def _check(given: argparse.Namespace, project: Project, repository: Repository) 
     if _map_bytes(project) is None:
         found.insert(0, Fault("map", MAP, "there is no such file", "runner ownership propose"))
     if given.paths:
-        chosen = {*_chosen(given, project, files)}
+        chosen = {*_select_files(given, project, files)}
         found = [one for one in found if one.kind == "map" or one.path in chosen]
     if given.json:
         from runner.report.documents import document
@@ -149,7 +149,7 @@ def _check(given: argparse.Namespace, project: Project, repository: Repository) 
         print(document("ownership-check", faults=found), end="")
     else:
         _tell(found)
-        print(f"{counted(len(files), 'file')}: {counted(len(found), 'fault')}", file=sys.stderr)
+        print(f"{plural(len(files), 'file')}: {plural(len(found), 'fault')}", file=sys.stderr)
     return ExitCode.FAILED if found else ExitCode.OK
 
 
@@ -167,15 +167,15 @@ def _tell(found: Sequence[Fault]) -> None:
 
 def _propose(given: argparse.Namespace, project: Project, repository: Repository) -> ExitCode:
     """Rows for files that the map names no owner of; written only where it is asked for."""
-    from runner.impact.history import proposals, touched
+    from runner.impact.history import find_touching_commits, proposals
 
     head = repository.head().commit
     known = {task.id for task in project.outline().tasks}
     owners = _read(project)
-    chosen = _chosen(given, project, _files(repository))
+    chosen = _select_files(given, project, _files(repository))
     files = [path for path in chosen if not owners.owners(path) and _may_be_owned(path)]
     prefixes = project.settings.id_prefixes
-    history = touched(repository, head, known, prefixes) if head else ()
+    history = find_touching_commits(repository, head, known, prefixes) if head else ()
     found = proposals(history, files)
     if given.write and found:
         _write(project, found)
@@ -189,7 +189,7 @@ def _propose(given: argparse.Namespace, project: Project, repository: Repository
 
 
 def _may_be_owned(path: str) -> bool:
-    from runner.impact.governing import is_own_document
+    from runner.impact.config_files import is_own_document
 
     return not is_own_document(path)
 
@@ -200,7 +200,7 @@ def _write(project: Project, found: Sequence[Proposal]) -> None:
     Raises RunnerError for a map with conflict markers.
     """
     from runner.plan.ownership import add_owners
-    from runner.writes.beneath import mode_beneath, write_beneath
+    from runner.writes.safe_io import mode_beneath, write_beneath
 
     _read(project).require_whole()
     before = _map_bytes(project) or b""
@@ -211,15 +211,15 @@ def _write(project: Project, found: Sequence[Proposal]) -> None:
 
 
 def _tell_rows(found: Sequence[Proposal], without: int, *, written: bool) -> None:
-    from runner.commands.wording import counted
+    from runner.commands.wording import plural
 
     for one in found:
         remark = "" if one.certain else "  (its commits only mention it)"
         print(f"{display(one.path)}  {display(', '.join(one.tasks))}{remark}")
     left = without - len(found)
     verb = "written" if written else "proposed"
-    print(f"{counted(len(found), 'row')} {verb}", file=sys.stderr)
+    print(f"{plural(len(found), 'row')} {verb}", file=sys.stderr)
     if left:
-        print(f"of {counted(left, 'file')} git tells no task", file=sys.stderr)
+        print(f"of {plural(left, 'file')} git tells no task", file=sys.stderr)
     if found and not written:
         print(f"hint: runner ownership propose --write adds them to {MAP}", file=sys.stderr)

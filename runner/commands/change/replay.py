@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import counted, short
+from runner.commands.wording import plural, short
 from runner.errors import ExitCode, RunnerError
 from runner.report.documents import document
 from runner.text.display import display
@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Go back, or verify. Raises RunnerError: exit 6 with the list on a conflict."""
     if given.verify:
-        from runner.commands.change.rebuilding import verify
+        from runner.commands.change.rebuild import verify
 
         return verify(given, environ)
     from runner.project import Project
@@ -54,7 +54,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     project = Project.open(Path.cwd(), environ)
     if len(given.ids) != 1 or given.all:
         raise RunnerError("which task's checkpoint?", hint="runner replay TASK-005")
-    seen = _looked_at(project, _id(project, given.ids[0]))
+    seen = _look_ahead(project, _id(project, given.ids[0]))
     if seen.nothing or given.dry_run:
         _say(seen, "", as_json=given.json)
         return ExitCode.OK
@@ -67,15 +67,15 @@ def _id(project: Project, typed: str) -> str:
     return find_id(typed, dict.fromkeys(task.id for task in project.outline().tasks))
 
 
-def _looked_at(project: Project, id_: str) -> Replay:
+def _look_ahead(project: Project, id_: str) -> Replay:
     """What it would do, read without the lock: nothing is written."""
     from runner.commands.look.view import View
-    from runner.history.back import require_free
-    from runner.history.replay import replaying
+    from runner.history.replay import plan_replay
+    from runner.history.revert import require_free
     from runner.repo.read import Repository
 
     with Repository.open(project.root) as repository:
-        seen = replaying(repository, View.of(project).state, id_, project.documents)
+        seen = plan_replay(repository, View.of(project).state, id_, project.documents)
         require_free(repository, seen.back)
         return seen
 
@@ -83,20 +83,20 @@ def _looked_at(project: Project, id_: str) -> Replay:
 def _go_back(
     project: Project, seen: Replay, given: argparse.Namespace, environ: Mapping[str, str]
 ) -> ExitCode:
-    from runner.commands.change.amending import amending, confirmed
-    from runner.history.back import take_back
-    from runner.history.replay import replaying
+    from runner.commands.change.transaction import confirm, open_transaction
+    from runner.history.replay import plan_replay
+    from runner.history.revert import take_back
 
     id_ = seen.back.message.split("\n", 1)[0].rpartition(" ")[2]
     if not given.yes and not given.json:
         _preview(seen)
     again = f"runner replay {id_} --yes"
-    if not confirmed("go back?", environ, yes=given.yes, again=again):
+    if not confirm("go back?", environ, yes=given.yes, again=again):
         print("nothing was done")
         return ExitCode.PERSON
-    with amending(project) as amendment:
+    with open_transaction(project) as amendment:
         session = amendment.session
-        now = replaying(session.repository, amendment.state, id_, session.own_documents)
+        now = plan_replay(session.repository, amendment.state, id_, session.own_documents)
         if now.back.head != seen.back.head:
             raise RunnerError(
                 "the branch moved meanwhile; nothing was done",
@@ -117,14 +117,14 @@ def _go_back(
 def _preview(seen: Replay) -> None:
     back = seen.back
     print(f"back to {short(seen.checkpoint)}:")
-    print(f"  {counted(len(back.tasks), 'task')} PENDING again: {_first(back.tasks)}")
-    print(f"  {counted(len(back.changes), 'file')} as they were then:")
+    print(f"  {plural(len(back.tasks), 'task')} PENDING again: {_first(back.tasks)}")
+    print(f"  {plural(len(back.changes), 'file')} as they were then:")
     for change in back.changes[:_SHOWN]:
         print(f"    {change.action} {display(change.path)}")
     if len(back.changes) > _SHOWN:
         print(f"    … and {len(back.changes) - _SHOWN} more")
     if seen.by_hand:
-        print(f"  {counted(len(seen.by_hand), 'commit')} by hand since then: their files stay")
+        print(f"  {plural(len(seen.by_hand), 'commit')} by hand since then: their files stay")
     print(f"  the head of now is kept as refs/runner/{back.kept}")
 
 
@@ -158,7 +158,7 @@ def _say(seen: Replay, commit: str, *, as_json: bool) -> None:
     else:
         print(
             f"back to {short(seen.checkpoint)} as {short(commit)}: "
-            f"{counted(len(back.tasks), 'task')} PENDING, {counted(len(back.changes), 'file')}"
+            f"{plural(len(back.tasks), 'task')} PENDING, {plural(len(back.changes), 'file')}"
         )
         print(f"the head of before is kept as refs/runner/{display(back.kept)}")
         print("next: runner run --reuse (lands recorded work again), or runner")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import counted, short
+from runner.commands.wording import plural, short
 from runner.errors import ExitCode
 from runner.report.documents import document
 from runner.text.display import display
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.history.back import Back
+    from runner.history.revert import Back
     from runner.project import Project
 
 _EXAMPLES = """\
@@ -37,8 +37,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Undo it. Raises RunnerError: exit 6, with the list, where somebody built on it."""
-    from runner.commands.change.amending import amending
-    from runner.history.back import require_free, take_back
+    from runner.commands.change.transaction import open_transaction
+    from runner.history.revert import require_free, take_back
     from runner.project import Project
     from runner.secrets.redact import redact
 
@@ -46,13 +46,13 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     id_ = _id(project, given.id)
     reason = " ".join(redact(given.reason).split())
     if given.dry_run:
-        _say(_looked_at(project, id_, reason), "", as_json=given.json)
+        _say(_look_ahead(project, id_, reason), "", as_json=given.json)
         return ExitCode.OK
-    from runner.history.undo import undoing
+    from runner.history.undo import plan_undo
 
-    with amending(project) as amendment:
+    with open_transaction(project) as amendment:
         session = amendment.session
-        back = undoing(session.repository, amendment.plan.tasks, amendment.state, id_, reason)
+        back = plan_undo(session.repository, amendment.plan.tasks, amendment.state, id_, reason)
         require_free(session.repository, back)
         amendment.begin(f"undo {id_}")
         commit = take_back(session.lander, back)
@@ -70,16 +70,16 @@ def _id(project: Project, typed: str) -> str:
     return typed if typed in project.state().tasks else find_id(typed, ids)
 
 
-def _looked_at(project: Project, id_: str, reason: str) -> Back:
+def _look_ahead(project: Project, id_: str, reason: str) -> Back:
     from runner.commands.look.view import View
-    from runner.history.back import require_free
-    from runner.history.undo import undoing
+    from runner.history.revert import require_free
+    from runner.history.undo import plan_undo
     from runner.repo.read import Repository
 
     view = View.of(project)
     with Repository.open(project.root) as repository:
         tasks = project.plan(project.plan_bytes).tasks
-        back = undoing(repository, tasks, view.state, id_, reason)
+        back = plan_undo(repository, tasks, view.state, id_, reason)
         require_free(repository, back)
         return back
 
@@ -107,6 +107,6 @@ def _say(back: Back, commit: str, *, as_json: bool) -> None:
         print(f"STALE {display(one.task)} — {display(one.reason)}")
     name = display(back.tasks[0])
     if commit:
-        print(f"{name} undone as {short(commit)} ({counted(len(files), 'file')}); it is PENDING")
+        print(f"{name} undone as {short(commit)} ({plural(len(files), 'file')}); it is PENDING")
     else:
-        print(f"{name} would be undone ({counted(len(files), 'file')}); nothing was done")
+        print(f"{name} would be undone ({plural(len(files), 'file')}); nothing was done")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.commands.files.hook_calls import Write
-    from runner.implementers.agents.hooking import Rules
+    from runner.implementers.agents.hooks import Rules
     from runner.secrets.allowlist import AllowList
 
 _EPILOG = """\
@@ -71,7 +71,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         return _DENIED
     found = [finding for write in writes for finding in _findings(write, folder, rules)]
     for finding in found:
-        print(_worded(finding), file=sys.stderr)
+        print(_format_finding(finding), file=sys.stderr)
         if named and finding.check == CHECK:
             _keep_question(Path(named), rules, finding.path)
     return _DENIED if found else ExitCode.OK
@@ -80,13 +80,13 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _may_run(command: str, rules: Rules, named: str) -> bool:
     """Whether the rules let a line of shell run; says why they do not."""
     from runner.config.permission_rules import SHELL, Permit
-    from runner.config.permissions import asked_about, shell_finding
-    from runner.implementers.agents.hooking import note_asked
+    from runner.config.permissions import format_subject, shell_finding
+    from runner.implementers.agents.hooks import note_asked
 
     finding = shell_finding(command, rules.book)
     if finding is None:
         return True
-    shown = display(asked_about(SHELL, command))
+    shown = display(format_subject(SHELL, command))
     print(f"{shown}: {finding.message} ({finding.check})\n  hint: {finding.hint}", file=sys.stderr)
     if named and rules.book.word(SHELL, command).permit is Permit.ASK:
         note_asked(Path(named), SHELL, command)
@@ -97,7 +97,7 @@ def _keep_question(path: Path, rules: Rules, subject: str) -> None:
     """Keep what a person is to be asked about beside the rules: the session hears of it."""
     from runner.config.permission_rules import Permit
     from runner.config.permissions import write_tool
-    from runner.implementers.agents.hooking import note_asked
+    from runner.implementers.agents.hooks import note_asked
 
     tool = write_tool(is_new=_bytes(Path(rules.project or ".") / subject) is None)
     if rules.book.word(tool, subject).permit is Permit.ASK:
@@ -130,7 +130,7 @@ def _path(path: Path) -> Path:
 
 
 def _rules(named: str, environ: Mapping[str, str]) -> Rules:
-    from runner.implementers.agents.hooking import Rules
+    from runner.implementers.agents.hooks import Rules
 
     if not named:
         return _of_the_plan(environ)
@@ -144,7 +144,7 @@ def _of_the_plan(environ: Mapping[str, str]) -> Rules:
     """For a program that a person started: the scope of $RUNNER_TASK, else any file."""
     from runner.commands.files.workplace import Workplace
     from runner.config.settings import load_settings
-    from runner.implementers.agents.hooking import Rules
+    from runner.implementers.agents.hooks import Rules
 
     workplace = Workplace.of(Path.cwd(), environ)
     named = environ.get("RUNNER_TASK", "")
@@ -173,7 +173,7 @@ def _findings(write: Write, folder: Path, rules: Rules) -> Iterator[Finding]:
         return
     source = folder / write.source if write.source else target
     change = _change(write, target, source, target.relative_to(project).as_posix())
-    for finding in _judged(change, rules, project):
+    for finding in _check_change(change, rules, project):
         if finding.refuses:
             yield finding
 
@@ -193,14 +193,16 @@ def _change(write: Write, target: Path, source: Path, path: str) -> Change:
     )
 
 
-def _judged(change: Change, rules: Rules, project: Path) -> Iterator[Finding]:
+def _check_change(change: Change, rules: Rules, project: Path) -> Iterator[Finding]:
     """Path rules, scope, secrets, then whether it compiles: the pipeline's own steps."""
     from runner.secrets.allowlist import FILE_NAME, AllowList
-    from runner.writes.bench import Bench
-    from runner.writes.compiles import compile_file
+    from runner.writes.compile_check import compile_file
     from runner.writes.pipeline import WriteRules, admit_writes
+    from runner.writes.write_context import WriteContext
 
-    allowed = _allowed(project / FILE_NAME) if (project / FILE_NAME).is_file() else AllowList()
+    allowed = (
+        _load_allow_list(project / FILE_NAME) if (project / FILE_NAME).is_file() else AllowList()
+    )
     writes = WriteRules(
         run="",
         task=rules.task,
@@ -212,7 +214,7 @@ def _judged(change: Change, rules: Rules, project: Path) -> Iterator[Finding]:
         reviewed=rules.reviewed,
         allowed=allowed,
     )
-    bench = Bench(tree=project, before=lambda path: _bytes(project / path))
+    bench = WriteContext(tree=project, before=lambda path: _bytes(project / path))
     named = tuple(_keys(change, allowed))
     shown = replace(change, content=b"") if named else change
     admitted = admit_writes((shown,), writes, bench)
@@ -234,7 +236,7 @@ def _keys(change: Change, allowed: AllowList) -> Iterator[Finding]:
             yield Finding(CHECK, said, path=change.path, line=line, hint=_READ_IT)
 
 
-def _allowed(path: Path) -> AllowList:
+def _load_allow_list(path: Path) -> AllowList:
     from runner import effects
     from runner.secrets.allowlist import read_allow_list
 
@@ -249,7 +251,7 @@ def _bytes(path: Path) -> bytes | None:
         return None
 
 
-def _worded(finding: Finding) -> str:
+def _format_finding(finding: Finding) -> str:
     where = f"{finding.path}:{finding.line}" if finding.line else finding.path
     hint = f"\n  hint: {finding.hint}" if finding.hint else ""
     return f"{where}: {finding.message} ({finding.check}){hint}"

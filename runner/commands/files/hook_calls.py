@@ -129,7 +129,7 @@ class _Section:
             yield Write(here, removes=True)
         if self.kind == "Add":
             added = (line[1:] for line in self.lines if line.startswith("+"))
-            yield Write(here, whole=_joined(added))
+            yield Write(here, whole=_join_lines(added))
         elif self.kind == "Update":
             source = here if self.moved else None
             yield Write(there, edits=tuple(self._hunks()), source=source)
@@ -140,14 +140,14 @@ class _Section:
             if not line.startswith("@@"):
                 hunk.append(line or " ")
                 continue
-            old = _joined(one[1:] for one in hunk if one[0] in " -")
-            new = _joined(one[1:] for one in hunk if one[0] in " +")
+            old = _join_lines(one[1:] for one in hunk if one[0] in " -")
+            new = _join_lines(one[1:] for one in hunk if one[0] in " +")
             if hunk:
                 yield Edit(old, new)
             hunk = []
 
 
-def _joined(lines: Iterable[str]) -> bytes:
+def _join_lines(lines: Iterable[str]) -> bytes:
     return _bytes("".join(f"{line}\n" for line in lines))
 
 

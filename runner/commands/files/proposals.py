@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.commands.files.staged_standing import BY_HAND, Standing, Standings
+from runner.commands.files.staged_states import BY_HAND, Standing, Standings
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import (
     TaskApproved,
@@ -16,10 +16,10 @@ from runner.journal.events import (
     WriteStaged,
 )
 from runner.model import Action, Change, Finding, Status, digest_of
-from runner.writes.beneath import mode_beneath, read_beneath, unlink_beneath, write_beneath
 from runner.writes.landing import in_the_way
 from runner.writes.log import Fate, Review, WriteLog
 from runner.writes.paths import check_path, is_forbidden, scope_finding
+from runner.writes.safe_io import mode_beneath, read_beneath, unlink_beneath, write_beneath
 from runner.writes.staging import Staging
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Proposals:
     def standings(self) -> Standings:
         """How everything that is staged stands now."""
         from runner.commands.files.workplace import journal_path
-        from runner.journal.reading import read_journal
+        from runner.journal.read_journal import read_journal
         from runner.journal.state import fold
 
         state = fold(read_journal(journal_path(self.workplace.root)))
@@ -107,14 +107,14 @@ class Proposals:
 
     def remarks(self, change: Change) -> tuple[Finding, ...]:
         """What a person should know of a change before they decide: does it compile, marks."""
-        from runner.commands.files.compiling import compile_alone
-        from runner.writes.markers import marker_findings
+        from runner.commands.files.compile_check import compile_alone
+        from runner.writes.suppressions import marker_findings
 
         said = compile_alone(change, self.workplace)
         return (*said, *marker_findings(change, self.current(change.path)))
 
     def _in_project(self, change: Change) -> tuple[Finding, ...]:
-        from runner.commands.files.compiling import compile_in_project
+        from runner.commands.files.compile_check import compile_in_project
 
         return compile_in_project(change, self.workplace)
 
@@ -135,7 +135,7 @@ class Proposals:
     def _secrets(self, change: Change) -> tuple[Finding, ...]:
         from runner.secrets.scan import scan_content
 
-        allowed = self.workplace.allowed()
+        allowed = self.workplace.load_allow_list()
         return scan_content(change.content or b"", change.path, allowed=allowed)
 
     def _scope(self, change: Change, task_id: str, task: Task | None) -> tuple[Finding, ...]:
@@ -179,7 +179,7 @@ class Proposals:
         Raises RunnerError where the file is not what it was when they were staged (exit 6), and
         where path rules or the secret scan refuse them now, or they do not compile.
         """
-        from runner.commands.files.compiling import require_compiled
+        from runner.commands.files.compile_check import require_compiled
 
         change = self.staging.read(staged)
         self._check_again(change)
@@ -292,7 +292,7 @@ class Proposals:
 
     def _ignore_run_files(self) -> None:
         if self.workplace.in_git:
-            from runner.report.story import IgnoreDocument
+            from runner.report.decisions_file import IgnoreDocument
 
             effects.make_folder(self.workplace.root / "artifacts" / "build")
             IgnoreDocument(self.workplace.root).write()

@@ -15,7 +15,7 @@ from runner.commands.files.single_files import (
     unique,
     write_output,
 )
-from runner.commands.files.workplace import Workplace, shown_path
+from runner.commands.files.workplace import Workplace, display_path
 from runner.errors import ExitCode, RunnerError
 from runner.text.display import display
 
@@ -86,7 +86,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _task(workplace: Workplace, typed: str) -> str:
     """The id that is meant; one that the plan does not know is no reason not to scan."""
-    from runner.plan.ids import task_id
+    from runner.plan.task_ids import task_id
 
     try:
         return workplace.task(typed)[0]
@@ -108,7 +108,7 @@ def _scan(
     files: tuple[str, ...],
     sarif: str | None,
 ) -> ExitCode:
-    from runner.writes.sast_report import SastReport, unscanned
+    from runner.writes.sast_report import SastReport, make_unscanned
 
     report = SastReport()
     unreadable, unseen = [], []
@@ -116,29 +116,31 @@ def _scan(
         content = read_named(name)
         if isinstance(content, Unreadable):
             unreadable.append(content)
-        elif (scanned := _scanned(workplace, name, content)) is not None:
-            report = report.joined(scanned)
+        elif (scanned := _scan_file(workplace, name, content)) is not None:
+            report = report.join(scanned)
         else:
-            unseen.append(unscanned(name, "no analyser that is installed reads this", tool="sast"))
+            unseen.append(
+                make_unscanned(name, "no analyser that is installed reads this", tool="sast")
+            )
     tell_unreadable(unreadable)
     _keep(workplace, report, task)
     failures = [f"{one.path}: {one.message}" for one in unreadable]
     none_seen = len(unreadable) + len(unseen) == len(files)
-    shown = report.joined(SastReport(notes=tuple(unseen)))
-    return _given_out(given, shown, sarif, failures, none_seen=none_seen)
+    shown = report.join(SastReport(notes=tuple(unseen)))
+    return _print_report(given, shown, sarif, failures, none_seen=none_seen)
 
 
-def _scanned(workplace: Workplace, name: str, content: bytes) -> SastReport | None:
+def _scan_file(workplace: Workplace, name: str, content: bytes) -> SastReport | None:
     """One file by bandit where it is Python, and by the installed tools of its language."""
     from runner.commands.files.analysis import by_tools
-    from runner.writes.compiles import language_of
+    from runner.writes.compile_check import language_of
     from runner.writes.sast import scan_file
 
-    path = shown_path(workplace.near(Path(name)))
+    path = display_path(workplace.near(Path(name)))
     python = language_of(path, content) == "python"
     report = scan_file(content, path) if python else None
     others = by_tools(workplace, path, content)
-    return report.joined(others) if report and others else report or others
+    return report.join(others) if report and others else report or others
 
 
 def _keep(workplace: Workplace, report: SastReport, task: str) -> None:
@@ -159,25 +161,27 @@ def _keep(workplace: Workplace, report: SastReport, task: str) -> None:
 
 
 def _show(given: argparse.Namespace, workplace: Workplace) -> ExitCode:
-    from runner.writes.sast import recorded_findings
+    from runner.writes.sast import load_findings
     from runner.writes.sast_report import SastReport
 
     task = workplace.task(given.task)[0] if given.task else ""
-    records = recorded_findings(workplace.root, task)
+    records = load_findings(workplace.root, task)
     found = tuple(map(_finding, records))
     notes = tuple(one for one in found if one.severity == "note")
     report = SastReport(tuple(one for one in found if one.severity != "note"), notes)
-    kept = [_kept(record, one) for record, one in zip(records, found, strict=True)]
+    kept = [_with_history(record, one) for record, one in zip(records, found, strict=True)]
     sarif, files = output_and_files(given.sarif, [])
     if files:
         raise RunnerError(
             "the file of a SARIF log ends in .sarif",
             hint="--sarif findings.sarif, or --sarif alone",
         )
-    return _given_out(given, report, sarif, (), kept=kept)
+    return _print_report(given, report, sarif, (), kept=kept)
 
 
-def _kept(record: Mapping[str, object], found: SastFinding) -> tuple[SastFinding, dict[str, Json]]:
+def _with_history(
+    record: Mapping[str, object], found: SastFinding
+) -> tuple[SastFinding, dict[str, Json]]:
     """A finding with what the history knows of it: when, and of which task and attempt."""
     time, task, attempt = record.get("time"), record.get("task"), record.get("attempt")
     return found, {
@@ -187,13 +191,13 @@ def _kept(record: Mapping[str, object], found: SastFinding) -> tuple[SastFinding
     }
 
 
-def found_in(root: Path, attempts: Mapping[str, int]) -> tuple[SastFinding, ...]:
+def load_findings(root: Path, attempts: Mapping[str, int]) -> tuple[SastFinding, ...]:
     """What was found, and not looked at, in one attempt of each of these tasks: each once."""
-    from runner.writes.sast import recorded_findings
+    from runner.writes.sast import load_findings
 
     kept = (
         _finding(record)
-        for record in recorded_findings(root)
+        for record in load_findings(root)
         if attempts.get(str(record.get("task"))) == record.get("attempt")
     )
     return tuple(dict.fromkeys(kept))
@@ -213,7 +217,7 @@ def _finding(record: Mapping[str, object]) -> SastFinding:
     return SastFinding(line=line, column=column, **texts)
 
 
-def _given_out(
+def _print_report(
     given: argparse.Namespace,
     report: SastReport,
     sarif: str | None,
@@ -230,7 +234,7 @@ def _given_out(
     else:
         sys.stdout.writelines(f"{_line(one)}\n" for one in report.findings)
     for note in report.notes:
-        print(f"{shown_path(note.path)}: note: {display(note.message)}", file=sys.stderr)
+        print(f"{display_path(note.path)}: note: {display(note.message)}", file=sys.stderr)
     summary = "nothing was looked at" if none_seen else report.summary
     print(f"SAST: {summary}", file=sys.stderr)
     return ExitCode.OK
@@ -246,7 +250,7 @@ def _write(sarif: str, target: str) -> None:
 
 
 def _line(one: SastFinding) -> str:
-    place = f"{shown_path(one.path)}:{one.line}:{one.column}"
+    place = f"{display_path(one.path)}:{one.line}:{one.column}"
     return f"{place}: {display(one.severity)}: {display(one.rule)} {display(one.message)}"
 
 
@@ -265,7 +269,7 @@ def _document(told: Iterable[tuple[SastFinding, dict[str, Json]]]) -> str:
 
 def _as_data(one: SastFinding) -> dict[str, Json]:
     return {
-        "path": shown_path(one.path),
+        "path": display_path(one.path),
         "line": one.line,
         "column": one.column,
         "rule": display(one.rule),
@@ -279,7 +283,7 @@ def _as_data(one: SastFinding) -> dict[str, Json]:
 
 def _note(one: SastFinding) -> dict[str, Json]:
     message = display(one.message)
-    return {"path": shown_path(one.path), "tool": display(one.tool), "message": message}
+    return {"path": display_path(one.path), "tool": display(one.tool), "message": message}
 
 
 def _sarif(report: SastReport, failures: tuple[str, ...]) -> str:

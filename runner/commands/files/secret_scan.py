@@ -16,8 +16,8 @@ from runner.commands.files.single_files import (
     unique,
     write_output,
 )
-from runner.commands.files.workplace import Workplace, shown_path
-from runner.commands.patience import patience
+from runner.commands.files.workplace import Workplace, display_path
+from runner.commands.progress_notice import patience
 from runner.errors import ExitCode, RunnerError, worst
 from runner.model import Severity
 from runner.text.display import display
@@ -102,10 +102,10 @@ def scan_files(files: tuple[str, ...], environ: Mapping[str, str]) -> Scanned:
         folder = Path() if name == STANDARD_INPUT else Path(name).parent
         folder = folder.resolve()
         if folder not in lists:
-            lists[folder] = Workplace.of(folder, environ).allowed()
-        with patience(f"scanning {_shown(name)} ({len(content) >> 20} MB)"):
+            lists[folder] = Workplace.of(folder, environ).load_allow_list()
+        with patience(f"scanning {_display_name(name)} ({len(content) >> 20} MB)"):
             findings += scan_named(content, name, lists[folder])
-    return Scanned(tuple(map(_shown, files)), tuple(findings), tuple(unreadable))
+    return Scanned(tuple(map(_display_name, files)), tuple(findings), tuple(unreadable))
 
 
 def scan_named(content: bytes, name: str, allowed: AllowList | None) -> Iterator[Finding]:
@@ -116,11 +116,11 @@ def scan_named(content: bytes, name: str, allowed: AllowList | None) -> Iterator
     path = _STDIN if name == STANDARD_INPUT else name
     for found in scan_content(content, path, allowed=allowed):
         message, hint = redact(found.message), redact(found.hint)
-        yield replace(found, path=_shown(name), message=message, hint=hint)
+        yield replace(found, path=_display_name(name), message=message, hint=hint)
 
 
-def _shown(name: str) -> str:
-    return _STDIN if name == STANDARD_INPUT else shown_path(name)
+def _display_name(name: str) -> str:
+    return _STDIN if name == STANDARD_INPUT else display_path(name)
 
 
 def _lines(found: Finding) -> Iterator[str]:
@@ -131,7 +131,7 @@ def _lines(found: Finding) -> Iterator[str]:
 
 
 def _summary(scanned: Scanned) -> str:
-    from runner.commands.wording import counted
+    from runner.commands.wording import plural
 
     counts = {
         kind: sum(one.severity is kind for one in scanned.findings)
@@ -152,7 +152,7 @@ def _summary(scanned: Scanned) -> str:
         if counts[Severity.ERROR]
         else ""
     )
-    return f"{counted(looked, 'file')} scanned: {said or 'nothing found'}{hint}"
+    return f"{plural(looked, 'file')} scanned: {said or 'nothing found'}{hint}"
 
 
 def _document(scanned: Scanned) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.commands.files.single_files import STANDARD_INPUT, Unreadable, read_named
-from runner.commands.files.workplace import Workplace, shown_path
+from runner.commands.files.workplace import Workplace, display_path
 from runner.errors import ExitCode, RunnerError
 from runner.text.display import display
 
@@ -68,7 +68,7 @@ def _allow(given: argparse.Namespace, workplace: Workplace) -> ExitCode:
     reason = _reason(given.reason)
     expires = _day(given.expires)
     values = _values(given)
-    known = workplace.allowed() or AllowList()
+    known = workplace.load_allow_list() or AllowList()
     new = [value for value in values if not known.match(value)]
     author = _author(workplace) if new else ""
     for value in new:
@@ -103,7 +103,7 @@ def _day(said: str) -> date | None:
         day = date.fromisoformat(said)
     except ValueError:
         raise RunnerError(
-            f'"{shown_path(said)}" is no day', hint="write it as 2027-01-31"
+            f'"{display_path(said)}" is no day', hint="write it as 2027-01-31"
         ) from None
     if day < effects.now().date():
         raise RunnerError(f"{day} has passed", hint="give a day to come, or none")
@@ -116,10 +116,10 @@ def _values(given: argparse.Namespace) -> list[str]:
             "name the place or the value, one of them",
             hint="runner secrets allow FILE:LINE --reason …, or --value-from -",
         )
-    return _found_at(given.place) if given.place else [_given_value(given.value_from)]
+    return _values_at(given.place) if given.place else [_read_value(given.value_from)]
 
 
-def _given_value(name: str) -> str:
+def _read_value(name: str) -> str:
     """A value that is never an argument: arguments are seen by every process."""
     if name == STANDARD_INPUT and sys.stdin.isatty():
         import getpass
@@ -133,7 +133,7 @@ def _given_value(name: str) -> str:
     return value
 
 
-def _found_at(place: str) -> list[str]:
+def _values_at(place: str) -> list[str]:
     """The values that the scan finds at `FILE:LINE` or `FILE:LINE:COLUMN`."""
     from runner.secrets.find import utf8
     from runner.secrets.scan import hits
@@ -152,15 +152,15 @@ def _found_at(place: str) -> list[str]:
     if not chosen:
         raise RunnerError(
             "the scan finds nothing there",
-            where=shown_path(place),
-            hint=f"runner secret-scan {shown_path(name)} says where it does",
+            where=display_path(place),
+            hint=f"runner secret-scan {display_path(name)} says where it does",
         )
     if len(chosen) > 1:
         columns = ", ".join(map(str, sorted(chosen)))
         raise RunnerError(
             f"the scan finds several values on this line, at the columns {columns}",
-            where=shown_path(place),
-            hint=f"name one: {shown_path(name)}:{line}:{min(chosen)}",
+            where=display_path(place),
+            hint=f"name one: {display_path(name)}:{line}:{min(chosen)}",
         )
     return list(dict.fromkeys(hit.value for found in chosen.values() for hit in found))
 
@@ -172,7 +172,7 @@ def _place(place: str) -> tuple[str, int, int | None]:
         numbers.append(int(parts.pop()))
     if not numbers:
         raise RunnerError(
-            "this names no line", where=shown_path(place), hint="write it as FILE:LINE, app.py:12"
+            "this names no line", where=display_path(place), hint="write it as FILE:LINE, app.py:12"
         )
     column = numbers[0] if len(numbers) > 1 else None
     return ":".join(parts), numbers[-1], column
@@ -198,7 +198,7 @@ def _append(workplace: Workplace, new: Allowed) -> None:
     """Add an entry at the end of the file; what stands there stays byte for byte."""
     from runner import effects
     from runner.secrets.allowlist import FILE_NAME, AllowList, read_allow_list
-    from runner.writes.beneath import read_beneath, write_beneath
+    from runner.writes.safe_io import read_beneath, write_beneath
 
     before = read_beneath(workplace.root, FILE_NAME) or AllowList().render()
     ended = before if before.endswith(b"\n") else before + b"\n"
@@ -216,8 +216,8 @@ def _list(workplace: Workplace, *, as_json: bool) -> ExitCode:
     from runner.report.table import table
     from runner.secrets.allowlist import AllowList
 
-    known = workplace.allowed() or AllowList()
-    gone = known.expired()
+    known = workplace.load_allow_list() or AllowList()
+    gone = known.list_expired()
     if as_json:
         rows = [_as_data(one, known) for one in known.entries]
         sys.stdout.write(document("secrets", allowed=rows))
@@ -246,5 +246,5 @@ def _as_data(one: Allowed, known: AllowList) -> dict[str, object]:
         "reason": display(one.reason),
         "author": display(one.author),
         "expires": None if one.expires is None else str(one.expires),
-        "expired": one in known.expired(),
+        "expired": one in known.list_expired(),
     }

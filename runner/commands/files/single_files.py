@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.commands.files.workplace import shown_path
+from runner.commands.files.workplace import display_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,29 +31,31 @@ def read_named(name: str) -> bytes | Unreadable:
     """The bytes of a file, or of standard input for `-`."""
     try:
         if name == STANDARD_INPUT:
-            return _bounded(sys.stdin.buffer.read(LARGEST + 1), name)
+            return _check_size(sys.stdin.buffer.read(LARGEST + 1), name)
         mode = os.stat(name).st_mode  # noqa: PTH116 - a name may hold what a Path cannot
         if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
             return _no_file(name, mode)
         with open(name, "rb") as file:  # noqa: PTH123 - likewise
-            return _bounded(file.read(LARGEST + 1), name)
+            return _check_size(file.read(LARGEST + 1), name)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         said = getattr(error, "strerror", None) or "the name cannot be used"
-        return Unreadable(shown_path(name), f"cannot be read: {said}", "check the name and rights")
+        return Unreadable(
+            display_path(name), f"cannot be read: {said}", "check the name and rights"
+        )
 
 
-def _bounded(content: bytes, name: str) -> bytes | Unreadable:
+def _check_size(content: bytes, name: str) -> bytes | Unreadable:
     if len(content) <= LARGEST:
         return content
     return Unreadable(
-        shown_path(name), f"is larger than {LARGEST >> 20} MB", "name the parts that are text"
+        display_path(name), f"is larger than {LARGEST >> 20} MB", "name the parts that are text"
     )
 
 
 def _no_file(name: str, mode: int) -> Unreadable:
     if stat.S_ISDIR(mode):
-        return Unreadable(shown_path(name), "is a folder", "name its files: git ls-files FOLDER")
-    return Unreadable(shown_path(name), "is no plain file", "name files, or - for standard input")
+        return Unreadable(display_path(name), "is a folder", "name its files: git ls-files FOLDER")
+    return Unreadable(display_path(name), "is no plain file", "name files, or - for standard input")
 
 
 def tell_unreadable(found: Iterable[Unreadable]) -> None:
@@ -80,12 +82,12 @@ def write_output(text: str, target: str) -> None:
     from pathlib import Path
 
     from runner import effects
-    from runner.writes.beneath import told
+    from runner.writes.safe_io import explain_errors
 
     if target == STANDARD_INPUT:
         sys.stdout.write(text)
         return
-    with told(shown_path(target)):
+    with explain_errors(display_path(target)):
         effects.write_file(Path(target), text.encode())
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.commands.files.single_files import Unreadable, read_named
-from runner.commands.files.staged_listing import as_data, listed
-from runner.commands.files.staged_standing import BY_HAND, decided, refuse_decided
-from runner.commands.files.workplace import Workplace, shown_path
-from runner.commands.patience import patience
+from runner.commands.files.staged_list import as_data, print_staged
+from runner.commands.files.staged_states import BY_HAND, list_decided, refuse_decided
+from runner.commands.files.workplace import Workplace, display_path
+from runner.commands.progress_notice import patience
 from runner.errors import ExitCode, RunnerError
 from runner.model import digest_of
 from runner.text.display import display
@@ -66,23 +66,23 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Do what was asked for. Raises RunnerError for what cannot be staged, found or written."""
     from runner.commands.files.proposals import Proposals
 
-    desk = _Desk(Proposals(Workplace.of(Path.cwd(), environ)), environ)
+    desk = _StagedWrite(Proposals(Workplace.of(Path.cwd(), environ)), environ)
     match given.command:
         case "stage":
             return desk.stage(given.task, given.file, given.content)
         case "list":
             return desk.list(given.task, everything=given.all, as_json=given.json)
         case "show":
-            return desk.show(_found(desk, given.id), as_json=given.json)
+            return desk.show(_find_staged(desk, given.id), as_json=given.json)
         case "apply":
-            return desk.apply(_found(desk, given.id))
+            return desk.apply(_find_staged(desk, given.id))
         case "edit":
-            return desk.edit(_found(desk, given.id))
+            return desk.edit(_find_staged(desk, given.id))
         case _:
-            return desk.reject(_found(desk, given.id), given.reason)
+            return desk.reject(_find_staged(desk, given.id), given.reason)
 
 
-def _found(desk: _Desk, typed: str) -> Staged:
+def _find_staged(desk: _StagedWrite, typed: str) -> Staged:
     staging = desk.proposals.staging
     if not any(staged.id == typed for staged in staging.list()):
         refuse_decided(staging, typed)
@@ -90,14 +90,14 @@ def _found(desk: _Desk, typed: str) -> Staged:
 
         near = did_you_mean(typed, (staged.id for staged in staging.list()))
         raise RunnerError(
-            f'nothing is staged as "{shown_path(typed)}"',
+            f'nothing is staged as "{display_path(typed)}"',
             hint=near or "runner staged-write list",
         )
     return staging.find(typed)
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
+class _StagedWrite:
     """Where a person looks at proposals and answers them."""
 
     proposals: Proposals
@@ -111,9 +111,9 @@ class _Desk:
         id_, known = workplace.task(task)
         path = workplace.path_of(file)
         new = _read(content)
-        with patience(f"looking through {shown_path(path)} ({len(new) >> 20} MB)"):
+        with patience(f"looking through {display_path(path)} ({len(new) >> 20} MB)"):
             proposed = self.proposals.propose(id_, known, path, new)
-        return self._answered(proposed)
+        return self._answer(proposed)
 
     def list(self, task: str, *, everything: bool, as_json: bool) -> ExitCode:
         """What waits for a person, and how; with `everything`, what no longer does, too."""
@@ -121,9 +121,9 @@ class _Desk:
         standings = self.proposals.standings()
         there = {one.id for one in standings.staged}
         known = [(one, standings.of(one)) for one in standings.staged]
-        known += [one for one in decided(self.proposals.staging) if one[0].id not in there]
+        known += [one for one in list_decided(self.proposals.staging) if one[0].id not in there]
         known = [(one, standing) for one, standing in known if wanted in {"", one.task}]
-        return listed(known, everything=everything, as_json=as_json)
+        return print_staged(known, everything=everything, as_json=as_json)
 
     def show(self, staged: Staged, *, as_json: bool) -> ExitCode:
         """One proposal, with what there is to say of it."""
@@ -143,7 +143,7 @@ class _Desk:
         if staged.attempt != BY_HAND:
             return self._approve(staged)
         change = self.proposals.apply(staged)
-        print(f"applied: {shown_path(change.path)}", file=sys.stderr)
+        print(f"applied: {display_path(change.path)}", file=sys.stderr)
         report = self.proposals.scan(staged, change)
         if report.findings:
             hint = f"runner sast show --task {staged.task}"
@@ -156,10 +156,10 @@ class _Desk:
         self.proposals.approve(staged)
         standings = self.proposals.standings()
         open_ones = [one for one in standings.siblings(staged) if standings.of(one).is_open]
-        left = ", ".join(shown_path(one.path) for one in open_ones)
+        left = ", ".join(display_path(one.path) for one in open_ones)
         then = f"when {left} is approved, too" if left else "with the next run: runner"
         task = display(staged.task)
-        print(f"approved: {shown_path(staged.path)}; {task} lands {then}", file=sys.stderr)
+        print(f"approved: {display_path(staged.path)}; {task} lands {then}", file=sys.stderr)
         return ExitCode.OK
 
     def _must_wait(self, staged: Staged) -> None:
@@ -167,49 +167,49 @@ class _Desk:
         if not standing.is_open:
             raise RunnerError(
                 f"there is nothing to answer: {standing.said}",
-                where=shown_path(staged.path),
+                where=display_path(staged.path),
                 hint="runner staged-write list says what waits",
             )
 
     def edit(self, staged: Staged) -> ExitCode:
         """Let the person change the proposal; what comes back is a proposal like any other."""
-        from runner.commands.running.asking import edited
+        from runner.commands.running.terminal_review import edit_content
 
         change = self._editable(staged)
-        return self._revised(staged, edited(change.path, change.content or b"", self.environ))
+        return self._revise(staged, edit_content(change.path, change.content or b"", self.environ))
 
     def _editable(self, staged: Staged) -> Change:
         if staged.attempt != BY_HAND:
             raise RunnerError(
                 "this belongs to a proposal of a run",
-                where=shown_path(staged.path),
+                where=display_path(staged.path),
                 hint=f"runner edit {staged.task} opens it; it is proven again then",
             )
         change = self.proposals.staging.read(staged)
         if change.content is None:
-            raise RunnerError("a deletion has nothing to edit", where=shown_path(change.path))
+            raise RunnerError("a deletion has nothing to edit", where=display_path(change.path))
         return change
 
-    def _revised(self, staged: Staged, content: bytes) -> ExitCode:
-        from runner.commands.running.asking import REFUSED
+    def _revise(self, staged: Staged, content: bytes) -> ExitCode:
+        from runner.commands.running.terminal_review import REFUSED
 
         if digest_of(content) == staged.after:
             print("the proposal is as it was", file=sys.stderr)
-            return self._asked(staged)
+            return self._ask(staged)
         proposed = self.proposals.revise(staged, content)
         if proposed.staged is not None:
-            return self._answered(proposed)
+            return self._answer(proposed)
         _say(proposed.findings)
         print(REFUSED, file=sys.stderr)
-        return self._asked(staged, content) if _at_terminal() else ExitCode.FAILED
+        return self._ask(staged, content) if _at_terminal() else ExitCode.FAILED
 
-    def _edited(self, staged: Staged, draft: bytes | None) -> bytes | None:
+    def _edit(self, staged: Staged, draft: bytes | None) -> bytes | None:
         """What they make of it, or of their own text that was refused; None where of neither."""
-        from runner.commands.running.asking import edited
+        from runner.commands.running.terminal_review import edit_content
 
         try:
             change = self._editable(staged)
-            return edited(change.path, draft or change.content or b"", self.environ)
+            return edit_content(change.path, draft or change.content or b"", self.environ)
         except RunnerError as error:
             print(f"{error.message}\nhint: {error.hint}", file=sys.stderr)
             return None
@@ -218,7 +218,7 @@ class _Desk:
         """Refuse the proposal; on a terminal the reason is asked for."""
         if staged.attempt != BY_HAND:
             self._must_wait(staged)
-        from runner.commands.running.asking import read_reason
+        from runner.commands.running.terminal_review import read_reason
 
         if not reason.strip() and _at_terminal():
             reason = read_reason()
@@ -226,12 +226,12 @@ class _Desk:
         self.proposals.reject(staged, reason)
         whole = staged.attempt != BY_HAND and others
         rest = f", and with it the whole proposal of {display(staged.task)}" if whole else ""
-        print(f"rejected: {shown_path(staged.path)}{rest}", file=sys.stderr)
+        print(f"rejected: {display_path(staged.path)}{rest}", file=sys.stderr)
         return ExitCode.FAILED
 
     # --- asking -----------------------------------------------------------------------
 
-    def _answered(self, proposed: Proposed) -> ExitCode:
+    def _answer(self, proposed: Proposed) -> ExitCode:
         """What a proposal comes to: refused at once, or shown and decided."""
         if proposed.staged is None:
             _say(proposed.findings)
@@ -242,20 +242,20 @@ class _Desk:
         if _at_terminal():
             self._show(proposed.staged, self.proposals.staging.read(proposed.staged))
         _say(proposed.findings)
-        return self._asked(proposed.staged)
+        return self._ask(proposed.staged)
 
-    def _asked(self, staged: Staged, draft: bytes | None = None) -> ExitCode:
+    def _ask(self, staged: Staged, draft: bytes | None = None) -> ExitCode:
         """The person's answer; without a person at a terminal it waits."""
-        from runner.commands.running.asking import read_answer, read_reason
+        from runner.commands.running.terminal_review import read_answer, read_reason
 
         while _at_terminal():
             match (read_answer(_QUESTION) or "wait").lower()[:1]:
                 case "a":
                     return self.apply(staged)
                 case "e":
-                    content = self._edited(staged, draft)
+                    content = self._edit(staged, draft)
                     if content is not None:
-                        return self._revised(staged, content)
+                        return self._revise(staged, content)
                 case "r":
                     reason = read_reason()
                     if reason:
@@ -272,8 +272,8 @@ class _Desk:
         from runner.commands.paging import show
         from runner.report.console import wants_colour
 
-        head = f"{display(staged.task)} wants to {change.action} {shown_path(change.path)}"
-        if self._moved(change):
+        head = f"{display(staged.task)} wants to {change.action} {display_path(change.path)}"
+        if self._is_in_the_way(change):
             head += (
                 "\nnote: the file changed since this was staged, so it cannot be applied as it is"
             )
@@ -285,10 +285,10 @@ class _Desk:
 
         before = self.proposals.current(change.path)
         width = shutil.get_terminal_size().columns
-        with patience(f"comparing {shown_path(change.path)}"):
+        with patience(f"comparing {display_path(change.path)}"):
             return diff_text(before, change, colour=colour, width=width)
 
-    def _moved(self, change: Change) -> bool:
+    def _is_in_the_way(self, change: Change) -> bool:
         from runner.writes.landing import in_the_way
 
         return bool(in_the_way(self.proposals.workplace.root, (change,)))
@@ -310,7 +310,7 @@ def _say(findings: Iterable[Finding]) -> None:
     from runner.secrets.redact import redact
 
     for found in findings:
-        where = shown_path(found.path)
+        where = display_path(found.path)
         column = f":{found.column}" if found.column else ""
         place = f"{where}:{found.line}{column}" if found.line else where
         print(

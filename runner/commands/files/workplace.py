@@ -52,7 +52,7 @@ class Workplace:
                         return candidate.relative_to(root).as_posix()
             raise RunnerError(
                 "this file lies outside the project",
-                where=shown_path(typed),
+                where=display_path(typed),
                 hint=f"paths are relative to {self.root}",
             )
         return typed.removeprefix("./")
@@ -72,25 +72,25 @@ class Workplace:
 
         Raises RunnerError for what is no id, and for an id that the plan does not know.
         """
-        from runner.plan.ids import task_id
+        from runner.plan.task_ids import task_id
 
         if (self.root / self.plan_path()).is_file() and self.in_git:
-            found = self._planned(typed)
+            found = self._find_task(typed)
             if found is not None:
                 return found.id, found
         named = task_id(typed) or (task_id(f"TASK-{typed}") if typed.isdigit() else None)
         if named is None:
             raise RunnerError(
-                f'"{_redacted(typed)}" is no task id', hint="write it as in the plan: TASK-003"
+                f'"{_redact(typed)}" is no task id', hint="write it as in the plan: TASK-003"
             )
         return named, None
 
-    def _planned(self, typed: str) -> Task | None:
+    def _find_task(self, typed: str) -> Task | None:
         from runner.run.selection import find_id
 
         project = self.project()
         tasks = {task.id: task for task in project.plan(project.plan_bytes).tasks}
-        return tasks[find_id(_redacted(typed), tasks)] if tasks else None
+        return tasks[find_id(_redact(typed), tasks)] if tasks else None
 
     def project(self) -> Project:
         """The project with its settings; only in a git repository."""
@@ -98,13 +98,13 @@ class Workplace:
 
         return Project.open(self.root, self.environ, plan_needed=False)
 
-    def allowed(self) -> AllowList | None:
+    def load_allow_list(self) -> AllowList | None:
         """What a person allowed here; None where there is no such file.
 
         Raises RunnerError where it cannot be read: what it would let through is not known.
         """
         from runner.secrets.allowlist import FILE_NAME, read_allow_list
-        from runner.writes.beneath import read_beneath
+        from runner.writes.safe_io import read_beneath
 
         content = read_beneath(self.root, FILE_NAME)
         if content is None:
@@ -119,12 +119,12 @@ def journal_path(root: Path) -> Path:
     return root / "artifacts" / "build" / "journal.jsonl"
 
 
-def shown_path(path: str) -> str:
+def display_path(path: str) -> str:
     """A path fit to be shown: a key in a file's name is blotted out."""
-    return display(_redacted(path))
+    return display(_redact(path))
 
 
-def _redacted(text: str) -> str:
+def _redact(text: str) -> str:
     from runner.secrets.redact import redact
 
     return redact(text)

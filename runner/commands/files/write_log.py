@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.files.workplace import Workplace, shown_path
+from runner.commands.files.workplace import Workplace, display_path
 from runner.errors import ExitCode, RunnerError
 from runner.text.display import display
 
@@ -62,18 +62,18 @@ def _record(workplace: Workplace, typed: str, path: str) -> ExitCode:
     change = _change(workplace, log.show(), path)
     log.record((change,), run="", task=task, attempt=BY_HAND, review=Review.OFF)
     log.close(run="", task=task, attempt=BY_HAND, fate=Fate.LANDED)  # it is there as it stands
-    print(f"recorded: {change.action} {shown_path(path)}", file=sys.stderr)
+    print(f"recorded: {change.action} {display_path(path)}", file=sys.stderr)
     return ExitCode.OK
 
 
 def _change(workplace: Workplace, history: History, path: str) -> Change:
     """The file as it stands now, against what was last known of it."""
     from runner.model import Action, Change, digest_of
-    from runner.writes.beneath import mode_beneath, read_beneath
+    from runner.writes.safe_io import mode_beneath, read_beneath
 
     _check(path)
     content = read_beneath(workplace.root, path)
-    before = _known(workplace, history, path)
+    before = _last_digest(workplace, history, path)
     if content is None and before is None:
         raise RunnerError(
             "there is no such file",
@@ -99,7 +99,7 @@ def _check(path: str) -> None:
             raise RunnerError(redact(found.message), hint=found.hint)
 
 
-def _known(workplace: Workplace, history: History, path: str) -> Digest | None:
+def _last_digest(workplace: Workplace, history: History, path: str) -> Digest | None:
     """The digest the file had before: as logged last, else as committed."""
     logged = [one for one in history.writes if one.path == path]
     if logged:
@@ -149,7 +149,7 @@ def _row(one: Written) -> tuple[str, ...]:
         one.task,
         str(one.attempt),
         one.action,
-        shown_path(one.path),
+        display_path(one.path),
         str(one.bytes),
         one.review,
         outcome,
@@ -162,7 +162,7 @@ def _as_data(one: Written) -> dict[str, object]:
         "run": one.run,
         "task": one.task,
         "attempt": one.attempt,
-        "path": shown_path(one.path),
+        "path": display_path(one.path),
         "action": one.action,
         "mode": one.mode,
         "before": one.before or None,

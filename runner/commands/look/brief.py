@@ -38,24 +38,24 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the brief, made by the very code that makes a run's."""
     asked = one_task(given, environ)
-    brief, mode = _told(asked)
+    brief, mode = _render_brief(asked)
     if given.json:
         print(_document(asked.id, brief, mode), end="")
         return ExitCode.OK
     if given.parts:
-        print(_counted(brief), end="")
+        print(_format_sizes(brief), end="")
     else:
         sys.stdout.write(brief.text.rstrip("\n") + "\n")
         sys.stdout.flush()
-        print(_counted(brief), end="", file=sys.stderr)
+        print(_format_sizes(brief), end="", file=sys.stderr)
     _warn(brief)
     return ExitCode.OK
 
 
-def _told(asked: OneTask) -> tuple[Brief, str]:
+def _render_brief(asked: OneTask) -> tuple[Brief, str]:
     """The brief with all that stands behind it in the next session, and what that is for."""
     from runner.commands.answer.task_plans import task_plans
-    from runner.commands.running.preparing import preparation_of
+    from runner.commands.running.preparation_preview import preparation_of
     from runner.context.brief import Part, tokens_of
     from runner.repo.read import Repository
 
@@ -81,13 +81,13 @@ def _around(
     if isinstance(implementer, Finding) or not implementer.is_agent:
         return ""
     if name == "model":
-        from runner.implementers.llm import words
+        from runner.implementers.llm import system_prompt
 
-        said = words.PLAN if mode is Mode.PLAN else words.EXECUTE
+        said = system_prompt.PLAN if mode is Mode.PLAN else system_prompt.EXECUTE
         return f"\n---\n\n# Its instructions\n\n{said}"
-    from runner.implementers.agents import asking
+    from runner.implementers.agents import prompts
 
-    return asking.planning() if mode is Mode.PLAN else asking.execution(brief, plan)
+    return prompts.planning_prompt() if mode is Mode.PLAN else prompts.execution(brief, plan)
 
 
 def _document(id_: str, brief: Brief, mode: str) -> str:
@@ -109,7 +109,7 @@ def _document(id_: str, brief: Brief, mode: str) -> str:
     )
 
 
-def _counted(brief: Brief) -> str:
+def _format_sizes(brief: Brief) -> str:
     """What each part costs, and the whole."""
     from runner.report.table import table
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import counted, finding_lines, listed, moment, short
-from runner.journal.evidence import Standing, standing
+from runner.commands.wording import finding_lines, join_few, moment, plural, short
+from runner.journal.evidence import Standing, evaluate_standing
 from runner.journal.permission_fold import waits as permission_waits
 from runner.journal.plan_fold import waits
 from runner.model import Reason, Status, Verdict
-from runner.report.event_lines import attempted
+from runner.report.event_lines import format_attempt
 from runner.report.summary import HELD_UP
-from runner.run.broken.regression import unapproved, victims
-from runner.run.limits.failures import ended_by_itself
+from runner.run.limits.failure_policy import find_own_failure
 from runner.run.proof_required import PROOF_HINT, WISH_HINT
+from runner.run.regressions.regression import find_unapproved, victims
 from runner.run.review import CHECK
 from runner.text.display import display
 
@@ -51,14 +51,14 @@ def _next(known: TaskState, state: RunState) -> str:
     """What a person does about a BLOCKED task."""
     broken = victims(known.findings) if known.reason is Reason.REGRESSION else ()
     if broken:
-        ids = " ".join(map(display, unapproved(broken, state)))
+        ids = " ".join(map(display, find_unapproved(broken, state)))
         keep = f"runner approve {ids}" if ids else "runner (what it breaks is approved)"
         return f"{keep}, or runner reject {display(known.id)} --reason …"
     if waits(known) or permission_waits(known):
         return _HELD["review"]
     if known.held is not None:
         return _HELD.get(known.held.kind, _AGAIN)
-    if ended_by_itself(known):
+    if find_own_failure(known):
         return f"runner run {display(known.id)} tries it again"
     return _NEXT.get(known.reason, _AGAIN) if known.reason else _AGAIN
 
@@ -124,28 +124,28 @@ class Inquiry:
         asked.told.add(task.id)
         match self.view.status(task.id):
             case Status.PENDING if self.view.waits_for(task):
-                return self._waiting(asked)
+                return self._explain_waiting(asked)
             case Status.PENDING:
                 return self._ready(task)
             case Status.IN_PROGRESS:
                 return self._in_progress(task)
             case Status.DONE:
-                return self._done(task)
+                return self._explain_done(task)
             case Status.BLOCKED:
-                return self._blocked(task)
+                return self._explain_blocked(task)
             case Status.STALE:
                 return self._stale(asked)
 
     # --- a task that waits ------------------------------------------------------------
 
-    def _waiting(self, asked: _Asked) -> Cause:
+    def _explain_waiting(self, asked: _Asked) -> Cause:
         task = asked.task
         waits = self.view.waits_for(task)
-        text = f"waits for {listed([display(id_) for id_ in waits])}"
+        text = f"waits for {join_few([display(id_) for id_ in waits])}"
         if len(asked.path) >= _DEEPEST:
             waits, between = self._ends(asked)
             if between:
-                text += f", and through {counted(between, 'task')} in between for"
+                text += f", and through {plural(between, 'task')} in between for"
         behind = tuple(self._behind(asked, id_) for id_ in waits)
         return Cause(task.id, text + self._read(task), behind)
 
@@ -188,7 +188,7 @@ class Inquiry:
         known = self.view.states[task.id]
         details = []
         if known.tries:
-            details.append(f"{counted(known.attempts_in_row, 'attempt')} in a row failed before:")
+            details.append(f"{plural(known.attempts_in_row, 'attempt')} in a row failed before:")
             details += self._findings(known)
         elif any(finding.check == CHECK for finding in known.findings):
             details.append("the next attempt is told:")
@@ -207,11 +207,11 @@ class Inquiry:
         attempt = self.view.states[task.id].open_attempt
         text = "is IN-PROGRESS"
         if attempt is not None:
-            how = attempted(attempt.mode, attempt.implementer)
+            how = format_attempt(attempt.mode, attempt.implementer)
             text += f": attempt {attempt.attempt} ({display(how)}) since {moment(attempt.time)}"
         return Cause(task.id, text, next="runner log --follow")
 
-    def _done(self, task: OutlineTask) -> Cause:
+    def _explain_done(self, task: OutlineTask) -> Cause:
         known = self.view.states[task.id]
         graded = self.view.grades[task.id]
         if not known.verified:
@@ -228,7 +228,7 @@ class Inquiry:
         text = f"is DONE{self._since(known)}{landed}{proven}{_note(self.view, task)}"
         return Cause(task.id, text + self._read(task), details=details)
 
-    def _blocked(self, task: OutlineTask) -> Cause:
+    def _explain_blocked(self, task: OutlineTask) -> Cause:
         known = self.view.states[task.id]
         reason = f" ({known.reason})" if known.reason else ""
         details = self._findings(known)
@@ -244,7 +244,7 @@ class Inquiry:
         if known.changed:
             changed = (_CHANGED.get(one, one) for one in known.changed)
             details.append(f"changed: {', '.join(map(display, changed))}")
-        if known.commit and standing(known, task.spec) is not Standing.NONE:
+        if known.commit and evaluate_standing(known, task.spec) is not Standing.NONE:
             details.append(f"it was DONE as {short(known.commit)}")
         text = f"is STALE{self._since(known)}{_note(self.view, task)}{self._read(task)}"
         if self._waits_through(known):
@@ -285,7 +285,7 @@ class Inquiry:
         refusals = [finding for finding in known.findings if finding.refuses]
         lines = [line for finding in refusals[:_FINDINGS] for line in finding_lines(finding)]
         more = len(refusals) - _FINDINGS
-        return [*lines, f"and {counted(more, 'more finding')}"] if more > 0 else lines
+        return [*lines, f"and {plural(more, 'more finding')}"] if more > 0 else lines
 
 
 def _note(view: View, task: OutlineTask) -> str:
@@ -293,10 +293,10 @@ def _note(view: View, task: OutlineTask) -> str:
     return f": {display(note)}" if note else ""
 
 
-def told(cause: Cause, depth: int = 0) -> Iterator[str]:
+def format_cause(cause: Cause, depth: int = 0) -> Iterator[str]:
     """The chain as lines, each cause below what it causes and two columns further in."""
     before = "  " * depth
     yield f"{before}{display(cause.task)} {cause.text}"
     yield from (f"{before}    {line}" for line in cause.details)
     for behind in cause.behind:
-        yield from told(behind, depth + 1)
+        yield from format_cause(behind, depth + 1)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from runner.commands.look.sign import Sign
+    from runner.commands.look.diagnostic import Diagnostic
 
 _EXAMPLES = """\
 examples:
@@ -30,8 +30,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Look at everything; exit 3 where something that is needed is missing."""
-    from runner.commands.look.examination import examine
-    from runner.commands.look.sign import State
+    from runner.commands.look.diagnostic import State
+    from runner.commands.look.diagnostics import examine
 
     signs = tuple(examine(Path.cwd(), environ, given.task_graph))
     missing = any(sign.state is State.MISSING for sign in signs)
@@ -39,13 +39,13 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     return ExitCode.PERSON if missing else ExitCode.OK
 
 
-def _document(signs: Sequence[Sign], *, missing: bool) -> str:
+def _document(signs: Sequence[Diagnostic], *, missing: bool) -> str:
     from runner.report.documents import document
 
     return document("doctor", healthy=not missing, signs=signs)
 
 
-def _text(signs: Sequence[Sign]) -> str:
+def _text(signs: Sequence[Diagnostic]) -> str:
     from runner.report.table import table
     from runner.text.display import display
 

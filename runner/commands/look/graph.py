@@ -47,11 +47,11 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if given.json:
         print(_document(view), end="")
         return ExitCode.OK
-    print(_drawn(view, given.format, environ), end="")
+    print(_render_graph(view, given.format, environ), end="")
     return ExitCode.OK
 
 
-def _drawn(view: View, form: str, environ: Mapping[str, str]) -> str:
+def _render_graph(view: View, form: str, environ: Mapping[str, str]) -> str:
     """The graph in a form; colours only where it goes to a terminal."""
     statuses = {id_: known.status for id_, known in view.states.items()}
     match form:

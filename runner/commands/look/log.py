@@ -64,7 +64,7 @@ def _task(project: Project, typed: str) -> str:
 
 
 def _records(journal: Path) -> Iterator[Record]:
-    from runner.journal.reading import read_journal
+    from runner.journal.read_journal import read_journal
 
     return read_journal(journal)
 
@@ -82,7 +82,7 @@ def _follow(journal: Path, task: str, *, as_json: bool) -> ExitCode:
     """Print what is there and what comes, until Ctrl-C."""
     import time
 
-    from runner.journal.reading import Place, read_places
+    from runner.journal.read_journal import Place, read_places
 
     place = Place()
     try:
@@ -105,7 +105,7 @@ def _raw(record: Record) -> str:
 
 
 def _line(record: Record) -> str:
-    from runner.commands.look.gist import gist
+    from runner.commands.look.event_summary import gist
     from runner.commands.wording import moment
     from runner.text.display import display
 

@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the settings. Raises RunnerError with every mistake in them."""
-    from runner.commands.running.declared import take_up_default_gates
+    from runner.commands.running.discovered_gates import take_up_default_gates
     from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, plan_needed=False)
@@ -61,14 +61,14 @@ def _text(loaded: Loaded) -> str:
     from runner.report.table import table
 
     rows = [
-        (name, _worded(getattr(loaded.settings, name)), loaded.sources[name])
+        (name, _format_value(getattr(loaded.settings, name)), loaded.sources[name])
         for name in NAMES
         if name in SETTABLE or getattr(loaded.settings, name)
     ]
     return table(("SETTING", "VALUE", "SOURCE"), rows)
 
 
-def _worded(value: object) -> str:
+def _format_value(value: object) -> str:
     """A value as a person would write it; `—` where there is none."""
     from runner.model import GateSpec, Resource
 
@@ -84,7 +84,7 @@ def _worded(value: object) -> str:
         case Resource():
             return f"{value.name} {value.amount}"
         case (str(kind), tuple(gates)):
-            return f"{kind} ({_worded(gates)})"
+            return f"{kind} ({_format_value(gates)})"
         case tuple():
-            return ", ".join(map(_worded, value))
+            return ", ".join(map(_format_value, value))
     return str(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from runner.commands.look.portrait import detected, portrait
+from runner.commands.look.task_view import format_task_type, portrait
 from runner.commands.one_task import add_arguments, one_task
 from runner.errors import ExitCode
 from runner.report.documents import document, grade_part
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.commands.look.past import Past
+    from runner.commands.look.task_history import TaskHistory
     from runner.commands.look.view import View
     from runner.model import Task
 
@@ -33,15 +33,15 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the task. Raises RunnerError for an id that no task has."""
-    from runner.commands.look.past import past_of
-    from runner.report.task_report import kept_report
+    from runner.commands.look.task_history import past_of
+    from runner.report.task_report import find_report
     from runner.secrets.redact import redact
 
     asked = one_task(given, environ)
     project, view, id_ = asked.project, asked.view, asked.id
     task = asked.task
     past = past_of(project.journal_path, id_)
-    report = kept_report(project.root, view.states[id_])
+    report = find_report(project.root, view.states[id_])
     if given.json:
         print(redact(_document(task, view, past, report)), end="")
     else:
@@ -49,13 +49,13 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     return ExitCode.OK
 
 
-def _document(task: Task, view: View, past: Past, report: str) -> str:
+def _document(task: Task, view: View, past: TaskHistory, report: str) -> str:
     known = view.states[task.id]
     outlined = next(one for one in view.tasks if one.id == task.id)
     return document(
         "task",
         task=task,
-        detectedType=detected(task) or None,
+        detectedType=format_task_type(task) or None,
         status=known.status,
         note=view.note(outlined),
         reason=known.reason,
@@ -75,14 +75,14 @@ def _document(task: Task, view: View, past: Past, report: str) -> str:
 
 def _evidence(view: View, task: Task) -> dict[str, object] | None:
     """What DONE rests on, and whether it is about the task as it is written now."""
-    from runner.journal.evidence import evidence_of, standing
+    from runner.journal.evidence import evaluate_standing, evidence_of
 
     known = view.states[task.id]
     evidence = evidence_of(known)
     if evidence is None:
         return None
     return {
-        "standing": standing(known, task.spec),
+        "standing": evaluate_standing(known, task.spec),
         "verified": evidence.verified,
         "commit": evidence.commit,
         "tree": evidence.tree,

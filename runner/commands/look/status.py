@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import counted, listed
+from runner.commands.wording import join_few, plural
 from runner.errors import ExitCode, RunnerError
 from runner.model import Reason, Status
 from runner.report.cost import cost, cost_part, together
@@ -67,7 +67,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         return _watch(project, given, environ)
     view = View.of(project)
     if view.mistakes:
-        said = f"note: the plan has {counted(view.mistakes, 'mistake')}: runner validate"
+        said = f"note: the plan has {plural(view.mistakes, 'mistake')}: runner validate"
         print(said, file=sys.stderr)
     shown = [task for task in view.tasks if wanted in (None, view.status(task.id))]
     if given.command == "next":
@@ -82,7 +82,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _watch(project: Project, given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """The table, drawn anew when the plan, the journal or HEAD moves."""
     from runner.commands.look.view import View
-    from runner.commands.running.watching import watch_text
+    from runner.commands.running.watch import watch_text
 
     if given.json:
         raise RunnerError("--watch draws for a person", hint="runner status --json, in a loop")
@@ -118,12 +118,12 @@ def _document(command: str, view: View, shown: Iterable[OutlineTask]) -> str:
         "status",
         title=view.title,
         counts={str(status): number for status, number in view.counts().items()},
-        unproven=view.unproven(),
+        unproven=view.find_unproven(),
         ready=[task.id for task in view.ready()],
         run={"pid": live.pid, "started": live.started} if live else None,
         mistakes=view.mistakes,
         tasks=tasks,
-        **cost_part(_used(view)),
+        **cost_part(_total_usage(view)),
     )
 
 
@@ -145,7 +145,7 @@ def _task(view: View, task: OutlineTask) -> dict[str, object]:
     }
 
 
-def _used(view: View) -> Usage:
+def _total_usage(view: View) -> Usage:
     """What agents and models have used for all tasks of the plan."""
     return together(known.usage for known in view.states.values())
 
@@ -156,7 +156,7 @@ def _used(view: View) -> Usage:
 def _status_text(view: View, shown: list[OutlineTask]) -> str:
     rows = [(task.id, _word(view, task), task.title, _note(view, task)) for task in shown]
     ready = view.ready()
-    used = cost(_used(view))
+    used = cost(_total_usage(view))
     parts = [_counts(view, len(ready)) + (f"used so far: {used}\n" if used else "")]
     if rows:
         parts.append(table(("TASK", "STATUS", "TITLE", "NOTE"), rows, width=_width()))
@@ -167,12 +167,12 @@ def _counts(view: View, ready: int) -> str:
     said = ", ".join(_count(view, status, number) for status, number in view.counts().items())
     tail = f" ({ready} ready)" if ready else ""
     name = f"{display(view.title)}: " if view.title else ""
-    return f"{name}{counted(len(view.tasks), 'task')}: {said or 'none'}{tail}\n"
+    return f"{name}{plural(len(view.tasks), 'task')}: {said or 'none'}{tail}\n"
 
 
 def _count(view: View, status: Status, number: int) -> str:
     """`7 DONE (2 unproven)`."""
-    lacking = len(view.unproven()) if status is Status.DONE else 0
+    lacking = len(view.find_unproven()) if status is Status.DONE else 0
     return f"{number} {status} ({lacking} unproven)" if lacking else f"{number} {status}"
 
 
@@ -193,7 +193,7 @@ def _note(view: View, task: OutlineTask) -> str:
         derived = "its landing was interrupted: the next run finishes it"
     elif view.states[task.id].status is Status.PENDING:
         waits = view.waits_for(task)
-        derived = f"waits for {listed(waits)}" if waits else "ready"
+        derived = f"waits for {join_few(waits)}" if waits else "ready"
     return f"{derived} — {note}" if derived and note else derived or note
 
 
@@ -209,7 +209,7 @@ def _what_next(view: View, could_start: tuple[OutlineTask, ...]) -> str:
     if view.mistakes:
         return "next: runner validate"
     if ready or view.landing:
-        return f"next: runner    (starts {listed(ready)})" if ready else "next: runner"
+        return f"next: runner    (starts {join_few(ready)})" if ready else "next: runner"
     if any(view.states[task.id].reason is Reason.REVIEW for task in blocked):
         return "next: runner review"
     first = next(iter((*blocked, *_of(view, Status.STALE))), None)

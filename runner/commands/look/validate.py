@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.look.scarcity import too_much_used
-from runner.commands.wording import counted
+from runner.commands.look.resource_check import too_much_used
+from runner.commands.wording import plural
 from runner.errors import ExitCode
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-    from runner.plan.problem import Problem
+    from runner.plan.diagnostic import Problem
     from runner.project import Project, Reading
 
 _EXAMPLES = """\
@@ -36,16 +36,16 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print every problem; exit 0 where none is a mistake, 2 otherwise."""
-    from runner.commands.look.unready import unready
-    from runner.commands.running.declared import take_up_default_gates
+    from runner.commands.look.plan_warnings import unready
+    from runner.commands.running.discovered_gates import take_up_default_gates
     from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     take_up_default_gates(project)
-    reading = project.checked()
+    reading = project.check()
     problems = (
         *reading.problems,
-        *unknown_implementers(reading),
+        *find_unknown_implementers(reading),
         *unready(reading, project.settings, strict=given.strict),
         *too_much_used(reading, project.settings),
         *_beside(project),
@@ -59,15 +59,15 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _print_text(project: Project, problems: Sequence[Problem], tasks: int) -> None:
-    from runner.plan.problem import render
+    from runner.plan.diagnostic import render
 
     for problem in problems:
         print(render(problem) + "\n")
-    found = {project.plan_path: [counted(tasks, "task")]}
+    found = {project.plan_path: [plural(tasks, "task")]}
     for path in dict.fromkeys((project.plan_path, *(problem.path for problem in problems))):
         errors = [problem.is_error for problem in problems if problem.path == path]
         numbers = (errors.count(True), "mistake"), (errors.count(False), "warning")
-        found.setdefault(path, []).extend(counted(*number) for number in numbers)
+        found.setdefault(path, []).extend(plural(*number) for number in numbers)
     for path, said in found.items():
         print(f"{path}: {', '.join(said)}")
 
@@ -88,14 +88,14 @@ def _print_document(project: Project, problems: Sequence[Problem], errors: int, 
     )
 
 
-def unknown_implementers(reading: Reading) -> Iterator[Problem]:
+def find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
     """An error for each task that names nobody there is: a run would only block it."""
     named = [task for task in reading.plan.tasks if task.implementer]
     if not named:
         return
     from runner.implementers.registry import IMPLEMENTERS
-    from runner.plan.places import Places
-    from runner.plan.problem import Problem
+    from runner.plan.diagnostic import Problem
+    from runner.plan.spans import Places
     from runner.text.hints import did_you_mean
 
     places = Places(reading.data, reading.plan.path)
@@ -121,7 +121,7 @@ def _beside(project: Project) -> Iterator[Problem]:
     from runner.plan.ownership import OwnershipMap
     from runner.plan.patterns import PatternIndex
     from runner.project import PATTERNS
-    from runner.run.landing.documents import MAP
+    from runner.run.landing.plan_documents import MAP
 
     owners = project.root / MAP
     if owners.is_file():
@@ -142,7 +142,7 @@ def _bad_skills(project: Project) -> Iterator[Problem]:
         return
     from runner.context.skills import skills_of
     from runner.context.tree import Tree
-    from runner.plan.problem import Problem
+    from runner.plan.diagnostic import Problem
     from runner.plan.task_types import Kind
     from runner.repo.read import Repository
 
@@ -163,7 +163,7 @@ def _skill_folders(project: Project) -> tuple[str, ...]:
 def _no_file(data: bytes, id_: str, file: str) -> Problem:
     """A warning at the row that names a file which is not there."""
     from runner.model import Severity
-    from runner.plan.problem import Problem
+    from runner.plan.diagnostic import Problem
     from runner.project import PATTERNS
 
     lines = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").splitlines()

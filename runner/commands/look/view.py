@@ -12,8 +12,8 @@ from runner.journal.lock import RunLock
 from runner.model import Grade, Status, digest_of
 from runner.model.grades import is_grade
 from runner.project import BUILD
+from runner.run.memory_journal import rehearse
 from runner.run.reconcile import Facts, readings
-from runner.run.rehearsal import rehearse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from runner.model import Graded, Task
     from runner.plan.outline import OutlineTask
     from runner.project import Project
-    from runner.run.proof.unverified import Unverified
+    from runner.run.proof.unverified_bytes import Unverified
 
 _DONE = Status.DONE
 _ANCESTRY = "ancestry"
@@ -58,7 +58,7 @@ class View:
     @classmethod
     def of(cls, project: Project) -> Self:
         """Read the project; imports no parser and no git where both were seen before."""
-        with _uncollected():
+        with _pause_garbage_collection():
             return cls._read(project)
 
     @classmethod
@@ -73,7 +73,7 @@ class View:
             state, read_now = _read_together(project, tasks, state)
         landing = state.landing.task if state.landing is not None and not live else ""
         states = {task.id: state.task(task.id) for task in tasks}
-        found = {} if live else _unverified(project, tasks, state)
+        found = {} if live else _find_unverified(project, tasks, state)
         from runner.commands.prove.unverified_tasks import grades_in
 
         grades = grades_in(project, tasks, state, found=found)
@@ -101,7 +101,7 @@ class View:
         graded = self.grades.get(id_)
         return "" if graded is None or graded.is_proven else str(graded.grade)
 
-    def unproven(self) -> tuple[str, ...]:
+    def find_unproven(self) -> tuple[str, ...]:
         """The DONE tasks that are neither proven nor waived, in the order of the plan."""
         return tuple(id_ for id_, one in self.grades.items() if one.grade is Grade.UNPROVEN)
 
@@ -157,7 +157,7 @@ class View:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def _pause_garbage_collection() -> Iterator[None]:
     """Without cyclic collections, which walk all the new tasks again and again: a third of it."""
     was_on = gc.isenabled()
     gc.disable()
@@ -171,13 +171,13 @@ def _uncollected() -> Iterator[None]:
 _ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Status.STALE)
 
 
-def _unverified(
+def _find_unverified(
     project: Project, tasks: tuple[OutlineTask, ...], state: RunState
 ) -> Mapping[str, Unverified]:
-    from runner.commands.prove.unverified_tasks import unverified_in
+    from runner.commands.prove.unverified_tasks import find_unverified_tasks
 
     done = [task for task in tasks if state.task(task.id).status is _DONE]
-    return unverified_in(project, done, state) if done else {}
+    return find_unverified_tasks(project, done, state) if done else {}
 
 
 def _read_together(
@@ -206,7 +206,7 @@ def _facts(project: Project, state: RunState, tasks: tuple[OutlineTask, ...]) ->
     head = project.head().commit
     known = (state.last_landing_head, state.published_head, state.ended_head)
     behind = _question(project, state, tasks, head)
-    is_known = head in known or (behind != "" and _kept(project.cache) == behind)
+    is_known = head in known or (behind != "" and _load_ancestry(project.cache) == behind)
     if head is None or (is_known and not _says_otherwise(tasks, state)):
         yield Facts(descends=True, landed={})
         return
@@ -248,7 +248,7 @@ def _says_otherwise(tasks: tuple[OutlineTask, ...], state: RunState) -> bool:
     )
 
 
-def _kept(cache: Path) -> str:
+def _load_ancestry(cache: Path) -> str:
     """The last pair of commits of which the second was seen to come after the first."""
     try:
         return (cache / _ANCESTRY).read_text("ascii")

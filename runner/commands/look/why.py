@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Say why. Raises RunnerError for an id that no task has."""
-    from runner.commands.look.causes import Inquiry, told
+    from runner.commands.look.causes import Inquiry, format_cause
 
     asked = one_task(given, environ)
     project, view, id_ = asked.project, asked.view, asked.id
@@ -51,7 +51,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             end="",
         )
     else:
-        print("\n".join((*told(cause), *_advice(cause))))
+        print("\n".join((*format_cause(cause), *_advice(cause))))
     return ExitCode.OK
 
 
@@ -73,7 +73,7 @@ def _times(project: Project) -> Callable[[str], str]:
     times: dict[str, str] = {}
 
     def when(record: str) -> str:
-        from runner.journal.reading import read_journal
+        from runner.journal.read_journal import read_journal
 
         if not times:
             times.update(
@@ -88,10 +88,10 @@ def _lacks(project: Project, view: View) -> Callable[[str], tuple[Reason, str] |
     """What a task could not start without, looked for as the run does before it starts one."""
 
     def lacks(id_: str) -> tuple[Reason, str] | None:
-        from runner.commands.running.preparing import preparation_of
+        from runner.commands.running.preparation_preview import preparation_of
 
         plan = project.plan(project.plan_bytes)
         task = next(task for task in plan.tasks if task.id == id_)
-        return preparation_of(project, plan, view.state).missing(task)
+        return preparation_of(project, plan, view.state).find_missing(task)
 
     return lacks

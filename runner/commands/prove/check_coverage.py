@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.commands.prove.measuring import Measurement
+    from runner.commands.prove.measure_coverage import Measurement
     from runner.model import Coverage, Task
     from runner.project import Project
     from runner.repo.read import Repository
@@ -71,28 +71,28 @@ def _percent(text: str) -> float:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Look it up, or measure; then say it."""
-    from runner.commands.prove.verify import opened, trusted_plan
-    from runner.gates.covered import threshold_of
+    from runner.commands.prove.verify import load_trusted_plan, open_with_gates
+    from runner.gates.coverage_gate import threshold_of
     from runner.repo.read import Repository
     from runner.run.selection import find_id
 
-    project = opened(environ, {})
-    reading = trusted_plan(project, trusted=given.trust)
+    project = open_with_gates(environ, {})
+    reading = load_trusted_plan(project, trusted=given.trust)
     tasks = {task.id: task for task in reading.plan.tasks}
     task = tasks[find_id(given.task, tasks)]
     asked = threshold_of(task, project.settings) if given.threshold is None else given.threshold
     with Repository.open(project.root) as repository:
-        told = None if given.again else _remembered(project, repository, task)
-        told = told or _measured(project, repository, task, asked)
+        told = None if given.again else _load_measurement(project, repository, task)
+        told = told or _measure(project, repository, task, asked)
     coverage = told.coverage and told.coverage._replace(threshold=asked)
     short = told.failed or (coverage is not None and coverage.percent < asked)
     (_say_json if given.json else _say)(task, told, coverage, passed=not short)
     return ExitCode.FAILED if short else ExitCode.OK
 
 
-def _remembered(project: Project, repository: Repository, task: Task) -> _Told | None:
+def _load_measurement(project: Project, repository: Repository, task: Task) -> _Told | None:
     """The last measurement, if the work tree is the one that was measured."""
-    from runner.run.proof.same_tree import proven_here
+    from runner.run.proof.same_tree import make_same_tree_test
 
     known = project.state().task(task.id)
     last = known.passed
@@ -104,7 +104,7 @@ def _remembered(project: Project, repository: Repository, task: Task) -> _Told |
         return None
     head = repository.head().commit or ""
     seen = known._replace(tree=tree, verified=True, done_at="")
-    if not head or not proven_here(repository, head, documents, ())(seen):
+    if not head or not make_same_tree_test(repository, head, documents, ())(seen):
         return None
     proofs = last.proofs if last else known.proofs
     note = next((proof.note for proof in proofs if proof.kind == "coverage"), "")
@@ -112,8 +112,8 @@ def _remembered(project: Project, repository: Repository, task: Task) -> _Told |
     return _Told(coverage, left, "journal")
 
 
-def _measured(project: Project, repository: Repository, task: Task, asked: float) -> _Told:
-    from runner.commands.prove.measuring import measure
+def _measure(project: Project, repository: Repository, task: Task, asked: float) -> _Told:
+    from runner.commands.prove.measure_coverage import measure
 
     if not task.test_contracts:
         return _Told(None, (), "measured", (f"{task.id} has no test contracts",))
@@ -121,11 +121,11 @@ def _measured(project: Project, repository: Repository, task: Task, asked: float
     if found.findings:
         said = tuple(f"{one.check}: {one.message}" for one in found.findings)
         return _Told(None, (), "measured", said, failed=True)
-    return _weighed(project, found, asked)
+    return _weigh(project, found, asked)
 
 
-def _weighed(project: Project, found: Measurement, asked: float) -> _Told:
-    from runner.gates.coverage.weighing import why_unmeasured
+def _weigh(project: Project, found: Measurement, asked: float) -> _Told:
+    from runner.gates.coverage.percent import why_unmeasured
 
     weight = found.weight
     trouble = tuple(

@@ -10,9 +10,9 @@ from runner.commands.one_task import add_arguments, one_task
 from runner.commands.wording import moment, short
 from runner.errors import ExitCode, RunnerError
 from runner.journal.grading import grade_alone
-from runner.model.grades import shown_by
-from runner.run.proven_first import unproven_beneath
-from runner.text.counting import numbered
+from runner.model.grades import proof_kind
+from runner.run.proven_first import find_unproven_beneath
+from runner.text.counting import count_words
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the evidence; exit 1 for a task that has none."""
-    from runner.journal.evidence import standing
+    from runner.journal.evidence import evaluate_standing
     from runner.secrets.redact import redact
 
     asked = one_task(given, environ)
     project, view = asked.project, asked.view
     task = asked.task
     evidence = evidence_for(project, view, task)
-    stands = standing(view.states[task.id], task.spec)
+    stands = evaluate_standing(view.states[task.id], task.spec)
     if given.json:
         print(redact(_document(task, view, evidence, stands)), end="")
     elif evidence is not None:
@@ -67,7 +67,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def evidence_for(project: Project, view: View, task: Task) -> Evidence | None:
     """What the journal tells of a task's DONE; what the commits tell where it does not."""
     from runner.journal.evidence import WANTED, evidence_of, from_journal
-    from runner.journal.reading import read_journal
+    from runner.journal.read_journal import read_journal
 
     known = view.states[task.id]
     if known.spec is None:
@@ -128,11 +128,11 @@ def _document(task: Task, view: View, evidence: Evidence | None, stands: Standin
         **grade_part(view.grades.get(task.id)),
         standing=stands,
         unverified=view.unverified[task.id].why if task.id in view.unverified else None,
-        evidence=_told(evidence, view.states[task.id].usage),
+        evidence=_evidence_document(evidence, view.states[task.id].usage),
     )
 
 
-def _told(evidence: Evidence | None, usage: Usage) -> dict[str, object] | None:
+def _evidence_document(evidence: Evidence | None, usage: Usage) -> dict[str, object] | None:
     from runner.report.cost import cost_part
 
     if evidence is None:
@@ -170,7 +170,7 @@ def _lines(task: Task, view: View, evidence: Evidence, stands: Standing) -> Iter
         yield f"have it proven on what is committed: runner verify {display(task.id)}"
     elif ran := ran_by_us(evidence.proofs):
         yield f"proven by the runner: {ran}"
-    for need, why in unproven_beneath(task.depends_on, view.states).items():
+    for need, why in find_unproven_beneath(task.depends_on, view.states).items():
         yield f"it was built on {display(need)}, {display(why)}"
     where = f"commit {short(evidence.told_in)}" if evidence.told_in else "the journal"
     yield f"told by {where}"
@@ -187,7 +187,7 @@ def _lines(task: Task, view: View, evidence: Evidence, stands: Standing) -> Iter
 
 def ran_by_us(proofs: Iterable[Proof]) -> str:
     """The ids of what the runner ran and what passed; empty where that is nothing."""
-    return ", ".join(display(one.id) for one in proofs if shown_by(one) is not None)
+    return ", ".join(display(one.id) for one in proofs if proof_kind(one) is not None)
 
 
 def _fields(evidence: Evidence, usage: Usage) -> Iterator[str]:
@@ -214,7 +214,7 @@ def _fields(evidence: Evidence, usage: Usage) -> Iterator[str]:
 
 
 def _proof(proof: Proof) -> Iterator[str]:
-    counts = ", ".join(numbered(number, display(name)) for name, number in proof.counts)
+    counts = ", ".join(count_words(number, display(name)) for name, number in proof.counts)
     level = f" ({proof.level})" if proof.level else ""
     said = f"{proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
     yield f"  {display(proof.id)}{level}: {said}" + (f", {counts}" if counts else "")

@@ -6,16 +6,22 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.commands.prove.verify import is_verified, opened, tell, trusted_plan, whole_lines
-from runner.commands.prove.verifying import grades_after, subjects_of, verify_all
-from runner.commands.running.reopening import SHIP, shipped_as
-from runner.commands.wording import counted, listed
+from runner.commands.prove.verify import (
+    is_verified,
+    load_trusted_plan,
+    open_with_gates,
+    tell,
+    whole_lines,
+)
+from runner.commands.prove.verify_tree import grades_after, subjects_of, verify_all
+from runner.commands.running.reopen import SHIP, last_ship_tag
+from runner.commands.wording import join_few, plural
 from runner.errors import ExitCode, RunnerError
 from runner.journal.grading import grades_of
 from runner.model import Grade, ProvenBy
 from runner.model.grades import is_code
 from runner.report.documents import document
-from runner.report.grades import unproven_in
+from runner.report.grades import find_unproven
 from runner.run.waivers import stands
 from runner.text.display import display
 
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
 
     from runner.commands.prove.ship_request import Request
     from runner.commands.running.session import Session
-    from runner.journal.whole import TreeVerified
+    from runner.journal.tree_events import TreeVerified
     from runner.model import Graded, Task
     from runner.project import Project, Reading
     from runner.run.proof.verification import Subject
@@ -70,11 +76,13 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     flags["mutation"] = "strict" if given.strict else None
-    project = opened(environ, {name: value for name, value in flags.items() if value is not None})
-    reading = trusted_plan(project, trusted=given.trust)
+    project = open_with_gates(
+        environ, {name: value for name, value in flags.items() if value is not None}
+    )
+    reading = load_trusted_plan(project, trusted=given.trust)
     request = _request(given, project)
-    if request is not None and (tag := shipped_as(project, project.state())):
-        return _requested(project, reading, request, tag, as_json=given.json)
+    if request is not None and (tag := last_ship_tag(project, project.state())):
+        return _publish(project, reading, request, tag, as_json=given.json)
     _refuse_twice(project)
     with Session(project, reading.plan.tasks) as session:
         _refuse_uncommitted(session)
@@ -82,18 +90,18 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             tell(f"note: {line}")
         _begin(session, reading)
         subjects = _all_done(session, reading.plan.tasks)
-        found = _verified(session, subjects, as_json=given.json)
+        found = _verify_tree(session, subjects, as_json=given.json)
         if found is None:
             _finish(session, subjects, ExitCode.FAILED)
             return ExitCode.FAILED
         verified, grades = found
         _refuse_unproven(session, subjects, grades, given)
-        tag, commit = _declared(session, reading, verified, grades, given.tag)
+        tag, commit = _declare(session, reading, verified, grades, given.tag)
         _finish(session, subjects, ExitCode.OK)
     if request is None or not given.json:
         _say(tag, commit, verified, as_json=given.json)
     if request is not None:
-        return _requested(project, reading, request, tag, as_json=given.json)
+        return _publish(project, reading, request, tag, as_json=given.json)
     return ExitCode.OK
 
 
@@ -108,7 +116,7 @@ def _request(given: argparse.Namespace, project: Project) -> Request | None:
         return require_request(project, repository, project.environ)
 
 
-def _requested(
+def _publish(
     project: Project, reading: Reading, request: Request, tag: str, *, as_json: bool
 ) -> ExitCode:
     """Push what was shipped and open its pull request; it may be shipped before."""
@@ -127,7 +135,7 @@ def _requested(
 
 def _refuse_twice(project: Project) -> None:
     """Raise RunnerError where nothing happened since the last ship."""
-    tag = shipped_as(project, project.state())
+    tag = last_ship_tag(project, project.state())
     if tag:
         raise RunnerError(
             f"this plan was shipped already, as {display(tag)}",
@@ -184,7 +192,7 @@ def _all_done(session: Session, tasks: Sequence[Task]) -> tuple[Subject, ...]:
     missing = [task.id for task in tasks if task.id not in done]
     if missing or not tasks:
         _finish(session, subjects, ExitCode.PERSON)
-        lacking = f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} not DONE"
+        lacking = f"{join_few(missing)} {'is' if len(missing) == 1 else 'are'} not DONE"
         raise RunnerError(
             f"nothing was shipped: {lacking if tasks else 'the plan has no tasks'}",
             hint="runner status",
@@ -201,19 +209,19 @@ def _refuse_what_is_not_there(
     session: Session, tasks: Sequence[Task], subjects: Sequence[Subject]
 ) -> None:
     """Raise RunnerError (exit 3) where the file of a DONE task does not exist."""
-    from runner.commands.prove.unverified_tasks import unverified_in
-    from runner.run.proof.unverified import never_made
+    from runner.commands.prove.unverified_tasks import find_unverified_tasks
+    from runner.run.proof.unverified_bytes import never_made
 
     repository, state = session.repository, session.ledger.state
     head = repository.head().commit or ""
-    found = unverified_in(session.project, tasks, state, repository)
+    found = find_unverified_tasks(session.project, tasks, state, repository)
     gone = {id_: one.why for id_, one in found.items() if one.missing}
     for id_, path in never_made(repository, head, tasks, state).items():
         gone[id_] = f"{path} is in no commit"
     if gone:
         _finish(session, subjects, ExitCode.PERSON)
         raise RunnerError(
-            f"nothing was shipped: {listed(list(gone))} is DONE without its files",
+            f"nothing was shipped: {join_few(list(gone))} is DONE without its files",
             detail="\n".join(f"  {display(id_)}: {display(why)}" for id_, why in gone.items()),
             hint="bring the files back and commit them, or have the task built again: "
             f"runner change {next(iter(gone))} ...",
@@ -221,7 +229,7 @@ def _refuse_what_is_not_there(
         )
 
 
-def _verified(
+def _verify_tree(
     session: Session, subjects: Sequence[Subject], *, as_json: bool
 ) -> tuple[TreeVerified, dict[str, Graded]] | None:
     """The proof of this very tree, run now where none is known; None where it falls short.
@@ -257,7 +265,7 @@ def _refuse_unproven(
     given: argparse.Namespace,
 ) -> None:
     """Raise RunnerError (exit 3) for tasks whose DONE is worth less than is asked for."""
-    lacking = {} if given.unproven else unproven_in(grades)
+    lacking = {} if given.unproven else find_unproven(grades)
     weak = [one.task.id for one in subjects if given.strict and _is_weak(one, grades)]
     named = [id_ for id_ in grades if id_ in lacking or id_ in weak]
     if not named:
@@ -269,7 +277,7 @@ def _refuse_unproven(
         "" if given.strict else ", or `runner ship --unproven`"
     )
     raise RunnerError(
-        f"nothing was shipped: {counted(len(named), 'task')} {'is' if len(named) == 1 else 'are'}"
+        f"nothing was shipped: {plural(len(named), 'task')} {'is' if len(named) == 1 else 'are'}"
         f" {asked}",
         detail=lines,
         hint=f"give what is named a proof and run again; {both}",
@@ -286,15 +294,15 @@ def _is_weak(one: Subject, grades: Mapping[str, Graded]) -> bool:
 
 
 def _last_verification(project: Project) -> TreeVerified:
-    from runner.journal.reading import read_journal
-    from runner.journal.whole import TreeVerified
+    from runner.journal.read_journal import read_journal
+    from runner.journal.tree_events import TreeVerified
 
     records = read_journal(project.journal_path, wanted=frozenset({"tree.verified"}))
     found = [one.event for one in records if isinstance(one.event, TreeVerified)]
     return next(one for one in reversed(found) if one.passed)
 
 
-def _declared(
+def _declare(
     session: Session,
     reading: Reading,
     verified: TreeVerified,
@@ -306,11 +314,11 @@ def _declared(
     What a crash leaves out, the next ship makes up for: until the journal knows, nothing is
     shipped.
     """
-    from runner.journal.whole import ShipDeclared
+    from runner.journal.tree_events import ShipDeclared
     from runner.repo.tags import free_tag, make_tag, require_free
     from runner.report import checkpoint
+    from runner.report.decisions_file import append_text
     from runner.report.ship import ship_text, tag_message
-    from runner.report.story import append_text
 
     date = effects.timestamp()[:10]
     if wanted:
@@ -319,7 +327,7 @@ def _declared(
     file = session.project.root / session.checkpoint.path
     session.checkpoint.close(session.ledger)
     append_text(file, ship_text(tag, date, verified, grades), head=checkpoint.HEAD)
-    commit = _recorded(session, reading, tag)
+    commit = _commit_declaration(session, reading, tag)
     message = tag_message(reading.plan.title, verified, grades)
     make_tag(session.repository, tag, commit, message)
     event = ShipDeclared(tag=tag, commit=commit, tasks=verified.tasks)
@@ -327,21 +335,21 @@ def _declared(
     return tag, commit
 
 
-def _recorded(session: Session, reading: Reading, tag: str) -> str:
+def _commit_declaration(session: Session, reading: Reading, tag: str) -> str:
     """The commit that holds the declaration. Raises RunnerError where the branch has moved."""
-    from runner.run.landing.board import Board
-    from runner.run.landing.documents import PlanDocument
-    from runner.run.landing.notes import differing, statuses_of
-    from runner.run.landing.record import record
+    from runner.run.landing.plan_documents import PlanDocument
+    from runner.run.landing.record_commit import record
+    from runner.run.landing.status_notes import find_differing, statuses_of
+    from runner.run.landing.status_writer import StatusWriter
 
     project = session.project
-    board = Board(project.root / project.plan_path, project.settings.id_prefixes)
-    for id_, said in differing(reading.plan.tasks, session.ledger).items():
+    board = StatusWriter(project.root / project.plan_path, project.settings.id_prefixes)
+    for id_, said in find_differing(reading.plan.tasks, session.ledger).items():
         board.say(id_, *said)
     if board.due(now=True):
         board.publish(session.ledger.note, head=session.head().commit or "")
     known = statuses_of(reading.plan.tasks, session.ledger)
-    plan = PlanDocument(project.plan_path, lambda: known, board.edited)
+    plan = PlanDocument(project.plan_path, lambda: known, board.edit)
     documents = (plan, session.ownership, session.checkpoint, session.decisions, session.ignore)
     trailers = [("Checked", line) for line in session.checked]
     commit = record(
@@ -361,5 +369,5 @@ def _say(tag: str, commit: str, verified: TreeVerified, *, as_json: bool) -> Non
         said = document("ship", shipped=True, tag=tag, commit=commit, verified=verified)
         print(said, end="")
         return
-    print(f"SHIP: {counted(verified.tasks, 'task')} as {display(tag)} on {commit[:12]}")
+    print(f"SHIP: {plural(verified.tasks, 'task')} as {display(tag)} on {commit[:12]}")
     print(f"publish it: git push --follow-tags; what is in it: git show {display(tag)}")

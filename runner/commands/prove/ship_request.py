@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.commands.prove.publishing import Publisher, publisher
+from runner.commands.prove.publish import Publisher, publisher
 from runner.errors import ExitCode, RunnerError
-from runner.report.request import request_text
+from runner.report.pull_request import request_text
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runner.journal.state import RunState
-    from runner.journal.whole import TreeVerified
+    from runner.journal.tree_events import TreeVerified
     from runner.model import Task
     from runner.project import Project
     from runner.repo.read import Repository
@@ -54,7 +54,7 @@ def require_request(
     if branch == default or (not default and branch in _USUAL):
         raise RunnerError(
             f"{branch} is where {there.remote} takes pull requests into",
-            hint=f"git switch -c {_suggested(project)}, then ship that branch",
+            hint=f"git switch -c {_suggest_branch(project)}, then ship that branch",
             code=ExitCode.PERSON,
         )
     return Request(there, branch)
@@ -74,7 +74,7 @@ def body_of(
     return request_text(tag, tasks, states, verified, grades_in(project, tasks, state))
 
 
-def _suggested(project: Project) -> str:
+def _suggest_branch(project: Project) -> str:
     from runner.repo.refs import slug
 
     return f"ship-{slug(project.outline().title or project.root.name)}"

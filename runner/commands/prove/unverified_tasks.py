@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from runner import effects
-from runner.commands.wording import counted, listed
+from runner.commands.wording import join_few, plural
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from runner.commands.prove.verifying import Wakes
+    from runner.commands.prove.verify_tree import Wakes
     from runner.commands.running.session import Session
     from runner.journal.events import TaskDone
     from runner.journal.state import RunState
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from runner.model.planned_task import PlannedTask
     from runner.project import Project, Reading
     from runner.repo.read import Repository
-    from runner.run.landing.board import Board
-    from runner.run.proof.unverified import Unverified
+    from runner.run.landing.status_writer import StatusWriter
+    from runner.run.proof.unverified_bytes import Unverified
     from runner.run.proof.verification import Inspected
 
 _KEPT = "bytes-as-proven.json"
 
 
-def unverified_in(
+def find_unverified_tasks(
     project: Project,
     tasks: Iterable[PlannedTask],
     state: RunState,
@@ -45,7 +45,7 @@ def unverified_in(
     if _is_known(project, key):
         return {}
     from runner.repo.read import Repository
-    from runner.run.proof.unverified import unverified
+    from runner.run.proof.unverified_bytes import find_unverified
 
     asked: dict[str, list[int]] = {}
 
@@ -55,7 +55,7 @@ def unverified_in(
             asked.update((path, _look(project, path)) for path in blobs)
             return [one.path for one in opened.state().dirty] if blobs else []
 
-        found = unverified(opened, opened.head().commit or "", tasks, state, dirty)
+        found = find_unverified(opened, opened.head().commit or "", tasks, state, dirty)
     if not found:
         _keep(project, key, asked)
     return found
@@ -77,7 +77,7 @@ def grades_in(
 
     tasks = tuple(tasks)
     if found is None:
-        found = unverified_in(project, tasks, state, repository)
+        found = find_unverified_tasks(project, tasks, state, repository)
     whys = {id_: one.why for id_, one in found.items()}
     states = {task.id: state.task(task.id) for task in tasks}
     return grades_of(tasks, states, partial(stands, project.root), whys)
@@ -110,13 +110,13 @@ def _keep(project: Project, key: str, files: Mapping[str, list[int]]) -> None:
         return  # git is asked again next time; nothing else is lost
 
 
-def told(found: Mapping[str, Unverified]) -> str:
+def format_unverified(found: Mapping[str, Unverified]) -> str:
     """The number, and the way to have them proven."""
-    ids = display(listed(list(found)))
+    ids = display(join_few(list(found)))
     first = display(next(iter(found.values())).why)
     verb = "is" if len(found) == 1 else "are"
     return (
-        f"note: {counted(len(found), 'DONE task')} {verb} unverified: {ids} ({first}); "
+        f"note: {plural(len(found), 'DONE task')} {verb} unverified: {ids} ({first}); "
         "commit what is meant, then: runner verify --all"
     )
 
@@ -126,15 +126,15 @@ def prove_before(
     reading: Reading,
     chosen: Collection[str],
     named: Collection[str],
-    board: Board,
+    board: StatusWriter,
     *,
     say: Callable[[str], None],
     wakes: Wakes,
 ) -> None:
     """Prove what is named, and what the tasks to be built rest on: once for these bytes."""
     from runner.model import Status
-    from runner.run.proof.unverified import Unverified
-    from runner.run.proven_first import built_on_words, has_proof, is_by_word
+    from runner.run.proof.unverified_bytes import Unverified
+    from runner.run.proven_first import format_unprovable, has_proof, is_by_word
 
     tasks, state = reading.plan.tasks, session.ledger.state
     done = {task.id for task in tasks if state.task(task.id).status is Status.DONE}
@@ -143,14 +143,16 @@ def prove_before(
         return
     found = {
         id_: one
-        for id_, one in unverified_in(session.project, tasks, state, session.repository).items()
+        for id_, one in find_unverified_tasks(
+            session.project, tasks, state, session.repository
+        ).items()
         if id_ in needed and not one.uncommitted
     }
     words = [id_ for id_ in needed & done if is_by_word(state.task(id_))]
     by_id = {task.id: task for task in tasks}
     settings = session.project.settings
     found |= {id_: Unverified(()) for id_ in words if has_proof(by_id[id_], settings)}
-    if line := built_on_words(by_id, words, settings):
+    if line := format_unprovable(by_id, words, settings):
         say(line)
     if found:
         prove_again(session, tasks, found, board, say=say, wakes=wakes)
@@ -171,7 +173,10 @@ def _beneath(reading: Reading, ids: Iterable[str]) -> set[str]:
 
 
 def stale_what_is_gone(
-    session: Session, found: Mapping[str, Unverified], board: Board, say: Callable[[str], None]
+    session: Session,
+    found: Mapping[str, Unverified],
+    board: StatusWriter,
+    say: Callable[[str], None],
 ) -> bool:
     """Make STALE the tasks whose files do not exist; whether there are any."""
     gone = {id_: one.why for id_, one in found.items() if one.missing}
@@ -185,7 +190,7 @@ def prove_again(
     session: Session,
     tasks: Sequence[Task],
     found: Mapping[str, Unverified],
-    board: Board,
+    board: StatusWriter,
     *,
     say: Callable[[str], None],
     wakes: Wakes | None = None,
@@ -194,7 +199,7 @@ def prove_again(
 
     At most once a tree: what passed is known for these bytes, what did not waits for a person.
     """
-    from runner.commands.prove.verifying import inspection_of
+    from runner.commands.prove.verify_tree import inspection_of
     from runner.run.proof.verification import Subject, plan_for
 
     state = session.ledger.state
@@ -213,7 +218,7 @@ def prove_again(
         else:
             known = state.task(result.task)
             tree = session.repository.tree_of(verified.head)
-            event = proven_again(subject.task, known, result, tree)
+            event = make_done_event(subject.task, known, result, tree)
             session.ledger.note(event, task=known.id, attempt=known.last_attempt, durable=True)
 
 
@@ -224,7 +229,7 @@ def _falls_short(found: Unverified, one: Inspected) -> str:
     return f"{found.why}, and {checks} does not pass" if not one.passed else ""
 
 
-def _stale(session: Session, id_: str, why: str, board: Board) -> None:
+def _stale(session: Session, id_: str, why: str, board: StatusWriter) -> None:
     from runner.journal.events import TaskStaled
     from runner.model import Status
 
@@ -233,10 +238,10 @@ def _stale(session: Session, id_: str, why: str, board: Board) -> None:
     board.say(id_, Status.STALE, why)
 
 
-def proven_again(task: Task, known: TaskState, now: Inspected, tree: str) -> TaskDone:
+def make_done_event(task: Task, known: TaskState, now: Inspected, tree: str) -> TaskDone:
     """What a task's DONE rests on from now: a proof of the bytes that are there."""
     from runner.journal.events import TaskDone
-    from runner.run.landing.notes import why_unproven
+    from runner.run.landing.status_notes import why_unproven
 
     return TaskDone(
         spec=task.spec,

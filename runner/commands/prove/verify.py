@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.prove.unverified_tasks import proven_again
-from runner.commands.prove.verifying import (
+from runner.commands.prove.unverified_tasks import make_done_event
+from runner.commands.prove.verify_tree import (
     gates_alone,
     grades_after,
     inspection_of,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from runner.commands.look.view import View
     from runner.journal.events import TaskDone
-    from runner.journal.whole import TreeVerified
+    from runner.journal.tree_events import TreeVerified
     from runner.model import Graded, Task
     from runner.project import Project, Reading
     from runner.repo.read import Repository
@@ -67,19 +67,21 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if bool(given.id) == given.all:
         raise RunnerError("name one task, or --all", hint="runner verify --help")
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
-    project = opened(environ, {name: value for name, value in flags.items() if value is not None})
-    plan = trusted_plan(project, trusted=given.trust).plan.tasks
+    project = open_with_gates(
+        environ, {name: value for name, value in flags.items() if value is not None}
+    )
+    plan = load_trusted_plan(project, trusted=given.trust).plan.tasks
     view = View.of(project)
     with Repository.open(project.root) as repository:
-        unseen = _unseen(project, repository)
+        unseen = _list_unseen_files(project, repository)
         if given.all:
             return _whole(given, project, repository, plan, view, unseen)
         return _one(given, project, repository, plan, view, unseen)
 
 
-def opened(environ: Mapping[str, str], flags: Mapping[str, object]) -> Project:
+def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> Project:
     """The project with the gates that it declares; what is missing for them is said."""
-    from runner.commands.running.declared import take_up_default_gates
+    from runner.commands.running.discovered_gates import take_up_default_gates
     from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, flags)
@@ -89,12 +91,12 @@ def opened(environ: Mapping[str, str], flags: Mapping[str, object]) -> Project:
     return project
 
 
-def trusted_plan(project: Project, *, trusted: bool) -> Reading:
+def load_trusted_plan(project: Project, *, trusted: bool) -> Reading:
     """The sound plan, where a person lets its commands run. Raises RunnerError otherwise."""
-    from runner.commands.running.trusting import require_trust
+    from runner.commands.running.trust_prompt import require_trust
     from runner.report.console import NORMAL, Console
 
-    reading = project.checked()
+    reading = project.check()
     if any(problem.stops_all for problem in reading.problems):
         raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
     terminal = sys.stdin.isatty() and sys.stderr.isatty()
@@ -108,7 +110,7 @@ def tell(line: str) -> None:
     print(display(line), file=sys.stderr, flush=True)
 
 
-def _unseen(project: Project, repository: Repository) -> tuple[str, ...]:
+def _list_unseen_files(project: Project, repository: Repository) -> tuple[str, ...]:
     """Files of the work tree that are not as HEAD has them: they are not looked at."""
     own = project.documents
     facts = repository.state()
@@ -150,7 +152,7 @@ def _one(
     by_hand = view.unverified.get(id_)
     if passed and by_hand is not None and not (by_hand.uncommitted or by_hand.missing):
         known = view.states[id_]
-        event = proven_again(task, known, now, repository.tree_of(verified.head))
+        event = make_done_event(task, known, now, repository.tree_of(verified.head))
         remember(project, event, id_, known.last_attempt)
     if given.json:
         said = document(
@@ -166,13 +168,13 @@ def _one(
             notLookedAt=unseen,
             seconds=verified.seconds,
         )
-        print(_redacted(said), end="")
+        print(_redact(said), end="")
     else:
         told = "no evidence to compare with" if evidence is None else "it agrees with its evidence"
         ending = [f"  {one.check}: {one.text}" for one in differing]
         heading = "differs from its evidence:" if ending else told
         lines = [*_task_lines(now), heading, *ending, _verdict(verified, passed=passed)]
-        print(_redacted("\n".join(lines)))
+        print(_redact("\n".join(lines)))
     return ExitCode.OK if passed else ExitCode.FAILED
 
 
@@ -213,9 +215,9 @@ def _whole(
             ran=verified.ran,
             seconds=verified.seconds,
         )
-        print(_redacted(said), end="")
+        print(_redact(said), end="")
     else:
-        print(_redacted("\n".join(whole_lines(verified, missing, grades))))
+        print(_redact("\n".join(whole_lines(verified, missing, grades))))
     return ExitCode.OK if verified.passed else ExitCode.FAILED
 
 
@@ -293,7 +295,7 @@ def _task_lines(one: Inspected) -> Iterator[str]:
         yield from (f"    {line}" for line in finding_lines(finding))
 
 
-def _redacted(text: str) -> str:
+def _redact(text: str) -> str:
     from runner.secrets.redact import redact
 
     return redact(text)

@@ -42,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Ask the run, and wait until it has done so; exit 1 where it has not."""
     from runner.project import Project
-    from runner.run.cancelling import ask_to_cancel
+    from runner.run.cancellation import ask_to_cancel
     from runner.run.selection import find_id
 
     project = Project.open(Path.cwd(), environ)
@@ -52,11 +52,11 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if not (known.open_attempt or _may_be_tried_again(known)):
         raise _not_in_hand(known)
     request = ask_to_cancel(project.cache, id_)
-    ended = _awaited(project, id_, known.last_attempt)
+    ended = _wait_for_end(project, id_, known.last_attempt)
     request.unlink(missing_ok=True)
     if ended.status is Status.PENDING and known.open_attempt is None:
         raise _not_in_hand(ended)
-    print(_said(ended))
+    print(_format_status(ended))
     return ExitCode.FAILED if ended.open_attempt else ExitCode.OK
 
 
@@ -80,7 +80,7 @@ def _require_run(project: Project) -> None:
         raise RunnerError("no run is going on here", hint="runner status")
 
 
-def _awaited(project: Project, id_: str, attempt: int) -> TaskState:
+def _wait_for_end(project: Project, id_: str, attempt: int) -> TaskState:
     """The task once this attempt is over and settled, or when patience is."""
     until = time.monotonic() + _PATIENCE
     while True:
@@ -94,7 +94,7 @@ def _awaited(project: Project, id_: str, attempt: int) -> TaskState:
         time.sleep(_PAUSE)
 
 
-def _said(known: TaskState) -> str:
+def _format_status(known: TaskState) -> str:
     if known.open_attempt:
         return f"{display(known.id)} was asked to end, and has not ended yet: runner status"
     note = f": {display(known.note)}" if known.note else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.commands.prove.publishing import Publisher, publisher
+from runner.commands.prove.publish import Publisher, publisher
 from runner.errors import RunnerError
 from runner.model import Reason, Status
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import listed
+from runner.commands.wording import join_few
 from runner.run import recovery
-from runner.run.landing.notes import shown_note
+from runner.run.landing.status_notes import format_note
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from runner.commands.running.session import Session
     from runner.model import Task
-    from runner.run.landing.board import Board
+    from runner.run.landing.status_writer import StatusWriter
     from runner.run.reconcile import Facts
 
 
@@ -31,12 +31,12 @@ def tell_of_older(
     )
     say(
         f"note: an older text of {session.project.plan_path} was put back (git stash, checkout, "
-        f"reset, an undo), with the statuses of {display(listed(older))}: {whose}; a status that "
+        f"reset, an undo), with the statuses of {display(join_few(older))}: {whose}; a status that "
         "you commit is a request"
     )
 
 
-def restore(session: Session, board: Board) -> None:
+def restore(session: Session, board: StatusWriter) -> None:
     """Write the statuses again that an older text took back while a run went on."""
     project, state = session.project, session.ledger.state
     file = project.root / project.plan_path
@@ -46,6 +46,6 @@ def restore(session: Session, board: Board) -> None:
     facts = recovery.gather_facts(session.repository, state, tasks, project.plan_file)
     for id_ in recovery.put_back(tasks, state, facts):
         known = state.task(id_)
-        board.say(id_, known.status, shown_note(known))
+        board.say(id_, known.status, format_note(known))
     if board.due(now=True):
         board.publish(session.ledger.note, head=session.head().commit or "")

@@ -55,16 +55,18 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Run it for every task; exit 1 where it failed for one."""
-    from runner.commands.prove.verify import opened
-    from runner.run.claims import owned_paths
+    from runner.commands.prove.verify import open_with_gates
+    from runner.run.resource_locks import load_owned_paths
 
     if not (given.tasks.strip(" ,") and given.cmd.strip()):
         hint = 'runner parallel --tasks TASK-001,TASK-002 --cmd "pnpm test"'
         raise RunnerError("name tasks and a command", hint=hint)
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
-    project = opened(environ, {name: value for name, value in flags.items() if value is not None})
+    project = open_with_gates(
+        environ, {name: value for name, value in flags.items() if value is not None}
+    )
     tasks = _tasks(project, given.tasks)
-    owned = owned_paths(project.root, project.settings.id_prefixes)
+    owned = load_owned_paths(project.root, project.settings.id_prefixes)
     _require_apart(tasks, owned, split=given.split)
     return _run(project, tasks, owned, given.cmd, as_json=given.json)
 
@@ -73,7 +75,7 @@ def _tasks(project: Project, typed: str) -> tuple[Task, ...]:
     """The tasks that are meant, each once. Raises RunnerError for one that the plan has not."""
     from runner.run.selection import find_id
 
-    reading = project.checked()
+    reading = project.check()
     if any(problem.stops_all for problem in reading.problems):
         raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
     known = {task.id: task for task in reading.plan.tasks}
@@ -85,17 +87,17 @@ def _require_apart(
     tasks: Sequence[Task], owned: Mapping[str, tuple[str, ...]], *, split: bool
 ) -> None:
     """Raise RunnerError where two tasks may write one file, with every file and both tasks."""
-    from runner.run.batch import shared_files
+    from runner.run.batch import find_shared_files
 
-    found = () if split else shared_files(tasks, owned)
+    found = () if split else find_shared_files(tasks, owned)
     if not found:
         return
-    more = "\n".join(_met(one) for one in found[1:])
+    more = "\n".join(_format_collision(one) for one in found[1:])
     hint = "add --split: they run one after the other; or name one of them"
-    raise RunnerError(f"{_met(found[0])}; nothing has run", hint=hint, detail=more)
+    raise RunnerError(f"{_format_collision(found[0])}; nothing has run", hint=hint, detail=more)
 
 
-def _met(one: Shared) -> str:
+def _format_collision(one: Shared) -> str:
     if "any" in (one.path, one.other_path):
         who, other = (one.one, one.other) if one.path == "any" else (one.other, one.one)
         return f"{display(who)} may write any file, so also one of {display(other)}"
@@ -113,18 +115,18 @@ def _run(
     from runner.commands.running.machine import sandbox_of
     from runner.repo.read import Repository
     from runner.run.batch import Batch, unfit
-    from runner.run.claims import Claims, capacities
     from runner.run.interruption import Interruption
-    from runner.run.workshop import Workshop
+    from runner.run.resource_locks import ResourceLocks, capacities
+    from runner.run.worker_setup import WorkerSetup
 
     settings, began = project.settings, effects.monotonic()
     capacity = capacities(settings.resources)
     if why := unfit(tasks, capacity):
         raise RunnerError(why, hint="`runner settings` shows [resources]")
     interruption = Interruption()
-    with Repository.open(project.root) as repository, interruption.listening():
+    with Repository.open(project.root) as repository, interruption.listen():
         _tell_unseen(project, repository.state().dirty)
-        workshop = Workshop(
+        workshop = WorkerSetup(
             root=project.root,
             repository=repository,
             cache=project.cache,
@@ -136,7 +138,14 @@ def _run(
         head = repository.head().commit or ""
         say = _quiet if as_json else _say
         batch = Batch(
-            tasks, line, workshop, settings, project.environ, head, Claims(capacity, owned), say
+            tasks,
+            line,
+            workshop,
+            settings,
+            project.environ,
+            head,
+            ResourceLocks(capacity, owned),
+            say,
         )
         interruption.wakes(batch.crew.interrupt)
         found = batch.run()
@@ -171,14 +180,14 @@ def _say(came: Came) -> None:
 
 def _lines(came: Came) -> Iterator[str]:
     """One line, and where it failed the end of what the command printed."""
-    sign, ended = ("✓", "passed") if came.ran.passed else ("✗", _ended(came))
+    sign, ended = ("✓", "passed") if came.ran.passed else ("✗", _format_end(came))
     log = f"  {came.log_shown}" if came.log_shown else ""
     yield f"{sign} {display(came.task.id)} {ended}, {came.ran.seconds:.1f} s{log}"
     if not came.ran.passed and came.ran.tail:
         yield from (f"    {line}" for line in display(came.ran.tail, lines=True).splitlines())
 
 
-def _ended(came: Came) -> str:
+def _format_end(came: Came) -> str:
     from runner.process.base import Ended
 
     return {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from runner.commands.running.forecasting import Foresight
+    from runner.commands.running.plan_forecast import Foresight
     from runner.model import Task
     from runner.project import Project, Reading
     from runner.report.documents import Json
@@ -74,7 +74,7 @@ def save_plan(
         batches=seen.forecast.batches,
         waiting=seen.forecast.waiting,
         seconds=round(seen.forecast.seconds, 3),
-        tasks={task.id: _saved(task) for task in reading.plan.tasks},
+        tasks={task.id: _make_saved_task(task) for task in reading.plan.tasks},
         commands=seen.commands,
     )
     try:
@@ -87,7 +87,7 @@ def save_plan(
         ) from error
 
 
-def _saved(task: Task) -> SavedTask:
+def _make_saved_task(task: Task) -> SavedTask:
     fields = json.dumps(_without(plain(task), _NOT_THE_WORK), sort_keys=True)
     return SavedTask(task.spec.what, task.spec.proof, task.status, digest_of(fields.encode()))
 
@@ -175,7 +175,7 @@ def _texts(value: Json) -> tuple[str, ...]:
 
 def require_unmoved(saved: SavedPlan, project: Project, reading: Reading, seen: Foresight) -> None:
     """Raise RunnerError (exit 6) where anything the plan was worked out from is another by now."""
-    moved = list(_moved(saved, project, reading, seen))
+    moved = list(_list_differences(saved, project, reading, seen))
     if moved:
         raise RunnerError(
             "what the plan was made from has moved; nothing has run",
@@ -186,7 +186,9 @@ def require_unmoved(saved: SavedPlan, project: Project, reading: Reading, seen: 
         )
 
 
-def _moved(saved: SavedPlan, project: Project, reading: Reading, seen: Foresight) -> Iterator[str]:
+def _list_differences(
+    saved: SavedPlan, project: Project, reading: Reading, seen: Foresight
+) -> Iterator[str]:
     head = project.head()
     if (head.commit or "") != saved.base:
         yield f"HEAD was {_commit(saved.base)} and is {_commit(head.commit or '')}"
@@ -194,7 +196,7 @@ def _moved(saved: SavedPlan, project: Project, reading: Reading, seen: Foresight
         yield f"the branch was {saved.branch} and is {head.shown}"
     if project.plan_path != saved.path:
         yield f"the plan was {saved.path} and is {project.plan_path}"
-    found = list(_moved_tasks(saved.tasks, reading.plan.tasks))
+    found = list(_list_task_differences(saved.tasks, reading.plan.tasks))
     if not found and digest_of(reading.data) != saved.digest:
         found = [f"{saved.path}: its text around the tasks' own words has changed"]
     yield from found
@@ -207,8 +209,8 @@ def _moved(saved: SavedPlan, project: Project, reading: Reading, seen: Foresight
         yield f"the journal: {_difference(saved.order, seen.forecast.order)}"
 
 
-def _moved_tasks(saved: Mapping[str, SavedTask], tasks: Iterable[Task]) -> Iterator[str]:
-    now = {task.id: _saved(task) for task in tasks}
+def _list_task_differences(saved: Mapping[str, SavedTask], tasks: Iterable[Task]) -> Iterator[str]:
+    now = {task.id: _make_saved_task(task) for task in tasks}
     yield from (f"{id_}: is no longer in the plan" for id_ in saved if id_ not in now)
     for id_, task in now.items():
         before = saved.get(id_)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.commands.running.exporting import Exports
-    from runner.commands.running.forecasting import Foresight
+    from runner.commands.running.export_results import Exports
+    from runner.commands.running.plan_forecast import Foresight
     from runner.commands.running.saved_proposal import SavedProposal
     from runner.project import Project, Reading
     from runner.report.console import Console
@@ -113,8 +113,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Build once, or at every save."""
     if not given.watch:
         return _once(given, environ)
-    from runner.commands.running.applying import refuse_beside
-    from runner.commands.running.watching import watch_runs
+    from runner.commands.running.apply import refuse_beside
+    from runner.commands.running.watch import watch_runs
 
     refuse_beside("--watch", given.apply, given.plan_out, given.dry_run)
     plan = _open(given, environ)
@@ -127,14 +127,14 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Build, or say what would be built."""
-    from runner.commands.running.applying import named_plan, named_proposal, shown_trial
-    from runner.commands.running.following import console_of
-    from runner.commands.running.selecting import selection_of
+    from runner.commands.running.apply import load_named_plan, load_named_proposal, run_dry_run
+    from runner.commands.running.progress_view import console_of
+    from runner.commands.running.select_tasks import selection_of
 
     if given.with_implementer:
-        return shown_trial(given, environ, _flags(given))
-    proposal = named_proposal(given)
-    saved = None if proposal else named_plan(given)
+        return run_dry_run(given, environ, _flags(given))
+    proposal = load_named_proposal(given)
+    saved = None if proposal else load_named_plan(given)
     project = _open(given, environ, jobs=saved.jobs if saved else None)
     selection = saved.selection if saved else selection_of(given)
     if proposal:
@@ -148,15 +148,15 @@ def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         )
         if everything and _nothing_to_do(project):
             return _say_all_done(project, console, as_json=given.json)
-        from runner.commands.running.declared import take_up_default_gates
-        from runner.commands.running.exporting import Exports
-        from runner.commands.running.reopening import require_open
+        from runner.commands.running.discovered_gates import take_up_default_gates
+        from runner.commands.running.export_results import Exports
+        from runner.commands.running.reopen import require_open
 
         for note in take_up_default_gates(project):
             console.say(f"note: {note}")
         reading = _sound_plan(project, console)
         if looks or saved:
-            from runner.commands.running.forecasting import foresee
+            from runner.commands.running.plan_forecast import foresee
 
             seen = foresee(project, reading, selection)
         if saved:
@@ -196,7 +196,7 @@ def _show(
     seen: Foresight,
 ) -> ExitCode:
     """Say what would happen, and save it where that was asked for."""
-    from runner.commands.running.forecasting import show_forecast
+    from runner.commands.running.plan_forecast import show_forecast
 
     show_forecast(project, reading, seen, as_json=given.json)
     if given.plan_out:
@@ -229,39 +229,39 @@ def _flags(given: argparse.Namespace) -> dict[str, object]:
 
 def _nothing_to_do(project: Project) -> bool:
     """Whether every task is DONE by file and journal alike, on the head the journal knows."""
-    from runner.commands.running.standing import all_done, may_hold_commands, missing
+    from runner.commands.running.run_status import all_done, find_missing, may_hold_commands
 
     state = project.state()
     if not all_done(project, state) or may_hold_commands(project.plan_bytes):
         return False
-    return not missing(state, {task.id for task in project.outline().tasks})
+    return not find_missing(state, {task.id for task in project.outline().tasks})
 
 
 def _say_all_done(project: Project, console: Console, *, as_json: bool) -> ExitCode:
-    from runner.commands.prove.known_tree import known_of_tree
-    from runner.commands.prove.unverified_tasks import told, unverified_in
-    from runner.commands.running.standing import summary_document
+    from runner.commands.prove.unverified_tasks import find_unverified_tasks, format_unverified
+    from runner.commands.prove.verified_tree import find_verification
+    from runner.commands.running.run_status import summary_document
 
     count = len(project.outline().tasks)
-    known = known_of_tree(project, project.state(), project.head().commit or "")
+    known = find_verification(project, project.state(), project.head().commit or "")
     if as_json:
         print(summary_document(project, known.code))
     else:
         print(f"{f'all {count} tasks are' if count > 1 else 'the one task is'} DONE; nothing to do")
     if known.said:
         console.say(known.said)
-    if found := unverified_in(project, project.outline().tasks, project.state()):
-        console.say(told(found))
+    if found := find_unverified_tasks(project, project.outline().tasks, project.state()):
+        console.say(format_unverified(found))
     return known.code
 
 
 def _sound_plan(project: Project, console: Console) -> Reading:
     """The plan, when nothing in it is wrong; all its mistakes together otherwise."""
-    from runner.commands.look.unready import unready
-    from runner.commands.look.validate import unknown_implementers
-    from runner.plan.problem import render
+    from runner.commands.look.plan_warnings import unready
+    from runner.commands.look.validate import find_unknown_implementers
+    from runner.plan.diagnostic import render
 
-    reading = project.checked()
+    reading = project.check()
     problems = reading.problems
     errors = [problem for problem in problems if problem.stops_all]
     if errors:
@@ -275,7 +275,7 @@ def _sound_plan(project: Project, console: Console) -> Reading:
         console.say(
             f"the plan has {warnings} warning{'' if warnings == 1 else 's'}: runner validate"
         )
-    for unknown in unknown_implementers(reading):  # before anybody is asked to trust the rest
+    for unknown in find_unknown_implementers(reading):  # before anybody is asked to trust the rest
         console.say(render(unknown))
     for problem in unready(reading, project.settings):
         console.say(f"{problem.path}:{problem.line}: {problem.message}\n  hint: {problem.hint}")
@@ -293,24 +293,24 @@ def _build(
     shipped: str,
     proposal: SavedProposal | None = None,
 ) -> ExitCode:
-    from runner.commands.running.building import Options, build
     from runner.commands.running.draft_requests import open_draft_requests
-    from runner.commands.running.following import work_of
-    from runner.commands.running.lost import require_meant
-    from runner.commands.running.notifying import notify
+    from runner.commands.running.engine_setup import Options, build
+    from runner.commands.running.notify import notify
+    from runner.commands.running.plan_directives import apply_directives
+    from runner.commands.running.progress_view import work_of
+    from runner.commands.running.removed_tasks import require_meant
+    from runner.commands.running.run_status import facts_of, say_summary, summary_of
     from runner.commands.running.session import Session
-    from runner.commands.running.standing import facts_of, say_summary, summary_of
     from runner.commands.running.suitability import limits_of, require_suitable
-    from runner.commands.running.trusting import require_trust
-    from runner.commands.running.written import taken_up
-    from runner.journal.whole import ShipReopened
+    from runner.commands.running.trust_prompt import require_trust
+    from runner.journal.tree_events import ShipReopened
 
     _collect_garbage()
     terminal = has_person(project.environ)
     require_trust(project, reading.plan, trusted=given.trust, terminal=terminal, console=console)
     options = Options(
         fail_fast=given.fail_fast,
-        review_insisted=_insisted(project),
+        review_insisted=_review_off_by_person(project),
         reuse=given.reuse,
     )
     asker = _asker(console, project.environ) if terminal else None
@@ -326,14 +326,14 @@ def _build(
         )
         for notice in (*notices, *limits_of(project, reading.plan, terminal=terminal)):
             console.say(f"note: {notice}")
-        reading = taken_up(session, reading, console.say)
+        reading = apply_directives(session, reading, console.say)
         require_meant(session, set(reading.graph.ids), yes=given.yes)
         past = session.ledger.state
         console.expect(lambda: work_of(project, reading, about, past))
         if proposal:
-            from runner.commands.running.saved_proposal import handed_in
+            from runner.commands.running.saved_proposal import make_adopted
 
-            options = replace(options, adopted=handed_in(proposal, session))
+            options = replace(options, adopted=make_adopted(proposal, session))
         try:
             code = build(
                 session,
@@ -368,9 +368,9 @@ def _collect_garbage() -> None:
 
 def _about(reading: Reading, selection: Selection) -> frozenset[str]:
     """The tasks this run is about."""
-    from runner.run.selection import selected
+    from runner.run.selection import select_ids
 
-    return selected(selection, reading.graph, reading.graph.ids)
+    return select_ids(selection, reading.graph, reading.graph.ids)
 
 
 def has_person(environ: Mapping[str, str]) -> bool:
@@ -378,13 +378,13 @@ def has_person(environ: Mapping[str, str]) -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty() and environ.get("CI", "").lower() != "true"
 
 
-def _insisted(project: Project) -> bool:
+def _review_off_by_person(project: Project) -> bool:
     """Whether the person's own settings, not the repository's, turned review off."""
     source = project.loaded.sources.get("review", "default")
     return source != "default" and not source.startswith(("runner.toml", "pyproject.toml"))
 
 
 def _asker(console: Console, environ: Mapping[str, str]) -> Asker:
-    from runner.commands.running.asking import TerminalAsker
+    from runner.commands.running.terminal_review import TerminalAsker
 
     return TerminalAsker(console, environ)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from runner.commands.running.session import Session
     from runner.project import Project, Reading
     from runner.report.documents import Json
-    from runner.run.adopting import Adopted
-    from runner.run.planned.trial import Trial
+    from runner.run.adopt import Adopted
+    from runner.run.planned.dry_run import Trial
 
 KIND = "proposal"
 _LAND_FROM = (Status.PENDING, Status.BLOCKED, Status.IN_PROGRESS)
@@ -159,7 +159,7 @@ def _text(value: Json) -> str:
 
 def require_unmoved(saved: SavedProposal, project: Project, reading: Reading) -> None:
     """Raise RunnerError (exit 6) where anything it was made from is another by now."""
-    moved = list(_moved(saved, project, reading))
+    moved = list(_list_differences(saved, project, reading))
     if moved:
         raise RunnerError(
             "what the proposal was made from has moved; nothing has run",
@@ -170,7 +170,7 @@ def require_unmoved(saved: SavedProposal, project: Project, reading: Reading) ->
         )
 
 
-def _moved(saved: SavedProposal, project: Project, reading: Reading) -> Iterator[str]:
+def _list_differences(saved: SavedProposal, project: Project, reading: Reading) -> Iterator[str]:
     head = project.head()
     if (head.commit or "") != saved.base:
         yield f"HEAD was {_commit(saved.base)} and is {_commit(head.commit or '')}"
@@ -197,13 +197,13 @@ def _commit(commit: str) -> str:
 # --- landing it -----------------------------------------------------------------------
 
 
-def handed_in(saved: SavedProposal, session: Session) -> dict[str, Adopted]:
+def make_adopted(saved: SavedProposal, session: Session) -> dict[str, Adopted]:
     """What the run is to prove and land, instead of having the task built.
 
     Who applies these bytes approves them, each by its digest.
     """
     from runner.journal.events import WriteReviewed
-    from runner.run.adopting import Adopted
+    from runner.run.adopt import Adopted
 
     attempt = session.ledger.state.task(saved.task).last_attempt
     for one in saved.changes:

@@ -8,30 +8,30 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.history.change import Desk
-from runner.history.notebook import ChangesDocument, QuotedPlan, Quotes
+from runner.history.change import ChangeContext
+from runner.history.changes_file import ChangesDocument, QuotedPlan, Quotes
 from runner.history.resume import resume
 from runner.journal.events import TaskDone, TaskLanded
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
-from runner.journal.reading import read_journal
+from runner.journal.read_journal import read_journal
 from runner.model import Status
 from runner.plan.patterns import PatternIndex
 from runner.project import BUILD, PATTERNS
 from runner.repo.read import Repository
 from runner.report.checkpoint_file import CheckpointDocument
+from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
 from runner.report.manifest import Manifest
-from runner.report.story import DecisionsDocument, IgnoreDocument
 from runner.report.task_report import ReportsDocument
-from runner.run import aftermath, recovery
+from runner.run import crash_cleanup, recovery
+from runner.run.background_scans import Scans
 from runner.run.engine import finish
-from runner.run.landing.documents import OwnershipDocument, PlanDocument
+from runner.run.journal_writer import JournalWriter
 from runner.run.landing.lander import Lander
-from runner.run.landing.record import follow, record
-from runner.run.landing.shadow import Shadow
-from runner.run.ledger import Ledger
-from runner.run.scans import Scans
-from runner.run.unfinished import WANTED, Unfinished, checked_line
+from runner.run.landing.manual_commit import ManualCommit
+from runner.run.landing.plan_documents import OwnershipDocument, PlanDocument
+from runner.run.landing.record_commit import follow, record
+from runner.run.unfinished_runs import WANTED, UnfinishedRuns, format_checked_line
 from runner.writes.log import WriteLog
 from runner.writes.staging import Staging
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from runner.model import Decision, Graded, Task
     from runner.project import Project
     from runner.repo.head import Head
-    from runner.run.ledger import Listener
+    from runner.run.journal_writer import Listener
 
 _ATTEMPTS = frozenset({"attempt.started", "attempt.finished", "task.landed"})
 """Records that say who made an attempt, what came of it, and which files landed."""
@@ -76,19 +76,19 @@ class Session:
                 Journal.open(self.project.journal_path, run=effects.new_id())
             )
             self.repository = self._stack.enter_context(Repository.open(self.project.root))
-            self.ledger = Ledger(self.journal, self.project.state())
+            self.ledger = JournalWriter(self.journal, self.project.state())
             self.began = effects.monotonic()
             waits = self.shadow.begin(self.ledger)
             self.branch: Head = self.repository.head()
             self._stack.callback(self._documents_written)
             crashed = self.ledger.state.run_open
             if crashed:
-                self._own(self._unfinished())
+                self._own(self._load_unfinished())
             self._listen()
             self.recovered = recovery.recover(self.lander, self.ledger) or waits
             recovery.finish_landed(self.ledger)
             if crashed:
-                self._put_right(self._unfinished())
+                self._put_right(self._load_unfinished())
         except BaseException:
             self._stack.close()
             raise
@@ -98,7 +98,7 @@ class Session:
         self._stack.close()
 
     def _listen(self) -> None:
-        aftermath.sweep(self.project.root, self.own_documents)
+        crash_cleanup.sweep(self.project.root, self.own_documents)
         self.ignore.write()
         self.checkpoint.know(self.tasks, self.ledger.state)
         self.reports.know(self.tasks, self.ledger.state)
@@ -121,31 +121,31 @@ class Session:
             self.landed += 1
             self.ownership.add(record.task, event.paths)
         elif isinstance(event, TaskDone) and not event.commit:
-            self.checked.append(checked_line(record))
+            self.checked.append(format_checked_line(record))
 
     def _grades(self) -> Mapping[str, Graded]:
         from runner.commands.prove.unverified_tasks import grades_in
 
         return grades_in(self.project, self.tasks, self.ledger.state, self.repository)
 
-    def _unfinished(self) -> Unfinished:
-        return Unfinished.of(read_journal(self.project.journal_path, wanted=WANTED))
+    def _load_unfinished(self) -> UnfinishedRuns:
+        return UnfinishedRuns.of(read_journal(self.project.journal_path, wanted=WANTED))
 
-    def _own(self, story: Unfinished) -> None:
+    def _own(self, story: UnfinishedRuns) -> None:
         """The rows that a killed run may have kept from the map, in the order of its landings."""
         for (task, _), landed in story.landed.items():
             self.ownership.add(task, landed.paths)
 
-    def _put_right(self, story: Unfinished) -> None:
+    def _put_right(self, story: UnfinishedRuns) -> None:
         """Write what a killed run has done and not yet said, in each of its documents."""
         follow(self.repository, sorted(self.own_documents))
         resume(self.lander, self.desk, story)
-        aftermath.adopt_unknown(self.lander, self.ledger, story)
+        crash_cleanup.adopt_unknown(self.lander, self.ledger, story)
         commits = {which: landed.commit for which, landed in story.landed.items()}
-        aftermath.close_writes(WriteLog(self.project.root), self.ledger, commits)
+        crash_cleanup.close_writes(WriteLog(self.project.root), self.ledger, commits)
         self.decisions.catch_up(story.decisions)
         self.decided = story.decided
-        self.checked = aftermath.unrecorded_checks(self.repository, story)
+        self.checked = crash_cleanup.find_unrecorded_checks(self.repository, story)
 
     def _documents_written(self) -> None:
         self.ownership.write()
@@ -164,7 +164,7 @@ class Session:
             self.project.root,
             self.project.settings.checkpoint_every,
             self._note,
-            self.scans.said_of,
+            self.scans.find_counts,
             lambda pattern: self.pattern_titles.get(pattern, ""),
             sync=self.ledger.sync,
             sync_lines=lambda: self.ledger.sync(everything=True),
@@ -191,10 +191,10 @@ class Session:
         return Manifest(self.project.root, settings)
 
     @cached_property
-    def desk(self) -> Desk:
+    def desk(self) -> ChangeContext:
         """Where changes of the specification are written down: CHANGES.md and quotes."""
         project = self.project
-        return Desk(
+        return ChangeContext(
             ledger=self.ledger,
             document=ChangesDocument(project.root),
             quotes=Quotes(project.settings.id_prefixes),
@@ -205,7 +205,7 @@ class Session:
     def ownership(self) -> OwnershipDocument:
         """FILE_OWNERSHIP_MAP.md."""
         journal = self.project.journal_path
-        return OwnershipDocument(self.project.root, lambda: aftermath.all_landings(journal))
+        return OwnershipDocument(self.project.root, lambda: crash_cleanup.all_landings(journal))
 
     @cached_property
     def patterns(self) -> PatternIndex:
@@ -249,10 +249,10 @@ class Session:
         )
 
     @cached_property
-    def shadow(self) -> Shadow:
+    def shadow(self) -> ManualCommit:
         """What landed and waits for a person's commit, where they want to commit themselves."""
         manual = self.project.settings.commit == "manual"
-        return Shadow(self.repository, self.own_documents, manual=manual)
+        return ManualCommit(self.repository, self.own_documents, manual=manual)
 
     def head(self) -> Head:
         """Where work starts from now."""
@@ -263,7 +263,7 @@ class Session:
     def own_documents(self) -> frozenset[str]:
         """Files that the runner writes into: they may be dirty, and move no task's base."""
         from runner.project import CHANGES, CHECKPOINT, DECISIONS, IGNORE
-        from runner.run.landing.documents import MAP
+        from runner.run.landing.plan_documents import MAP
 
         plan = self.project.plan_path
         return frozenset({plan, MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE})
@@ -271,7 +271,7 @@ class Session:
     def _note(self, event: Event, task: str) -> None:
         self.ledger.note(event, task=task)
 
-    def _waiting(self) -> dict[str, str]:
+    def _find_waiting(self) -> dict[str, str]:
         """PENDING tasks and why they are: what an undo or a replay says stands in the plan."""
         tasks = self.ledger.state.tasks.values()
         return {one.id: one.note for one in tasks if one.status is Status.PENDING and one.note}
@@ -296,7 +296,7 @@ class Session:
             self.project.root,
             self.branch,
             (
-                QuotedPlan(plan, self.desk.quotes, self._waiting, self.project.plan),
+                QuotedPlan(plan, self.desk.quotes, self._find_waiting, self.project.plan),
                 self.ownership,
                 self.checkpoint,
                 self.decisions,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from runner.plan.document import Plan
     from runner.project import Project
     from runner.repo.read import Repository
-    from runner.repo.state import RepoState
+    from runner.repo.repo_state import RepoState
 
 _SHOWN = 10
 
@@ -37,7 +37,7 @@ def require_suitable(
     if dirty and not allow_dirty:
         raise RunnerError(
             "there are uncommitted changes",
-            detail=_listed(dirty),
+            detail=_format_paths(dirty),
             hint="commit them, or --allow-dirty to build on HEAD without them",
         )
     return tuple(_notices(facts, repository, own, dirty))
@@ -47,10 +47,10 @@ def _notices(
     facts: RepoState, repository: Repository, own: frozenset[str], dirty: list[str]
 ) -> Iterator[str]:
     if dirty:
-        yield f"not seen by tasks, since not committed:\n{_listed(dirty)}"
+        yield f"not seen by tasks, since not committed:\n{_format_paths(dirty)}"
     untracked = [path for path in facts.untracked if path not in own]
     if untracked:
-        yield f"not seen by tasks, since untracked:\n{_listed(untracked)}"
+        yield f"not seen by tasks, since untracked:\n{_format_paths(untracked)}"
     if facts.head.detached:
         yield "HEAD is detached: commits land on it alone (git switch -c NAME keeps them)"
     if facts.submodules:
@@ -68,11 +68,11 @@ def _notices(
 
 def limits_of(project: Project, plan: Plan, *, terminal: bool) -> tuple[str, ...]:
     """Lines to show before a run: what this machine or this way of starting does not give it."""
-    unseen = () if terminal else _unreviewed(project, plan)
-    return (*_unenclosed(project), *_without_compilers(project), *unseen)
+    unseen = () if terminal else _warn_without_review(project, plan)
+    return (*_warn_without_sandbox(project), *_without_compilers(project), *unseen)
 
 
-def _unenclosed(project: Project) -> tuple[str, ...]:
+def _warn_without_sandbox(project: Project) -> tuple[str, ...]:
     """A line for a run whose commands nothing encloses."""
     from runner.commands.running.machine import sandbox_of
 
@@ -85,9 +85,9 @@ def _unenclosed(project: Project) -> tuple[str, ...]:
 
 def _without_compilers(project: Project) -> tuple[str, ...]:
     """A line for compilers that are missing, said now and not in the middle."""
-    from runner.commands.look.needs import missing_compilers
+    from runner.commands.look.requirements import find_missing_compilers
 
-    missing = ", ".join(missing_compilers(project))
+    missing = ", ".join(find_missing_compilers(project))
     return (f"not on PATH, so what they compile is refused: {missing}",) if missing else ()
 
 
@@ -99,7 +99,7 @@ def _is_unseen(task: Task, settings: Settings) -> bool:
     return bool(by_others) and task.writes_anything and task.review is None
 
 
-def _unreviewed(project: Project, plan: Plan) -> tuple[str, ...]:
+def _warn_without_review(project: Project, plan: Plan) -> tuple[str, ...]:
     """A line for writes that nobody sees before they land, where nobody chose it so."""
     settings = project.settings
     if (
@@ -111,7 +111,7 @@ def _unreviewed(project: Project, plan: Plan) -> tuple[str, ...]:
     return ("without a terminal nobody reviews writes (--review prompt holds them for you)",)
 
 
-def _listed(paths: list[str]) -> str:
+def _format_paths(paths: list[str]) -> str:
     lines = [f"  {display(path)}" for path in paths[:_SHOWN]]
     if len(paths) > _SHOWN:
         lines.append(f"  … and {len(paths) - _SHOWN} more")

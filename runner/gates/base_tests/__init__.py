@@ -15,7 +15,7 @@ from runner.process.limits import Limits
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
-    from runner.gates.base import Bench
+    from runner.gates.base import GateContext
     from runner.model import Task
 
 CHECK = "base-tests"
@@ -26,10 +26,10 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001
     return (Check(id=CHECK, kind=INTEGRITY, command="", limits=Limits()),)
 
 
-def prove(check: Check, bench: Bench) -> Proved:  # noqa: ARG001 - a family's shape
+def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
     """What tests of before say of the proposal."""
     if bench.on_base is None or not bench.base or not bench.changes:
         return Proved(None)
-    from runner.gates.base_tests.asking import findings
+    from runner.gates.base_tests.rerun import findings
 
     return findings(bench)

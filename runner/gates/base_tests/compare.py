@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from runner.gates.earlier import Earlier
+    from runner.gates.base_result import BaseResult
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b")
 _NUMBER = re.compile(r"\d{3,}")
@@ -42,12 +42,12 @@ class Ran:
         found = self.by_test.get(test)
         return sum(found[word] for word in words) if found else 0
 
-    def passing(self, test: str) -> int:
+    def count_passing(self, test: str) -> int:
         """How many cases of it passed."""
         return self.count(test, "passed")
 
 
-def ran_of(seen: Earlier, place: Callable[[str], str] = str) -> Ran | None:
+def ran_of(seen: BaseResult, place: Callable[[str], str] = str) -> Ran | None:
     """A run's tests; `place` gives where a file of that run stands now. None: it named none."""
     if seen.tests is None:
         return None
@@ -111,7 +111,7 @@ class Lost:
         return f"`{self.test}` {self.fate}"
 
 
-def lost(before: Ran, restored: Ran | None, now: Ran) -> Iterator[Lost]:
+def find_lost_tests(before: Ran, restored: Ran | None, now: Ran) -> Iterator[Lost]:
     """What became of the tests that passed `before`.
 
     `restored` is the run of those same tests on the proposed code, None where none of them could
@@ -122,8 +122,8 @@ def lost(before: Ran, restored: Ran | None, now: Ran) -> Iterator[Lost]:
         if not count:
             continue
         file = before.files.get(test, "")
-        as_was = restored.passing(test) if restored else 0
-        passes = now.passing(test)
+        as_was = restored.count_passing(test) if restored else 0
+        passes = now.count_passing(test)
         if restored and as_was < count and restored.count(test, *_BAD):
             yield Lost(test, Fate.FAILS, file, (count, as_was))
         elif passes >= count:
@@ -145,4 +145,4 @@ def _fate(test: str, passes: int, now: Ran) -> Fate:
 
 def new_tests(before: Ran, now: Ran) -> Iterable[str]:
     """Tests that pass now, and were not there."""
-    return [test for test in now.by_test if now.passing(test) and test not in before.by_test]
+    return [test for test in now.by_test if now.count_passing(test) and test not in before.by_test]

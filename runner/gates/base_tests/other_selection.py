@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 
-from runner.gates.integrity.braces import JAVASCRIPT, closing, masked
+from runner.gates.integrity.c_like_lexer import JAVASCRIPT, find_closing, mask_literals
 
 _HEADER = re.compile(r"[ \t]*(?P<open>\[\[?)[ \t]*(?P<name>[\w.\"-]+)[ \t]*\]\]?[ \t]*(?:#.*)?$")
 _KEY = re.compile(r"[ \t]*(?P<key>[\w-]+)[ \t]*=")
@@ -114,6 +114,6 @@ def mixed_vite(old: str, new: str) -> str:
 
 
 def _test_block(text: str) -> tuple[int, int] | None:
-    mask = masked(text, JAVASCRIPT)
+    mask = mask_literals(text, JAVASCRIPT)
     match = _TEST_BLOCK.search(mask)
-    return (match.start(), closing(mask, match.end() - 1) + 1) if match else None
+    return (match.start(), find_closing(mask, match.end() - 1) + 1) if match else None

@@ -100,7 +100,7 @@ def _pyproject(content: bytes) -> tuple[dict[str, object], ...] | None:
     return own, {key: value for key, value in options.items() if key in _PYTEST}
 
 
-def _mixed_toml(old: str, new: str) -> str:
+def _mix_toml(old: str, new: str) -> str:
     for table in _TABLES:
         wanted = "".join(text for key, text in _toml_keys(old, table) if key in _PYTEST)
         head, body, rest = _toml_table(new, table)
@@ -142,11 +142,11 @@ def _keys_of(body: str) -> Iterator[tuple[str, str]]:
         if match:
             while end < len(lines) and not _is_toml("".join(lines[at:end])):
                 end += 1
-        yield (match["key"].strip('"') if match else ""), _ended("".join(lines[at:end]))
+        yield (match["key"].strip('"') if match else ""), _end_line("".join(lines[at:end]))
         at = end
 
 
-def _ended(text: str) -> str:
+def _end_line(text: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
@@ -192,12 +192,12 @@ def _ini_parts(text: str) -> Iterator[tuple[bool, str, str]]:
         yield inside, key, part
 
 
-def _mixed_ini(old: str, new: str) -> str:
-    wanted = "".join(_ended(lines) for _, lines in _ini_keys(old))
+def _mix_ini(old: str, new: str) -> str:
+    wanted = "".join(_end_line(lines) for _, lines in _ini_keys(old))
     told, done = [], False
     for inside, key, part in _ini_parts(new):
         if key not in _PYTEST or not inside:
-            told.append(_ended(part))
+            told.append(_end_line(part))
         if inside and not key and part.startswith("[") and not done:
             told.append(wanted)
             done = True
@@ -214,10 +214,10 @@ def _package(content: bytes) -> object:
         table = json.loads(content)
     except ValueError:
         return None
-    return _selected(table) if isinstance(table, dict) else None
+    return _selection_table(table) if isinstance(table, dict) else None
 
 
-def _selected(table: dict[str, object]) -> dict[str, dict[str, object]]:
+def _selection_table(table: dict[str, object]) -> dict[str, dict[str, object]]:
     found: dict[str, dict[str, object]] = {}
     scripts = table.get("scripts")
     if isinstance(scripts, dict):
@@ -229,14 +229,14 @@ def _selected(table: dict[str, object]) -> dict[str, dict[str, object]]:
     return {key: value for key, value in found.items() if value}
 
 
-def _mixed_package(old: str, new: str) -> str:
+def _mix_package(old: str, new: str) -> str:
     try:
         was, now = json.loads(old), json.loads(new)
     except ValueError:
         return new
     if not isinstance(was, dict) or not isinstance(now, dict):
         return new
-    before, after = _selected(was), _selected(now)
+    before, after = _selection_table(was), _selection_table(now)
     for name in {*before, *after}:
         said = now.get(name)
         own = dict(said) if isinstance(said, dict) else {}
@@ -254,9 +254,9 @@ _READERS: dict[str, Callable[[bytes], object]] = {
     "vite.config": other_selection.vite,
 }
 _MIXERS: dict[str, Callable[[str, str], str]] = {
-    "pyproject.toml": _mixed_toml,
-    "setup.cfg": _mixed_ini,
-    "package.json": _mixed_package,
+    "pyproject.toml": _mix_toml,
+    "setup.cfg": _mix_ini,
+    "package.json": _mix_package,
     "Cargo.toml": other_selection.mixed_cargo,
     "vite.config": other_selection.mixed_vite,
 }

@@ -12,19 +12,19 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from runner.gates.contracts.agreement import Side
-from runner.gates.contracts.document import bundled
+from runner.gates.contracts.document import bundle_document
 from runner.gates.contracts.inside.operations import operations_of, parameter_names, shape
-from runner.gates.contracts.narrowing import Difference, Direction, changes
 from runner.gates.contracts.refusal import Refused
-from runner.gates.contracts.shapes import resolved
+from runner.gates.contracts.schema_equality import Side
+from runner.gates.contracts.schema_narrowing import Difference, Direction, changes
+from runner.gates.contracts.schema_normal_form import resolve_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.gates.contracts.document import Json
 
-__all__ = ["Difference", "breaking", "compare", "compare_documents"]
+__all__ = ["Difference", "compare", "compare_documents", "is_breaking"]
 
 _HOPS = 20
 _MOST = 1000
@@ -35,7 +35,7 @@ def compare(kind: str, before: bytes, after: bytes) -> tuple[Difference, ...]:
 
     The bytes are JSON or YAML; parts in other files are not looked into.
     """
-    return compare_documents(kind, _parsed(before), _parsed(after))
+    return compare_documents(kind, _parse(before), _parse(after))
 
 
 def compare_documents(kind: str, before: Json, after: Json) -> tuple[Difference, ...]:
@@ -47,7 +47,7 @@ def compare_documents(kind: str, before: Json, after: Json) -> tuple[Difference,
     return tuple(dict.fromkeys(islice(found, _MOST)))
 
 
-def breaking(path: str, before: bytes | None, after: bytes | None) -> bool | None:
+def is_breaking(path: str, before: bytes | None, after: bytes | None) -> bool | None:
     """Whether a change of this contract file breaks its users; None where that cannot be told.
 
     A new file breaks nobody; a removed one everybody.
@@ -57,7 +57,7 @@ def breaking(path: str, before: bytes | None, after: bytes | None) -> bool | Non
     if after is None:
         return True
     try:
-        old, new = _parsed(before, path), _parsed(after, path)
+        old, new = _parse(before, path), _parse(after, path)
         kinds = {kind_of(old), kind_of(new)}
         if len(kinds) != 1 or "" in kinds:
             return None
@@ -76,12 +76,12 @@ def kind_of(document: Json) -> str:
     return "schema" if any(mark in document for mark in marks) else ""
 
 
-def _parsed(content: bytes, name: str = "") -> Json:
+def _parse(content: bytes, name: str = "") -> Json:
     """The document; a reference into another file leads to nothing."""
     if not name:
         name = "contract.json" if content.lstrip()[:1] in (b"{", b"[") else "contract.yaml"
 
-    return bundled(name, lambda path: content if path == name else b"{}")
+    return bundle_document(name, lambda path: content if path == name else b"{}")
 
 
 # --- OpenAPI --------------------------------------------------------------------------
@@ -107,23 +107,22 @@ class _Operation:
 
     def __init__(self, root: dict[str, Json], method: str, path: str) -> None:
         self.root = root
-        item = self.followed(_mapping(root.get("paths")).get(path))
-        own = self.followed(item.get(method.lower()))
-        self.body = self.followed(own.get("requestBody"))
+        item = self.follow(_mapping(root.get("paths")).get(path))
+        own = self.follow(item.get(method.lower()))
+        self.body = self.follow(own.get("requestBody"))
         self.responses = {
-            status: self.followed(answer)
-            for status, answer in _mapping(own.get("responses")).items()
+            status: self.follow(answer) for status, answer in _mapping(own.get("responses")).items()
         }
         self.parameters = self._parameters(path, item, own)
         secured = own.get("security", root.get("security"))
         self.secured = isinstance(secured, list) and bool(secured) and {} not in secured
 
-    def followed(self, node: Json) -> dict[str, Json]:
+    def follow(self, node: Json) -> dict[str, Json]:
         for _ in range(_HOPS):
             reference = node.get("$ref") if isinstance(node, dict) else None
             if not isinstance(reference, str):
                 break
-            node = resolved(reference, self.root)
+            node = resolve_reference(reference, self.root)
         return _mapping(node)
 
     def _parameters(
@@ -134,7 +133,7 @@ class _Operation:
         found = {}
         for holder in (item, own):
             listed = holder.get("parameters")
-            for one in map(self.followed, listed if isinstance(listed, list) else ()):
+            for one in map(self.follow, listed if isinstance(listed, list) else ()):
                 place, name = str(one.get("in")), str(one.get("name"))
                 if place == "path" and name in names:
                     found[f"path parameter {names.index(name) + 1}"] = one

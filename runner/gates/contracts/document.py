@@ -32,7 +32,7 @@ FILES = "x-runner-files"
 """Where the other files of a document stand once they are bound into it."""
 
 
-def parsed(content: bytes, path: str) -> Json:
+def parse_document(content: bytes, path: str) -> Json:
     """The value that JSON or YAML bytes stand for; raises Refused."""
     if len(content) > LARGEST:
         raise Refused(f"{path} has more than {LARGEST} bytes", path=path)
@@ -192,7 +192,7 @@ def _number(text: str, kind: Callable[[str], int] | Callable[[str], float]) -> J
 # --- references -----------------------------------------------------------------------
 
 
-def bundled(path: str, read: Callable[[str], bytes]) -> Json:
+def bundle_document(path: str, read: Callable[[str], bytes]) -> Json:
     """The document with every file that it refers to bound into it; raises Refused.
 
     A reference to another file becomes one into `x-runner-files` of this document (RFC 6901
@@ -220,21 +220,21 @@ class _Bundle:
 
     def _next(self) -> Json:
         path = self._waiting.pop(0)
-        value = parsed(self._read(path), path)
+        value = parse_document(self._read(path), path)
         own = ""
         if isinstance(value, dict):
             id_ = value.get("$id", value.get("id"))
             own = id_.partition("#")[0] if isinstance(id_, str) else ""
             if "$id" in value and isinstance(id_, str):
                 value = {key: child for key, child in value.items() if key != "$id"}
-        return self._rewritten(value, path, own)
+        return self._rewrite(value, path, own)
 
-    def _rewritten(self, value: Json, path: str, own: str) -> Json:
+    def _rewrite(self, value: Json, path: str, own: str) -> Json:
         if isinstance(value, list):
-            return [self._rewritten(child, path, own) for child in value]
+            return [self._rewrite(child, path, own) for child in value]
         if not isinstance(value, dict):
             return value
-        found = {key: self._rewritten(child, path, own) for key, child in value.items()}
+        found = {key: self._rewrite(child, path, own) for key, child in value.items()}
         for key in ("$ref", "$dynamicRef", "$recursiveRef", "operationRef"):
             target = found.get(key)
             if isinstance(target, str):

@@ -171,7 +171,7 @@ def modules(contract: Contract) -> tuple[str, ...]:
     return ()
 
 
-def named(task: Task) -> Iterator[tuple[str, Contract]]:
+def name_checks(task: Task) -> Iterator[tuple[str, Contract]]:
     """Each entry with its check: `contract:openapi`, `contract:schema`, `contract:schema-2`."""
     met: Counter[str] = Counter()
     for contract in task.contracts:

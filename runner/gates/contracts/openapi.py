@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from runner.gates.base import Fitted, Proved, failures_of, proof_of
-from runner.gates.contracts import desk
-from runner.gates.contracts.document import bundled
-from runner.gates.contracts.extra import HINT, missing_packages, versions
+from runner.gates.contracts import contract_context
+from runner.gates.contracts.document import bundle_document
+from runner.gates.contracts.extra_packages import HINT, find_missing_packages, versions
 from runner.gates.contracts.refusal import Refused
-from runner.gates.contracts.tables import put_tables
+from runner.gates.contracts.unicode_tables import put_tables
 from runner.model import Finding, Severity, Verdict
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.gates.base import Bench, Check
+    from runner.gates.base import Check, GateContext
     from runner.gates.contracts.document import Json
     from runner.gates.contracts.entries import OpenApi
     from runner.model import Proof
@@ -64,16 +64,16 @@ class Report(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def prove(check: Check, entry: OpenApi, bench: Bench) -> Proved:
+def prove(check: Check, entry: OpenApi, bench: GateContext) -> Proved:
     """Run one test; raises Refused where there is nothing that could be run."""
-    packages = missing_packages()
+    packages = find_missing_packages()
     if packages:
         raise Refused(f"tool missing: {' and '.join(packages)}", hint=HINT)
-    document = bundled(entry.path, desk.reader(bench))
+    document = bundle_document(entry.path, contract_context.reader(bench))
     if not isinstance(document, dict):
         hint = "write an object with `openapi`, `info` and `paths` there"
         raise Refused(f"{entry.path} is no OpenAPI document", hint=hint, path=entry.path)
-    place = desk.Desk.of(check, bench)
+    place = contract_context.ContractContext.of(check, bench)
     ran = bench.run(check, Fitted(_line(entry, place, document, bench, check), {}))
     report = _report(place.read("report.json"))
     proof = proof_of(check, ran, bench, _counts(report))
@@ -87,7 +87,11 @@ def prove(check: Check, entry: OpenApi, bench: Bench) -> Proved:
 
 
 def _line(
-    entry: OpenApi, place: desk.Desk, document: dict[str, Json], bench: Bench, check: Check
+    entry: OpenApi,
+    place: contract_context.ContractContext,
+    document: dict[str, Json],
+    bench: GateContext,
+    check: Check,
 ) -> str:
     """The shell line that starts both; what the application prints goes to the driver."""
     put_tables(bench.kept, place.folder / "home")
@@ -113,10 +117,10 @@ def _line(
     )
 
 
-def _start(entry: OpenApi, place: desk.Desk, bench: Bench) -> str:
+def _start(entry: OpenApi, place: contract_context.ContractContext, bench: GateContext) -> str:
     if entry.url:
         return shlex.join(("sh", "-c", entry.start))
-    python = desk.project_python(bench)
+    python = contract_context.project_python(bench)
     return place.theirs(python, "serve", entry.app, place.path("address.json"))
 
 

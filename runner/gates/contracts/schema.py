@@ -8,17 +8,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Fitted, Proved, failures_of, proof_of
-from runner.gates.contracts import desk, zod
-from runner.gates.contracts.agreement import differences
-from runner.gates.contracts.document import bundled, parsed
+from runner.gates.contracts import contract_context, zod
+from runner.gates.contracts.document import bundle_document, parse_document
 from runner.gates.contracts.entries import Kind
-from runner.gates.contracts.extra import versions
+from runner.gates.contracts.extra_packages import versions
 from runner.gates.contracts.refusal import Refused
+from runner.gates.contracts.schema_equality import differences
 from runner.model import Finding, Proof, Verdict, digest_of
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from runner.gates.base import Bench, Check
+    from runner.gates.base import Check, GateContext
     from runner.gates.contracts.document import Json
     from runner.gates.contracts.entries import Schema
 
@@ -28,21 +28,21 @@ _OUT = "said.json"
 _HINT = "see https://json-schema.org/understanding-json-schema for what belongs there"
 
 
-def prove(check: Check, entry: Schema, bench: Bench) -> Proved:
+def prove(check: Check, entry: Schema, bench: GateContext) -> Proved:
     """Hold what the entry names against the schema; raises Refused where that cannot begin."""
-    schema = bundled(entry.path, desk.reader(bench))
+    schema = bundle_document(entry.path, contract_context.reader(bench))
     _check_schema(schema, entry.path)
-    proved = _proved(check, entry, schema, bench)
+    proved = _prove(check, entry, schema, bench)
     return replace(proved, tools=versions("jsonschema"))
 
 
-def _proved(check: Check, entry: Schema, schema: Json, bench: Bench) -> Proved:
+def _prove(check: Check, entry: Schema, schema: Json, bench: GateContext) -> Proved:
     match entry.kind:
         case Kind.NOTHING:
             return Proved(_by_itself(check, schema))
         case Kind.INSTANCES:
             return _instances(check, entry, schema, bench)
-    return _said(check, entry, schema, bench)
+    return _make_proved(check, entry, schema, bench)
 
 
 def _check_schema(schema: Json, path: str) -> None:
@@ -80,13 +80,13 @@ def _by_itself(check: Check, schema: Json) -> Proof:
 # --- a type or a Zod schema -----------------------------------------------------------
 
 
-def _said(check: Check, entry: Schema, schema: Json, bench: Bench) -> Proved:
-    place = desk.Desk.of(check, bench)
+def _make_proved(check: Check, entry: Schema, schema: Json, bench: GateContext) -> Proved:
+    place = contract_context.ContractContext.of(check, bench)
     out = place.path(_OUT)
     if entry.kind is Kind.ZOD:
         line = zod.line(entry.source, entry.name, place, bench, out)
     else:
-        line = place.theirs(desk.project_python(bench), "describe", entry.source, out)
+        line = place.theirs(contract_context.project_python(bench), "describe", entry.source, out)
     ran = bench.run(check, Fitted(line, {}))
     proof = proof_of(check, ran, bench, ())
     said = place.read(_OUT)
@@ -95,7 +95,7 @@ def _said(check: Check, entry: Schema, schema: Json, bench: Bench) -> Proved:
         finding = Finding(
             check=check.id,
             message=f"nothing to compare {entry.path} with: {redact(error)}",
-            hint="see what it printed" if ran.tail.strip() else _named(entry),
+            hint="see what it printed" if ran.tail.strip() else _explain_entry(entry),
             detail=ran.tail,
         )
         return Proved(replace(proof, verdict=Verdict.FAIL), (finding,))
@@ -112,7 +112,7 @@ def _said(check: Check, entry: Schema, schema: Json, bench: Bench) -> Proved:
     return Proved(replace(proof, verdict=verdict, counts=counts), findings)
 
 
-def _named(entry: Schema) -> str:
+def _explain_entry(entry: Schema) -> str:
     if entry.kind is Kind.ZOD:
         return "name a file that is there, and a schema that it exports"
     return "name a type that can be imported: MODULE:TYPE"
@@ -145,9 +145,9 @@ def _silent(check: Check, tail: str) -> Finding:
 # --- instances ------------------------------------------------------------------------
 
 
-def _instances(check: Check, entry: Schema, schema: Json, bench: Bench) -> Proved:
+def _instances(check: Check, entry: Schema, schema: Json, bench: GateContext) -> Proved:
     instances = _read(entry, bench)
-    place = desk.Desk.of(check, bench)
+    place = contract_context.ContractContext.of(check, bench)
     report = place.path("report.json")
     job = {"schema": schema, "instances": instances, "report": report}
     line = place.ours("instances", place.write("job.json", job))
@@ -162,19 +162,19 @@ def _instances(check: Check, entry: Schema, schema: Json, bench: Bench) -> Prove
     return Proved(proof, found or failures_of(check, ran, proof))
 
 
-def _read(entry: Schema, bench: Bench) -> dict[str, Json]:
+def _read(entry: Schema, bench: GateContext) -> dict[str, Json]:
     """The instances by path; raises Refused where there is none, or one is no JSON."""
-    paths = desk.matching(bench, entry.source)
+    paths = contract_context.match_files(bench, entry.source)
     if not paths:
         hint = "write an instance there, or name one that is there"
         raise Refused(f"{entry.source} names no file", hint=hint)
     if len(paths) > _MOST_INSTANCES:
         raise Refused(f"{entry.source} names more than {_MOST_INSTANCES} files")
-    read = desk.reader(bench)
+    read = contract_context.reader(bench)
     contents = {path: read(path) for path in paths}
     if sum(map(len, contents.values())) > _LARGEST_TOGETHER:
         raise Refused(f"{entry.source} names more than {_LARGEST_TOGETHER} bytes")
-    return {path: parsed(content, path) for path, content in contents.items()}
+    return {path: parse_document(content, path) for path, content in contents.items()}
 
 
 def _wrong(check: Check, entry: Schema, problem: dict[str, Json]) -> Finding:

@@ -13,8 +13,8 @@ from runner.gates.contracts.refusal import Refused
 from runner.process.tools import which
 
 if TYPE_CHECKING:
-    from runner.gates.base import Bench
-    from runner.gates.contracts.desk import Desk
+    from runner.gates.base import GateContext
+    from runner.gates.contracts.contract_context import ContractContext
 
 _SCRIPT = r"""
 import { createRequire } from 'node:module';
@@ -120,7 +120,7 @@ try {
 """
 
 
-def line(source: str, name: str, place: Desk, bench: Bench, out: str) -> str:
+def line(source: str, name: str, place: ContractContext, bench: GateContext, out: str) -> str:
     """The shell line that writes the schema to `out`; raises Refused where there is no node."""
     node = which("node", bench.environment)
     if node is None:

@@ -4,7 +4,7 @@
 there is as trustworthy as the tests are, so whatever cannot be read counts as not measured.
 """
 
-from runner.gates.coverage.fitting import fit
-from runner.gates.coverage.stored import data_folder
+from runner.gates.coverage.instrument import fit
+from runner.gates.coverage.storage import data_folder
 
 __all__ = ["data_folder", "fit"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from runner import effects
-from runner.gates.coverage.stored import files_in, text_of
+from runner.gates.coverage.storage import files_in, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ def numbers(bits: bytes) -> Iterator[int]:
 
 
 def read_about(folder: Path) -> tuple[dict[str, str], ...]:
-    """What the interpreters of a run said of themselves; see `startup.note`."""
+    """What the interpreters of a run said of themselves; see `sitecustomize_hook.note`."""
     found = []
     for line in (text_of(folder / ABOUT) or "").splitlines():
         try:

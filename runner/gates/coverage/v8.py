@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from runner.gates.coverage.lines import Lines, merge
 from runner.gates.coverage.source_maps import lines_of, read_map
-from runner.gates.coverage.stored import files_in, text_of
+from runner.gates.coverage.storage import files_in, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def fold(
     """
     whole = Folded()
     for file in files_in(folder, "coverage-", ".json"):
-        said = _parsed(text_of(file) or "")
+        said = _parse(text_of(file) or "")
         maps = said.get("source-map-cache")
         for url, script in _scripts(said):
             ranges = _ranges(script)
@@ -105,7 +105,7 @@ def _mapped(
     return found
 
 
-def _parsed(text: str) -> dict[str, object]:
+def _parse(text: str) -> dict[str, object]:
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):

@@ -14,7 +14,7 @@ from runner.process.limits import Limits
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
-    from runner.gates.base import Bench
+    from runner.gates.base import GateContext
     from runner.model import Task
 
 
@@ -41,12 +41,12 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001
     return (Check(id=INTEGRITY, kind=INTEGRITY, command="", limits=Limits()),)
 
 
-def prove(check: Check, bench: Bench) -> Proved:  # noqa: ARG001 - a family's shape
+def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
     """What the proposal takes away from tests, and what its new tests lack.
 
     A listing excuses a test that says less only where a person wrote it or will have seen it.
     """
-    from runner.gates.integrity.verdict import findings
+    from runner.gates.integrity.compare_tests import findings
 
     return Proved(
         None,

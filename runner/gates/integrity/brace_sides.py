@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity import claims
-from runner.gates.integrity.braces import closing, masked, squeezed
-from runner.gates.integrity.coarser import same_on_both
+from runner.gates.integrity import assertions
+from runner.gates.integrity.c_like_lexer import find_closing, mask_literals, squeeze_code
+from runner.gates.integrity.weaker_equality import same_on_both
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,13 +30,13 @@ _NEGATED = re.compile(
 
 def script_sides(text: str, tokens: re.Pattern[str]) -> tuple[str, ...]:
     """Of `expect(a).toBe(b)`, `assert.equal(a, b)` or `assert(a === b)`."""
-    mask = masked(text, tokens)
+    mask = mask_literals(text, tokens)
     opening = mask.find("(")
     if opening < 0:
         return ()
     inside = arguments(text, mask, opening)
     if text.startswith("expect"):
-        match = _SCRIPT_EQUAL.match(mask, closing(mask, opening))
+        match = _SCRIPT_EQUAL.match(mask, find_closing(mask, opening))
         return (*inside[:1], *arguments(text, mask, match.end())[:1]) if match else ()
     if _ASSERT_EQUAL.search(text[:opening]) and "ot" not in text[:opening].rpartition(".")[2][:2]:
         return inside[:_TWO] if len(inside) >= _TWO else ()
@@ -47,12 +47,12 @@ def go_sides(text: str, tokens: re.Pattern[str]) -> tuple[str, ...]:
     """Of `if a != b: t.Errorf(…)`, `if !reflect.DeepEqual(a, b): …` or `assert.Equal(t, a, b)`."""
     if text.startswith("if "):
         head = text.removeprefix("if ").rpartition(": t.")[0].rpartition(";")[2].strip()
-        mask = masked(head, tokens)
+        mask = mask_literals(head, tokens)
         if match := _NEGATED.match(mask):
             found = arguments(head, mask, match.end())
             return found if len(found) == _TWO else ()
         return split_at_equality(head, tokens)
-    mask = masked(text, tokens)
+    mask = mask_literals(text, tokens)
     opening = mask.find("(")
     if opening >= 0 and _ASSERT_EQUAL.search(text[:opening]) and "Not" not in text[:opening]:
         return arguments(text, mask, opening)[1:3]
@@ -61,7 +61,7 @@ def go_sides(text: str, tokens: re.Pattern[str]) -> tuple[str, ...]:
 
 def macro_sides(inside: str, name: str, tokens: re.Pattern[str]) -> tuple[str, ...]:
     """Of `assert_eq!(a, b)` or `assert!(a == b)`."""
-    mask = masked(inside, tokens)
+    mask = mask_literals(inside, tokens)
     found = arguments(f"({inside})", f"({mask})", 0)
     if name.endswith("_eq"):
         return found[:_TWO] if len(found) >= _TWO else ()
@@ -74,22 +74,22 @@ def arguments(text: str, mask: str, opening: int) -> tuple[str, ...]:
 
 
 def _pieces(text: str, mask: str, opening: int) -> Iterator[str]:
-    last = closing(mask, opening)
+    last = find_closing(mask, opening)
     start = at = opening + 1
     while at < last:
         if mask[at] in "([{":
-            at = closing(mask, at)
+            at = find_closing(mask, at)
         elif mask[at] == ",":
-            yield squeezed(text[start:at])
+            yield squeeze_code(text[start:at])
             start = at + 1
         at += 1
     if text[start:last].strip():
-        yield squeezed(text[start:last])
+        yield squeeze_code(text[start:last])
 
 
 def split_at_equality(text: str, tokens: re.Pattern[str]) -> tuple[str, ...]:
     """Both sides of a comparison that is the whole of a condition."""
-    mask = masked(text, tokens)
+    mask = mask_literals(text, tokens)
     if "&&" in mask or "||" in mask:
         return ()
     found = list(_EQUALITY.finditer(mask))
@@ -99,7 +99,7 @@ def split_at_equality(text: str, tokens: re.Pattern[str]) -> tuple[str, ...]:
     return sides if all(sides) else ()
 
 
-def weakened(strength: float, text: str, sides: tuple[str, ...]) -> float:
+def weaken(strength: float, text: str, sides: tuple[str, ...]) -> float:
     """How much a claim says, once it is known what its sides are."""
     anything = any(map(_ANYTHING.match, sides[1:])) or _MATCHES_ALL.search(text)
-    return min(strength, claims.RUNS) if anything or same_on_both(sides) else strength
+    return min(strength, assertions.RUNS) if anything or same_on_both(sides) else strength

@@ -10,10 +10,10 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from runner.gates.commands_behind import rules_in
-from runner.gates.integrity.claims import Weakness
-from runner.plan.shell.line import bypass_of, swallow_of, tests_in
-from runner.plan.shell.selection import added_selection, selection_of
+from runner.gates.integrity.assertions import Weakness
+from runner.gates.script_targets import rules_in
+from runner.plan.shell.exit_status import bypass_of, swallow_of, tests_in
+from runner.plan.shell.selection import find_added_selection, selection_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -60,7 +60,7 @@ def _selected(was: str, line: str, name: str, at: int) -> Iterator[Weakness]:
     """Tests that an old line ran and the new one leaves out, by its own words."""
     if not was:
         return
-    said = added_selection(was, line) if tests_in(was) or selection_of(line) else ()
+    said = find_added_selection(was, line) if tests_in(was) or selection_of(line) else ()
     if said:
         shown = ", ".join(said)[:_SHOWN]
         yield Weakness(at, f"`{shown}` in `{name}` leaves tests out")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base_tests.selection import addopts_of
 from runner.gates.integrity import command_lines
-from runner.gates.integrity.claims import Weakness
+from runner.gates.integrity.assertions import Weakness
 from runner.gates.integrity.python_marks import name_of
 from runner.gates.test_paths import is_test_path
 from runner.plan.commands import swallows_failure
-from runner.plan.shell.selection import added_selection_of_options
+from runner.plan.shell.selection import find_added_options
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _passes_over(line: str) -> str:
 def _narrowed(path: str, old: bytes, new: bytes) -> Iterator[Weakness]:
     """Options that pytest is always given, which leave out what ran before."""
     before, after = addopts_of(path, old), addopts_of(path, new)
-    for said in () if not old else added_selection_of_options(before, after):
+    for said in () if not old else find_added_options(before, after):
         if not _LEAVES_OUT.search(said):  # that is told already
             line = new.decode("utf-8", "replace").partition(said.split()[0])[0].count("\n") + 1
             yield Weakness(line, f"`{said}` leaves tests out")
@@ -146,8 +146,8 @@ def _narrowed(path: str, old: bytes, new: bytes) -> Iterator[Weakness]:
 
 
 def _hooks(before: str, after: str) -> Iterator[Weakness]:
-    known = Counter(code for code, _, _ in _tampering(before))
-    for code, line, grave in _tampering(after):
+    known = Counter(code for code, _, _ in _find_tampering(before))
+    for code, line, grave in _find_tampering(after):
         if known[code]:
             known[code] -= 1
         else:
@@ -156,7 +156,7 @@ def _hooks(before: str, after: str) -> Iterator[Weakness]:
             yield Weakness(line, f"`{first[:80]}` {what}", grave)
 
 
-def _tampering(source: str) -> list[tuple[str, int, bool]]:
+def _find_tampering(source: str) -> list[tuple[str, int, bool]]:
     """Hooks of pytest and exits: their code, line, and whether they touch what counts."""
     tree = python_tree(source)
     if tree is None:

@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity import claims
-from runner.gates.integrity.brace_sides import go_sides, weakened
-from runner.gates.integrity.braces import GO, closing, line_of, masked, squeezed, statement_end
-from runner.gates.integrity.claims import Claim, TestBody, TestFile
-from runner.gates.integrity.guards import guards_of
+from runner.gates.integrity import assertions
+from runner.gates.integrity.assertions import Claim, TestBody, TestFile
+from runner.gates.integrity.brace_sides import go_sides, weaken
+from runner.gates.integrity.c_like_lexer import (
+    GO,
+    find_closing,
+    line_of,
+    mask_literals,
+    squeeze_code,
+    statement_end,
+)
+from runner.gates.integrity.unreachable import guards_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,19 +42,19 @@ _PART = frozenset(_PART_WORDS.split())
 
 def read_go(source: str) -> TestFile:
     """The tests of a file, their subtests and table rows as cases."""
-    mask = masked(source, GO)
+    mask = mask_literals(source, GO)
     tests = {}
     for match in _FUNCTION.finditer(mask):
-        begin, end = match.end() - 1, closing(mask, match.end() - 1)
+        begin, end = match.end() - 1, find_closing(mask, match.end() - 1)
         is_test = bool(_TEST.match(match[1]))
         found = tuple(_claims(source, mask, begin, end))
         if is_test or found:
             tests[match[1]] = TestBody(
                 line=line_of(source, match.start()),
-                code=squeezed(source[begin:end], GO),
+                code=squeeze_code(source[begin:end], GO),
                 claims=found,
                 marks=tuple(
-                    (squeezed(skip[0]) + ")", line_of(source, skip.start()))
+                    (squeeze_code(skip[0]) + ")", line_of(source, skip.start()))
                     for skip in _SKIP.finditer(mask, begin, end)
                 ),
                 cases=tuple(_cases(source, mask, begin, end)),
@@ -69,18 +76,18 @@ def _cases(source: str, mask: str, begin: int, end: int) -> Iterator[str]:
     for match in _TABLE.finditer(mask, begin, end):
         opening = match.end()
         if match[0].lstrip("[] ").startswith("struct"):
-            opening = mask.find("{", closing(mask, match.end()) + 1, end)
+            opening = mask.find("{", find_closing(mask, match.end()) + 1, end)
         if opening >= 0:
             yield from _rows(source, mask, opening)
 
 
 def _rows(source: str, mask: str, opening: int) -> Iterator[str]:
-    last = closing(mask, opening)
+    last = find_closing(mask, opening)
     at = opening + 1
     while at < last:
         if mask[at] == "{":
-            stop = closing(mask, at)
-            yield squeezed(source[at : stop + 1], GO)
+            stop = find_closing(mask, at)
+            yield squeeze_code(source[at : stop + 1], GO)
             at = stop
         at += 1
 
@@ -88,14 +95,14 @@ def _rows(source: str, mask: str, opening: int) -> Iterator[str]:
 def _claims(source: str, mask: str, begin: int, end: int) -> Iterator[Claim]:
     for match in _CLAIM.finditer(mask, begin, end):
         last = min(statement_end(mask, match.start()), end)
-        text = squeezed(source[match.start() : last], GO)
+        text = squeeze_code(source[match.start() : last], GO)
         text = f"{_condition(source, mask, begin, match.start())}{text}"
         word = match[0].rpartition(".")[2].rstrip("( \t\n")
         sides = go_sides(text, GO)
         yield Claim(
             text=text,
             subject=_subject(text, word),
-            strength=weakened(_strength(word), text, sides),
+            strength=weaken(_strength(word), text, sides),
             sides=sides,
             line=line_of(source, match.start()),
             guards=guards_of(mask, begin, match.start()),
@@ -106,8 +113,8 @@ def _condition(source: str, mask: str, begin: int, at: int) -> str:
     """The `if` that an error of `testing` stands below: it is what is asserted."""
     opening = mask.rfind("{", begin, at)
     start = mask.rfind("\n", begin, opening) + 1
-    head = squeezed(source[start:opening])
-    inside = opening > begin and head.startswith("if ") and closing(mask, opening) > at
+    head = squeeze_code(source[start:opening])
+    inside = opening > begin and head.startswith("if ") and find_closing(mask, opening) > at
     return f"{head}: " if inside else ""
 
 
@@ -121,5 +128,5 @@ def _subject(text: str, word: str) -> str:
 
 def _strength(word: str) -> float:
     if word in _WEAK:
-        return claims.EQUALS if word in ("Error", "NoError") else claims.TRUTH
-    return claims.CONTAINS if word in _PART else claims.EQUALS
+        return assertions.EQUALS if word in ("Error", "NoError") else assertions.TRUTH
+    return assertions.CONTAINS if word in _PART else assertions.EQUALS

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity import claims
-from runner.gates.integrity.brace_sides import script_sides, weakened
-from runner.gates.integrity.braces import (
+from runner.gates.integrity import assertions
+from runner.gates.integrity.assertions import Claim, TestBody, TestFile
+from runner.gates.integrity.brace_sides import script_sides, weaken
+from runner.gates.integrity.c_like_lexer import (
     JAVASCRIPT,
-    closing,
+    find_closing,
     line_of,
-    masked,
-    squeezed,
+    mask_literals,
+    squeeze_code,
     statement_end,
     string_at,
 )
-from runner.gates.integrity.claims import Claim, TestBody, TestFile
-from runner.gates.integrity.guards import guards_of
+from runner.gates.integrity.unreachable import guards_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ _QUOTED = re.compile(r"""\s*(["'`])[^"'`]*\1\s*\Z""")
 
 def read_javascript(source: str) -> TestFile:
     """The tests of a file by the names of their groups and their own."""
-    mask = masked(source, JAVASCRIPT)
+    mask = mask_literals(source, JAVASCRIPT)
     found = list(_calls(source, mask))
     tests: dict[str, TestBody] = {}
     marks: list[tuple[str, int]] = []
@@ -77,9 +77,9 @@ def read_javascript(source: str) -> TestFile:
 def _calls(source: str, mask: str) -> Iterator[tuple[int, int, re.Match[str]]]:
     """Begin and end of every test and group, with the match of its call."""
     for match in _CALL.finditer(mask):
-        end = closing(mask, match.end() - 1)
+        end = find_closing(mask, match.end() - 1)
         if ".each" in match["how"] and mask[end + 1 : end + 2] == "(":
-            end = closing(mask, end + 1)
+            end = find_closing(mask, end + 1)
         is_test = string_at(source, match.end(), JAVASCRIPT) or "each" in match["how"]
         if is_test or match["how"] or match["word"]:
             yield match.start(), end, match
@@ -89,7 +89,7 @@ def _name(source: str, mask: str, call: tuple[int, int, re.Match[str]]) -> str:
     _, _, match = call
     at = match.end()
     if ".each" in match["how"]:
-        at = closing(mask, match.end() - 1) + 2
+        at = find_closing(mask, match.end() - 1) + 2
     return string_at(source, at, JAVASCRIPT)
 
 
@@ -103,7 +103,7 @@ def _fresh(name: str, known: dict[str, TestBody]) -> str:
 def _code(text: str) -> str:
     """What a test does, without its name."""
     _, _, body = text.partition(",")
-    return squeezed(body, JAVASCRIPT)
+    return squeeze_code(body, JAVASCRIPT)
 
 
 def _marks(
@@ -111,14 +111,14 @@ def _marks(
 ) -> Iterator[tuple[str, int]]:
     line = line_of(source, begin)
     if match["word"] or _HELD.search(match["how"]):
-        yield squeezed(match[0].rstrip("( ")), line
+        yield squeeze_code(match[0].rstrip("( ")), line
     function = re.compile(r"=>|\bfunction\b").search(mask, match.end(), end)
     head = mask[match.end() : function.start() if function else end]
     if option := _OPTION.search(head):
-        yield squeezed(option[0]) + " …", line
+        yield squeeze_code(option[0]) + " …", line
     if match["kind"] not in _GROUPS:
         for inner in _IN_BODY.finditer(mask, match.end(), end):
-            yield squeezed(inner[0]) + ")", line_of(source, inner.start())
+            yield squeeze_code(inner[0]) + ")", line_of(source, inner.start())
 
 
 def _cases(source: str, mask: str, begin: int, match: re.Match[str]) -> Iterator[str]:
@@ -126,33 +126,33 @@ def _cases(source: str, mask: str, begin: int, match: re.Match[str]) -> Iterator
     if ".each" not in match["how"]:
         return
     opening = mask.find("[", begin)
-    if opening < 0 or opening > closing(mask, match.end() - 1):
+    if opening < 0 or opening > find_closing(mask, match.end() - 1):
         return
     at = opening + 1
-    last = closing(mask, opening)
+    last = find_closing(mask, opening)
     start = at
     while at < last:
         if mask[at] in "([{":
-            at = closing(mask, at)
+            at = find_closing(mask, at)
         elif mask[at] == ",":
-            yield squeezed(source[start:at])
+            yield squeeze_code(source[start:at])
             start = at + 1
         at += 1
     if source[start:last].strip():
-        yield squeezed(source[start:last])
+        yield squeeze_code(source[start:last])
 
 
 def _claims(source: str, mask: str, start: int, end: int) -> Iterator[Claim]:
     for match in _EXPECT.finditer(mask, start, end):
         last = min(statement_end(mask, match.start()), end)
-        text = squeezed(source[match.start() : last], JAVASCRIPT)
+        text = squeeze_code(source[match.start() : last], JAVASCRIPT)
         opening = mask.find("(", match.start())
-        about = source[opening + 1 : closing(mask, opening)] if opening >= 0 else ""
+        about = source[opening + 1 : find_closing(mask, opening)] if opening >= 0 else ""
         sides = script_sides(text, JAVASCRIPT)
         yield Claim(
             text=text,
             subject=_subject(about, match[0]),
-            strength=weakened(_strength(text, match[0], about), text, sides),
+            strength=weaken(_strength(text, match[0], about), text, sides),
             sides=sides,
             line=line_of(source, match.start()),
             guards=guards_of(mask, start, match.start()),
@@ -162,24 +162,24 @@ def _claims(source: str, mask: str, start: int, end: int) -> Iterator[Claim]:
 def _subject(about: str, call: str) -> str:
     """What is asserted about; of `assert.equal(a, 1)` the first argument."""
     if call.startswith("assert"):
-        mask = masked(about, JAVASCRIPT)
+        mask = mask_literals(about, JAVASCRIPT)
         at = 0
         while at < len(mask) and mask[at] != ",":
-            at = closing(mask, at) + 1 if mask[at] in "([{" else at + 1
-        return re.split(r"\s*[!=]==?\s*", squeezed(about[:at]))[0]
-    return squeezed(about)
+            at = find_closing(mask, at) + 1 if mask[at] in "([{" else at + 1
+        return re.split(r"\s*[!=]==?\s*", squeeze_code(about[:at]))[0]
+    return squeeze_code(about)
 
 
 def _strength(text: str, call: str, about: str) -> float:
-    words = set(re.findall(r"\.(\w+)", masked(text, JAVASCRIPT)))
-    if call.startswith("expect") and not _MATCHER.search(masked(text, JAVASCRIPT)):
-        return claims.CONSTANT  # expect(x) alone checks nothing
+    words = set(re.findall(r"\.(\w+)", mask_literals(text, JAVASCRIPT)))
+    if call.startswith("expect") and not _MATCHER.search(mask_literals(text, JAVASCRIPT)):
+        return assertions.CONSTANT  # expect(x) alone checks nothing
     if _LITERAL.match(about) or _QUOTED.match(about):
-        return claims.CONSTANT
+        return assertions.CONSTANT
     if "not" in words or words & _WEAK:
-        return claims.TRUTH
+        return assertions.TRUTH
     if words & _PART:
-        return claims.CONTAINS
+        return assertions.CONTAINS
     if call.startswith("assert") and "." not in call:
-        return claims.EQUALS if re.search(r"===?", about) else claims.TRUTH
-    return claims.EQUALS
+        return assertions.EQUALS if re.search(r"===?", about) else assertions.TRUTH
+    return assertions.EQUALS

@@ -6,10 +6,10 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity.claims import TestBody, TestFile
-from runner.gates.integrity.python_claims import claims_of, is_helping_name
+from runner.gates.integrity.assertions import TestBody, TestFile
+from runner.gates.integrity.python_assertions import claims_of, is_helping_name
 from runner.gates.integrity.python_marks import cases_of, marks_of_body, marks_of_file, name_of
-from runner.gates.integrity.python_sides import Names, followed
+from runner.gates.integrity.python_sides import Names, follow_names
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def read_python(source: str) -> TestFile | None:
     helpers, names = _helpers(functions), Names.of(tree)
     tests: dict[str, TestBody] = {}
     for name, (function, outer) in functions.items():
-        claims = tuple(followed(claims_of(function, helpers), names, names.within(function)))
+        claims = tuple(follow_names(claims_of(function, helpers), names, names.within(function)))
         found = all(map(_holds_tests, outer))
         # what asserts in a class that is not found itself is a test of those who inherit it
         is_test = function.name.startswith("test") and (found or bool(claims))

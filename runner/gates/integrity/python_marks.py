@@ -34,7 +34,7 @@ def marks_of_body(node: Function | ast.ClassDef) -> Iterator[tuple[str, int]]:
             yield f"@{ast.unparse(decorator)}", decorator.lineno
         yield from _in_parameters(decorator)
     if isinstance(node, ast.ClassDef):
-        yield from _assigned(node.body)
+        yield from _find_assigned(node.body)
         return
     for inner in ast.walk(node):
         marks = isinstance(inner, ast.Call) and bool(_MARK.search(name_of(inner)))
@@ -57,7 +57,7 @@ def _in_parameters(decorator: ast.expr) -> Iterator[tuple[str, int]]:
 
 def marks_of_file(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Marks on all tests of a file: `pytestmark`, a skip at module level, `__test__ = False`."""
-    yield from _assigned(tree.body)
+    yield from _find_assigned(tree.body)
     for statement in _at_import(tree.body):
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             if _MARK.search(name_of(statement.value)):
@@ -79,7 +79,7 @@ def _at_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _at_import(statement.body)
 
 
-def _assigned(body: list[ast.stmt]) -> Iterator[tuple[str, int]]:
+def _find_assigned(body: list[ast.stmt]) -> Iterator[tuple[str, int]]:
     for statement in body:
         if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
             continue

@@ -12,14 +12,14 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from runner.gates.integrity import claims
-from runner.gates.integrity.coarser import same_on_both
+from runner.gates.integrity import assertions
+from runner.gates.integrity.weaker_equality import same_on_both
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from runner.gates.integrity.claims import Claim
+    from runner.gates.integrity.assertions import Claim
 
     Known: TypeAlias = Mapping[str, ast.expr]
 
@@ -69,16 +69,16 @@ class Names:
     @classmethod
     def of(cls, tree: ast.Module) -> Names:
         """Of a whole file."""
-        return cls(given_once(tree.body), equal_to_all(tree))
+        return cls(find_single_assignments(tree.body), equal_to_all(tree))
 
     def within(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Known:
         """What each name stands for in a function that is given a value once."""
         own = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
-        known = {**self.outer, **given_once(function.body)}
+        known = {**self.outer, **find_single_assignments(function.body)}
         return {name: value for name, value in known.items() if name not in own}
 
 
-def given_once(body: list[ast.stmt]) -> dict[str, ast.expr]:
+def find_single_assignments(body: list[ast.stmt]) -> dict[str, ast.expr]:
     """What each name is given that a block gives a value exactly once, at its own level."""
     stored = Counter(
         node.id
@@ -105,17 +105,17 @@ def sides_of(node: ast.Assert | ast.Call) -> tuple[str, ...]:
     return ()
 
 
-def followed(found: Iterable[Claim], names: Names, known: Known) -> Iterator[Claim]:
+def follow_names(found: Iterable[Claim], names: Names, known: Known) -> Iterator[Claim]:
     """Claims with the names in their sides followed, and as strong as they then are."""
     for claim in found:
-        sides = tuple(_written(side, known) for side in claim.sides)
+        sides = tuple(_substitute(side, known) for side in claim.sides)
         strength = claim.strength
         if any(_equals_all(side, names.all_equal) for side in sides) or same_on_both(sides):
-            strength = min(strength, claims.RUNS)
+            strength = min(strength, assertions.RUNS)
         yield replace(claim, sides=sides, strength=strength)
 
 
-def _written(side: str, known: Known) -> str:
+def _substitute(side: str, known: Known) -> str:
     tree = python_tree(side)
     if tree is None:
         return side

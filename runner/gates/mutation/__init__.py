@@ -13,7 +13,7 @@ from runner.model import Verdict
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
-    from runner.gates.base import Bench
+    from runner.gates.base import GateContext
     from runner.model import Task
 
 ID = "mutation"
@@ -27,7 +27,7 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
     return (Check(id=ID, kind=ID, command="", limits=command_limits(task, settings)),)
 
 
-def prove(check: Check, bench: Bench) -> Proved:
+def prove(check: Check, bench: GateContext) -> Proved:
     """Try mutants where the task's own proof stands so far; not of what a person wrote.
 
     With `strict` it is asked of everybody, and refuses.
@@ -37,6 +37,6 @@ def prove(check: Check, bench: Bench) -> Proved:
         return Proved(None)
     if any(one.verdict in _BAD for one in bench.proofs):
         return Proved(None)
-    from runner.gates.mutation.verdict import judged
+    from runner.gates.mutation.survivors import evaluate_mutants
 
-    return judged(check, bench, strict=strict)
+    return evaluate_mutants(check, bench, strict=strict)

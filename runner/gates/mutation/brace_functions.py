@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity.braces import closing, statement_end
+from runner.gates.integrity.c_like_lexer import find_closing, statement_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,9 +58,9 @@ def _of_script(mask: str) -> Iterator[Function]:
         name = match["plain"] or match["method"] or "an anonymous function"
         if match["method"] in _NO_METHODS:
             continue
-        head = _RESULT.match(mask, closing(mask, match.end()) + 1)
+        head = _RESULT.match(mask, find_closing(mask, match.end()) + 1)
         if head:
-            yield Function(name, head.end(), closing(mask, head.end()))
+            yield Function(name, head.end(), find_closing(mask, head.end()))
 
 
 def _arrows(mask: str) -> Iterator[Function]:
@@ -69,32 +69,32 @@ def _arrows(mask: str) -> Iterator[Function]:
             continue  # part of the function around it
         start = match.end()
         if mask[start : start + 1] == "{":
-            yield Function(match["name"], start, closing(mask, start))
+            yield Function(match["name"], start, find_closing(mask, start))
         else:
             yield Function(match["name"], start, statement_end(mask, start), is_expression=True)
 
 
 def _of_go(mask: str) -> Iterator[Function]:
     for match in _GO.finditer(mask):
-        last = closing(mask, match.end())
+        last = find_closing(mask, match.end())
         opening = _go_body(mask, last + 1)
         if opening < 0:
             continue
         on = re.sub(r"\A\s*\w+\s+|[*\s]", "", match["on"] or "")
         name = f"{on}.{match['name']}" if on else match["name"]
         types = _go_types(mask[last + 1 : opening].strip())
-        yield Function(name, opening, closing(mask, opening), types)
+        yield Function(name, opening, find_closing(mask, opening), types)
 
 
 def _go_body(mask: str, at: int) -> int:
     """The `{` of the body, behind results that may be `interface{}`; -1 where there is none."""
     while at < len(mask) and mask[at] != "\n":
         if mask[at] == "(":
-            at = closing(mask, at)
+            at = find_closing(mask, at)
         elif mask[at] == "{":
             if not re.search(r"(?:interface|struct)\s*\Z", mask[:at]):
                 return at
-            at = closing(mask, at)
+            at = find_closing(mask, at)
         at += 1
     return -1
 
@@ -111,7 +111,7 @@ def _go_types(result: str) -> tuple[str, ...]:
 
 def _of_rust(mask: str) -> Iterator[Function]:
     for match in _RUST.finditer(mask):
-        last = closing(mask, match.end())
+        last = find_closing(mask, match.end())
         opening = re.compile(r"[^{;]*(?=\{)").match(mask, last + 1)
         if opening:
-            yield Function(match["name"], opening.end(), closing(mask, opening.end()))
+            yield Function(match["name"], opening.end(), find_closing(mask, opening.end()))

@@ -48,13 +48,13 @@ def _of_go(value: str, types: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     if len(parts) != len(types):
         return
     for at, (part, type_) in enumerate(zip(parts, types, strict=True)):
-        for name, text in _typed(part.strip(), type_):
+        for name, text in _mutate_typed(part.strip(), type_):
             yield name, ", ".join([*parts[:at], text, *parts[at + 1 :]])
         if type_ != "error":
             return
 
 
-def _typed(value: str, type_: str) -> Iterator[tuple[str, str]]:
+def _mutate_typed(value: str, type_: str) -> Iterator[tuple[str, str]]:
     if _NUMBERS.match(type_):
         yield "other", f"({value})*3 + 7"
         yield "empty", f"({value}) * 0"

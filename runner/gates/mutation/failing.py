@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.gates.printed import without_colours
-from runner.gates.trial import output_of
+from runner.gates.check_run import output_of
+from runner.gates.result_parsers import without_colours
 
 if TYPE_CHECKING:
-    from runner.gates.trial import Trial
+    from runner.gates.check_run import CheckRun
 
 _CLAIMED = re.compile(
     r"^(?:E\s+)?assert\b"
@@ -45,7 +45,7 @@ def claims(text: str, path: str) -> bool:
     return not frame.search(plain)
 
 
-def is_claimed(trial: Trial, path: str) -> bool:
+def is_claimed(trial: CheckRun, path: str) -> bool:
     """Whether any test of a run that failed claims what a mutant of this file does not hold."""
     if trial.ran.exit >= _SIGNALLED:
         return False

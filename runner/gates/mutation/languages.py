@@ -31,11 +31,11 @@ def mutants_of(
     if len(content) > _LARGEST:
         return ()
     if language == "py":
-        from runner.gates.mutation.python import python_mutants
+        from runner.gates.mutation.python_mutants import python_mutants
 
         return python_mutants(path, content, own, ran)
     if language:
-        from runner.gates.mutation.braces import brace_mutants
+        from runner.gates.mutation.brace_mutants import brace_mutants
 
         return brace_mutants(path, content, own, ran, language)
     return ()

@@ -29,7 +29,7 @@ class Mutant:
     end: int
     text: bytes
 
-    def applied_to(self, content: bytes) -> bytes:
+    def apply_to(self, content: bytes) -> bytes:
         """The file with the mutant in it; all other bytes stay as they are."""
         return content[: self.start] + self.text + content[self.end :]
 

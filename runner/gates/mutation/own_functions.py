@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity.braces import GO, JAVASCRIPT, RUST, line_of, masked
+from runner.gates.integrity.c_like_lexer import GO, JAVASCRIPT, RUST, line_of, mask_literals
 from runner.gates.mutation.brace_functions import functions
 from runner.gates.mutation.languages import language_of
 from runner.text.syntax import python_tree
@@ -39,7 +39,7 @@ def functions_in(path: str, content: bytes) -> Iterator[Written]:
     if language == "py":
         yield from _of_python(path, text)
     elif language:
-        mask = masked(text, _TOKENS[language])
+        mask = mask_literals(text, _TOKENS[language])
         for one in functions(mask, language):
             first, last = line_of(text, one.start), line_of(text, max(one.start, one.end - 1))
             yield Written(path, one.name, first, last, text[one.start : one.end + 1])

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from runner.gates.mutation.values import EMPTY, OTHER
+from runner.gates.mutation.mutated_values import EMPTY, OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -105,7 +105,7 @@ def statements(node: ast.stmt) -> Iterator[Edit]:
             if not _is_plain(value):
                 yield _over("assigned value", value, _around(OTHER, b"))"))
         case ast.AugAssign():
-            yield from _counted_up(node)
+            yield from _mutate_augmented(node)
         case ast.Raise(exc=ast.expr() as raised) if "NotImplemented" not in ast.unparse(raised):
             yield _over("raise", node, _put(b"pass"))
         case ast.If(test=test):
@@ -125,7 +125,7 @@ def _results(value: ast.expr) -> Iterator[Edit]:
     yield _over("no result", value, _around(b"((", b"), None)[1]"))
 
 
-def _counted_up(node: ast.AugAssign) -> Iterator[Edit]:
+def _mutate_augmented(node: ast.AugAssign) -> Iterator[Edit]:
     """`a += b` backwards, and with another `b`."""
     swap = _COUNTED.get(type(node.op))
     if swap and not _is_text(node.value):
@@ -195,9 +195,9 @@ def _of_comprehension(node: ast.comprehension) -> Iterator[Edit]:
 def _of(node: ast.expr) -> Iterator[Edit]:
     match node:
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            yield from _compared(node, left, operator, right)
+            yield from _mutate_comparison(node, left, operator, right)
         case ast.BinOp(left=left, op=operation, right=right):
-            yield from _computed(node, left, operation, right)
+            yield from _mutate_operation(node, left, operation, right)
         case ast.BoolOp(values=[first, *_]):
             yield Edit("operand", node, _begin(node), _end(node), _only(node, first))
         case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -209,10 +209,10 @@ def _of(node: ast.expr) -> Iterator[Edit]:
         case ast.Constant(value=bool() | int() | float()):
             yield from _constant(node)
         case ast.Call():
-            yield from _called(node)
+            yield from _mutate_call(node)
 
 
-def _compared(
+def _mutate_comparison(
     node: ast.Compare, left: ast.expr, operator: ast.cmpop, right: ast.expr
 ) -> Iterator[Edit]:
     kind = "comparison" if isinstance(operator, _BOUNDS) else "condition"
@@ -222,7 +222,7 @@ def _compared(
         yield _over(kind, node, _around(b"(not (", b"))"))
 
 
-def _computed(
+def _mutate_operation(
     node: ast.BinOp, left: ast.expr, operation: ast.operator, right: ast.expr
 ) -> Iterator[Edit]:
     if _is_text(left) and isinstance(operation, ast.Mod):
@@ -243,7 +243,7 @@ def _constant(node: ast.Constant) -> Iterator[Edit]:
             yield _over("constant", node, _put(f"({number!r} + 1.0)".encode()))
 
 
-def _called(node: ast.Call) -> Iterator[Edit]:
+def _mutate_call(node: ast.Call) -> Iterator[Edit]:
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     plain = not any(isinstance(one, ast.Starred) for one in node.args)
     if new := _OTHER_CALL.get(name):
@@ -255,7 +255,7 @@ def _called(node: ast.Call) -> Iterator[Edit]:
     two = node.args[:2]
     if len(two) > 1 and name not in _ORDERED and plain and ast.dump(two[0]) != ast.dump(two[1]):
         first, second = two
-        yield Edit("argument", node, _begin(first), _end(second), _swapped(first, second))
+        yield Edit("argument", node, _begin(first), _end(second), _swap(first, second))
 
 
 # --- texts ----------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def _only(node: ast.expr, kept: ast.expr) -> Callable[[bytes], bytes | None]:
     return lambda old: b"(" + old[first:last] + b")"
 
 
-def _swapped(first: ast.expr, second: ast.expr) -> Callable[[bytes], bytes | None]:
+def _swap(first: ast.expr, second: ast.expr) -> Callable[[bytes], bytes | None]:
     if first.lineno != second.end_lineno:
         return _nothing
     one = (first.end_col_offset or 0) - first.col_offset

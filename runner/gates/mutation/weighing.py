@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from runner.gates.mutation.mutants import UNNOTICED
-from runner.gates.mutation.running import Ends
+from runner.gates.mutation.run_mutants import Ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ class Weighing:
     survived: dict[str, list[Mutant]] = field(default_factory=dict)
     crashed: dict[str, list[Mutant]] = field(default_factory=dict)
 
-    def wanted(self, subject: Subject) -> Iterator[Mutant]:
+    def select_mutants(self, subject: Subject) -> Iterator[Mutant]:
         """The mutants worth a try, as long as what is known leaves a doubt."""
         for mutant in subject.mutants:
             if self._is_clear:

@@ -15,7 +15,7 @@ from runner.model import Finding, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from runner.gates.base import Bench
+    from runner.gates.base import GateContext
     from runner.gates.mutation.own_functions import Written
 
 _GRAM = 5
@@ -96,7 +96,7 @@ def _grams(found: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def copies(
-    check: str, bench: Bench, own: Iterable[Written], severity: Severity
+    check: str, bench: GateContext, own: Iterable[Written], severity: Severity
 ) -> Iterator[Finding]:
     """A finding for each function of the task that a test of the change has once more."""
     tests = [*_tests(bench)]
@@ -116,7 +116,7 @@ def copies(
             )
 
 
-def _tests(bench: Bench) -> Iterator[tuple[str, str, list[str]]]:
+def _tests(bench: GateContext) -> Iterator[tuple[str, str, list[str]]]:
     for change in bench.changes:
         content = change.content
         if content is None or len(content) > _LARGEST or not bench.is_test(change.path):
@@ -145,7 +145,7 @@ def _twin(
     return ""
 
 
-def own_functions(bench: Bench, own: Mapping[str, frozenset[int]]) -> Iterator[Written]:
+def own_functions(bench: GateContext, own: Mapping[str, frozenset[int]]) -> Iterator[Written]:
     """The functions of which the task wrote at least half of the lines."""
     for path, lines in sorted(own.items()):
         content = bench.after(path)

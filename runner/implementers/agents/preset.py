@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runner.implementers.agents.failures import Sign
+    from runner.implementers.agents.agent_failures import Sign
 
 MODEL, BRIEF, HOME, FILE, DOLLARS = "{model}", "{brief}", "{home}", "{file}", "{dollars}"
 """What stands in arguments for the model's name, the brief's file, the folder of its HOME, a file
@@ -23,7 +23,7 @@ class Handing(StrEnum):
 
 
 class Dialect(StrEnum):
-    """How a program's output is read; see `dialects`."""
+    """How a program's output is read; see `output_parsers`."""
 
     CLAUDE = "claude"
     CODEX = "codex"
@@ -33,7 +33,7 @@ class Dialect(StrEnum):
 
 
 class Hooks(StrEnum):
-    """In whose way a program calls back before a write; see `hooking`."""
+    """In whose way a program calls back before a write; see `hooks`."""
 
     NONE = ""
     CLAUDE = "claude"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runner.implementers.agents.failures import Sign
+from runner.implementers.agents.agent_failures import Sign
 from runner.implementers.agents.preset import (
     BRIEF,
     DOLLARS,

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.context.brief import Brief
-    from runner.implementers.agents.session import Session
-    from runner.implementers.base import Workbench
+    from runner.implementers.agents.agent_session import Session
+    from runner.implementers.base import ImplementerContext
     from runner.model import Task
     from runner.process.base import Sandbox
 
@@ -52,44 +52,44 @@ class AgentProgram:
         """The word of the plan's Implementer field."""
         return self.preset.name
 
-    def implement(self, brief: Brief, bench: Workbench) -> Said:
+    def implement(self, brief: Brief, bench: ImplementerContext) -> Said:
         """One session: it plans where it is asked to, else it writes."""
-        from runner.implementers.agents import asking
+        from runner.implementers.agents import prompts
 
         if refused := self._refusal(bench):
             return Said(findings=(refused,), failure=Failure.DETERMINISTIC)
         if bench.mode is Mode.PLAN:
-            session = self._session(brief, bench, Mode.PLAN, asking.to_plan(brief))
-            return self._planned(session)
-        return self._session(brief, bench, Mode.EXECUTE, asking.to_execute(brief, bench.plan)).said
+            session = self._session(brief, bench, Mode.PLAN, prompts.to_plan(brief))
+            return self._read_plan(session)
+        return self._session(brief, bench, Mode.EXECUTE, prompts.to_execute(brief, bench.plan)).said
 
-    def review(self, brief: Brief, bench: Workbench, diff: str) -> Said:
+    def review(self, brief: Brief, bench: ImplementerContext, diff: str) -> Said:
         """A session that reads a diff; findings where it says no, with what it used."""
-        from runner.implementers.agents import asking
+        from runner.implementers.agents import prompts
 
         if refused := self._refusal(bench):
             return Said(findings=(refused,), failure=Failure.DETERMINISTIC)
-        session = self._session(brief, bench, "review", asking.to_review(brief, diff))
+        session = self._session(brief, bench, "review", prompts.to_review(brief, diff))
         if session.said.findings:
             return session.said
-        ruling = asking.verdict_in(session.text)
+        ruling = prompts.verdict_in(session.text)
         if ruling is None:
             hint = "it must end with APPROVE, or with REJECT: and the reason"
             against = Finding(REVIEW, f"{self.name} gave no verdict", hint=hint)
-        elif ruling == asking.APPROVED:
+        elif ruling == prompts.APPROVED:
             return session.said
         else:
             against = Finding(REVIEW, f"{self.name} rejects it: {ruling}")
         return replace(session.said, findings=(against,))
 
-    def _session(self, brief: Brief, bench: Workbench, mode: str, prompt: str) -> Session:
-        from runner.implementers.agents.session import held
+    def _session(self, brief: Brief, bench: ImplementerContext, mode: str, prompt: str) -> Session:
+        from runner.implementers.agents.agent_session import hold_session
 
-        return held(self, brief, bench, mode, prompt)
+        return hold_session(self, brief, bench, mode, prompt)
 
-    def _planned(self, session: Session) -> Said:
+    def _read_plan(self, session: Session) -> Said:
         """The plan of a session; a message that holds none is a failure of its work."""
-        from runner.implementers.planned import plan_in, why_no_plan
+        from runner.implementers.plan_answer import plan_in, why_no_plan
 
         if session.said.findings:
             return session.said
@@ -105,14 +105,14 @@ class AgentProgram:
 
     def lacks(self, sandbox: Sandbox, path: str, root: Path) -> Finding | None:
         """What it cannot begin without: asked before an attempt, with PATH and the project."""
-        from runner.implementers.agents.footing import program_beside
+        from runner.implementers.agents.mounts import program_beside
 
-        if refused := self._refused_in(sandbox):
+        if refused := self._refuse_sandbox(sandbox):
             return refused
         found = program_beside(self.preset.program, path, (root,))
-        return None if found is not None else self.missing()
+        return None if found is not None else self.make_missing()
 
-    def missing(self) -> Finding:
+    def make_missing(self) -> Finding:
         """That its program is not there."""
         preset = self.preset
         return Finding(
@@ -121,10 +121,10 @@ class AgentProgram:
             hint=f"{preset.install} (tried with {preset.checked}), and log in",
         )
 
-    def _refusal(self, bench: Workbench) -> Finding | None:
-        return self._refused_in(bench.sandbox)
+    def _refusal(self, bench: ImplementerContext) -> Finding | None:
+        return self._refuse_sandbox(bench.sandbox)
 
-    def _refused_in(self, sandbox: Sandbox) -> Finding | None:
+    def _refuse_sandbox(self, sandbox: Sandbox) -> Finding | None:
         """Why it may not run here: with the person's login, and whatever a clone tells it."""
         if self.network is not Network.YES:
             hint = 'set network = "yes" in your own settings'

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.implementers.repeats import Call, Calls
+from runner.implementers.loop_detection import Call, Calls
 from runner.journal.sessions import (
     ToolCalled,
     ToolReturned,
@@ -51,7 +51,7 @@ class Transcript:
     _began: dict[str, float] = field(default_factory=dict)
     _parts: dict[str, Usage] = field(default_factory=dict)
 
-    def called(self, key: str, name: str, arguments: object) -> None:
+    def record_call(self, key: str, name: str, arguments: object) -> None:
         """A tool was called; its arguments are kept as a digest alone."""
         if key in self._open:
             return
@@ -64,7 +64,7 @@ class Transcript:
             self.calls = self.calls.after(call)
             self.circle = self.circle or self.calls.finding
 
-    def returned(self, key: str, *, failed: bool = False) -> None:
+    def record_return(self, key: str, *, failed: bool = False) -> None:
         """A tool came back, once."""
         began = self._began.pop(key, None)
         if (call := self._open.get(key)) is not None and began is not None:
@@ -78,20 +78,20 @@ class Transcript:
         if line := next((line for line in reversed(text.splitlines()) if line.strip()), ""):
             self.tell(display(line.strip())[:_LONGEST_LINE])
 
-    def used(self, key: str, usage: Usage) -> None:
+    def record_usage(self, key: str, usage: Usage) -> None:
         """Tokens and cost of a part of the session; the same key again replaces what it said."""
         before = self._parts.get(key, Usage())
         self._parts[key] = usage
         self.usage = _less(self.usage, before) + usage
 
-    def used_in_all(self, usage: Usage) -> None:
+    def record_total_usage(self, usage: Usage) -> None:
         """Tokens and cost of the whole session, which count instead of its parts."""
         self._parts = {}
         self.usage = Usage(
             usage.input_tokens, usage.output_tokens, usage.dollars, self.usage.tool_calls
         )
 
-    def failed(self, text: str) -> None:
+    def record_failure(self, text: str) -> None:
         """It said why it cannot go on."""
         self.error = text[:_LONGEST_TEXT]
 

@@ -74,7 +74,7 @@ def _too_much(what: str, most: int) -> Finding:
     )
 
 
-async def bound_response(response: httpx2.Response, end: Callable[[Finding], None]) -> None:
+async def limit_response(response: httpx2.Response, end: Callable[[Finding], None]) -> None:
     """Have the body of a response counted while it is read."""
     if isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = _Counted(response.stream, end)

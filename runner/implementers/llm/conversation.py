@@ -20,8 +20,8 @@ from pydantic_ai.usage import RunUsage
 
 from runner import effects
 from runner.implementers.base import Mode
-from runner.implementers.llm import words
-from runner.implementers.llm.answer_bounds import AnswerBounds, bound_response
+from runner.implementers.llm import system_prompt
+from runner.implementers.llm.answer_bounds import AnswerBounds, limit_response
 from runner.implementers.llm.arguments import PlanAnswer
 from runner.model import Usage
 from runner.secrets.redact import StreamRedactor
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import AgentStreamEvent
     from pydantic_ai.models import Model
 
-    from runner.implementers.llm.session import Session
+    from runner.implementers.llm.tool_session import Session
     from runner.implementers.llm.tools import Tool as OurTool
 
 Client: TypeAlias = "Callable[[httpx2.AsyncClient], Model]"
@@ -63,9 +63,9 @@ class Conversation:
     cut_short: bool = False
     """Whether its last words end where its provider's limit of an answer is."""
 
-    def held(self, brief: str) -> str | PlanAnswer:
-        """Its last words, or its plan. Raises what `failures.failed` knows."""
-        return asyncio.run(self._held(brief))
+    def hold(self, brief: str) -> str | PlanAnswer:
+        """Its last words, or its plan. Raises what `llm_errors.classify_error` knows."""
+        return asyncio.run(self._hold(brief))
 
     @property
     def usage(self) -> Usage:
@@ -77,12 +77,12 @@ class Conversation:
             self.session.count,
         )
 
-    async def _held(self, brief: str) -> str | PlanAnswer:
+    async def _hold(self, brief: str) -> str | PlanAnswer:
         limits = self.session.desk.bench.limits
         patience = httpx2.Timeout(limits.idle or None, connect=_CONNECT)
         async with create_async_httpx2_client(timeout=patience) as http:
             http.headers["Accept-Encoding"] = "identity"  # so that what is counted is what comes
-            http.event_hooks["response"].append(self._bound)
+            http.event_hooks["response"].append(self._limit)
             agent = self._agent(self.client(http))
             run = asyncio.create_task(self._run(agent, brief))
             try:
@@ -95,15 +95,15 @@ class Conversation:
                 run.cancel()
                 await asyncio.wait({run})
 
-    async def _bound(self, response: httpx2.Response) -> None:
-        await bound_response(response, self.session.end)
+    async def _limit(self, response: httpx2.Response) -> None:
+        await limit_response(response, self.session.end)
 
     def _agent(self, model: Model) -> Agent[None, str | PlanAnswer]:
         planning = self.mode is Mode.PLAN
         agent = Agent[None, str | PlanAnswer](
             model,
             output_type=[PlanAnswer, str] if planning else str,
-            instructions=words.PLAN if planning else words.EXECUTE,
+            instructions=system_prompt.PLAN if planning else system_prompt.EXECUTE,
             tools=[self._tool(tool) for tool in self.session.tools.values()],
             retries=_RETRIES,
         )
@@ -114,11 +114,11 @@ class Conversation:
     def _tool(self, tool: OurTool) -> Tool[None]:
         """One tool as the model is shown it; every call goes through the session."""
 
-        async def called(context: RunContext[None], /, **given: object) -> str:
+        async def call_tool(context: RunContext[None], /, **given: object) -> str:
             return self.session.call(tool.name, context.tool_call_id or "", given)
 
         return Tool.from_schema(
-            called, tool.name, tool.purpose, dict(tool.schema), takes_ctx=True, sequential=True
+            call_tool, tool.name, tool.purpose, dict(tool.schema), takes_ctx=True, sequential=True
         )
 
     async def _run(self, agent: Agent[None, str | PlanAnswer], brief: str) -> str | PlanAnswer:
@@ -172,7 +172,7 @@ class Conversation:
         async for event in events:
             bounds.count(event)
             self.session.check_cancelled()
-            if not (spoken := _spoken(event)):
+            if not (spoken := _text_of_event(event)):
                 continue
             *whole, said = (said + safe.feed(spoken.encode("utf-8", "replace"))).split(b"\n")
             for one in whole:
@@ -187,7 +187,7 @@ class Conversation:
             self.session.transcript.append(safe)
 
 
-def _spoken(event: AgentStreamEvent) -> str:
+def _text_of_event(event: AgentStreamEvent) -> str:
     """The text that an event brings, where it is one of the model's own words."""
     if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
         return event.part.content
@@ -198,7 +198,7 @@ def _spoken(event: AgentStreamEvent) -> str:
 
 def _with_a_plan(answer: str | PlanAnswer) -> str | PlanAnswer:
     """A plan, also one that is written as text. Raises ModelRetry where there is none in it."""
-    from runner.implementers.planned import plan_in, why_no_plan
+    from runner.implementers.plan_answer import plan_in, why_no_plan
 
     if isinstance(answer, str) and plan_in(answer) is None:
         raise ModelRetry(f"Answer with the plan: {why_no_plan(answer)}.")

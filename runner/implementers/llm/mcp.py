@@ -21,7 +21,7 @@ from runner.implementers.base import CHECK
 from runner.implementers.work import read_regular
 from runner.model import Finding, Severity
 from runner.process.base import Command
-from runner.process.dialogue import Dialogue, DialogueOver
+from runner.process.interactive import InteractiveProcess, InteractiveProcessOver
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.mcp import McpServer
-    from runner.implementers.llm.desk import Desk
+    from runner.implementers.llm.tool_context import ToolContext
     from runner.implementers.llm.tools import Given
 
 PROTOCOL = "2025-06-18"
@@ -81,7 +81,7 @@ class McpTool:
 class McpClient:
     """A server that runs; an open resource until `close`. Raises McpError."""
 
-    def __init__(self, server: McpServer, desk: Desk) -> None:
+    def __init__(self, server: McpServer, desk: ToolContext) -> None:
         self._server = server
         self._number = 0
         self._desk = desk
@@ -91,7 +91,7 @@ class McpClient:
         self._words = folder / "words"
         command = Command(
             # What it logs is no message: it goes nowhere, rather than between two of them.
-            line=("/bin/sh", "-c", _said_apart(server.command, self._words)),
+            line=("/bin/sh", "-c", _server_with_log(server.command, self._words)),
             place=bench.place,
             environment={**bench.environment, **_own(server)},
             network=desk.settings.network_for(server.network),
@@ -99,7 +99,7 @@ class McpClient:
             known_secrets=desk.known_secrets,
         )
         try:
-            self._dialogue = Dialogue(command, bench.sandbox, bench.cancelled)
+            self._dialogue = InteractiveProcess(command, bench.sandbox, bench.cancelled)
         except (OSError, ValueError) as error:
             raise self._error(f"cannot be started: {error}") from error
         try:
@@ -131,7 +131,7 @@ class McpClient:
         """Call one of its tools. Raises McpError."""
         answer = self._ask("tools/call", {"name": tool, "arguments": dict(given)})
         content = answer.get("content")
-        parts = [_shown(part) for part in content] if isinstance(content, list) else []
+        parts = [_format_part(part) for part in content] if isinstance(content, list) else []
         if not parts and answer.get("structuredContent") is not None:
             parts = [json.dumps(answer["structuredContent"], ensure_ascii=False)]
         text = "\n".join(parts) or "(no answer)"
@@ -161,7 +161,7 @@ class McpClient:
                 break
         error, result = message.get("error"), message.get("result")
         if isinstance(error, dict):
-            raise self._error(f"refuses {method}: {display(_told_in(error))}")
+            raise self._error(f"refuses {method}: {display(_error_message(error))}")
         return result if isinstance(result, dict) else {}
 
     def _answer(self, message: Mapping[str, object]) -> None:
@@ -178,7 +178,7 @@ class McpClient:
         try:
             line = json.dumps({"jsonrpc": "2.0", **message}).encode()
             self._dialogue.say(line, self._server.seconds)
-        except DialogueOver as over:
+        except InteractiveProcessOver as over:
             raise self._error(str(over)) from over
 
     def _next(self, seconds: float) -> dict[str, object]:
@@ -187,7 +187,7 @@ class McpClient:
         while True:
             try:
                 line = self._dialogue.hear(max(0.0, until - effects.monotonic()))
-            except DialogueOver as over:
+            except InteractiveProcessOver as over:
                 raise self._error(str(over)) from over
             try:
                 message = json.loads(line)
@@ -223,7 +223,9 @@ class McpClient:
 
 
 @contextmanager
-def tools_of_servers(desk: Desk) -> Iterator[tuple[tuple[McpTool, ...], tuple[Finding, ...]]]:
+def tools_of_servers(
+    desk: ToolContext,
+) -> Iterator[tuple[tuple[McpTool, ...], tuple[Finding, ...]]]:
     """The tools of all servers of the settings, while entered; a warning for one that fails."""
     found: list[McpTool] = []
     warnings: list[Finding] = []
@@ -239,14 +241,14 @@ def tools_of_servers(desk: Desk) -> Iterator[tuple[tuple[McpTool, ...], tuple[Fi
         yield tuple(found), tuple(warnings)
 
 
-def _said_apart(command: str, words: Path) -> str:
+def _server_with_log(command: str, words: Path) -> str:
     """The server with its standard error kept apart, bounded: what it logs is no message."""
     file = shlex.quote(str(words))
     keep = f"head -c {_MOST_WORDS} > {file}; cat > /dev/null"
     return f"exec 3>&1; {{ {command}\n}} 2>&1 >&3 3>&- | {{ exec 3>&-; {keep}; }}"
 
 
-def _told_in(error: Mapping[str, object]) -> str:
+def _error_message(error: Mapping[str, object]) -> str:
     """The message of an error of JSON-RPC, and what it adds as text."""
     data = error.get("data")
     return ": ".join([str(error.get("message")), *([data] if isinstance(data, str) else [])])
@@ -257,7 +259,7 @@ def _own(server: McpServer) -> dict[str, str]:
     return {name: os.environ[name] for name in server.env if name in os.environ}
 
 
-def _shown(part: object) -> str:
+def _format_part(part: object) -> str:
     """One part of an answer: its text, or what it is instead of one."""
     if not isinstance(part, dict):
         return ""

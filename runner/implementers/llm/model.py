@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.implementers.base import CHECK, Mode, Said
-from runner.implementers.llm.providers import Named, key_of, lacking, named_model
+from runner.implementers.llm.providers import Named, find_lacking, key_of, parse_model
 from runner.implementers.work import decisions_in
 from runner.model import Failure, Finding, Severity
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.context.brief import Brief
-    from runner.implementers.base import Workbench
+    from runner.implementers.base import ImplementerContext
     from runner.implementers.llm.arguments import PlanAnswer
     from runner.implementers.llm.conversation import Client, Conversation
-    from runner.implementers.llm.desk import Desk
+    from runner.implementers.llm.tool_context import ToolContext
     from runner.implementers.llm.tools import Tool
     from runner.model import Task
 
@@ -46,39 +46,39 @@ class ModelLoop:
         if not settings.model_execute:
             hint = '[model] execute = "anthropic:…" (or openai:…, google:…) in the settings'
             return Finding(CHECK, "no model is named that implements tasks", hint=hint)
-        execute = named_model(settings.model_execute)
-        plan = named_model(settings.model_plan or settings.model_execute)
+        execute = parse_model(settings.model_execute)
+        plan = parse_model(settings.model_plan or settings.model_execute)
         for named in (execute, plan):
             if isinstance(named, Finding):
                 return named
-            if missing := lacking(named, settings):
+            if missing := find_lacking(named, settings):
                 return missing
         assert isinstance(execute, Named)  # the loop above returned any finding
         assert isinstance(plan, Named)
         return cls(execute, plan, settings)
 
-    def implement(self, brief: Brief, bench: Workbench) -> Said:
+    def implement(self, brief: Brief, bench: ImplementerContext) -> Said:
         """Let the model work until it has said its last word, or must not go on."""
         from runner.implementers.llm.conversation import Conversation
-        from runner.implementers.llm.desk import Desk
         from runner.implementers.llm.mcp import tools_of_servers
-        from runner.implementers.llm.session import Session
+        from runner.implementers.llm.tool_context import ToolContext
+        from runner.implementers.llm.tool_session import Session
         from runner.implementers.llm.tools import own_tools
 
         named = self.plan if bench.mode is Mode.PLAN else self.execute
         key = key_of(named, self.settings)
         known = (*bench.known_secrets, *((key,) if key else ()))
-        desk = Desk(bench, brief.task, self.settings, known)
+        desk = ToolContext(bench, brief.task, self.settings, known)
         bench.tell(f"asking {named}")
         with tools_of_servers(desk) as (others, warnings):
             every: tuple[Tool, ...] = (*own_tools(desk, bench.mode), *others)
             session = Session(desk, {tool.name: tool for tool in every})
             talk = Conversation(session, bench.mode, self.client or _client(named, self.settings))
             try:
-                said = _said(talk, brief, desk)
+                said = _make_said(talk, brief, desk)
             finally:
                 _keep(session.transcript, desk)
-        more = (*warnings, *_unpriced(talk, bench, named), *_cut_short(talk, named))
+        more = (*warnings, *_check_price(talk, bench, named), *_cut_short(talk, named))
         return replace(said, findings=(*said.findings, *more))
 
 
@@ -88,20 +88,20 @@ def _client(named: Named, settings: Settings) -> Client:
     return lambda http: client_of(named, settings, http)
 
 
-def _said(talk: Conversation, brief: Brief, desk: Desk) -> Said:
+def _make_said(talk: Conversation, brief: Brief, desk: ToolContext) -> Said:
     """How the conversation went, as a value."""
     from pydantic_ai.exceptions import AgentRunError, UserError
 
-    from runner.implementers.llm.failures import failed
-    from runner.implementers.llm.session import SessionEnded
+    from runner.implementers.llm.llm_errors import classify_error
+    from runner.implementers.llm.tool_session import SessionEnded
 
     try:
-        answer = talk.held(brief.text)
+        answer = talk.hold(brief.text)
     except (SessionEnded, AgentRunError, UserError) as error:
-        how = failed(error)
+        how = classify_error(error)
         if how is None:
             raise
-        finding = _redacted(how.finding, desk)
+        finding = _redact_finding(how.finding, desk)
         return Said(
             decisions=tuple(desk.decisions),
             findings=(finding,),
@@ -109,15 +109,17 @@ def _said(talk: Conversation, brief: Brief, desk: Desk) -> Said:
             failure=how.failure,
             retry_after=how.retry_after,
         )
-    return _answered(answer, talk, brief, desk)
+    return _read_answer(answer, talk, brief, desk)
 
 
-def _answered(answer: str | PlanAnswer, talk: Conversation, brief: Brief, desk: Desk) -> Said:
+def _read_answer(
+    answer: str | PlanAnswer, talk: Conversation, brief: Brief, desk: ToolContext
+) -> Said:
     if not isinstance(answer, str):
         return Said("planned", tuple(desk.decisions), usage=talk.usage, plan=answer.noun())
     text = desk.safe(answer)
     if talk.mode is Mode.PLAN:
-        return _planned(text, talk, desk)
+        return _read_plan(text, talk, desk)
     decisions = tuple(dict.fromkeys((*desk.decisions, *decisions_in(text))))
     idle = brief.task.writes_anything and not talk.session.count
     return Said(
@@ -131,9 +133,9 @@ def _answered(answer: str | PlanAnswer, talk: Conversation, brief: Brief, desk: 
     )
 
 
-def _planned(text: str, talk: Conversation, desk: Desk) -> Said:
+def _read_plan(text: str, talk: Conversation, desk: ToolContext) -> Said:
     """A plan that is written as text, read as an agent's is."""
-    from runner.implementers.planned import plan_in, why_no_plan
+    from runner.implementers.plan_answer import plan_in, why_no_plan
 
     plan = plan_in(text)
     findings: tuple[Finding, ...] = ()
@@ -151,7 +153,9 @@ def _planned(text: str, talk: Conversation, desk: Desk) -> Said:
     )
 
 
-def _unpriced(talk: Conversation, bench: Workbench, named: Named) -> tuple[Finding, ...]:
+def _check_price(
+    talk: Conversation, bench: ImplementerContext, named: Named
+) -> tuple[Finding, ...]:
     """A budget in dollars holds nothing where nobody knows what the model costs."""
     if bench.left.dollars is None or talk.used.cost is not None or not talk.used.requests:
         return ()
@@ -176,11 +180,11 @@ def _summary(text: str) -> str:
     return said[-1][:_LONGEST_SUMMARY] if said else ""
 
 
-def _redacted(finding: Finding, desk: Desk) -> Finding:
+def _redact_finding(finding: Finding, desk: ToolContext) -> Finding:
     return replace(finding, message=desk.safe(finding.message), detail=desk.safe(finding.detail))
 
 
-def _keep(transcript: list[str], desk: Desk) -> None:
+def _keep(transcript: list[str], desk: ToolContext) -> None:
     """Keep what was said and called, where the output of a command would be kept."""
     log = desk.bench.log
     if log is None or not transcript:

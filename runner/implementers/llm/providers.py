@@ -47,7 +47,7 @@ class Named:
         return f"{self.provider}:{self.model}"
 
 
-def named_model(text: str) -> Named | Finding:
+def parse_model(text: str) -> Named | Finding:
     """What `anthropic:claude-…` means, or why it means nothing."""
     provider, _, model = text.partition(":")
     if provider in KEYS and model:
@@ -57,9 +57,9 @@ def named_model(text: str) -> Named | Finding:
     return Finding(CHECK, f'"{display(text)}" names no model', hint=hint)
 
 
-def lacking(named: Named, settings: Settings) -> Finding | None:
+def find_lacking(named: Named, settings: Settings) -> Finding | None:
     """What is missing to ask this model: a package, a key, an address."""
-    if not _installed(named.provider):
+    if not _is_installed(named.provider):
         hint = "pip install 'task-graph-runner[llm]'"
         return Finding(CHECK, f"the packages to ask {named} are not installed", hint=hint)
     if named.provider == COMPATIBLE and not settings.model_base_url:
@@ -85,7 +85,7 @@ def _key_names(named: Named, settings: Settings) -> tuple[str, ...]:
 
 
 @cache
-def _installed(provider: str) -> bool:
+def _is_installed(provider: str) -> bool:
     wanted = ("pydantic_ai", _PACKAGES.get(provider, "openai"))
     try:
         return all(find_spec(name) is not None for name in wanted)
@@ -95,7 +95,7 @@ def _installed(provider: str) -> bool:
 
 def client_of(named: Named, settings: Settings, http: AsyncClient) -> Model:
     """What asks this model over `http`, which the caller closes."""
-    from runner.implementers.llm.whole import WholeAnswers
+    from runner.implementers.llm.truncation import WholeAnswers
 
     return WholeAnswers(_client_of(named, settings, http))
 

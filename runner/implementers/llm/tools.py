@@ -13,11 +13,11 @@ from runner.config.permissions import FILE_TOOLS
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.base import Mode
 from runner.implementers.llm import arguments as schemas
-from runner.implementers.llm import checking, reading, writing
-from runner.implementers.llm.desk import Refusal, named
+from runner.implementers.llm import check_tools, read_tools, write_tools
+from runner.implementers.llm.tool_context import Refusal, normalize_path
 
 if TYPE_CHECKING:
-    from runner.implementers.llm.desk import Desk
+    from runner.implementers.llm.tool_context import ToolContext
 
 _A = TypeVar("_A", bound=schemas.Arguments)
 
@@ -59,11 +59,11 @@ class Tool(Protocol):
 class Own(Generic[_A]):
     """A tool of ours, at one session's desk."""
 
-    desk: Desk
+    desk: ToolContext
     name: str
     purpose: str
     arguments: type[_A]
-    work: Callable[[Desk, _A], str]
+    work: Callable[[ToolContext, _A], str]
     about: str
     """The argument that is its subject."""
     once: bool = False
@@ -77,7 +77,7 @@ class Own(Generic[_A]):
         """The path, or the name, that it is called with."""
         said = given.get(self.about, "")
         said = said if isinstance(said, str) else ""
-        return (named(said) or ".") if self.name in FILE_TOOLS else said
+        return (normalize_path(said) or ".") if self.name in FILE_TOOLS else said
 
     def call(self, given: Given) -> str:
         """Hold the arguments to the schema, then do it."""
@@ -95,19 +95,19 @@ class Own(Generic[_A]):
             return Refusal(f"refused: {error.message}")
 
 
-def own_tools(desk: Desk, mode: Mode) -> tuple[Tool, ...]:
+def own_tools(desk: ToolContext, mode: Mode) -> tuple[Tool, ...]:
     """The tools of a mode: in plan mode there is none that writes."""
     return _readers(desk) if mode is Mode.PLAN else (*_readers(desk), *_writers(desk))
 
 
-def _readers(desk: Desk) -> tuple[Tool, ...]:
+def _readers(desk: ToolContext) -> tuple[Tool, ...]:
     return (
         Own(
             desk,
             "list_files",
             "Lists files with their sizes.",
             schemas.ListFiles,
-            reading.list_files,
+            read_tools.list_files,
             "folder",
         ),
         Own(
@@ -115,7 +115,7 @@ def _readers(desk: Desk) -> tuple[Tool, ...]:
             "read_file",
             "Reads a file, or some of its lines.",
             schemas.ReadFile,
-            reading.read_file,
+            read_tools.read_file,
             "path",
         ),
         Own(
@@ -123,20 +123,20 @@ def _readers(desk: Desk) -> tuple[Tool, ...]:
             "search",
             "Finds lines by a regular expression.",
             schemas.Search,
-            reading.search,
+            read_tools.search,
             "folder",
         ),
     )
 
 
-def _writers(desk: Desk) -> tuple[Tool, ...]:
+def _writers(desk: ToolContext) -> tuple[Tool, ...]:
     return (
         Own(
             desk,
             "write_file",
             "Writes a file whole. A write that is refused changes nothing and says why.",
             schemas.WriteFile,
-            writing.write_file,
+            write_tools.write_file,
             "path",
             once=True,
         ),
@@ -145,7 +145,7 @@ def _writers(desk: Desk) -> tuple[Tool, ...]:
             "modify_file",
             "Replaces a text that stands exactly once in a file, or applies a unified diff to it.",
             schemas.ModifyFile,
-            writing.modify_file,
+            write_tools.modify_file,
             "path",
             once=True,
         ),
@@ -154,7 +154,7 @@ def _writers(desk: Desk) -> tuple[Tool, ...]:
             "run_gate",
             "Runs one check of the task, by its name, on the files as they are.",
             schemas.RunGate,
-            checking.run_gate,
+            check_tools.run_gate,
             "name",
         ),
         Own(
@@ -162,7 +162,7 @@ def _writers(desk: Desk) -> tuple[Tool, ...]:
             "record_decision",
             "Records a choice that is not obvious, with its trade-off.",
             schemas.RecordDecision,
-            checking.record_decision,
+            check_tools.record_decision,
             "title",
             once=True,
         ),

@@ -12,13 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.plan.shell.flags import EMPTY, FLAG, compared
+from runner.plan.shell.shell_nodes import Case, Function, Group, If, Loop, Script, Simple, simples
 from runner.plan.shell.syntax import ShellSyntaxError
-from runner.plan.shell.tree import Case, Function, Group, If, Loop, Script, Simple, simples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from runner.plan.shell.tree import AndOr, Node, Pipeline
+    from runner.plan.shell.shell_nodes import AndOr, Node, Pipeline
 
 _MOST = 100
 """States that are followed at once; what has more is not judged."""
@@ -148,12 +148,10 @@ class _Thought:
         if len(pipeline.parts) == 1:
             found = self.node(pipeline.parts[0], states, guarded=guarded)
         else:
-            found = {
-                end for state in states for end in self.joined(pipeline, state, guarded=guarded)
-            }
-        return {_turned(one) for one in found} if pipeline.negated else found
+            found = {end for state in states for end in self.join(pipeline, state, guarded=guarded)}
+        return {_negate(one) for one in found} if pipeline.negated else found
 
-    def joined(self, pipeline: Pipeline, state: _State, *, guarded: bool) -> Iterable[_State]:
+    def join(self, pipeline: Pipeline, state: _State, *, guarded: bool) -> Iterable[_State]:
         """Each part is a shell of its own; the last one's exit is that of all."""
         every = [self.own_shell(part, state, guarded=guarded) for part in pipeline.parts]
         ran = [any(end.ran for end in ends) for ends in every]
@@ -195,7 +193,7 @@ class _Thought:
                         Group(node.body, subshell=False), state, guarded=guarded
                     )
                 }
-                return {_left(one, guarded=guarded) for one in found}
+                return {_exit_on_failure(one, guarded=guarded) for one in found}
             case Group():
                 return self.script(node.body, states, guarded=guarded)
             case If():
@@ -246,12 +244,12 @@ class _Thought:
         return found
 
     def simple(self, node: Simple, state: _State, *, guarded: bool) -> Iterable[_State]:
-        state, substituted = self.substituted(node, state)
+        state, substituted = self.substitute(node, state)
         if node is self.failing:
-            yield _left(self.fails(node, state), guarded=guarded)
+            yield _exit_on_failure(self.fails(node, state), guarded=guarded)
             return
         if not node.words:
-            yield _left(_assigned(node, state, substituted), guarded=guarded)
+            yield _exit_on_failure(_assign(node, state, substituted), guarded=guarded)
             return
         name, words = node.words[0].value, tuple(word.value for word in node.words[1:])
         if name in self.functions and self.calls < _ROUNDS:
@@ -260,7 +258,9 @@ class _Thought:
             self.calls -= 1
             yield from (e._replace(jump="") if e.jump == "return" else e for e in inside)
             return
-        yield from (_left(end, guarded=guarded) for end in _known(name, words, state))
+        yield from (
+            _exit_on_failure(end, guarded=guarded) for end in _evaluate_unknown(name, words, state)
+        )
 
     def fails(self, node: Simple, state: _State) -> _State:
         """The command in question. One that a loop gives another word each time may then pass."""
@@ -268,7 +268,7 @@ class _Thought:
         again = state.ran and named & set(self.own_variables)
         return state._replace(said=_Said.EITHER if again else _Said.FAILED, ran=True)
 
-    def substituted(self, node: Simple, state: _State) -> tuple[_State, _Said | None]:
+    def substitute(self, node: Simple, state: _State) -> tuple[_State, _Said | None]:
         """What ran in `$(…)` before the command itself; how the last of it ended."""
         said = None
         for word in (*node.assignments, *node.words):
@@ -284,36 +284,36 @@ class _Thought:
 # --- single commands ------------------------------------------------------------------
 
 
-def _known(name: str, words: tuple[str, ...], state: _State) -> Iterable[_State]:
+def _evaluate_unknown(name: str, words: tuple[str, ...], state: _State) -> Iterable[_State]:
     """What a command that is not in question says."""
     if name in ("exit", "return", "break", "continue"):
-        yield _jumped(name, words, state)
+        yield _jump(name, words, state)
     elif name == "set":
         yield _set(words, state)._replace(said=_Said.OK)
     elif name == "trap":
-        yield _trapped(words, state)
+        yield _trap(words, state)
     elif name == "wait":
         waited = state.behind and any(word.startswith(("$", "%")) or word == "-n" for word in words)
         yield state._replace(said=_Said.FAILED if waited else _Said.OK, behind=False)
     elif name in _ASKS:
-        yield state._replace(said=_asked(words, state))
+        yield state._replace(said=_evaluate_test(words, state))
     elif name == "false":
         yield state._replace(said=_Said.FAILED)
     else:
         yield state._replace(said=_Said.OK if name in _NOTHING else _Said.EITHER)
 
 
-def _jumped(name: str, words: tuple[str, ...], state: _State) -> _State:
+def _jump(name: str, words: tuple[str, ...], state: _State) -> _State:
     jump = state._replace(jump=name)
     if name in ("break", "continue"):
         return jump._replace(said=_Said.OK)
     word = words[0].strip() if words else "$?"
     if word.isdecimal():
         return jump._replace(said=_Said.FAILED if int(word) % 256 else _Said.OK)
-    return jump._replace(said=_held(word, state))
+    return jump._replace(said=_value_of(word, state))
 
 
-def _held(text: str, state: _State) -> _Said:
+def _value_of(text: str, state: _State) -> _Said:
     """What `$?` or a variable in a word says."""
     named = _VARIABLE.findall(text)
     if _STATUS in named:
@@ -321,10 +321,10 @@ def _held(text: str, state: _State) -> _Said:
     return _Said.FAILED if any(name in state.told for name in named) else _Said.EITHER
 
 
-def _asked(words: tuple[str, ...], state: _State) -> _Said:
+def _evaluate_test(words: tuple[str, ...], state: _State) -> _Said:
     """`test $? -eq 0` says what was said."""
     text = " ".join(words)
-    if _held(text, state) is not _Said.FAILED:
+    if _value_of(text, state) is not _Said.FAILED:
         return _Said.EITHER
     if EMPTY.search(text):
         return _Said.OK if "-n" in words else _Said.FAILED
@@ -335,13 +335,13 @@ def _asked(words: tuple[str, ...], state: _State) -> _Said:
     return _Said.OK if _NOT_ZERO.search(text) else _Said.EITHER
 
 
-def _assigned(node: Simple, state: _State, substituted: _Said | None) -> _State:
+def _assign(node: Simple, state: _State, substituted: _Said | None) -> _State:
     """`rc=$?` keeps what was said; `x=$(…)` says what that said."""
     told = set(state.told)
     for word in node.assignments:
         name, _, value = word.value.partition("=")
         name = name.rstrip("+")
-        holds = state.ran and not word.scripts and _held(value, state) is _Said.FAILED
+        holds = state.ran and not word.scripts and _value_of(value, state) is _Said.FAILED
         told -= {one for one in told if one.partition("=")[0] == name}
         if holds:
             told.add(name)
@@ -364,7 +364,7 @@ def _set(words: tuple[str, ...], state: _State) -> _State:
     return state
 
 
-def _trapped(words: tuple[str, ...], state: _State) -> _State:
+def _trap(words: tuple[str, ...], state: _State) -> _State:
     ends = len(words) > 1 and words[-1] in ("EXIT", "0")
     good = ends and re.search(r"\bexit\s+0\b", words[0])
     return state._replace(said=_Said.OK, at_exit=_Said.OK if good else state.at_exit)
@@ -373,12 +373,12 @@ def _trapped(words: tuple[str, ...], state: _State) -> _State:
 # --- states ---------------------------------------------------------------------------
 
 
-def _turned(state: _State) -> _State:
+def _negate(state: _State) -> _State:
     opposite = {_Said.OK: _Said.FAILED, _Said.FAILED: _Said.OK, _Said.EITHER: _Said.EITHER}
     return state if state.jump else state._replace(said=opposite[state.said])
 
 
-def _left(state: _State, *, guarded: bool) -> _State:
+def _exit_on_failure(state: _State, *, guarded: bool) -> _State:
     """Under `set -e` the shell ends where a command fails that nobody asks about."""
     if not state.errexit or guarded or state.jump or state.said is not _Said.FAILED:
         return state

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from runner.plan.shell.tree import Simple
+    from runner.plan.shell.shell_nodes import Simple
 
 _WHATEVER = """
 pytest py.test pytest-3 nosetests nose2 trial stestr ward behave tox nox jest vitest mocha ava tap
@@ -210,13 +210,13 @@ def _past(words: list[str]) -> list[str] | None:
     if name in _EXEC_BY and rest[:1] in (["exec"], ["dlx"], ["x"]):
         return _without_options(rest[1:], frozenset())
     if name in ("coverage", "kernprof") and rest[:1] == ["run"]:
-        return _measured_by(rest[1:])
+        return _words_under_coverage(rest[1:])
     if _PYTHON.match(name) and rest[:3] == ["-m", "coverage", "run"]:
-        return _measured_by(rest[3:])
+        return _words_under_coverage(rest[3:])
     return None
 
 
-def _measured_by(words: list[str]) -> list[str]:
+def _words_under_coverage(words: list[str]) -> list[str]:
     """What coverage.py runs, as Python would."""
     taking = frozenset({"--source", "--rcfile", "--data-file", "--omit", "--include", "--context"})
     kept = [word for word in words if word not in ("-a", "-p", "--branch", "--append")]

@@ -11,7 +11,7 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from runner.plan.shell.line import commands_of
+from runner.plan.shell.exit_status import commands_of
 from runner.plan.shell.programs import ALWAYS, is_test_program, may_be_test_program, program_of
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def selection_of_options(words: str, tool: str = "pytest") -> tuple[str, ...]:
     return tuple(_selects(_split(words), tool))
 
 
-def added_selection(before: str, after: str) -> tuple[str, ...]:
+def find_added_selection(before: str, after: str) -> tuple[str, ...]:
     """What the line `after` selects by and `before` did not: options, and paths if it names fewer.
 
     Empty where it runs no less, as far as the words say.
@@ -119,7 +119,7 @@ def added_selection(before: str, after: str) -> tuple[str, ...]:
     return (*new.elements(), *_fewer_paths(before, after))
 
 
-def added_selection_of_options(before: str, after: str, tool: str = "pytest") -> tuple[str, ...]:
+def find_added_options(before: str, after: str, tool: str = "pytest") -> tuple[str, ...]:
     """The same of two texts of options."""
     old, new = selection_of_options(before, tool), selection_of_options(after, tool)
     return tuple((Counter(new) - Counter(old)).elements())

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from runner.plan.shell.tree import (
+from runner.plan.shell.shell_nodes import (
     AndOr,
     Case,
     Function,
@@ -24,7 +24,7 @@ from runner.plan.shell.tree import (
 )
 
 if TYPE_CHECKING:
-    from runner.plan.shell.tree import Node
+    from runner.plan.shell.shell_nodes import Node
 
 LONGEST = 64 << 10
 """Letters of a line or script that are read."""
@@ -123,11 +123,11 @@ class _Reader:
             self.skip(1)
             body = self.script((")",))
             self.expect(")")
-            return self.redirected(Group(body, subshell=True))
+            return self.read_redirections(Group(body, subshell=True))
         word = self.keyword()
         if word in _OPENS:
             self.word()
-            return self.redirected(self.compound(word))
+            return self.read_redirections(self.compound(word))
         if word in _CLOSES:
             raise ShellSyntaxError(f"unexpected {word!r}")
         if word == "function":
@@ -144,7 +144,7 @@ class _Reader:
                 return self.condition()
             case "while" | "until":
                 asked = self.script(("do",))
-                return Loop(word, asked, self.done())
+                return Loop(word, asked, self.finish())
             case "case":
                 return self.case()
         self.blanks()
@@ -157,7 +157,7 @@ class _Reader:
         if self.operator() == ";":
             self.skip(1)
         self.newlines()
-        return Loop("for", None, self.done(), variable)
+        return Loop("for", None, self.finish(), variable)
 
     def condition(self) -> If:
         branches = []
@@ -173,7 +173,7 @@ class _Reader:
             if word != "elif":
                 return If(tuple(branches), otherwise)
 
-    def done(self) -> Script:
+    def finish(self) -> Script:
         self.expect("do")
         body = self.script(("done",))
         self.expect("done")
@@ -200,7 +200,7 @@ class _Reader:
             if self.operator() in (";;", ";&", ";;&"):
                 self.skip(len(self.operator()))
 
-    def redirected(self, node: Node) -> Node:
+    def read_redirections(self, node: Node) -> Node:
         """Behind a compound command there may be redirections, which change no exit."""
         while self.redirection():
             pass

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.run.executors.addresses import read_address
-from runner.run.executors.border import run_job
 from runner.run.executors.certificates import has_certificates, security_of
-from runner.run.executors.patience import Patience
-from runner.run.executors.strict import FAMILIES, distributed
+from runner.run.executors.dask_client import FAMILIES, import_distributed
+from runner.run.executors.entrypoint import run_job
+from runner.run.executors.wait_times import WaitTimes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -79,10 +79,10 @@ class Cluster:
         hear: Hear,
         *,
         open_network: bool = False,
-        patience: Patience | None = None,
+        patience: WaitTimes | None = None,
     ) -> None:
         self.scheduler = scheduler
-        self.patience = patience or Patience()
+        self.patience = patience or WaitTimes()
         self.topic = f"runner-{effects.new_id()}"
         self._open_network = open_network
         self._hear = hear
@@ -91,7 +91,7 @@ class Cluster:
         self._busy: Counter[str] = Counter()
         self._answered = effects.monotonic()
         self._closing = threading.Event()
-        self._client = self._connected(certificates)
+        self._client = self._connect(certificates)
         self._look()
         self._watch = threading.Thread(target=self._keep_looking, name="cluster", daemon=True)
         self._watch.start()
@@ -211,8 +211,8 @@ class Cluster:
 
     # --- details ----------------------------------------------------------------------
 
-    def _connected(self, certificates: Certificates) -> Any:
-        library = distributed()
+    def _connect(self, certificates: Certificates) -> Any:
+        library = import_distributed()
         security = security_of(library, certificates)
         if self.scheduler.is_encrypted and not has_certificates(security):
             raise RunnerError(
@@ -240,10 +240,10 @@ class Cluster:
             ) from error
         for topic in ("print", "warn"):  # nobody's words reach the terminal unseen
             client._event_handlers.pop(topic, None)  # noqa: SLF001 - there is no other way
-        client.subscribe_topic(self.topic, self._heard)
+        client.subscribe_topic(self.topic, self._forward)
         return client
 
-    def _heard(self, event: Any) -> None:
+    def _forward(self, event: Any) -> None:
         """Hand on what a worker said, if it is three strings."""
         try:
             ticket, kind, text = json.loads(event[1])
@@ -272,12 +272,12 @@ class Cluster:
         self._answered = effects.monotonic()
         with self._changed:
             self._seen = {
-                address: self._noted(address, threads, beat)
+                address: self._note_worker(address, threads, beat)
                 for address, (threads, beat) in found.items()
             }
             self._changed.notify_all()
 
-    def _noted(self, address: str, threads: int, beat: float) -> Seen:
+    def _note_worker(self, address: str, threads: int, beat: float) -> Seen:
         before = self._seen.get(address)
         now = effects.monotonic()
         moved = before.moved if before is not None and before.beat == beat else now

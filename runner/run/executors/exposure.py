@@ -25,7 +25,7 @@ CHECK = "cluster"
 _HINT = "start the cluster with TLS (docs/cluster), or accept it by --insecure-cluster"
 
 
-def held_back(settings: Settings) -> Settings:
+def restrict_settings(settings: Settings) -> Settings:
     """The settings with which no command reaches the machine it runs on.
 
     Landlock does not tell a loopback from other addresses, and knows no registries.
@@ -35,14 +35,16 @@ def held_back(settings: Settings) -> Settings:
     return replace(settings, network=min(most, settings.network, key=reaches.index))
 
 
-def exposing(tasks: Iterable[Task], implementer: Implementer | None, settings: Settings) -> str:
+def explain_exposing(
+    tasks: Iterable[Task], implementer: Implementer | None, settings: Settings
+) -> str:
     """Who of tasks and who implements them asks for more than that; empty where nobody does.
 
     `settings` are the person's, as yet not held back. Without a sandbox nothing is held anyway.
     """
     if settings.sandbox == "none":
         return ""
-    held = held_back(settings)
+    held = restrict_settings(settings)
     asked = (*_of_tasks(tasks, settings), *_of_implementer(implementer, settings))
     more = (who for who, what in asked if settings.network_for(what) != held.network_for(what))
     return next(more, "")
@@ -57,12 +59,12 @@ def refusal(who: str, scheduler: Address) -> Finding:
     return Finding(check=CHECK, message=message, hint=_HINT)
 
 
-def exposed(task: Task, implementer: Implementer, settings: Settings) -> str:
+def explain_exposure(task: Task, implementer: Implementer, settings: Settings) -> str:
     """Why a task must not run on the cluster that the settings name; empty where it may."""
     scheduler = scheduler_of(settings.executor) if ":" in settings.executor else None
     if scheduler is None or is_sealed(scheduler, settings):
         return ""
-    who = exposing((task,), implementer, settings)
+    who = explain_exposing((task,), implementer, settings)
     return f"{refusal(who, scheduler).message}; {_HINT}" if who else ""
 
 

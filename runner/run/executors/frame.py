@@ -11,7 +11,7 @@ import json
 import struct
 from zlib import crc32
 
-from runner.run.executors.shape import MisshapenError
+from runner.run.executors.json_shape import MisshapenError
 
 FORMAT = 1
 LARGEST = 512 << 20
@@ -21,14 +21,14 @@ _MARK = b"RUNJ"
 _START = struct.Struct(">4sBII")
 
 
-def framed(body: object, blobs: list[bytes]) -> bytes:
+def encode_frame(body: object, blobs: list[bytes]) -> bytes:
     """One message; text that UTF-8 cannot hold (a file name in another encoding) is kept."""
     head = json.dumps([[len(blob) for blob in blobs], body], separators=(",", ":")).encode()
     rest = b"".join((head, *blobs))
     return _START.pack(_MARK, FORMAT, crc32(rest), len(head)) + rest
 
 
-def unframed(data: object) -> tuple[object, tuple[bytes, ...]]:
+def decode_frame(data: object) -> tuple[object, tuple[bytes, ...]]:
     """The message and its blobs. Raises MisshapenError."""
     if type(data) is not bytes:
         raise MisshapenError(f"no bytes but a {type(data).__name__}")
@@ -43,10 +43,10 @@ def unframed(data: object) -> tuple[object, tuple[bytes, ...]]:
         )
     if crc32(memoryview(data)[_START.size :]) != crc:
         raise MisshapenError("its checksum does not fit")
-    return _opened(data, length)
+    return _open_frame(data, length)
 
 
-def _opened(data: bytes, length: int) -> tuple[object, tuple[bytes, ...]]:
+def _open_frame(data: bytes, length: int) -> tuple[object, tuple[bytes, ...]]:
     start = _START.size + length
     if length > _LONGEST_HEAD or start > len(data):
         raise MisshapenError("its head is too long")

@@ -23,7 +23,7 @@ from runner.run.executors.certificates import Certificates
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from runner.process.companion import Companion
+    from runner.process.worker_process import WorkerProcess
 
 _STARTS = 60.0
 """Seconds for all workers to be there; a loaded machine takes its time."""
@@ -43,7 +43,7 @@ _EARLY = ("distributed", "git", "re2", "runner")
 """Packages imported once, in the process that all workers are forked from."""
 _LONGEST_PLACE = 107 - len("/pymp-12345678/listener-12345678")
 """Bytes: sun_path (unix(7)) less what multiprocessing puts behind the temporary folder."""
-_WARM = "runner.run.executors.warm"
+_WARM = "runner.run.executors.preload"
 _CHILD = """\
 import json, sys
 from importlib.util import find_spec
@@ -67,12 +67,12 @@ class LocalCluster:
     """The child; an open resource until `close`. Raises RunnerError when it does not come up."""
 
     def __init__(self, workers: int, environ: Mapping[str, str], sandbox: str = "auto") -> None:
-        from runner.process.companion import Companion
+        from runner.process.worker_process import WorkerProcess
 
         told = (json.dumps(sys.path), json.dumps(_EARLY), str(workers), sandbox)
         argv = (sys.executable, "-I", "-c", _CHILD, *told)
-        self._child: Companion = Companion(argv, environ)
-        told_back = json.loads(self._asked())
+        self._child: WorkerProcess = WorkerProcess(argv, environ)
+        told_back = json.loads(self._ask())
         self.address: str = told_back["address"]
         self.certificates = Certificates(*told_back["certificates"])
 
@@ -80,15 +80,15 @@ class LocalCluster:
         """End it with its workers; doing so twice is fine."""
         self._child.close()
 
-    def _asked(self) -> bytes:
-        from runner.process.companion import CompanionGone
+    def _ask(self) -> bytes:
+        from runner.process.worker_process import WorkerProcessGone
 
         until = effects.monotonic() + _STARTS
         try:
             while not self._child.ready() and effects.monotonic() < until:
                 sleep(0.02)
             return self._child.ask(b"address", _ANSWERS)
-        except CompanionGone as error:
+        except WorkerProcessGone as error:
             self.close()
             raise RunnerError(
                 f"the local cluster did not start: {error}",
@@ -113,7 +113,7 @@ def serve(workers: int, early: Sequence[str], sandbox: str) -> None:
     key = security.temporary()
     with (
         TemporaryDirectory(prefix="runner-dask-", ignore_cleanup_errors=True) as folder,
-        _started(workers, early, folder, _method(sandbox), key) as cluster,
+        _start(workers, early, folder, _method(sandbox), key) as cluster,
     ):
         os.write(answers, b"ready\n")
         mine = (key.tls_ca_file, key.tls_client_cert, key.tls_client_key)
@@ -140,7 +140,7 @@ def _method(sandbox: str) -> str:
     return "forkserver" if short and not open_to_tasks else "spawn"
 
 
-def _started(workers: int, early: Sequence[str], folder: str, method: str, key: Any) -> Any:
+def _start(workers: int, early: Sequence[str], folder: str, method: str, key: Any) -> Any:
     # Any: the library ships no types
     import dask
 

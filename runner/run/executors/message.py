@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from runner.run.executors.frame import framed, unframed
-from runner.run.executors.shape import MisshapenError, Reader, told
+from runner.run.executors.frame import decode_frame, encode_frame
+from runner.run.executors.json_shape import MisshapenError, Reader, to_json
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.regression import Suspects
     from runner.model import Finding, Observed, Outcome, Proof
-    from runner.run.site import Assignment
+    from runner.run.assignment import Assignment
 
 N = TypeVar("N")
 
@@ -170,8 +170,8 @@ class Answer:
 def as_bytes(noun: Job | Answer) -> bytes:
     """A message to send."""
     blobs: list[bytes] = []
-    body = told(noun, blobs)
-    return framed(body, blobs)
+    body = to_json(noun, blobs)
+    return encode_frame(body, blobs)
 
 
 def read_job(data: object) -> Job:
@@ -185,7 +185,7 @@ def read_answer(data: object) -> Answer:
 
 
 def _read(kind: type[N], data: object) -> N:
-    body, blobs = unframed(data)
+    body, blobs = decode_frame(data)
     try:
         return reader().read(kind, body, blobs)
     except RecursionError as error:
@@ -200,9 +200,9 @@ def reader() -> Reader:
     from runner.context import brief, patterns, skills
     from runner.gates import regression
     from runner.implementers import base
-    from runner.run import site
+    from runner.run import assignment
     from runner.secrets import allowlist
-    from runner.writes import compiles, pipeline, projects
+    from runner.writes import compile_check, pipeline, project_compile
 
     rooms = (
         *(
@@ -216,9 +216,9 @@ def reader() -> Reader:
             skills,
             regression,
             base,
-            site,
+            assignment,
         ),
-        *(allowlist, compiles, pipeline, projects),
+        *(allowlist, compile_check, pipeline, project_compile),
     )
     nouns = {
         noun.__name__: noun

@@ -11,15 +11,15 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.context.task_plan import redacted
+from runner.context.task_plan import redact_plan
 from runner.errors import RunnerError
 from runner.gates.registry import checks_of
 from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Verdict, digest_of
+from runner.run.evaluate import without_tools, write_bench
+from runner.run.executors.json_shape import MisshapenError
 from runner.run.executors.message import OBJECT, PLAIN
-from runner.run.executors.shape import MisshapenError
-from runner.run.judgement import without_tools, write_bench
-from runner.run.reviewer import UNABLE, reviewed_by_command
-from runner.run.workshop import LOGS
+from runner.run.reviewer import UNABLE, review_by_command
+from runner.run.worker_setup import LOGS
 from runner.secrets.redact import redact
 from runner.writes.pipeline import admit_writes, compile_writes
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.model import Decision, Outcome, Proof
     from runner.repo.prefix import Prefix
-    from runner.run.site import Assignment, Site
+    from runner.run.assignment import Assignment, WorkerContext
 
 CHECK = "cluster"
 """The check under which the executor itself speaks."""
@@ -74,18 +74,21 @@ def _is_inside(path: str) -> bool:
     return "\0" not in path and "\n" not in path and not {"", ".", ".."} & set(parts)
 
 
-def checked_again(assignment: Assignment, site: Site, outcome: Outcome, tree: str) -> Outcome:
+def check_again(
+    assignment: Assignment, site: WorkerContext, outcome: Outcome, tree: str
+) -> Outcome:
     """The outcome as the coordinator itself finds it; the scratch tree then holds the proposal.
 
     `outcome.base` is the commit by now, and `tree` that commit's.
     """
-    outcome = _redacted(outcome, tuple(value for _, value in assignment.secrets))
+    outcome = _redact_outcome(outcome, tuple(value for _, value in assignment.secrets))
     outcome = replace(
-        outcome, changes=tuple(_made_anew(one, site, assignment.base) for one in outcome.changes)
+        outcome,
+        changes=tuple(_remake_change(one, site, assignment.base) for one in outcome.changes),
     )
     passed, lands = outcome.is_good, assignment.kind in _LANDING
-    if passed and lands and (missing := _unproven(assignment, outcome, site.settings)):
-        return _refused(outcome, f"the worker says it passed, without {', '.join(missing)}")
+    if passed and lands and (missing := _find_unproven(assignment, outcome, site.settings)):
+        return _refuse(outcome, f"the worker says it passed, without {', '.join(missing)}")
     if not outcome.changes:
         return replace(outcome, tree=tree, tainted=frozenset()) if passed else outcome
     bench = write_bench(assignment, site, outcome)
@@ -98,26 +101,26 @@ def checked_again(assignment: Assignment, site: Site, outcome: Outcome, tree: st
     )
     if outcome.tainted or not admitted.clean:
         return replace(outcome, ending=Ending.FAILED) if passed else outcome
-    outcome = _laid_out(assignment, site, outcome)
+    outcome = _lay_out(assignment, site, outcome)
     if not outcome.is_good:
         return outcome
     compiled = compile_writes(admitted, assignment.rules, bench)
-    site.crew.scanning(assignment.task.id, assignment.attempt, compiled.sast)
+    site.crew.add_scan(assignment.task.id, assignment.attempt, compiled.sast)
     more = tuple(one for one in compiled.findings if one not in outcome.findings)
     blocking = (
-        compiled.sast.result().blocking(site.settings.sast_block_at)
+        compiled.sast.result().find_blocking(site.settings.sast_block_at)
         if compiled.clean and site.settings.sast_block_at != "never"
         else ()
     )
     return without_tools(_with_findings(outcome, (*more, *blocking)))
 
 
-def reviewed_again(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
+def review_again(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
     """The outcome with the word of the person's reviewing command, which runs at home."""
     asked = assignment.review is ReviewMode.AUTO and outcome.changes
     if not asked or outcome.ending is not Ending.PASSED:
         return outcome
-    return _with_findings(outcome, reviewed_by_command(assignment, site, outcome))
+    return _with_findings(outcome, review_by_command(assignment, site, outcome))
 
 
 def _with_findings(outcome: Outcome, findings: tuple[Finding, ...]) -> Outcome:
@@ -132,7 +135,7 @@ def _with_findings(outcome: Outcome, findings: tuple[Finding, ...]) -> Outcome:
     )
 
 
-def _made_anew(change: Change, site: Site, base: str) -> Change:
+def _remake_change(change: Change, site: WorkerContext, base: str) -> Change:
     """What the change is by its bytes and by the base, whatever the worker calls it."""
     before = site.before(base, change.path)
     known = None if before is None else digest_of(before)
@@ -143,7 +146,7 @@ def _made_anew(change: Change, site: Site, base: str) -> Change:
     return Change(change.path, action, mode, known, digest_of(change.content), change.content)
 
 
-def _unproven(assignment: Assignment, outcome: Outcome, settings: Settings) -> list[str]:
+def _find_unproven(assignment: Assignment, outcome: Outcome, settings: Settings) -> list[str]:
     """Checks of the task of which no proof came, and test contracts that did not pass.
 
     Where the task's own tests stand from before, none of them runs; once one did, all have to.
@@ -160,21 +163,21 @@ def _unproven(assignment: Assignment, outcome: Outcome, settings: Settings) -> l
     ]
 
 
-def _laid_out(assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
+def _lay_out(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
     """Put the bytes into this side's scratch tree, and ask it what they are."""
     site.reset(assignment.base)
     try:
         site.scratch.apply(outcome.changes)
         seen = site.scratch.snapshot()
     except RunnerError as error:
-        return _refused(outcome, error.message)
+        return _refuse(outcome, error.message)
     said, outcome = outcome.tree, replace(outcome, tree=seen.tree, changes=seen.changes)
     if said != seen.tree and outcome.ending is Ending.PASSED:
-        return _refused(outcome, "what the worker proved is not what its files make here")
+        return _refuse(outcome, "what the worker proved is not what its files make here")
     return outcome
 
 
-def _refused(outcome: Outcome, message: str) -> Outcome:
+def _refuse(outcome: Outcome, message: str) -> Outcome:
     hint = (
         "the worker's version or its disk is to blame; look at it, and take it out of the cluster"
     )
@@ -184,19 +187,19 @@ def _refused(outcome: Outcome, message: str) -> Outcome:
 # --- words ----------------------------------------------------------------------------
 
 
-def _redacted(outcome: Outcome, known: Collection[str]) -> Outcome:
+def _redact_outcome(outcome: Outcome, known: Collection[str]) -> Outcome:
     """Whatever is shown or kept of it, without secrets."""
     return replace(
         outcome,
         summary=redact(outcome.summary, known),
-        findings=redacted_findings(outcome.findings, known),
-        proofs=redacted_proofs(outcome.proofs, known),
+        findings=redact_findings(outcome.findings, known),
+        proofs=redact_proofs(outcome.proofs, known),
         decisions=tuple(_decision(one, known) for one in outcome.decisions),
-        plan=outcome.plan and redacted(outcome.plan, lambda text: redact(text, known)),
+        plan=outcome.plan and redact_plan(outcome.plan, lambda text: redact(text, known)),
     )
 
 
-def redacted_findings(findings: tuple[Finding, ...], known: Collection[str]) -> tuple[Finding, ...]:
+def redact_findings(findings: tuple[Finding, ...], known: Collection[str]) -> tuple[Finding, ...]:
     """Findings without secrets."""
     return tuple(
         replace(
@@ -209,7 +212,7 @@ def redacted_findings(findings: tuple[Finding, ...], known: Collection[str]) -> 
     )
 
 
-def redacted_proofs(proofs: tuple[Proof, ...], known: Collection[str]) -> tuple[Proof, ...]:
+def redact_proofs(proofs: tuple[Proof, ...], known: Collection[str]) -> tuple[Proof, ...]:
     """Proofs without secrets."""
     return tuple(
         replace(

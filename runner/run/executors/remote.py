@@ -15,25 +15,25 @@ from runner import effects
 from runner.implementers.base import Mode
 from runner.model import Ending, Finding, Outcome, Reason, ReviewMode, Severity
 from runner.run.attempt import attempt
-from runner.run.executors.errand import Cancelled, Errand
-from runner.run.executors.exposure import exposing, is_sealed, refusal
+from runner.run.executors.exposure import explain_exposing, is_sealed, refusal
 from runner.run.executors.message import Answer, Hired, Others, Work
-from runner.run.executors.outpost import others
 from runner.run.executors.recheck import (
     CHECK,
-    checked_again,
-    redacted_findings,
-    redacted_proofs,
-    reviewed_again,
+    check_again,
+    redact_findings,
+    redact_proofs,
+    review_again,
 )
+from runner.run.executors.remote_job import Cancelled, RemoteJob
+from runner.run.executors.remote_worker import others
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.gates.regression import Suspects
     from runner.implementers.base import Implementer
-    from runner.run.executors.errand import Dispatch, Lost
-    from runner.run.site import Assignment, Site
+    from runner.run.assignment import Assignment, WorkerContext
+    from runner.run.executors.remote_job import Dispatch, Lost
 
 
 class ClusterExecutor(ThreadPoolExecutor):
@@ -45,7 +45,10 @@ class ClusterExecutor(ThreadPoolExecutor):
         self._close = close
 
     def submit(  # type: ignore[override]  # the standard one is generic in ways not used here
-        self, fn: Callable[[Assignment, Site], Outcome], assignment: Assignment, site: Site
+        self,
+        fn: Callable[[Assignment, WorkerContext], Outcome],
+        assignment: Assignment,
+        site: WorkerContext,
     ) -> Future[Outcome]:
         """Have a worker do what `fn` would do here."""
         del fn  # it is `attempt`: what a worker does, too
@@ -64,36 +67,36 @@ class Remote:
     dispatch: Dispatch
     _told: set[str] = field(default_factory=set)
 
-    def attempt(self, assignment: Assignment, site: Site) -> Outcome:
+    def attempt(self, assignment: Assignment, site: WorkerContext) -> Outcome:
         """The outcome of an attempt, wherever it ran: in place of `runner.run.attempt`."""
-        if (exposed := self._exposing(assignment, site, None)) is not None:
-            return _refused(_no_outcome(assignment), exposed)
+        if (exposed := self._find_exposing(assignment, site, None)) is not None:
+            return _refuse(_no_outcome(assignment), exposed)
         if why := self._stays(assignment, site):
             self._say_once(f"note: {assignment.task.id} runs here, not on the cluster: {why}")
             return attempt(assignment, site)
         began = effects.monotonic()
         try:
-            outcome = self._sent_away(assignment, site)
+            outcome = self._send_away(assignment, site)
         except Cancelled:
             outcome = replace(_no_outcome(assignment), ending=Ending.INTERRUPTED)
         if site.cancelled.is_set():
             outcome = replace(outcome, ending=Ending.INTERRUPTED)
         return replace(outcome, seconds=round(effects.monotonic() - began, 3))
 
-    def _exposing(
-        self, assignment: Assignment, site: Site, suspects: Suspects | None
+    def _find_exposing(
+        self, assignment: Assignment, site: WorkerContext, suspects: Suspects | None
     ) -> Finding | None:
         """Why the cluster must not be reached from what would run, where it would."""
         scheduler, settings = self.dispatch.cluster.scheduler, site.settings
         if is_sealed(scheduler, settings):
             return None
         if suspects is None:
-            who = exposing((assignment.task,), assignment.implementer, settings)
+            who = explain_exposing((assignment.task,), assignment.implementer, settings)
         else:
-            who = exposing((one.task for one in suspects.traced), None, settings)
+            who = explain_exposing((one.task for one in suspects.traced), None, settings)
         return refusal(who, scheduler) if who else None
 
-    def _stays(self, assignment: Assignment, site: Site) -> str:
+    def _stays(self, assignment: Assignment, site: WorkerContext) -> str:
         """Why an attempt cannot be sent away; empty where it can."""
         if site.settings.review_at == "write" and assignment.review is ReviewMode.PROMPT:
             return "a person reviews its writes while it runs"
@@ -108,27 +111,33 @@ class Remote:
             self._told.add(text)
             self.dispatch.say(text)
 
-    def _sent_away(self, assignment: Assignment, site: Site) -> Outcome:
+    def _send_away(self, assignment: Assignment, site: WorkerContext) -> Outcome:
         errand = self._errand(assignment, site, None)
         answer = errand.run()
         if not isinstance(answer, Answer) or answer.outcome is None:
-            return _given_up(_no_outcome(assignment), answer)
+            return _give_up(_no_outcome(assignment), answer)
         notes = tuple(map(_note_of, errand.lost))
         findings = (*answer.outcome.findings, *notes)
         outcome = replace(answer.outcome, base=assignment.base, findings=findings)
         tree = self.dispatch.supply.tree_of(assignment.base)
-        outcome = checked_again(assignment, site, outcome, tree)
+        outcome = check_again(assignment, site, outcome, tree)
         if outcome.is_good and outcome.changes:
             outcome = self._beside_others(assignment, site, outcome)
-        return reviewed_again(assignment, site, outcome)
+        return review_again(assignment, site, outcome)
 
-    def _errand(self, assignment: Assignment, site: Site, suspects: Suspects | None) -> Errand:
+    def _errand(
+        self, assignment: Assignment, site: WorkerContext, suspects: Suspects | None
+    ) -> RemoteJob:
         tree = self.dispatch.supply.tree_of(assignment.base)
         former = {} if suspects else site.former(assignment)
-        work = Work(replace(_told_away(assignment, tree), former=tuple(former.items())), suspects)
-        return Errand(self.dispatch, assignment, site, work, tree)
+        work = Work(
+            replace(_strip_assignment(assignment, tree), former=tuple(former.items())), suspects
+        )
+        return RemoteJob(self.dispatch, assignment, site, work, tree)
 
-    def _beside_others(self, assignment: Assignment, site: Site, outcome: Outcome) -> Outcome:
+    def _beside_others(
+        self, assignment: Assignment, site: WorkerContext, outcome: Outcome
+    ) -> Outcome:
         """The outcome with what tests of other tasks say of the change."""
         suspects = site.crew.trace(assignment, outcome)
         if site.cancelled.is_set():
@@ -137,28 +146,30 @@ class Remote:
             not suspects.traced
         ):  # nobody is asked, and what could not be decided is said all the same
             return replace(outcome, findings=(*outcome.findings, *suspects.notes))
-        if (exposed := self._exposing(assignment, site, suspects)) is not None:
-            return _refused(outcome, exposed)
+        if (exposed := self._find_exposing(assignment, site, suspects)) is not None:
+            return _refuse(outcome, exposed)
         carried = replace(assignment, implementer=None, carried=outcome.changes)
         if any(one.secrets for one in suspects.traced) and not self.dispatch.cluster.keeps_secrets:
             said: Others | None = others(carried, site, suspects)
         else:
             answer = self._errand(carried, site, suspects).run()
             if not isinstance(answer, Answer):
-                return _given_up(outcome, answer)
+                return _give_up(outcome, answer)
             said = answer.others
-        return outcome if said is None else _joined(outcome, said, suspects, assignment)
+        return outcome if said is None else _join_others(outcome, said, suspects, assignment)
 
 
-def _joined(outcome: Outcome, said: Others, suspects: Suspects, assignment: Assignment) -> Outcome:
+def _join_others(
+    outcome: Outcome, said: Others, suspects: Suspects, assignment: Assignment
+) -> Outcome:
     """The outcome with the word of tests of other tasks, as far as they have all spoken."""
     known = tuple(
         value
         for pairs in (assignment.secrets, *(one.secrets for one in suspects.traced))
         for _, value in pairs
     )
-    findings = redacted_findings(said.findings, known)
-    proofs = redacted_proofs(said.proofs, known)
+    findings = redact_findings(said.findings, known)
+    proofs = redact_proofs(said.proofs, known)
     bad = any(finding.refuses for finding in findings)
     heard = {proof.id for proof in proofs}
     unheard = [one.check for one in suspects.traced if one.check not in heard]
@@ -174,7 +185,7 @@ def _joined(outcome: Outcome, said: Others, suspects: Suspects, assignment: Assi
     )
 
 
-def _told_away(assignment: Assignment, tree: str) -> Assignment:
+def _strip_assignment(assignment: Assignment, tree: str) -> Assignment:
     """What a worker is told: the base by its tree, the implementer by its name.
 
     A person's review, and a command that reviews, stay at home.
@@ -206,13 +217,13 @@ def _note_of(lost: Lost) -> Finding:
     return Finding(check=CHECK, message=said, severity=Severity.NOTE)
 
 
-def _refused(outcome: Outcome, finding: Finding) -> Outcome:
+def _refuse(outcome: Outcome, finding: Finding) -> Outcome:
     """It waits for a person: no attempt would change what the cluster is."""
     findings = (*outcome.findings, finding)
     return replace(outcome, ending=Ending.BLOCKED, reason=Reason.POLICY, findings=findings)
 
 
-def _given_up(outcome: Outcome, tried: Answer | tuple[Lost, ...]) -> Outcome:
+def _give_up(outcome: Outcome, tried: Answer | tuple[Lost, ...]) -> Outcome:
     """No worker could do it: the task waits for a person to look at the cluster."""
     lost = tried if isinstance(tried, tuple) else ()
     said = "\n".join(f"{one.worker} {one.why}" for one in lost)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.model import Action, Change, digest_of
 from runner.repo.commit import commit_tree
-from runner.repo.refs import draft, drop_ref, keep_ref, kept_ref
+from runner.repo.refs import draft, drop_ref, keep_ref, read_ref
 from runner.run.landing.lander import changes_between
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -31,7 +31,7 @@ def keep_draft(repository: Repository, task: Task, outcome: Outcome) -> str:
 
     Files that the path rules or the secret scan refused are left out: they reach no git object.
     """
-    kept = _untainted(outcome)
+    kept = _find_untainted(outcome)
     if not kept:
         return ""
     message = _draft_message(task, outcome, sorted(outcome.tainted))
@@ -39,7 +39,7 @@ def keep_draft(repository: Repository, task: Task, outcome: Outcome) -> str:
     return draft(repository, task.id, task.title, outcome.base or None, kept, message)
 
 
-def _untainted(outcome: Outcome) -> list[Change]:
+def _find_untainted(outcome: Outcome) -> list[Change]:
     return [change for change in outcome.changes if change.path not in outcome.tainted]
 
 
@@ -79,7 +79,7 @@ def keep_tried(repository: Repository, task: Task, outcome: Outcome) -> bool:
 
     Under a ref: neither a crash nor an attempt that a broken connection ended loses it.
     """
-    kept = _untainted(outcome)
+    kept = _find_untainted(outcome)
     if not kept:
         return False
     message = _draft_message(task, outcome, sorted(outcome.tainted))
@@ -90,7 +90,7 @@ def keep_tried(repository: Repository, task: Task, outcome: Outcome) -> bool:
 
 def draft_of_tried(repository: Repository, task: Task, attempts: Container[int]) -> str:
     """Make the draft of what was kept of one of these attempts; the branch, or nothing."""
-    commit = kept_ref(repository, f"{_TRIED}/{task.id}")
+    commit = read_ref(repository, f"{_TRIED}/{task.id}")
     message = repository.message(commit) if commit else ""
     number = _ATTEMPT.match(message)
     if commit is None or number is None or int(number[1]) not in attempts:
@@ -126,9 +126,9 @@ def hold(repository: Repository, task: Task, outcome: Outcome) -> str:
     return name
 
 
-def held_changes(repository: Repository, held: Held) -> tuple[Change, ...] | None:
+def load_held_changes(repository: Repository, held: Held) -> tuple[Change, ...] | None:
     """The changes that are held, or None when their ref is gone."""
-    commit = kept_ref(repository, held.ref)
+    commit = read_ref(repository, held.ref)
     return None if commit is None else changes_between(repository, held.base or None, commit)
 
 

@@ -16,10 +16,10 @@ from runner.repo.trailers import (
     task_trailers,
     tools_line,
 )
-from runner.run.broken.members import note_members
-from runner.run.landing.locks import bring_index, move_branch
+from runner.run.landing.git_locks import bring_index, move_branch
+from runner.run.regressions.group_members import note_members
 from runner.writes import landing
-from runner.writes.beneath import sweep_beneath
+from runner.writes.safe_io import sweep_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runner.repo.commit import Commit
     from runner.repo.head import Head
     from runner.repo.read import Repository
-    from runner.run.ledger import Ledger
+    from runner.run.journal_writer import JournalWriter
     from runner.writes.staging import Staging
 
 
@@ -98,7 +98,7 @@ class Lander:
 
     root: Path
     repository: Repository
-    ledger: Ledger
+    ledger: JournalWriter
     staging: Staging
     branch: Head
     """What HEAD was when the run began; nothing lands on anything else."""
@@ -146,7 +146,7 @@ class Lander:
         refusal = self._refusal(head, outcome)
         if refusal is not None:
             return refusal
-        filtered = self._filtered(outcome.changes)
+        filtered = self._find_filtered(outcome.changes)
         if filtered:
             return Filtered(filtered)
         blocked = landing.in_the_way(self.root, outcome.changes, converts=self._converts)
@@ -162,7 +162,7 @@ class Lander:
         """Whether the person's checkout holds CRLF where git stores LF (core.autocrlf)."""
         return self.repository.configuration().is_true("core.autocrlf")
 
-    def _filtered(self, changes: Sequence[Change]) -> tuple[str, ...]:
+    def _find_filtered(self, changes: Sequence[Change]) -> tuple[str, ...]:
         """Paths that go through a filter such as Git LFS, which plumbing does not run."""
         if not (self.root / ".gitattributes").is_file():
             return ()

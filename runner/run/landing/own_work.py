@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from runner.model import Action, Change, digest_of
 from runner.repo.git import text
 from runner.repo.trees import TreeChange
-from runner.run.undone import is_undone, undone
+from runner.run.reverts import find_reverts, is_undone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ class Landings:
         for one in self.repository.log_trailers(tip, since=self._asked or None):
             if not one.checked:
                 found[one.task] = (*found.get(one.task, ()), one.commit)
-        gone = undone(self.repository, tip) if found else {}
+        gone = find_reverts(self.repository, tip) if found else {}
         return {
             task: tuple(one for one in some if not is_undone(self.repository, gone, task, one))
             for task, some in found.items()
@@ -88,7 +88,7 @@ def _work(repository: Repository, entries: Iterable[TreeChange], head: str) -> O
     by_path: dict[str, list[TreeChange]] = {}
     for entry in entries:
         by_path.setdefault(entry.path, []).append(entry)
-    left = (_left(repository, some, head) for some in by_path.values())
+    left = (_find_left(repository, some, head) for some in by_path.values())
     found = [one for one in left if one]
     changes = tuple(change for change, _ in found)
     return OwnWork(changes, {change.path: before for change, before in found})
@@ -116,7 +116,7 @@ def entries_of(repository: Repository, commits: Sequence[str]) -> dict[str, list
     return found
 
 
-def _left(
+def _find_left(
     repository: Repository, entries: Sequence[TreeChange], head: str
 ) -> tuple[Change, bytes | None] | None:
     """A file as it stands now, and what stands around; None where nothing of it is left."""
@@ -160,13 +160,13 @@ def _without_own(landed: Sequence[tuple[bytes, bytes]], now: bytes) -> bytes | N
         return landed[-1][0]
     mine: set[int] = set()
     for old, own in texts:
-        added = set(range(len(own))) - set(_kept(old, own).values())
+        added = set(range(len(own))) - set(_find_kept_lines(old, own).values())
         if added:
-            mine |= {at for line, at in _kept(own, here).items() if line in added}
+            mine |= {at for line, at in _find_kept_lines(own, here).items() if line in added}
     return b"".join(line for at, line in enumerate(here) if at not in mine)
 
 
-def _kept(old: Sequence[bytes], new: Sequence[bytes]) -> dict[int, int]:
+def _find_kept_lines(old: Sequence[bytes], new: Sequence[bytes]) -> dict[int, int]:
     """Lines of `old` that are in `new`, by their numbers there, from 0."""
     if old == new:
         return {line: line for line in range(len(old))}

@@ -76,7 +76,7 @@ def measures(limits: Limits, spent: Spent) -> Iterator[Measure]:
     yield from (Measure(name, used, limit) for name, used, limit in rows if limit is not None)
 
 
-def used_up(limits: Limits, spent: Spent) -> Measure | None:
+def find_exhausted(limits: Limits, spent: Spent) -> Measure | None:
     """The first limit of which nothing is left."""
     return next((one for one in measures(limits, spent) if one.is_over), None)
 
@@ -156,6 +156,6 @@ def of_run(settings: Settings) -> Limits:
     )
 
 
-def spent_on(known: TaskState) -> Spent:
+def sum_spent(known: TaskState) -> Spent:
     """What a task has used since it was DONE, or a person last let it go on."""
     return Spent(known.seconds_in_row, known.spent)

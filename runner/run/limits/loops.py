@@ -31,7 +31,7 @@ def loops(tries: Sequence[Try]) -> tuple[str, ...]:
     worked = [one for one in tries if _says_of_the_work(one)]
     found = {one.attempt: "it repeated itself" for one in worked if CHECK in one.checks}
     for before, now in pairwise(worked):
-        if what := _repeated(before, now):
+        if what := _explain_repeat(before, now):
             found[now.attempt] = f"attempts {before.attempt} and {now.attempt} {what}"
     return tuple(found[one.attempt] for one in worked if one.attempt in found)
 
@@ -40,16 +40,16 @@ def _says_of_the_work(attempt: Try) -> bool:
     return attempt.failure in (None, Failure.SEMANTIC) and _ENDED not in attempt.checks
 
 
-def _repeated(before: Try, now: Try) -> str:
+def _explain_repeat(before: Try, now: Try) -> str:
     if now.tree and now.tree == before.tree:
         return "came to the same files"
-    failed = _failed(now)
-    if failed not in ((), _BY_OTHERS) and failed == _failed(before):
+    failed = _find_failed(now)
+    if failed not in ((), _BY_OTHERS) and failed == _find_failed(before):
         return f"failed the same checks: {', '.join(failed)}"
     return ""
 
 
-def _failed(attempt: Try) -> tuple[str, ...]:
+def _find_failed(attempt: Try) -> tuple[str, ...]:
     """The checks of the work; that it went in circles is no check of it."""
     return tuple(check for check in attempt.checks if check != CHECK)
 
@@ -63,9 +63,9 @@ def gave_the_same(tries: Sequence[Try]) -> bool:
     if len(worked) < 2 or worked[-1] is not tries[-1]:  # noqa: PLR2004 - a pair
         return False
     before, now = worked[-2:]
-    failed = _failed(now)
+    failed = _find_failed(now)
     same = bool(now.tree) and now.tree == before.tree
-    return same and failed not in ((), _BY_OTHERS) and failed == _failed(before)
+    return same and failed not in ((), _BY_OTHERS) and failed == _find_failed(before)
 
 
 def has_looped(tries: Sequence[Try]) -> bool:

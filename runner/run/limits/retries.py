@@ -11,7 +11,7 @@ from runner.journal.events import TaskBlocked, TaskFailed
 from runner.model import Ending, Failure, Finding, Reason
 from runner.run.limits import (
     budget,
-    failures,
+    failure_policy,
     loops,
 )
 from runner.run.limits.backoff import Backoff, chance
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from runner.implementers.base import Implementer
     from runner.journal.task_state import TaskState, Try
     from runner.model import Outcome, Task
-    from runner.run.books import Books
-    from runner.run.ledger import Ledger
+    from runner.run.journal_writer import JournalWriter
     from runner.run.limits.deadlines import Deadline
-    from runner.run.limits.failures import Over
+    from runner.run.limits.failure_policy import Over
+    from runner.run.outcome_recorder import OutcomeRecorder
     from runner.run.preparation import Preparation
 
 
@@ -44,12 +44,12 @@ def _nobody(_text: str) -> None:
 
 @dataclass(slots=True)
 class Retries:
-    """Decides it by the tables of `failures`, `loops` and `budget`; asks no implementer."""
+    """Decides it by the tables of `failure_policy`, `loops` and `budget`; asks no implementer."""
 
-    ledger: Ledger
+    ledger: JournalWriter
     preparation: Preparation
     settings: Settings
-    books: Books
+    books: OutcomeRecorder
     codes: set[ExitCode]
     blob: Callable[[str, str], bytes | None]
     """The bytes of a path in a commit."""
@@ -72,7 +72,9 @@ class Retries:
     def is_last(self, task: Task) -> bool:
         """Whether no further attempt would follow if this one is refused by a check."""
         tries = self.ledger.state.task(task.id).tries
-        repaired = failures.worked(tries) + 1 >= failures.COURSES[Failure.SEMANTIC].tries
+        repaired = (
+            failure_policy.count_worked(tries) + 1 >= failure_policy.COURSES[Failure.SEMANTIC].tries
+        )
         if self._is_agent(task) and repaired:
             return True
         return self.gives_the_same(task) or len(tries) + 1 >= self._most(task)
@@ -90,7 +92,7 @@ class Retries:
         """
         if not same:  # else the draft is made of it at once
             self.books.keep_tried(task, outcome)
-        self.books.finished(task, outcome)
+        self.books.record_finished(task, outcome)
         self.remember(outcome)
         tries = self.ledger.state.task(task.id).tries
         if task.id in self.preparation.adopted:
@@ -106,18 +108,18 @@ class Retries:
         elif refused_before or loops.gave_the_same(tries):
             note = f"{all_failed(outcome, tries)}; {_circle(tries)}"
             self._over(task, outcome, Reason.CHECKS, note)
-        elif (used := self._used_up(task)) is not None:
+        elif (used := self._find_exhausted(task)) is not None:
             self.stop(task, outcome, f"{all_failed(outcome, tries)}; used {used}")
 
-    def ended(self, task: Task, outcome: Outcome, late: Deadline) -> None:
+    def end(self, task: Task, outcome: Outcome, late: Deadline) -> None:
         """Its time was up: the attempt failed, unless it was the run's time and no fault of it."""
         if late.scope is Scope.RUN:
-            self.books.finished(task, outcome)
-            self.preparation.interrupted(task)
+            self.books.record_finished(task, outcome)
+            self.preparation.retry_held(task)
             return
-        failed = ended_by(outcome, late)
+        failed = as_failed(outcome, late)
         if late.scope is Scope.TASK:
-            self.books.finished(task, failed)
+            self.books.record_finished(task, failed)
             self.stop(task, failed, str(late))
         else:
             self.again(task, failed, same=self.gives_the_same(task))
@@ -141,20 +143,20 @@ class Retries:
         known = self.ledger.state.task(task.id)
         turned = chance(self.ledger.run, task.id, outcome.attempt)
         asked = outcome.retry_after
-        step = failures.after(known.tries, self._most(task), asked=asked, chance=turned)
+        step = failure_policy.after(known.tries, self._most(task), asked=asked, chance=turned)
         looped = loops.has_looped(known.tries)
         if looped and len(loops.loops(known.tries)) >= loops.MOST:
-            self._stuck(task, outcome, known)
-        elif isinstance(step, failures.Over):
+            self._block_stuck(task, outcome, known)
+        elif isinstance(step, failure_policy.Over):
             self._over(task, outcome, step.reason, _why_over(outcome, step, known.tries))
-        elif (used := self._used_up(task)) is not None:
+        elif (used := self._find_exhausted(task)) is not None:
             self.stop(task, outcome, f"{all_failed(outcome, known.tries)}; used {used}")
         else:
             if looped:
                 self._begin_anew(task, outcome, known)
             self._wait(task, outcome, max(step.seconds * self.settings.backoff, asked))
 
-    def _stuck(self, task: Task, outcome: Outcome, known: TaskState) -> None:
+    def _block_stuck(self, task: Task, outcome: Outcome, known: TaskState) -> None:
         note = f"{all_failed(outcome, known.tries)}; {_circle(known.tries)}"
         self.books.block(task, outcome, Reason.STUCK, note)
 
@@ -196,14 +198,14 @@ class Retries:
         if outcome.failure is not None or self._is_agent(task):
             turned = chance(self.ledger.run, task.id, outcome.attempt)
             asked = outcome.retry_after
-            step = failures.after(known.tries, self._most(task), asked=asked, chance=turned)
+            step = failure_policy.after(known.tries, self._most(task), asked=asked, chance=turned)
             looped = loops.has_looped(known.tries)
             again = None if looped and len(loops.loops(known.tries)) >= loops.MOST else step
-            pause = again.seconds if isinstance(again, failures.Again) else None
+            pause = again.seconds if isinstance(again, failure_policy.Again) else None
             seconds = None if pause is None else max(pause * self.settings.backoff, asked)
         elif loops.gave_the_same(known.tries):
             seconds = None
-        if seconds is None or self.gives_the_same(task) or self._used_up(task) is not None:
+        if seconds is None or self.gives_the_same(task) or self._find_exhausted(task) is not None:
             return None
         self.remember(outcome)
         if looped:
@@ -221,15 +223,15 @@ class Retries:
     def _most(self, task: Task) -> int:
         return task.budget.attempts or self.settings.attempts
 
-    def _used_up(self, task: Task) -> budget.Measure | None:
+    def _find_exhausted(self, task: Task) -> budget.Measure | None:
         known = self.ledger.state.task(task.id)
-        return budget.used_up(budget.of_task(task, self.settings), budget.spent_on(known))
+        return budget.find_exhausted(budget.of_task(task, self.settings), budget.sum_spent(known))
 
     def _before(self, outcome: Outcome, path: str) -> bytes | None:
         return self.blob(outcome.base, path) if outcome.base else None
 
 
-def ended_by(outcome: Outcome, late: Deadline) -> Outcome:
+def as_failed(outcome: Outcome, late: Deadline) -> Outcome:
     """An attempt that was ended from outside since its time was up, as one that failed.
 
     What it did just then was not cancelled by anybody: that is said of it, too.
@@ -262,7 +264,7 @@ def all_failed(outcome: Outcome, tries: Sequence[Try]) -> str:
     Those that a connection ended failed no check. A check is only said to have failed as often as
     it did.
     """
-    worked = [one for one in tries if failures.class_of(one) is Failure.SEMANTIC]
+    worked = [one for one in tries if failure_policy.class_of(one) is Failure.SEMANTIC]
     checks = {one.check for one in outcome.findings if one.refuses}
     if _was_ended(outcome):
         return what_failed(outcome, sum(budget.CHECK in one.checks for one in worked))
@@ -293,7 +295,7 @@ def _why_over(outcome: Outcome, over: Over, tries: Sequence[Try]) -> str:
     """What stood in the way; the checks alone say it where the work was at fault."""
     if outcome.failure in (None, Failure.SEMANTIC):
         return all_failed(outcome, tries)
-    if outcome.retry_after > failures.LONGEST_ASKED:
+    if outcome.retry_after > failure_policy.LONGEST_ASKED:
         hours = outcome.retry_after / 3600
         return f"{_first_refusal(outcome)}; it asks to wait {hours:.1f} hours"
     times = f" ({over.tries} times)" if over.tries > 1 else ""
@@ -303,4 +305,4 @@ def _why_over(outcome: Outcome, over: Over, tries: Sequence[Try]) -> str:
 
 
 def _first_refusal(outcome: Outcome) -> str:
-    return failures.first_refusal(outcome.findings)
+    return failure_policy.first_refusal(outcome.findings)

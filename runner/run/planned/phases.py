@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.model import Severity
-from runner.run.proof.proving import bench_of
+from runner.run.proof.prove import bench_of
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from runner.journal.task_state import Kept
     from runner.model import Change, Finding, Outcome, Task
     from runner.repo.read import Repository
-    from runner.run.site import Assignment, Site
+    from runner.run.assignment import Assignment, WorkerContext
 
 
 _FOLDER = "phases"
 
 
-def proof_so_far(assignment: Assignment, site: Site, outcome: Outcome) -> Proven:
+def proof_so_far(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Proven:
     """Run the gates on a tree that is not finished: what fails is told, and refuses nothing yet."""
     from runner.gates import commands
     from runner.gates.registry import together
@@ -74,14 +74,14 @@ def keep(repository: Repository, task: Task, outcome: Outcome) -> str:
     return name
 
 
-def carried(repository: Repository, kept: Kept, base: str) -> tuple[Change, ...] | None:
+def restate_kept(repository: Repository, kept: Kept, base: str) -> tuple[Change, ...] | None:
     """What is kept, restated against `base`; None where it is gone, or others changed it."""
     from runner.repo.git import Git
     from runner.repo.merge import carry
-    from runner.repo.refs import kept_ref
+    from runner.repo.refs import read_ref
     from runner.run.landing.lander import changes_between
 
-    commit = kept_ref(repository, kept.ref)
+    commit = read_ref(repository, kept.ref)
     if commit is None:
         return None
     changes = changes_between(repository, kept.base or None, commit)

@@ -41,7 +41,7 @@ def plan_of(state: RunState, task: Task) -> Planned | None:
     return planned if planned is not None and planned.what == task.spec.what else None
 
 
-def planned_files(plan: TaskPlan | None) -> tuple[str, ...] | None:
+def files_of_plan(plan: TaskPlan | None) -> tuple[str, ...] | None:
     """The files that work under a plan is held to; None where there is no plan."""
     return None if plan is None else files_of(plan)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from runner.context.task_plan import plan_text, read_plan, redacted
+from runner.context.task_plan import plan_text, read_plan, redact_plan
 from runner.implementers.base import Mode
 from runner.journal.events import (
     TaskApproved,
@@ -26,11 +26,11 @@ from runner.run.landing import (
 from runner.run.planned import (
     phases,
 )
+from runner.run.planned.plan_session import make_rule_check, plan_findings
 from runner.run.planned.plan_step import Step, phase_step, plan_of
-from runner.run.planned.planning import plan_findings, ruled_by
 from runner.run.review import Answer, Spot
 from runner.secrets.redact import redact
-from runner.writes.beneath import sweep_beneath, write_beneath
+from runner.writes.safe_io import sweep_beneath, write_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from runner.journal.task_state import Planned
     from runner.model import Outcome, Task, TaskPlan
     from runner.repo.read import Repository
-    from runner.run.books import Books
-    from runner.run.ledger import Ledger
+    from runner.run.journal_writer import JournalWriter
+    from runner.run.outcome_recorder import OutcomeRecorder
     from runner.run.review import Asker
 
 FOLDER = "artifacts/build/plans"
@@ -62,7 +62,7 @@ class TaskPlans:
 
     root: Path
     settings: Settings
-    ledger: Ledger
+    ledger: JournalWriter
     repository: Repository
     implementer: Callable[[Task], Implementer | Finding]
     asker: Asker | None = None
@@ -75,7 +75,7 @@ class TaskPlans:
         default = ReviewMode.PROMPT if self.asker is not None else ReviewMode.OFF
         return self.settings.plan_review_of(default)
 
-    def wanted(self, task: Task) -> bool:
+    def is_wanted(self, task: Task) -> bool:
         """Whether a task is planned before anything of it is written.
 
         What is built anew on a change that breaks it is not: a person has approved just that.
@@ -85,7 +85,7 @@ class TaskPlans:
         implementer = self.implementer(task)
         if isinstance(implementer, Finding) or not implementer.is_agent:
             return False
-        return self.only or self.settings.plan_first or self._approved(task) is not None
+        return self.only or self.settings.plan_first or self._find_approved(task) is not None
 
     def release(self, tasks: Iterable[Task]) -> None:
         """Let tasks go on whose plan waited for a person, where one is here or none is wanted.
@@ -107,7 +107,7 @@ class TaskPlans:
 
     def may_begin(self, task: Task) -> bool:
         """Whether an attempt may start; else the task waits for a person, or was only planned."""
-        if not self.wanted(task):
+        if not self.is_wanted(task):
             return True
         if self._has_no_reviewer(task):
             self._block(task, _NO_REVIEWER)
@@ -130,11 +130,11 @@ class TaskPlans:
     def _has_no_reviewer(self, task: Task) -> bool:
         """Whether the plan would be paid for and then be read by nobody."""
         reads = self.mode is not ReviewMode.AUTO or bool(self.settings.review_command)
-        return not reads and self._approved(task) is None
+        return not reads and self._find_approved(task) is None
 
     def step(self, task: Task, base: str) -> Step:
         """What the next attempt does, on a base."""
-        if not self.wanted(task):
+        if not self.is_wanted(task):
             return Step()
         planned = plan_of(self.ledger.state, task)
         reviewed = ReviewMode.AUTO if self.mode is ReviewMode.AUTO else ReviewMode.OFF
@@ -151,41 +151,41 @@ class TaskPlans:
             return Step(plan=plan)
         if kept is None or kept.digest != planned.digest:
             return phase_step(plan, 1)
-        changes = phases.carried(self.repository, kept, base)
+        changes = phases.restate_kept(self.repository, kept, base)
         if changes is None:  # others changed the same lines meanwhile: it is built from the start
             self._propose(task, plan, planned.path, planned.digest)
             self._note_review(task, planned, approved=True, review=planned.review)
             return phase_step(plan, 1)
         return phase_step(plan, kept.phases + 1, changes)
 
-    def _approved(self, task: Task) -> Planned | None:
+    def _find_approved(self, task: Task) -> Planned | None:
         planned = plan_of(self.ledger.state, task)
         return planned if planned is not None and planned.approved else None
 
     # --- what came of it --------------------------------------------------------------
 
-    def heard(self, task: Task, outcome: Outcome, books: Books) -> bool:
+    def hear(self, task: Task, outcome: Outcome, books: OutcomeRecorder) -> bool:
         """Write down what came of a session or of a phase; False where it is work to settle."""
         there = self.ledger.state.task(task.id).open_attempt
         if there is not None and there.mode == PLAN:
-            outcome = self._seen_again(task, outcome)
+            outcome = self._review_again(task, outcome)
         match (there.mode if there else "", outcome.ending):
             case (kind, Ending.PASSED) if kind == PLAN and outcome.plan is not None:
-                self._proposed(task, outcome.plan)
-                books.finished(task, outcome)
+                self._present(task, outcome.plan)
+                books.record_finished(task, outcome)
                 return True
             case (kind, Ending.FAILED) if kind == PLAN and is_about_the_plan(outcome.findings):
-                books.finished(task, outcome)
+                books.record_finished(task, outcome)
                 return True
             case (kind, Ending.PASSED) if kind == PHASE:
                 ref = phases.keep(self.repository, task, outcome)
-                books.finished(task, outcome, ref=ref)
+                books.record_finished(task, outcome, ref=ref)
                 return True
             case (_, Ending.FAILED):
                 self._send_back(task, outcome)
         return False
 
-    def _seen_again(self, task: Task, outcome: Outcome) -> Outcome:
+    def _review_again(self, task: Task, outcome: Outcome) -> Outcome:
         """A session's outcome with our own word on its plan: a worker may have made it."""
         if outcome.ending is not Ending.PASSED:
             return outcome
@@ -194,17 +194,17 @@ class TaskPlans:
             base = outcome.base
             return bool(base) and self.repository.blob(base, path) is not None
 
-        findings = plan_findings(task, outcome.plan, ruled_by(self.settings, exists))
+        findings = plan_findings(task, outcome.plan, make_rule_check(self.settings, exists))
         if not any(one.refuses for one in findings):
             return outcome
         return replace(outcome, ending=Ending.FAILED, findings=(*outcome.findings, *findings))
 
-    def landed(self, task: Task) -> None:
+    def forget_landed(self, task: Task) -> None:
         """Let go of what was kept for a task that has landed."""
         if self.ledger.state.task(task.id).kept is not None:
             phases.let_go(self.repository, task.id)
 
-    def _proposed(self, task: Task, plan: TaskPlan) -> None:
+    def _present(self, task: Task, plan: TaskPlan) -> None:
         planned = self.keep(task, plan)
         if self.mode is ReviewMode.AUTO:  # the worker has asked the command
             self._note_review(task, planned, approved=True, review="auto")
@@ -224,7 +224,7 @@ class TaskPlans:
 
     def _send_back(self, task: Task, outcome: Outcome) -> None:
         """Work that went beyond its plan twice in a row needs another plan, not another try."""
-        known, planned = self.ledger.state.task(task.id), self._approved(task)
+        known, planned = self.ledger.state.task(task.id), self._find_approved(task)
         before = known.tries[-1].checks if known.tries else ()
         if planned is None or before != (CHECK,) or not is_about_the_plan(outcome.findings):
             return
@@ -255,7 +255,7 @@ class TaskPlans:
 
     def _take_edit(self, task: Task, content: bytes) -> None:
         """A person's own text counts by its digest; one that cannot be a plan is shown again."""
-        plan = edited_plan(task, content, self.settings, self.root)
+        plan = parse_edited_plan(task, content, self.settings, self.root)
         if isinstance(plan, Finding):
             if self.asker is not None:
                 self.asker.choose(f"{plan.message}\nhint: {plan.hint}", "enter goes on ")
@@ -294,10 +294,12 @@ class TaskPlans:
 # --- what is known without a run ------------------------------------------------------
 
 
-def edited_plan(task: Task, content: bytes, settings: Settings, root: Path) -> TaskPlan | Finding:
+def parse_edited_plan(
+    task: Task, content: bytes, settings: Settings, root: Path
+) -> TaskPlan | Finding:
     """A plan as a person wrote it, without what looks like a secret; or what is wrong with it."""
-    plan = redacted(read_plan(content.decode("utf-8", "replace")), redact)
-    ruled = ruled_by(settings, lambda path: (root / path).is_file())
+    plan = redact_plan(read_plan(content.decode("utf-8", "replace")), redact)
+    ruled = make_rule_check(settings, lambda path: (root / path).is_file())
     wrong = [one for one in plan_findings(task, plan, ruled) if one.refuses]
     return wrong[0] if wrong else plan
 

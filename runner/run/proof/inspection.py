@@ -9,12 +9,12 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.gates import imported
-from runner.gates.base import Bench
-from runner.gates.coverage.stored import data_folder, emptied_folder
-from runner.run.crew import Crew
+from runner.gates import import_watch
+from runner.gates.base import GateContext
+from runner.gates.coverage.storage import data_folder, make_empty_folder
 from runner.run.landing.own_work import Landings, OwnWork, own_work
-from runner.run.proof.verification import Verified, as_known, inspected, key_of
+from runner.run.proof.verification import Verified, as_known, inspect, key_of
+from runner.run.workers import WorkerPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from runner.model import Observed, Proof
     from runner.process.base import Place
     from runner.repo.read import Repository
+    from runner.run.assignment import WorkerContext
     from runner.run.proof.verification import Job, Plan, Subject
-    from runner.run.site import Site
-    from runner.run.workshop import Workshop
+    from runner.run.worker_setup import WorkerSetup
 
     Said = tuple[Job, str, Check, Proved]
 
@@ -41,21 +41,23 @@ class Inspection:
     """One verification of one commit; `crew.interrupt` ends it at any moment."""
 
     repository: Repository
-    workshop: Workshop
+    workshop: WorkerSetup
     settings: Settings
     environ: Mapping[str, str]
     head: str
     say: Callable[[str], None]
-    crew: Crew = field(init=False)
+    crew: WorkerPool = field(init=False)
     _began: float = field(default_factory=effects.monotonic)
 
     def __post_init__(self) -> None:
-        self.crew = Crew(1, self.workshop.site, inline=True)  # it only tells what is cancelled
+        self.crew = WorkerPool(
+            1, self.workshop.site, inline=True
+        )  # it only tells what is cancelled
 
     def verify(self, plan: Plan) -> Verified:
         """Run every job of the plan. KeyboardInterrupt ends what runs, and is raised again."""
         said = [one for found in self._all(plan) for one in found]
-        tasks, ran = inspected(plan, said)
+        tasks, ran = inspect(plan, said)
         return Verified(
             head=self.head,
             tasks=tasks,
@@ -70,13 +72,13 @@ class Inspection:
         work = self._own_work(plan)
         count = min(self.settings.jobs, len(plan.jobs))
         sites = [self.workshop.site(number, self.crew) for number in range(count)]
-        free: SimpleQueue[Site] = SimpleQueue()
+        free: SimpleQueue[WorkerContext] = SimpleQueue()
         for site in sites:
             free.put(site)
         executor = ThreadPoolExecutor(max_workers=count, thread_name_prefix="verify")
         try:
             futures = [executor.submit(self._run, job, free, work) for job in plan.jobs]
-            yield from self._gathered(futures, _about(plan))
+            yield from self._gather(futures, _about(plan))
         except BaseException:
             self.crew.cancel()
             raise
@@ -96,7 +98,7 @@ class Inspection:
         }
         return own_work(self.repository, asked, self.head)
 
-    def _gathered(self, futures: list[Future[list[Said]]], about: str) -> Iterator[list[Said]]:
+    def _gather(self, futures: list[Future[list[Said]]], about: str) -> Iterator[list[Said]]:
         """What the jobs said, in their order, once all have; how far it is, where that takes."""
         spoken, told = self._began, -1
         open_ones = set(futures)
@@ -115,14 +117,16 @@ class Inspection:
 
     # --- one job ----------------------------------------------------------------------
 
-    def _run(self, job: Job, free: SimpleQueue[Site], work: Mapping[str, OwnWork]) -> list[Said]:
+    def _run(
+        self, job: Job, free: SimpleQueue[WorkerContext], work: Mapping[str, OwnWork]
+    ) -> list[Said]:
         site = free.get()
         try:
             return list(self._steps(job, site, work))
         finally:
             free.put(site)
 
-    def _steps(self, job: Job, site: Site, work: Mapping[str, OwnWork]) -> Iterator[Said]:
+    def _steps(self, job: Job, site: WorkerContext, work: Mapping[str, OwnWork]) -> Iterator[Said]:
         known: dict[object, tuple[Check, Proved]] = {}
         for one, steps in job.steps:
             bench = self._bench(one, site, shared=bool(job.owners))
@@ -145,7 +149,9 @@ class Inspection:
                     check, replace(mine, proofs=tuple(said), observed=seen)
                 )
                 if check.kind == "test":
-                    proved = replace(proved, findings=(*proved.findings, *imported.findings(mine)))
+                    proved = replace(
+                        proved, findings=(*proved.findings, *import_watch.findings(mine))
+                    )
                 if not self.settings.strict:
                     proved = as_known(proved, check, one.known)
                 said += [proved.proof] if proved.proof else []
@@ -154,12 +160,12 @@ class Inspection:
                     known[key] = (check, proved)
                 yield job, one.task.id, check, proved
 
-    def _reset(self, site: Site) -> None:
+    def _reset(self, site: WorkerContext) -> None:
         """The commit as it is; nothing is done where the last command left it so."""
         site.reset(self.head)
         site.scratch.sign()
 
-    def _bench(self, one: Subject, site: Site, *, shared: bool) -> Bench:
+    def _bench(self, one: Subject, site: WorkerContext, *, shared: bool) -> GateContext:
         task = one.task
         secrets = self.settings.secrets_for(task, self.environ)
         folder = f"verify/{'all' if shared else task.id}"
@@ -171,12 +177,12 @@ class Inspection:
             "RUNNER_PORT_BASE": str(20000 + 100 * site.number),
             **secrets,
         }
-        return Bench(
+        return GateContext(
             task=task,
             settings=self.settings,
             place=site.place,
             sandbox=site.sandbox,
-            environment=environment | imported.watching(site.place, site.sandbox),
+            environment=environment | import_watch.watch_environment(site.place, site.sandbox),
             logs=site.logs / folder,
             logs_shown=f"{site.logs_shown}/{folder}",
             tell=lambda _line: None,
@@ -201,7 +207,7 @@ def _again(check: Check, first: Check, proved: Proved, place: Place) -> Proved:
     """What the same command said a moment ago in this tree, as another task's check."""
     measured = data_folder(place, first.id)
     if measured.is_dir() and not measured.is_symlink():
-        target = emptied_folder(place, check.id)
+        target = make_empty_folder(place, check.id)
         effects.step("copy", target)
         shutil.copytree(measured, target, symlinks=True, dirs_exist_ok=True)
     proof = proved.proof and replace(proved.proof, id=check.id, level=check.level)

@@ -37,7 +37,7 @@ def tree_key(
     return digest_of(told.encode("utf-8", "surrogateescape"))
 
 
-def proven_here(
+def make_same_tree_test(
     repository: Repository, head: str, documents: frozenset[str], known: Sequence[TaskState]
 ) -> Callable[[TaskState], bool]:
     """Whether a task's proof ran on the tree of `head`, the runner's own documents left out.

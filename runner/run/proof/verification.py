@@ -268,7 +268,7 @@ def _answered(findings: Iterable[Finding], known: TaskState) -> Iterator[Finding
         yield replace(one, severity=Severity.WARNING) if one.asks and passed else one
 
 
-def inspected(
+def inspect(
     plan: Plan, said: Iterable[tuple[Job, str, Check, Proved]]
 ) -> tuple[tuple[Inspected, ...], int]:
     """What each task comes to, from what its checks said; and how many commands ran."""
@@ -283,7 +283,7 @@ def inspected(
             answers.setdefault(task, []).append(check.id)
     tasks = (
         replace(
-            _inspected(one, plan, heard.get(one.task.id, [])),
+            _inspect_task(one, plan, heard.get(one.task.id, [])),
             to_answer_for=tuple(dict.fromkeys(answers.get(one.task.id, ()))),
         )
         for one in plan.subjects
@@ -296,7 +296,7 @@ def _refuses(proved: Proved) -> bool:
     return bad or any(finding.refuses for finding in proved.findings)
 
 
-def _inspected(one: Subject, plan: Plan, said: list[Proved]) -> Inspected:
+def _inspect_task(one: Subject, plan: Plan, said: list[Proved]) -> Inspected:
     before = plan.remembered.get(one.task.id, ())
     found = tuple(proved.proof for proved in said if proved.proof)
     measured = next((proved.coverage for proved in said if proved.coverage), None)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.writes.taint import rules
-from runner.writes.taint.report import Place
-from runner.writes.taint.values import (
+from runner.writes.taint.abstract_values import (
     Box,
     FromRequest,
     Known,
@@ -18,8 +17,9 @@ from runner.writes.taint.values import (
     Value,
     either,
     is_exact,
-    joined,
+    join_values,
 )
+from runner.writes.taint.taint_report import Place
 
 if TYPE_CHECKING:
     from runner.writes.taint.expressions import Expressions
@@ -82,7 +82,7 @@ def item(walk: Expressions, name: str) -> Value:
     return Unknown()
 
 
-def called(walk: Expressions, node: ast.Call) -> Value:
+def evaluate_call(walk: Expressions, node: ast.Call) -> Value:
     """What a call answers; sinks among its arguments are told."""
     given = [walk.value(one) for one in node.args]
     named = {one.arg: walk.value(one.value) for one in node.keywords if one.arg}
@@ -105,7 +105,7 @@ def called(walk: Expressions, node: ast.Call) -> Value:
         return answer
     touched = [one for one in (owner, *given, *named.values(), *spread) if _carries(one)]
     return (
-        _handed_on(name or method, joined(touched))
+        _pass_on(name or method, join_values(touched))
         if touched
         else _of_constants(name, owner, given)
     )
@@ -122,7 +122,7 @@ def _of_constants(name: str, owner: Value, given: list[Value]) -> Value:
     return either() if pure and all(isinstance(one, Known) for one in given) else Unknown()
 
 
-def _handed_on(name: str, value: Value) -> Value:
+def _pass_on(name: str, value: Value) -> Value:
     """What a function makes of somebody else's text: the same, unless its name disarms it."""
     if not isinstance(value, Taint):
         return value
@@ -147,7 +147,7 @@ def _of_named(
         return walk.fresh(name, weak=True)
     if name in _CONFIGURATIONS or name in {"dict", "list", "set", "collections.OrderedDict"}:
         held = [one for one in given if not isinstance(one, Unknown)]
-        return Box(rest=joined(held) if held else Unknown(), is_list=name == "list")
+        return Box(rest=join_values(held) if held else Unknown(), is_list=name == "list")
     if name == "len" and len(given) == 1:
         return _length(given[0])
     if name in rules.PAGES and given:
@@ -201,17 +201,17 @@ def _of_method(
     if isinstance(owner, Box):
         return _of_box(owner, method, given)
     if is_exact(owner) and method in _FOLDED and all(is_exact(one) for one in given):
-        return _folded(owner, method, given)
+        return _fold(owner, method, given)
     if method == "setFeature" and isinstance(node.func, ast.Attribute):
         return _feature(walk, node, given)
     if method == "replace" and given and given[0] in (Known("'"), Known('"')):
         return owner.without(frozenset(("xpathi", "ldapi"))) if isinstance(owner, Taint) else None
     if method == "join" and given:
-        return joined([one.any() if isinstance(one, Box) else one for one in given])
+        return join_values([one.any() if isinstance(one, Box) else one for one in given])
     if method in rules.WRITERS and any(_carries(one) for one in given):
         target = node.func.value if isinstance(node.func, ast.Attribute) else None
         if isinstance(target, ast.Name):
-            walk.values[target.id] = joined([one for one in given if _carries(one)])
+            walk.values[target.id] = join_values([one for one in given if _carries(one)])
     return None
 
 
@@ -225,7 +225,7 @@ def _feature(walk: Expressions, node: ast.Call, given: list[Value]) -> Value:
     return Unknown()
 
 
-def _folded(owner: Value, method: str, given: list[Value]) -> Value:
+def _fold(owner: Value, method: str, given: list[Value]) -> Value:
     try:
         made = getattr(owner.value, method)(*(one.value for one in given))  # type: ignore[union-attr]
     except (AttributeError, TypeError, ValueError, LookupError):
@@ -241,15 +241,15 @@ def _of_box(box: Box, method: str, given: list[Value]) -> Value | None:
         if box.exact:
             box.items[len(box.items)] = given[0]
         else:
-            box.rest = joined([box.rest, given[0]])
+            box.rest = join_values([box.rest, given[0]])
         return Known(None)
     if method in {"insert", "extend", "update", "add"} and given:
         held = [one.any() if isinstance(one, Box) else one for one in given]
-        box.rest = joined([box.any(), *held])
+        box.rest = join_values([box.any(), *held])
         box.items, box.exact = {}, False
         return Known(None)
     if method == "pop" and box.is_list and box.exact:
-        return _popped(box, given)
+        return _pop(box, given)
     if method == "set" and len(given) > 2 and all(is_exact(one) for one in given[:2]):  # noqa: PLR2004
         box.items[given[0].value, given[1].value] = given[2]  # type: ignore[union-attr]
         return Known(None)
@@ -259,13 +259,13 @@ def _of_box(box: Box, method: str, given: list[Value]) -> Value | None:
             return box.items[key]
         if key and key[0] in box.items:
             return box.items[key[0]]
-        return joined([box.rest, *given[1:]]) if key else box.any()
+        return join_values([box.rest, *given[1:]]) if key else box.any()
     if method in {"values", "items", "copy", "keys"}:
         return Box({}, box.any(), is_list=True, exact=False)
     return box.any() if method in {"sort", "reverse", "index", "count"} else None
 
 
-def _popped(box: Box, given: list[Value]) -> Value:
+def _pop(box: Box, given: list[Value]) -> Value:
     order = [box.items[place] for place in sorted(box.items, key=str) if isinstance(place, int)]
     at = given[0].value if given and is_exact(given[0]) else -1  # type: ignore[union-attr]
     if not isinstance(at, int) or not -len(order) <= at < len(order):
@@ -296,7 +296,7 @@ def _sinks(walk: Expressions, node: ast.Call, asked: _Asked) -> None:
         sink = rules.METHODS.get(method)
     if sink is not None:
         values = [_argument(place, asked) for place in sink.places]
-        value = joined([one for one in values if one is not None] or [Unknown()])
+        value = join_values([one for one in values if one is not None] or [Unknown()])
         if not (isinstance(value, Taint) and value.weak and not sink.weak):
             reach(walk, sink.kind, node, value)
     if name in rules.PROCESSES and given:
@@ -332,7 +332,7 @@ def _process(walk: Expressions, node: ast.Call, words: Value, named: dict[str, V
         before = order[place - 1] if place else None
         if place == 0 or before in (Known("-c"), Known("/c"), Known("-Command")):
             told.append(word)
-    reach(walk, "cmdi", node, joined([one for one in told if _carries(one)] or [either()]))
+    reach(walk, "cmdi", node, join_values([one for one in told if _carries(one)] or [either()]))
 
 
 def _cookie(walk: Expressions, node: ast.Call, named: dict[str, Value]) -> None:

@@ -6,17 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from runner.writes.taint import calls
-from runner.writes.taint.folding import (
-    compared,
-    hashable,
-    item_at,
-    item_of,
-    operated,
-    sliced,
-    text,
-    truth,
-)
-from runner.writes.taint.values import (
+from runner.writes.taint.abstract_values import (
     Box,
     Known,
     Named,
@@ -24,13 +14,23 @@ from runner.writes.taint.values import (
     Unknown,
     Value,
     is_exact,
-    joined,
+    join_values,
+)
+from runner.writes.taint.folding import (
+    apply_comparison,
+    apply_operator,
+    apply_slice,
+    hashable,
+    item_at,
+    item_of,
+    text,
+    truth,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.writes.taint.report import Report
+    from runner.writes.taint.taint_report import Report
 
 _MOST_STEPS = 40_000
 """Statements and expressions of one function; what is longer is not walked to its end."""
@@ -95,13 +95,13 @@ class Expressions:
     def _bind_item(self, node: ast.expr, owner: ast.expr, key: ast.expr, value: Value) -> None:
         box, at = self.value(owner), self.value(key)
         if isinstance(box, Named) and box.name.endswith(("flask.session", "request.session")):
-            calls.reach(self, "trustbound", node, joined([value, at]))
+            calls.reach(self, "trustbound", node, join_values([value, at]))
             return
         if isinstance(box, Box):
             if is_exact(at) and hashable(at):
                 box.items[at.value] = value  # type: ignore[union-attr]
             else:
-                box.rest = joined([box.rest, value]) if box.items or not box.exact else value
+                box.rest = join_values([box.rest, value]) if box.items or not box.exact else value
                 box.exact = False
         elif isinstance(value, Taint) and isinstance(owner, ast.Name):
             self.values[owner.id] = value
@@ -117,7 +117,9 @@ class Expressions:
             return found
         parts = [self.value(one) for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
         return (
-            joined([one for one in parts if isinstance(one, Taint | Box)]) if parts else Unknown()
+            join_values([one for one in parts if isinstance(one, Taint | Box)])
+            if parts
+            else Unknown()
         )
 
     def fresh(self, source: str, *, weak: bool) -> Taint:
@@ -150,23 +152,25 @@ class Expressions:
                 self.value(one) if one is not None else Known(None)
                 for one in (node.slice.lower, node.slice.upper, node.slice.step)
             ]
-            return sliced(owner, bounds)
+            return apply_slice(owner, bounds)
         key = self.value(node.slice)
         if isinstance(owner, Named):
             return calls.item(self, owner.name)
         return item_at(owner, key)
 
     def _of_joinedstr(self, node: ast.JoinedStr) -> Value:
-        return self._made(node, text([self.value(one) for one in node.values]))
+        return self._make_text(node, text([self.value(one) for one in node.values]))
 
     def _of_formattedvalue(self, node: ast.FormattedValue) -> Value:
         value = self.value(node.value)
         return Known(str(value.value)) if is_exact(value) else value  # type: ignore[union-attr]
 
     def _of_binop(self, node: ast.BinOp) -> Value:
-        return self._made(node, operated(node.op, self.value(node.left), self.value(node.right)))
+        return self._make_text(
+            node, apply_operator(node.op, self.value(node.left), self.value(node.right))
+        )
 
-    def _made(self, node: ast.expr, value: Value) -> Value:
+    def _make_text(self, node: ast.expr, value: Value) -> Value:
         """A text put together: of constants alone, it is no statement that anybody can bend."""
         if isinstance(value, Known):
             self.report.constant.add(("sqli", node.lineno))
@@ -176,12 +180,12 @@ class Expressions:
         left = self.value(node.left)
         others = [self.value(one) for one in node.comparators]
         if len(others) == 1 and is_exact(left) and is_exact(others[0]):
-            return compared(node.ops[0], left.value, others[0].value)  # type: ignore[union-attr]
+            return apply_comparison(node.ops[0], left.value, others[0].value)  # type: ignore[union-attr]
         return Unknown()
 
     def _of_boolop(self, node: ast.BoolOp) -> Value:
         values = [self.value(one) for one in node.values]
-        return joined(values)
+        return join_values(values)
 
     def _of_unaryop(self, node: ast.UnaryOp) -> Value:
         value = self.value(node.operand)
@@ -196,7 +200,7 @@ class Expressions:
         test = self.value(node.test)
         if is_exact(test):
             return self.value(node.body if truth(test) else node.orelse)
-        return joined([self.value(node.body), self.value(node.orelse)])
+        return join_values([self.value(node.body), self.value(node.orelse)])
 
     def _of_dict(self, node: ast.Dict) -> Value:
         box = Box()
@@ -206,7 +210,7 @@ class Expressions:
             if is_exact(at) and hashable(at):
                 box.items[at.value] = held  # type: ignore[union-attr]
             else:
-                box.rest, box.exact = joined([box.rest, held]), False
+                box.rest, box.exact = join_values([box.rest, held]), False
         return box
 
     def _of_list(self, node: ast.List | ast.Tuple | ast.Set) -> Value:
@@ -242,4 +246,4 @@ class Expressions:
     _of_generatorexp = _of_listcomp
 
     def _of_call(self, node: ast.Call) -> Value:
-        return calls.called(self, node)
+        return calls.evaluate_call(self, node)

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from runner.writes.bandit_scan import Issue
-    from runner.writes.taint.report import Place, Report
+    from runner.writes.taint.taint_report import Place, Report
 
 TOOL = "taint"
 _WITHOUT_SOURCE = frozenset(("weakhash", "weakrand", "securecookie"))
 
 
-def ranked(tree: ast.Module, found: Sequence[Issue], tick: Callable[[], None]) -> tuple[Issue, ...]:
+def rank_issues(
+    tree: ast.Module, found: Sequence[Issue], tick: Callable[[], None]
+) -> tuple[Issue, ...]:
     """What bandit found and what the walk found, together.
 
     Where both speak of one line, the walk's stands, since it says from where the value came. Where
@@ -33,7 +35,7 @@ def ranked(tree: ast.Module, found: Sequence[Issue], tick: Callable[[], None]) -
     except (TooLong, RecursionError):  # what was found so far would look like all
         return tuple(found)
     own = [_issue(Issue, place) for _, place in sorted(report.found.items(), key=_line)]
-    return (*(kept for one in found if (kept := _kept(one, report)) is not None), *own)
+    return (*(kept for one in found if (kept := _keep_issue(one, report)) is not None), *own)
 
 
 def _line(item: tuple[tuple[str, int], Place]) -> tuple[int, str]:
@@ -41,7 +43,7 @@ def _line(item: tuple[tuple[str, int], Place]) -> tuple[int, str]:
     return line, kind
 
 
-def _kept(issue: Issue, report: Report) -> Issue | None:
+def _keep_issue(issue: Issue, report: Report) -> Issue | None:
     """One of bandit's findings as it is told; None where the walk's own says it better."""
     kind = BANDIT.get(issue.rule, "")
     place = kind, issue.line

@@ -6,7 +6,16 @@ import ast
 import operator
 from typing import TYPE_CHECKING, Any
 
-from runner.writes.taint.values import Box, Known, Taint, Unknown, Value, either, is_exact, joined
+from runner.writes.taint.abstract_values import (
+    Box,
+    Known,
+    Taint,
+    Unknown,
+    Value,
+    either,
+    is_exact,
+    join_values,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +62,7 @@ def _folds(left: object, right: object) -> bool:
     return not (texts and numbers and max(numbers) > _LARGEST // 10)
 
 
-def operated(kind: ast.operator, left: Value, right: Value) -> Value:
+def apply_operator(kind: ast.operator, left: Value, right: Value) -> Value:
     """What an operation on two values gives."""
     if is_exact(left) and is_exact(right):
         one, other = left.value, right.value  # type: ignore[union-attr]
@@ -65,7 +74,7 @@ def operated(kind: ast.operator, left: Value, right: Value) -> Value:
                 return Unknown()
     if isinstance(kind, ast.Mod | ast.Add | ast.Div):
         return text([left, right])
-    return joined([one for one in (left, right) if isinstance(one, Taint)] or [Unknown()])
+    return join_values([one for one in (left, right) if isinstance(one, Taint)] or [Unknown()])
 
 
 def text(parts: list[Value]) -> Value:
@@ -75,12 +84,12 @@ def text(parts: list[Value]) -> Value:
     flat = [one.any() if isinstance(one, Box) else one for one in parts]
     tainted = [one for one in flat if isinstance(one, Taint)]
     if tainted:
-        return joined(list(tainted))
+        return join_values(list(tainted))
     harmless = all(isinstance(one, Known) for one in flat)
     return either() if harmless else Unknown()
 
 
-def compared(kind: ast.cmpop, left: object, right: object) -> Value:
+def apply_comparison(kind: ast.cmpop, left: object, right: object) -> Value:
     """What a comparison of two constants gives."""
     try:
         if isinstance(kind, ast.In):
@@ -93,7 +102,7 @@ def compared(kind: ast.cmpop, left: object, right: object) -> Value:
         return Unknown()
 
 
-def sliced(owner: Value, bounds: list[Value]) -> Value:
+def apply_slice(owner: Value, bounds: list[Value]) -> Value:
     """What a slice of a value is."""
     if is_exact(owner) and all(is_exact(one) for one in bounds):
         low, high, step = (one.value for one in bounds)  # type: ignore[union-attr]

@@ -10,8 +10,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from runner.writes.taint.names import paths_of
-from runner.writes.taint.values import Named, Unknown, Value, either
+from runner.writes.taint.abstract_values import Named, Unknown, Value, either
+from runner.writes.taint.import_names import paths_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

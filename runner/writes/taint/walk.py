@@ -11,24 +11,24 @@ import ast
 from typing import TYPE_CHECKING
 
 from runner.writes.taint import calls
-from runner.writes.taint.expressions import Expressions, TooLong
-from runner.writes.taint.folding import (
-    item_of,
-    matches,
-    operated,
-    truth,
-)
-from runner.writes.taint.names import imported, route_of, serves
-from runner.writes.taint.parameters import parameters
-from runner.writes.taint.report import Report
-from runner.writes.taint.values import (
+from runner.writes.taint.abstract_values import (
     Box,
     Taint,
     Unknown,
     Value,
     is_exact,
-    joined,
+    join_values,
 )
+from runner.writes.taint.expressions import Expressions, TooLong
+from runner.writes.taint.folding import (
+    apply_operator,
+    item_of,
+    matches,
+    truth,
+)
+from runner.writes.taint.import_names import find_imported_names, route_of, serves
+from runner.writes.taint.parameters import parameters
+from runner.writes.taint.taint_report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +59,7 @@ def _asks(called: ast.expr) -> bool:
 def walk(tree: ast.Module, tick: Callable[[], None]) -> Report:
     """Walk a module; `tick` is called often and may raise to end it."""
     report = Report()
-    names = imported(tree)
+    names = find_imported_names(tree)
     top = Walk(report, names, tick, {})
     top.block(tree.body)
     return report
@@ -89,7 +89,7 @@ class Walk(Expressions):
 
     def _functiondef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         inner = Walk(self.report, self.names, self.tick, self.values, route=route_of(node, self))
-        inner.names = {**self.names, **imported(node)}
+        inner.names = {**self.names, **find_imported_names(node)}
         arguments = node.args
         for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             inner.values[one.arg] = Unknown()
@@ -140,10 +140,10 @@ class Walk(Expressions):
         old = self.value(node.target) if isinstance(node.target, ast.Name) else Unknown()
         new = self.value(node.value)
         if isinstance(old, Box) and isinstance(new, Box):
-            old.rest = joined([old.rest, new.any()])
+            old.rest = join_values([old.rest, new.any()])
             old.exact = False
             return
-        self.bind(node.target, operated(node.op, old, new))
+        self.bind(node.target, apply_operator(node.op, old, new))
 
     def _delete(self, node: ast.Delete) -> None:
         for target in node.targets:
@@ -155,7 +155,7 @@ class Walk(Expressions):
         if is_exact(test):
             self.block(node.body if truth(test) else node.orelse)
             return
-        origins = self._checked_by(node.test)
+        origins = self._find_checked(node.test)
         self._branches([node.body, node.orelse], origins)
 
     def _branches(self, bodies: Sequence[Sequence[ast.stmt]], origins: set[int]) -> None:
@@ -163,7 +163,7 @@ class Walk(Expressions):
 
         Where one of them leaves the function, what its test looked at was checked for the rest.
         """
-        before, ends = self._kept(), []
+        before, ends = self._copy_state(), []
         for body in bodies:
             self._restore(before)
             # the branch of a check that allows is itself behind the check
@@ -173,7 +173,7 @@ class Walk(Expressions):
                 else set(self.checked)
             )
             self.block(body)
-            ends.append((self._kept(), self.ended))
+            ends.append((self._copy_state(), self.ended))
         staying = [kept for kept, ended in ends if not ended]
         leaves = any(ended for _, ended in ends)
         self.ended = not staying
@@ -193,7 +193,7 @@ class Walk(Expressions):
             if isinstance(value, Taint) and not isinstance(values.get(name), Taint | Box)
         }
 
-    def _checked_by(self, test: ast.expr) -> set[int]:
+    def _find_checked(self, test: ast.expr) -> set[int]:
         """Origins of what a test compares, looks into, or asks about its beginning."""
         found: set[int] = set()
         for part in ast.walk(test):
@@ -224,7 +224,7 @@ class Walk(Expressions):
                     found.add(value.origin)
         return found
 
-    def _kept(self) -> tuple[dict[str, Value], set[int]]:
+    def _copy_state(self) -> tuple[dict[str, Value], set[int]]:
         copied = {
             name: value.copy() if isinstance(value, Box) else value
             for name, value in self.values.items()
@@ -248,17 +248,17 @@ class Walk(Expressions):
         for name in names:
             all_of = [values[name] for values, _ in ends if name in values]
             same = all(one == all_of[0] for one in all_of)
-            merged[name] = all_of[0] if same else joined(all_of)
+            merged[name] = all_of[0] if same else join_values(all_of)
         self.values = merged
 
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
         over = self.value(node.iter)
         item = item_of(over)
         for _ in range(2):
-            before = self._kept()
+            before = self._copy_state()
             self.bind(node.target, item)
             self.block(node.body)
-            after = self._kept()
+            after = self._copy_state()
             self.ended = False
             self._merge([before, after])
         self.block(node.orelse)
@@ -270,25 +270,25 @@ class Walk(Expressions):
             test = self.value(node.test)
             if is_exact(test) and not truth(test):
                 break
-            before = self._kept()
+            before = self._copy_state()
             self.block(node.body)
-            after = self._kept()
+            after = self._copy_state()
             self.ended = False
             self._merge([before, after])
 
     def _try(self, node: ast.Try) -> None:
-        before = self._kept()
+        before = self._copy_state()
         self.block(node.body)
         if not self.ended:
             self.block(node.orelse)
-        ends = [(self._kept(), self.ended)]
+        ends = [(self._copy_state(), self.ended)]
         for handler in node.handlers:
             self._restore(before)
             self._merge([before, ends[0][0]])
             if handler.name:
                 self.values[handler.name] = Unknown()
             self.block(handler.body)
-            ends.append((self._kept(), self.ended))
+            ends.append((self._copy_state(), self.ended))
         staying = [kept for kept, ended in ends if not ended]
         self.ended = False
         if staying:

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from runner.gates.contracts.compatibility import breaking, compare, compare_documents
-from runner.gates.contracts.document import bundled
+from runner.gates.contracts.compatibility import compare, compare_documents, is_breaking
+from runner.gates.contracts.document import bundle_document
 
 TEXT = {"type": "string"}
 INTEGER = {"type": "integer"}
@@ -223,12 +223,12 @@ def test_a_schema_alone_counts_as_input_and_recursive_ones_end():
     ],
 )
 def test_whether_a_change_breaks_may_be_unknown(before, after, expected):
-    assert breaking("contracts/x.json", before, after) is expected
+    assert is_breaking("contracts/x.json", before, after) is expected
 
 
 def test_yaml_documents_are_compared_too():
     before, after = b"type: object\nproperties: {a: {}}", b"type: object\nproperties: {}"
-    assert breaking("x.yaml", before, after) is True
+    assert is_breaking("x.yaml", before, after) is True
 
 
 def test_a_part_in_another_file_is_compared_where_it_is_bound_in():
@@ -236,7 +236,7 @@ def test_a_part_in_another_file_is_compared_where_it_is_bound_in():
 
     def whole(part):
         contents = {"main.json": main, "part.json": part}
-        return bundled("main.json", lambda path: json.dumps(contents[path]).encode())
+        return bundle_document("main.json", lambda path: json.dumps(contents[path]).encode())
 
     found = compare_documents("schema", whole(TEXT), whole(INTEGER))
     assert [(change.path, change.text) for change in found] == [("a", "type string became integer")]

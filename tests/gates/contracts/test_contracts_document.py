@@ -6,7 +6,7 @@ import time
 import pytest
 
 from runner.gates.contracts import document
-from runner.gates.contracts.document import bundled, parsed
+from runner.gates.contracts.document import bundle_document, parse_document
 from runner.gates.contracts.refusal import Refused
 
 
@@ -23,7 +23,7 @@ def files(**contents):
 
 def test_yaml_becomes_what_json_would_say():
     text = b"200: {when: 2026-01-05, on: true, n: ~, f: 1.5, i: 07, o: 0x1f}\nlist: [1, two]\n"
-    assert parsed(text, "a.yaml") == {
+    assert parse_document(text, "a.yaml") == {
         "200": {"when": "2026-01-05", "on": True, "n": None, "f": 1.5, "i": 7, "o": "0x1f"},
         "list": [1, "two"],
     }
@@ -31,7 +31,7 @@ def test_yaml_becomes_what_json_would_say():
 
 def test_anchors_and_merges_are_written_out():
     text = b"base: &b {a: 1, b: 2}\none: {<<: *b, b: 3}\nall: [*b, *b]\n"
-    value = parsed(text, "a.yaml")
+    value = parse_document(text, "a.yaml")
     assert value["one"] == {"a": 1, "b": 3}
     assert value["all"] == [{"a": 1, "b": 2}] * 2
 
@@ -45,7 +45,7 @@ MERGES = "a0: &a0 {x: 1}\n" + "".join(
 @pytest.mark.parametrize("text", [BOMB, MERGES])
 def test_a_yaml_bomb_is_counted_and_not_built(text):
     began = time.monotonic()
-    message = refusal(lambda: parsed(text.encode(), "a.yaml"))
+    message = refusal(lambda: parse_document(text.encode(), "a.yaml"))
     assert message == "a.yaml has more than 200000 values once its aliases are written out"
     assert time.monotonic() - began < 60
 
@@ -62,11 +62,11 @@ def test_a_yaml_bomb_is_counted_and_not_built(text):
     ],
 )
 def test_yaml_that_cannot_be_read_is_refused_with_a_reason(text, message):
-    assert refusal(lambda: parsed(text.encode(), "a.yaml")).startswith(message)
+    assert refusal(lambda: parse_document(text.encode(), "a.yaml")).startswith(message)
 
 
 def test_tags_build_nothing():
-    assert parsed(b"!!python/object/apply:os.system [echo]", "a.yaml") == ["echo"]
+    assert parse_document(b"!!python/object/apply:os.system [echo]", "a.yaml") == ["echo"]
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_tags_build_nothing():
     ],
 )
 def test_json_that_cannot_be_read_is_refused_with_a_reason(content, message):
-    assert refusal(lambda: parsed(content, "a.json")) == message
+    assert refusal(lambda: parse_document(content, "a.json")) == message
 
 
 def test_a_document_has_a_bound():
-    assert "more than" in refusal(lambda: parsed(b" " * (document.LARGEST + 1), "a.json"))
+    assert "more than" in refusal(lambda: parse_document(b" " * (document.LARGEST + 1), "a.json"))
 
 
 # --- references -----------------------------------------------------------------------
@@ -96,7 +96,7 @@ def test_files_that_a_document_is_split_into_are_bound_into_it():
         api_part="{X: {$ref: '#/Y'}, Y: {$ref: main.yaml#/b}}",
         other="{$ref: api/part.yaml#/Y}",
     )
-    assert bundled("api/main.yaml", read) == {
+    assert bundle_document("api/main.yaml", read) == {
         "a": {"$ref": "#/x-runner-files/0/X"},
         "b": {"$ref": "#/x-runner-files/1"},
         "c": {"$ref": "#/a"},
@@ -109,12 +109,12 @@ def test_files_that_a_document_is_split_into_are_bound_into_it():
 
 def test_a_reference_by_the_documents_own_name_stays_inside():
     text = json.dumps({"$id": "https://example.org/x", "a": {"$ref": "https://example.org/x#/b"}})
-    assert bundled("x.json", lambda _: text.encode()) == {"a": {"$ref": "#/b"}}
+    assert bundle_document("x.json", lambda _: text.encode()) == {"a": {"$ref": "#/b"}}
 
 
 def test_a_property_that_is_named_like_a_reference_is_none():
     value = {"properties": {"$ref": {"type": "string"}}}
-    assert bundled("x.json", lambda _: json.dumps(value).encode()) == value
+    assert bundle_document("x.json", lambda _: json.dumps(value).encode()) == value
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_property_that_is_named_like_a_reference_is_none():
 @pytest.mark.parametrize("key", ["$ref", "operationRef"])
 def test_a_reference_that_leads_out_of_the_repository_is_refused(target, key):
     text = json.dumps({"deep": [{key: target}]}).encode()
-    message = refusal(lambda: bundled("api/main.json", lambda _: text))
+    message = refusal(lambda: bundle_document("api/main.json", lambda _: text))
     assert message.endswith(", outside the repository")
 
 
@@ -142,4 +142,4 @@ def test_a_document_has_a_bound_of_files():
         number = int(path.split(".")[0])
         return json.dumps({"$ref": f"{number + 1}.json"}).encode()
 
-    assert "refers to more than 100 files" in refusal(lambda: bundled("0.json", read))
+    assert "refers to more than 100 files" in refusal(lambda: bundle_document("0.json", read))

@@ -235,7 +235,7 @@ def test_a_report_keeps_the_shortest_request_of_each_problem(tmp_path, capsys):
     ],
 )
 def test_failures_are_put_in_words(kind, fields, said):
-    assert report.worded(kind, types.SimpleNamespace(**fields))[1] == said
+    assert report.describe_failure(kind, types.SimpleNamespace(**fields))[1] == said
 
 
 def test_an_inventory_knows_what_is_missing_without_a_table_of_routes(served, tmp_path):
@@ -244,9 +244,9 @@ def test_an_inventory_knows_what_is_missing_without_a_table_of_routes(served, tm
     inventory = Inventory([("GET", "/a"), ("GET", "/b"), ("GET", "/c")], None, url, 10, told)
     inventory.compare()
     nowhere = inventory.nowhere("GET")
-    inventory.heard("GET /a", 405, "", b"")
-    inventory.heard("GET /b", 404, *nowhere)
-    inventory.heard("GET /c", 404, "text/plain", b"no such thing")
+    inventory.record_answer("GET /a", 405, "", b"")
+    inventory.record_answer("GET /b", 404, *nowhere)
+    inventory.record_answer("GET /c", 404, "text/plain", b"no such thing")
     inventory.look_for_missing()
     assert [key[0] for key in told.problems] == ["GET /a", "GET /b"]
 

@@ -12,8 +12,8 @@ import stand_in
 
 from runner.config.settings import Settings
 from runner.context.brief import Brief
-from runner.implementers.agents import session
-from runner.implementers.base import Mode, Workbench
+from runner.implementers.agents import agent_session
+from runner.implementers.base import ImplementerContext, Mode
 from runner.implementers.registry import IMPLEMENTERS
 from runner.model import Spec, Task
 from runner.process.base import Place
@@ -39,7 +39,7 @@ class Office:
         self.settings = Settings(sandbox="none")
         self.environ = {"HOME": str(self.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
         self.program = Path(stand_in.install(folder))
-        monkeypatch.setattr(session, "environment", lambda: self.environ)
+        monkeypatch.setattr(agent_session, "environment", lambda: self.environ)
 
     def enclosed(self):
         """Work in bubblewrap, which sees the test's folder for the stand-in's sake."""
@@ -75,7 +75,7 @@ class Office:
 
     def bench(self, mode=Mode.EXECUTE, **fields):
         fields = {"limits": Limits(soft=30, idle=60, hard=60), **fields}
-        return Workbench(
+        return ImplementerContext(
             place=Place(tree=self.tree, shown=self.tree, box=self.box),
             sandbox=self.sandbox,
             environment=command_environment(self.environ),

@@ -307,10 +307,10 @@ def test_the_hook_answers_in_the_sandbox_and_the_agent_mends_its_write(office):
 
 
 def test_a_plan_on_one_line_is_no_event_though_it_has_a_type():
-    from runner.implementers.agents.dialects import hear
+    from runner.implementers.agents.output_parsers import hear
     from runner.implementers.agents.preset import Dialect
     from runner.implementers.agents.transcript import Transcript
-    from runner.implementers.planned import plan_in
+    from runner.implementers.plan_answer import plan_in
 
     told = Transcript(lambda _event: None, lambda _line: None)
     hear(Dialect.CLAUDE, '{"steps": ["write"], "files": ["a.py"], "type": "feature"}', told)

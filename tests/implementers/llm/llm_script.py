@@ -6,8 +6,8 @@ from dataclasses import replace
 from runner.config.settings import Settings
 from runner.implementers.llm.model import ModelLoop
 from runner.implementers.llm.providers import Named
-from runner.writes.bench import Bench
 from runner.writes.pipeline import WriteRules, admit_writes
+from runner.writes.write_context import WriteContext
 
 
 class Script:
@@ -67,7 +67,7 @@ class Chat:
 
     def verdict(self, change):
         rules = WriteRules("run", "TASK-002", 1, self.outputs)
-        bench = Bench(tree=self.shop.tree, before=lambda _path: None)
+        bench = WriteContext(tree=self.shop.tree, before=lambda _path: None)
         return admit_writes((change,), rules, bench).findings
 
     def gate(self, name):

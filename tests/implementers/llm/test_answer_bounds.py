@@ -12,7 +12,7 @@ pytest.importorskip("pydantic_ai", reason="the extra `llm` is not installed")
 from runner.config.settings import Settings
 from runner.implementers.llm import answer_bounds
 from runner.implementers.llm.model import ModelLoop
-from runner.implementers.llm.session import MOST_REFUSED
+from runner.implementers.llm.tool_session import MOST_REFUSED
 
 MODELS = ("anthropic:claude-x", "openai:gpt-x", "openai-chat:gpt-x", "google:gemini-x")
 

@@ -7,7 +7,7 @@ import pytest
 
 from runner.config.mcp import McpServer
 from runner.config.permission_rules import Permission, PermissionAnswer, Permit
-from runner.config.permissions import Rulebook, asked_about, permitted, write_finding
+from runner.config.permissions import Rulebook, evaluate_permission, format_subject, write_finding
 from runner.config.settings import load_settings
 from runner.errors import RunnerError
 from runner.implementers.llm.model import ModelLoop
@@ -123,7 +123,7 @@ def test_what_is_missing_is_told_with_what_would_help(load, monkeypatch):
         assert hint in (None, said[1])
     monkeypatch.setenv("GEMINI_API_KEY", "x")
     assert why_not(load(RUNNER_MODEL_EXECUTE="google:x").settings) is None
-    monkeypatch.setattr("runner.implementers.llm.providers._installed", lambda _: False)
+    monkeypatch.setattr("runner.implementers.llm.providers._is_installed", lambda _: False)
     said = why_not(load(RUNNER_MODEL_EXECUTE="google:x").settings)
     assert said[1] == "pip install 'task-graph-runner[llm]'"
 
@@ -159,7 +159,7 @@ def made(rules):
     ],
 )
 def test_the_last_rule_that_matches_wins_and_a_repository_only_tightens(rules, floor, permit):
-    assert permitted("write_file", "src/a.py", made(rules), made(floor)) is Permit(permit)
+    assert evaluate_permission("write_file", "src/a.py", made(rules), made(floor)) is Permit(permit)
 
 
 def test_the_pipeline_can_ask_the_same_rules_about_any_write():
@@ -202,8 +202,8 @@ def test_the_pipeline_can_ask_the_same_rules_about_any_write():
 def test_no_way_of_writing_a_path_or_a_rule_leads_past_a_repositorys_deny(rule, tool, subject):
     floor = made([(*rule, "deny")])
     loosest = made([("*", "**", "allow"), (tool, "**", "allow"), (tool, "**", "ask")])
-    assert permitted(tool, subject, loosest, floor) is Permit.DENY
-    assert permitted(tool, subject, floor, made([("*", "**", "allow")])) is Permit.DENY
+    assert evaluate_permission(tool, subject, loosest, floor) is Permit.DENY
+    assert evaluate_permission(tool, subject, floor, made([("*", "**", "allow")])) is Permit.DENY
     book = Rulebook(loosest, floor, (PermissionAnswer(tool, subject, allowed=True),))
     assert book.word(tool, subject).permit is Permit.DENY
     assert book.word(tool, subject).of_repository
@@ -211,14 +211,14 @@ def test_no_way_of_writing_a_path_or_a_rule_leads_past_a_repositorys_deny(rule, 
 
 def test_an_allowing_rule_is_exact_in_the_case_of_letters():
     rules = made([("write_file", "**", "deny"), ("write_file", "Docs/*", "allow")])
-    assert permitted("write_file", "Docs/a", rules) is Permit.ALLOW
-    assert permitted("write_file", "docs/a", rules) is Permit.DENY
+    assert evaluate_permission("write_file", "Docs/a", rules) is Permit.ALLOW
+    assert evaluate_permission("write_file", "docs/a", rules) is Permit.DENY
 
 
 def test_what_a_person_is_asked_about_is_bounded_exact_and_of_no_secret():
-    assert asked_about("write_file", "./a//b") == "a/b"
+    assert format_subject("write_file", "./a//b") == "a/b"
     key = "a-value-" + "of-a-task"
-    assert key not in asked_about("mcp__a__b", f'{{"t": "{key}"}}', (key,))
-    long = [asked_about("mcp__a__b", "x" * 5_000 + end) for end in "ab"]
+    assert key not in format_subject("mcp__a__b", f'{{"t": "{key}"}}', (key,))
+    long = [format_subject("mcp__a__b", "x" * 5_000 + end) for end in "ab"]
     assert long[0] != long[1]
     assert all(len(one) < 800 for one in long)

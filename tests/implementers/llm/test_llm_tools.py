@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from runner.config.settings import Settings
-from runner.context.skills import built_in
+from runner.context.skills import load_built_in
 
 KEY = "ghp_" + "a1B2" * 9
 
@@ -182,7 +182,7 @@ def test_a_path_that_no_task_may_write_is_refused_by_both_writers(chat, path):
 
 
 def test_a_skill_that_comes_with_the_runner_is_read_by_the_path_of_the_brief(chat):
-    (path,) = [skill.path for skill in built_in() if skill.name == "tdd-loop"]
+    (path,) = [skill.path for skill in load_built_in() if skill.name == "tdd-loop"]
     chat.run([("read_file", {"path": path})], "Done.")
     assert chat.answers[0].startswith("# The loop: red, green, tidy\n")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.plan.shell.line import swallow_of
+from runner.plan.shell.exit_status import swallow_of
 
 RUNS = "python3 -m pytest -q test_d.py"
 LOST = (

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from runner.plan.shell.line import bypass_of, expects_failures, swallow_of
+from runner.plan.shell.exit_status import bypass_of, expects_failures, swallow_of
 
 
 @pytest.mark.parametrize(

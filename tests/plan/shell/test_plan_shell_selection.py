@@ -3,8 +3,8 @@
 import pytest
 
 from runner.plan.shell.selection import (
-    added_selection,
-    added_selection_of_options,
+    find_added_options,
+    find_added_selection,
     selection_of,
 )
 
@@ -51,10 +51,10 @@ def test_what_a_line_selects(line, said):
     ],
 )
 def test_what_a_changed_line_leaves_out(before, after, said):
-    assert list(added_selection(before, after)) == said
+    assert list(find_added_selection(before, after)) == said
 
 
 def test_options_alone_are_read_as_a_tool_reads_them():
-    assert added_selection_of_options("-q", "-q -k 'not slow'") == ("-k not slow",)
-    assert added_selection_of_options("-k x", "-q") == ()
-    assert added_selection_of_options("", "'open") == ()
+    assert find_added_options("-q", "-q -k 'not slow'") == ("-k not slow",)
+    assert find_added_options("-k x", "-q") == ()
+    assert find_added_options("", "'open") == ()

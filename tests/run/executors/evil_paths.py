@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from runner.model import Action, Change, digest_of
-from runner.run.executors import border
+from runner.run.executors import entrypoint
 from runner.run.executors.message import as_bytes, read_answer, read_job
 
-honest = border.run_job
+honest = entrypoint.run_job
 PATHS = {
     "TASK-001": "other.py",
     "TASK-002": ".git/hooks/post-commit",
@@ -26,4 +26,4 @@ def run_job(data):
     return as_bytes(replace(answer, outcome=replace(answer.outcome, changes=(*kept, more))))
 
 
-border.run_job = run_job
+entrypoint.run_job = run_job

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from runner.run.executors import border
+from runner.run.executors import entrypoint
 from runner.run.executors.message import read_job
 
 MARK = Path(os.environ["XDG_CACHE_HOME"]).parent / "evil"
@@ -25,4 +25,4 @@ def run_job(data):
     raise EvilError
 
 
-border.run_job = run_job
+entrypoint.run_job = run_job

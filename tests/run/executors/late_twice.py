@@ -5,14 +5,14 @@ import time
 
 from distributed.core import Status
 
-from runner.run.executors import border
-from runner.run.executors.duty import LATE, STARTED, Duty
+from runner.run.executors import entrypoint
+from runner.run.executors.lease import LATE, STARTED, Lease
 from runner.run.executors.message import Answer, as_bytes, read_job
 
 
 def run_job(data):
     job = read_job(data)
-    duty = Duty.of(job.ticket, job.topic)
+    duty = Lease.of(job.ticket, job.topic)
     duty.tell(STARTED)
     worker = duty.worker
     worker.loop.add_callback(setattr, worker, "status", Status.closing_gracefully)
@@ -24,4 +24,4 @@ def run_job(data):
     return as_bytes(Answer(job.ticket, duty.name, kept=True))
 
 
-border.run_job = run_job
+entrypoint.run_job = run_job

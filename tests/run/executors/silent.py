@@ -3,16 +3,16 @@
 import sys
 import time
 
-from runner.run.executors import border
-from runner.run.executors.duty import STARTED, Duty
+from runner.run.executors import entrypoint
+from runner.run.executors.lease import STARTED, Lease
 from runner.run.executors.message import read_job
 
 
 def run_job(data):
     job = read_job(data)
-    Duty.of(job.ticket, job.topic).tell(STARTED)
+    Lease.of(job.ticket, job.topic).tell(STARTED)
     sys.stderr.write("silent now\n")
     time.sleep(3600)
 
 
-border.run_job = run_job
+entrypoint.run_job = run_job

@@ -190,7 +190,10 @@ def test_what_forks_workers_is_never_where_a_task_may_ask_it_to(monkeypatch):
 def test_the_folder_for_temporary_files_is_empty_in_a_sandbox_wherever_it_lies(tmp_path):
     place = tmp_path / "elsewhere"
     place.mkdir()
-    script = "from runner.process.view import hidden; print(*hidden('/nonexistent'), sep='\\n')"
+    script = (
+        "from runner.process.mounts import find_hidden_folders as f; "
+        "print(*f('/nonexistent'), sep='\\n')"
+    )
     environ = {**os.environ, "TMPDIR": str(place)}
     done = subprocess.run(
         [sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True

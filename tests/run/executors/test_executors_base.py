@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from runner.repo.read import Repository
-from runner.run.executors import supply as supplies
+from runner.run.executors import object_transfer as supplies
+from runner.run.executors.json_shape import MisshapenError
 from runner.run.executors.message import Ground, Pack, Part
-from runner.run.executors.shape import MisshapenError
-from runner.run.executors.store import Store
-from runner.run.executors.supply import Supply, in_parts
+from runner.run.executors.object_store import Store
+from runner.run.executors.object_transfer import ObjectTransfer, in_parts
 
 GROUND = Ground("shop-0123", "shop", "sha1", "", "refs/heads/main", b"", ("A", "a@b"))
 WORKER = "tcp://127.0.0.1:1"
@@ -31,7 +31,7 @@ def store(tmp_path):
 
 
 def test_a_pack_makes_a_tree_whole_without_its_history(workplace, repository, store):
-    supply = Supply(repository)
+    supply = ObjectTransfer(repository)
     tree = supply.tree_of(workplace.head)
     assert not store.has(tree)
     store.take(Pack(supply.pack_for(WORKER, tree), tree))
@@ -42,7 +42,7 @@ def test_a_pack_makes_a_tree_whole_without_its_history(workplace, repository, st
 
 
 def test_the_second_base_is_sent_as_its_difference(workplace, repository, store):
-    supply = Supply(repository)
+    supply = ObjectTransfer(repository)
     first = supply.tree_of(workplace.head)
     whole = supply.pack_for(WORKER, first)
     store.take(Pack(whole, first))
@@ -56,7 +56,7 @@ def test_the_second_base_is_sent_as_its_difference(workplace, repository, store)
 
 
 def test_a_worker_that_names_trees_nobody_knows_gets_everything(workplace, repository, store):
-    supply = Supply(repository)
+    supply = ObjectTransfer(repository)
     tree = supply.tree_of(workplace.head)
     supply.note(WORKER, ("e" * 40, "no tree", "--all"))
     store.take(Pack(supply.pack_for(WORKER, tree), tree))
@@ -64,7 +64,7 @@ def test_a_worker_that_names_trees_nobody_knows_gets_everything(workplace, repos
 
 
 def test_a_pack_with_a_hole_makes_no_tree_whole(workplace, repository, store):
-    supply = Supply(repository)
+    supply = ObjectTransfer(repository)
     first = supply.tree_of(workplace.head)
     supply.note(WORKER, (first,))  # which is not true
     second = supply.tree_of(workplace.commit({"d7/f7.txt": "other\n"}))
@@ -80,7 +80,7 @@ def test_a_large_pack_arrives_in_pieces_whatever_their_order(
 ):
     monkeypatch.setattr(supplies, "PIECE", 10_000)
     workplace.commit({"big.bin": os.urandom(55_000)})
-    supply = Supply(repository)
+    supply = ObjectTransfer(repository)
     tree = supply.tree_of(workplace.head)
     parts = in_parts(Pack(supply.pack_for(WORKER, tree), tree), "p-1")
     assert len(parts) > 5
@@ -103,4 +103,4 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path, store):
 
 def test_before_the_first_commit_the_base_is_empty(workplace, store):
     with Repository.open(workplace.root) as repository:
-        assert store.has(Supply(repository).tree_of(""))
+        assert store.has(ObjectTransfer(repository).tree_of(""))

@@ -102,8 +102,8 @@ def test_an_answer_that_comes_late_and_twice_lands_once_and_is_told_once(
 ):
     from runner.run.executors import cluster
 
-    soon = cluster.Patience(look=0.1)
-    monkeypatch.setattr(cluster, "Patience", lambda: soon)
+    soon = cluster.WaitTimes(look=0.1)
+    monkeypatch.setattr(cluster, "WaitTimes", lambda: soon)
     yard.worker(preload="late_twice")
     workplace.plan(
         *(
@@ -247,10 +247,10 @@ def test_a_coordinator_that_is_killed_leaves_no_worker_behind(workplace, tmp_pat
 
 
 def test_a_base_too_large_for_one_message_is_sent_in_pieces(workplace, healthy, sent, monkeypatch):
-    from runner.run.executors import errand, supply
+    from runner.run.executors import object_transfer, remote_job
 
-    monkeypatch.setattr(supply, "PIECE", 100_000)
-    monkeypatch.setattr(errand, "PIECE", 100_000)
+    monkeypatch.setattr(object_transfer, "PIECE", 100_000)
+    monkeypatch.setattr(remote_job, "PIECE", 100_000)
     workplace.write({"big.bin": os.urandom(350_000)})
     workplace.plan(ONE)
     assert on_cluster(workplace, healthy).code == 0

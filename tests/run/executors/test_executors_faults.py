@@ -17,8 +17,8 @@ from runner.run.executors import cluster
 @pytest.fixture
 def impatient(monkeypatch):
     """Nobody waits long for a sign of life."""
-    short = cluster.Patience(heartbeat=3.0, scheduler=2.0, workers=4.0, silence=1.0, look=0.2)
-    monkeypatch.setattr(cluster, "Patience", lambda: short)
+    short = cluster.WaitTimes(heartbeat=3.0, scheduler=2.0, workers=4.0, silence=1.0, look=0.2)
+    monkeypatch.setattr(cluster, "WaitTimes", lambda: short)
 
 
 def first_time_waits(mark, path="one.py", *, seconds=654321):

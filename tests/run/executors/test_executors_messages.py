@@ -38,10 +38,12 @@ from runner.model import (
     digest_of,
 )
 from runner.repo.prefix import Prefix
-from runner.run.executors import homecoming, recheck, strict
+from runner.run.assignment import Assignment
+from runner.run.executors import dask_client, recheck, remote_results
 from runner.run.executors.addresses import read_address, scheduler_of
-from runner.run.executors.choice import require_private
-from runner.run.executors.frame import framed, unframed
+from runner.run.executors.choose_executor import require_private
+from runner.run.executors.frame import decode_frame, encode_frame
+from runner.run.executors.json_shape import MisshapenError
 from runner.run.executors.message import (
     Answer,
     Ground,
@@ -56,9 +58,7 @@ from runner.run.executors.message import (
     read_answer,
     read_job,
 )
-from runner.run.executors.shape import MisshapenError
-from runner.run.executors.tickets import Tickets
-from runner.run.site import Assignment
+from runner.run.executors.pending import PendingResults
 from runner.writes.pipeline import WriteRules
 
 TREE = "a" * 40
@@ -137,9 +137,9 @@ def test_an_answer_arrives_as_it_was_sent(said):
 
 def bent(change):
     """An answer's bytes after `change` was made to its JSON."""
-    body, blobs = unframed(as_bytes(Answer("t-1", "w", outcome=OUTCOME)))
+    body, blobs = decode_frame(as_bytes(Answer("t-1", "w", outcome=OUTCOME)))
     change(body)
-    return framed(body, list(blobs))
+    return encode_frame(body, list(blobs))
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_an_outcome_about_something_else_is_refused(other):
 
 def test_an_answer_is_honoured_once_and_a_second_one_is_told():
     said = []
-    tickets = Tickets(said.append)
+    tickets = PendingResults(said.append)
     ticket = tickets.open("TASK-001", 2, said.append)
     assert tickets.honour(ticket.name)
     assert not tickets.honour(ticket.name)
@@ -252,7 +252,7 @@ def test_an_answer_is_honoured_once_and_a_second_one_is_told():
 
 def test_what_a_worker_says_is_shown_without_secrets_and_only_while_it_is_asked():
     shown, said = [], []
-    tickets = Tickets(said.append)
+    tickets = PendingResults(said.append)
     ticket = tickets.open("TASK-001", 1, shown.append, ("hush-hush",))
     tickets.hear(ticket.name, "line", "the key is hush-hush")
     tickets.hear("another", "line", "hello")
@@ -275,16 +275,16 @@ class Evil:
 
 
 def test_a_pickle_that_names_anything_is_not_opened():
-    with pytest.raises(strict.NotOpenedError, match=r"builtins\.setattr"):
-        strict.plain_loads(pickle.dumps(Evil()))
+    with pytest.raises(dask_client.NotOpenedError, match=r"builtins\.setattr"):
+        dask_client.plain_loads(pickle.dumps(Evil()))
     assert not Evil.ran
-    assert strict.plain_loads(pickle.dumps([1, b"x", {"a": None}])) == [1, b"x", {"a": None}]
-    assert strict.plain_loads(pickle.dumps(bytes)) is bytes
+    assert dask_client.plain_loads(pickle.dumps([1, b"x", {"a": None}])) == [1, b"x", {"a": None}]
+    assert dask_client.plain_loads(pickle.dumps(bytes)) is bytes
 
 
 def test_nothing_in_dask_opens_a_pickle_in_this_process():
     pytest.importorskip("distributed")
-    strict.distributed()
+    dask_client.import_distributed()
     from distributed.core import clean_exception
     from distributed.protocol import deserialize, serialize
     from distributed.protocol.core import dumps, loads
@@ -296,11 +296,11 @@ def test_nothing_in_dask_opens_a_pickle_in_this_process():
         with pytest.raises(TypeError):
             loads(dumps(message))
     with pytest.raises(TypeError):
-        deserialize(*serialize(Evil()), deserializers=strict.FAMILIES)
+        deserialize(*serialize(Evil()), deserializers=dask_client.FAMILIES)
     with pytest.raises(TypeError):
         deserialize({"serializer": "dask", "type-serialized": evil, "sub-header": {}}, [])
     assert not Evil.ran
-    assert deserialize(*serialize(b"x" * 10), deserializers=strict.FAMILIES) == b"x" * 10
+    assert deserialize(*serialize(b"x" * 10), deserializers=dask_client.FAMILIES) == b"x" * 10
 
 
 def _header(data):
@@ -360,7 +360,7 @@ def test_a_scheduler_file_that_says_nothing_is_refused(tmp_path, content):
 
 
 def a_line(event):
-    from runner.run.executors.outpost import _as_line
+    from runner.run.executors.remote_worker import _as_line
 
     return _as_line("TASK-001", 1, event)
 
@@ -370,19 +370,19 @@ def test_a_worker_tells_of_its_own_checks_and_of_nothing_else():
     from runner.journal.sessions import ToolCalled
 
     key = "sk-" + "ant-api03-" + "a1B2" * 24
-    started = homecoming._event(a_line(GateStarted(gate="TC-001", command=f"x {key}")), ())
+    started = remote_results._event(a_line(GateStarted(gate="TC-001", command=f"x {key}")), ())
     assert started.gate == "TC-001"
     assert key not in started.command
     proof = replace(OUTCOME.proofs[0], log="../../etc/passwd")
-    completed = homecoming._event(a_line(GateCompleted(proof=proof)), ())
+    completed = remote_results._event(a_line(GateCompleted(proof=proof)), ())
     assert completed.proof == replace(proof, log="")
-    assert homecoming._event(a_line(TaskApproved(by="person", note="")), ()) is None
-    called = homecoming._event(a_line(ToolCalled(f"\x1b[2J{key}" + "x" * 9_000, key)), ())
+    assert remote_results._event(a_line(TaskApproved(by="person", note="")), ()) is None
+    called = remote_results._event(a_line(ToolCalled(f"\x1b[2J{key}" + "x" * 9_000, key)), ())
     assert key not in called.name
     assert "\x1b" not in called.name
     assert len(called.name) < 300
     for line in ("", "{}", "no line", a_line(GateStarted(gate="g", command="c"))[:-9]):
-        assert homecoming._event(line, ()) is None
+        assert remote_results._event(line, ()) is None
 
 
 def a_proof(id_, kind="test", verdict=Verdict.PASS):
@@ -403,4 +403,4 @@ def a_proof(id_, kind="test", verdict=Verdict.PASS):
 )
 def test_what_comes_back_is_whole_before_what_stands_is_joined_to_it(stands, proofs, lacks):
     asked, said = replace(ASSIGNMENT, stands=stands), replace(OUTCOME, proofs=proofs)
-    assert recheck._unproven(asked, said, Settings(default_gates=False)) == lacks
+    assert recheck._find_unproven(asked, said, Settings(default_gates=False)) == lacks

@@ -185,13 +185,13 @@ class House:
 
     def _alone(self, output):
         from runner.commands.running import (
-            building,
+            engine_setup,
         )
 
         os.environ.clear()
         os.environ.update(self.environment)
         os.chdir(self.repo)
-        building.Options = partial(building.Options, inline=True)
+        engine_setup.Options = partial(engine_setup.Options, inline=True)
         said = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(said, 1)

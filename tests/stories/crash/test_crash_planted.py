@@ -10,13 +10,13 @@ from runner.journal.events import TaskLanded, TaskLanding
 from runner.journal.log import Journal
 from runner.repo.read import Repository
 from runner.run import (
-    aftermath,
+    crash_cleanup,
     recovery,
 )
+from runner.run.journal_writer import JournalWriter
 from runner.run.landing import (
     lander,
 )
-from runner.run.ledger import Ledger
 
 
 def landed_is_told_before_the_branch_moves():
@@ -41,15 +41,15 @@ def no_commit_is_looked_up():
 
 
 def landing_is_never_told():
-    real = Ledger.note
+    real = JournalWriter.note
 
     def note(self, event, **words):
         if not isinstance(event, TaskLanding):
             return real(self, event, **words)
         return None
 
-    Ledger.note = note
-    aftermath.adopt_unknown = lambda *_: None
+    JournalWriter.note = note
+    crash_cleanup.adopt_unknown = lambda *_: None
 
 
 def the_journal_is_never_synced():
@@ -74,11 +74,11 @@ def the_plan_is_written_in_place():
 
 def a_landing_is_forgotten_by_the_next_run():
     recovery.complete_landing = lambda *_: None
-    aftermath.adopt_unknown = lambda *_: None
+    crash_cleanup.adopt_unknown = lambda *_: None
 
 
 def nothing_is_swept():
-    aftermath.sweep = lambda *_: None
+    crash_cleanup.sweep = lambda *_: None
 
 
 PLANTED = [

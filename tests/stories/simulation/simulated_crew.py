@@ -19,8 +19,8 @@ from runner.model import (
     Verdict,
     digest_of,
 )
-from runner.run.claims import meeting
-from runner.run.crew import Asking, Finished, Happened, Interrupted, Tracing
+from runner.run.resource_locks import find_collision
+from runner.run.workers import Asking, Finished, Happened, Interrupted, Tracing
 
 SLOTS = 3
 FATES = {
@@ -203,7 +203,7 @@ class SimulatedCrew:
         undone = [id_ for id_ in task.depends_on if str(state.task(id_).status) != "DONE"]
         assert not undone, f"{task.id} started before {undone}"
         for id_ in self._busy:
-            met = meeting(task, self.tasks[id_], self.owned)
+            met = find_collision(task, self.tasks[id_], self.owned)
             assert met is None, f"{task.id} and {id_} run together, and share {met}"
         for name, there in self.capacity.items():
             used = sum(

@@ -13,7 +13,7 @@ from runner.config.settings import Settings
 from runner.errors import worst
 from runner.journal.events import TaskApproved, WriteReviewed
 from runner.journal.log import Journal
-from runner.journal.reading import read_journal
+from runner.journal.read_journal import read_journal
 from runner.journal.state import RunState
 from runner.model import Resource, Status, digest_of
 from runner.plan.document import read_plan as really_read_plan
@@ -22,22 +22,22 @@ from runner.plan.patterns import PatternIndex
 from runner.run import (
     recovery,
 )
-from runner.run.books import Books
-from runner.run.broken.standing import StandingProofs
-from runner.run.claims import Claims, capacities, owned_paths
 from runner.run.engine import Engine, begin, finish
+from runner.run.journal_writer import JournalWriter
 from runner.run.landing import (
-    carrying,
     drafts,
+    rebase_held,
 )
-from runner.run.landing.board import Board
-from runner.run.landing.notes import shown_note
-from runner.run.landing.saved_meanwhile import PlanMeanwhile
-from runner.run.ledger import Ledger
+from runner.run.landing.plan_conflict import PlanConflict
+from runner.run.landing.status_notes import format_note
+from runner.run.landing.status_writer import StatusWriter
+from runner.run.outcome_recorder import OutcomeRecorder
+from runner.run.outcomes import OutcomeHandler
 from runner.run.preparation import Preparation
 from runner.run.reconcile import Facts
+from runner.run.regressions.proof_reuse import ProofReuse
+from runner.run.resource_locks import ResourceLocks, capacities, load_owned_paths
 from runner.run.review import Review
-from runner.run.settlement import Settlement
 
 read_plan = lru_cache(maxsize=64)(really_read_plan)
 """Parsing the same bytes twice would prove nothing, and is half of the time."""
@@ -96,7 +96,7 @@ class Simulation:
         """One run, from reading the plan to the end of its books; its crew and exit code."""
         self.runs += 1
         with Journal.open(self.journal, run=f"run-{self.runs}") as journal:
-            ledger = Ledger(journal, self.state)
+            ledger = JournalWriter(journal, self.state)
             try:
                 return self._run(ledger, named)
             finally:
@@ -108,22 +108,22 @@ class Simulation:
         text = world.plan.read_bytes()
         plan = read_plan(text, PLAN)
         tasks = {task.id: task for task in plan.tasks}
-        owned, capacity = owned_paths(self.root), capacities(RESOURCES)
+        owned, capacity = load_owned_paths(self.root), capacities(RESOURCES)
         begin(ledger, head=world.head, branch="main", plan=digest_of(text), settings={})
         began = effects.monotonic()
         before = {id_: known.held for id_, known in ledger.state.tasks.items() if known.held}
         prove_first = recovery.reconcile(plan.tasks, ledger, Facts(descends=True, landed={}))
         preparation = self._preparation(ledger, plan, settings, prove_first)
-        recovery.reopen(plan.tasks, ledger, named=named, missing=preparation.missing)
+        recovery.reopen(plan.tasks, ledger, named=named, missing=preparation.find_missing)
         spans = {task.id: span for task, span in zip(plan.tasks, plan.spans, strict=True)}
-        board = Board(world.plan, (), {text: spans})
+        board = StatusWriter(world.plan, (), {text: spans})
         for task in plan.tasks:
             known = ledger.state.task(task.id)
             if task.status is not known.status:
-                board.say(task.id, known.status, shown_note(known, task.note))
-        meanwhile = PlanMeanwhile(world.plan, board.is_ours, lambda data: read_plan(data, PLAN))
+                board.say(task.id, known.status, format_note(known, task.note))
+        meanwhile = PlanConflict(world.plan, board.is_ours, lambda data: read_plan(data, PLAN))
         crew = SimulatedCrew(world, ledger, tasks, owned, capacity)
-        settlement = self._settlement(ledger, preparation, settings, meanwhile.edited)
+        settlement = self._settlement(ledger, preparation, settings, meanwhile.describe_edit)
         settlement.books.held_before = before
         settlement.cancelled = crew.ended
         engine = Engine(
@@ -133,13 +133,13 @@ class Simulation:
             ledger=ledger,
             board=board,
             crew=crew,
-            claims=Claims(capacity, owned),
+            claims=ResourceLocks(capacity, owned),
             preparation=preparation,
             settlement=settlement,
             scans=SimpleNamespace(add=lambda *_: None),
             head=lambda: world.head,
             at_home=lambda: world.ref.endswith("main"),
-            edited=meanwhile.edited,
+            edited=meanwhile.describe_edit,
         )
         try:
             codes = engine.run()
@@ -157,7 +157,7 @@ class Simulation:
             moved = world.changed_since(ledger.state.task(id_).held.base)
             both = [change.path for change in kept[id_] if change.path in moved]
             if both:
-                carrying._give_back(id_, carrying.conflicts(both, world.head), ledger)
+                rebase_held._give_back(id_, rebase_held.conflicts(both, world.head), ledger)
             return None if both else kept[id_]
 
         held = {id_: changes for id_ in kept if (changes := carry(id_)) is not None}
@@ -178,7 +178,7 @@ class Simulation:
         )
 
     def _settlement(self, ledger, preparation, settings, edited):
-        books = Books(
+        books = OutcomeRecorder(
             ledger=ledger,
             repository=self.world,
             staging=PaperStaging(),
@@ -186,7 +186,7 @@ class Simulation:
             next_decision=lambda number: number + 1,
             applied=preparation.applied,
         )
-        return Settlement(
+        return OutcomeHandler(
             ledger=ledger,
             lander=PaperLander(self.world, ledger),
             preparation=preparation,
@@ -194,7 +194,7 @@ class Simulation:
             review=Review(ledger, None, insisted=False),
             books=books,
             edited=edited,
-            standing=StandingProofs(
+            standing=ProofReuse(
                 lambda *_: "" if self.world.rng.random() < 0.5 else "it was touched"
             ),
         )
@@ -205,7 +205,7 @@ class Simulation:
         """A person tidies up, says yes to what waits, and approves what is STALE."""
         self.world.tidy()
         with Journal.open(self.journal, run="person") as journal:
-            ledger = Ledger(journal, self.state)
+            ledger = JournalWriter(journal, self.state)
             for id_, known in tuple(self.state.tasks.items()):
                 for change in self.world.refs.get(known.held.ref, ()) if known.held else ():
                     said = WriteReviewed(change.path, change.before, change.after, "applied", "me")

@@ -132,7 +132,7 @@ class Annotations:
         if isinstance(kind, type) and issubclass(kind, enum.Enum):
             return {"enum": [member.value for member in kind]}
         if dataclasses.is_dataclass(kind) or typing.is_typeddict(kind):
-            return self.named(kind)
+            return self.reference_to(kind)
         return self.generic(kind)
 
     def generic(self, kind: Any) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class Annotations:
             return {"type": "array", "prefixItems": items, "minItems": count, "maxItems": count}
         return {"type": "array", "items": self.schema(arguments[0]), **unique}
 
-    def named(self, kind: Any) -> dict[str, Any]:
+    def reference_to(self, kind: Any) -> dict[str, Any]:
         """A reference to the schema of a dataclass or TypedDict."""
         name = f"{kind.__module__}.{kind.__qualname__}"
         if name not in self.known:

@@ -26,9 +26,15 @@ from runner.gates.contracts.inside.application import (
     refuse_taken_port,
 )
 from runner.gates.contracts.inside.inventory import Inventory
-from runner.gates.contracts.inside.operations import found, operations_of, references_of
+from runner.gates.contracts.inside.operations import operations_of, references_of, resolve_reference
 from runner.gates.contracts.inside.repeats import Repeated, Repeats
-from runner.gates.contracts.inside.report import Ended, Report, say, told_otherwise, worded
+from runner.gates.contracts.inside.report import (
+    Ended,
+    Report,
+    describe_failure,
+    is_told_otherwise,
+    say,
+)
 
 SHOWN_URL = "http://127.0.0.1:8000"
 """What stands for the free port of this run: a finding reads the same each time."""
@@ -99,7 +105,7 @@ def validate(document: dict[str, Any]) -> None:
     if not str(document.get("openapi")).startswith("3."):
         raise Ended("invalid", "it does not say that it is OpenAPI 3")
     for reference in references_of(document):
-        if found(document, reference) is None:
+        if resolve_reference(document, reference) is None:
             raise Ended("invalid", f"its reference {reference} leads to nothing")
     try:
         check(document)
@@ -155,7 +161,7 @@ class Tester:
             if isinstance(event, events.PhaseFinished):
                 say(f"{event.phase.name.value}: {self.report.requests} requests")
             elif isinstance(event, events.ScenarioFinished):
-                self.heard(event.recorder)
+                self.record_calls(event.recorder)
             elif isinstance(event, events.NonFatalError):
                 self.error(event.label, event.value)
             elif isinstance(event, events.FatalError):
@@ -173,7 +179,7 @@ class Tester:
             call = SimpleNamespace(response=told.response, request=told.response.request)
             for failure in told.failures:
                 info = SimpleNamespace(failure=failure, code_sample=told.request)
-                self.failed(info, told.case, call)
+                self.record_failure(info, told.case, call)
         if self.output.ended:
             raise Ended("died", DIED)
 
@@ -218,7 +224,7 @@ class Tester:
         """Note a call; the one before, if it had no answer yet, was too late."""
         if self.called is not None:
             self.late += 1
-            self.unanswered(self.called.operation.label)
+            self.record_unanswered(self.called.operation.label)
         if self.late >= MOST_LATE:
             text = f"{self.late} requests had no answer within {self.patience:g} s"
             ended = ("died", "the application ended") if self.output.ended else ("late", text)
@@ -226,12 +232,12 @@ class Tester:
             self.report.leave()
         self.called = case
 
-    def unanswered(self, label: str) -> None:
+    def record_unanswered(self, label: str) -> None:
         """Note an operation that does not answer."""
         if not self.output.ended:
             self.report.add((label, "late"), f"gives no answer within {self.patience:g} s")
 
-    def heard(self, recorder: Any) -> None:
+    def record_calls(self, recorder: Any) -> None:
         """Note the calls of one scenario."""
         for case_id, call in recorder.interactions.items():
             self.report.requests += 1
@@ -241,13 +247,13 @@ class Tester:
             for check in checks:
                 if check.failure_info is not None:
                     call = recorder.interactions.get(case_id)
-                    self.failed(check.failure_info, recorder.cases[case_id].value, call)
+                    self.record_failure(check.failure_info, recorder.cases[case_id].value, call)
 
     def answer(self, case: Any, response: Any) -> None:
         """Note one answer."""
         label, status = case.operation.label, response.status_code
         kind, body = response.headers.get("content-type", [""])[0], response.content or b""
-        self.inventory.heard(label, status, kind, body)
+        self.inventory.record_answer(label, status, kind, body)
         well = status // 100 == HTTPStatus.OK // 100
         if well:
             self.repeats.keep(case)
@@ -258,16 +264,16 @@ class Tester:
         """Note what kept an operation from being tried."""
         text = str(problem) or type(problem).__name__
         if "timed out" in text.casefold():
-            self.unanswered(label)
+            self.record_unanswered(label)
         elif not self.output.ended:
             self.report.add((label, "error", type(problem).__name__), text)
 
-    def failed(self, info: Any, case: Any, call: Any) -> None:
+    def record_failure(self, info: Any, case: Any, call: Any) -> None:
         """Note an answer that the document does not allow."""
         failure, kind = info.failure, type(info.failure).__name__
-        if kind == "UndefinedStatusCode" and told_otherwise(failure.status_code, call):
+        if kind == "UndefinedStatusCode" and is_told_otherwise(failure.status_code, call):
             return
-        what, text = worded(kind, failure)
+        what, text = describe_failure(kind, failure)
         request = "\n".join((*self.makes(case), info.code_sample)).replace(self.url, self.shown)
         if call is not None and call.response is not None:
             body = (call.response.content or b"")[:LONGEST_ANSWER].decode("utf-8", "replace")

@@ -56,7 +56,7 @@ class Inventory:
         if self.known is not None:
             for (method, whole), path in documented.items():
                 if (method, whole) not in served and not f"{whole}/".startswith(opaque):
-                    self.missing(f"{method} {path}", "has no route in the application")
+                    self.record_missing(f"{method} {path}", "has no route in the application")
 
     def own_document(self) -> list[list[str]] | None:
         """The operations of the document that the application itself serves, if it does."""
@@ -68,7 +68,7 @@ class Inventory:
             return None
         return [list(one) for one in operations_of(served)] if isinstance(served, dict) else None
 
-    def heard(self, label: str, status: int, kind: str, body: bytes) -> None:
+    def record_answer(self, label: str, status: int, kind: str, body: bytes) -> None:
         """Note one answer of an operation."""
         self.answered.setdefault(label, set()).add(status)
         same = self.alike.setdefault(label, set())
@@ -81,9 +81,9 @@ class Inventory:
             label = f"{method} {path}"
             statuses = self.answered.get(label, set())
             if statuses and statuses <= NOT_THERE:
-                self.missing(label, f"answers {min(statuses)} to every request")
+                self.record_missing(label, f"answers {min(statuses)} to every request")
             elif statuses == {HTTPStatus.NOT_FOUND} and self.alike[label] == {self.nowhere(method)}:
-                self.missing(label, "answers every request as a page that is not there")
+                self.record_missing(label, "answers every request as a page that is not there")
 
     def look_for_more(self) -> None:
         """Other methods of documented paths that succeed, where no table says what is served."""
@@ -110,7 +110,7 @@ class Inventory:
         except OSError:
             return False
 
-    def missing(self, label: str, text: str) -> None:
+    def record_missing(self, label: str, text: str) -> None:
         """Note an operation that is not served."""
         self.report.add((label, "missing-operation"), text)
 

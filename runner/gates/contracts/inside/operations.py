@@ -20,13 +20,13 @@ def operations_of(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
         for _ in range(20):  # a path item may stand elsewhere
             if not isinstance(item, dict) or "$ref" not in item:
                 break
-            item = found(document, item["$ref"])  # noqa: PLW2901 - followed to what it is
+            item = resolve_reference(document, item["$ref"])  # noqa: PLW2901 - followed to what it is
         for method in _METHODS:
             if isinstance(item, dict) and method in item:
                 yield method.upper(), path
 
 
-def found(document: Any, reference: str) -> Any:
+def resolve_reference(document: Any, reference: str) -> Any:
     """What a local reference leads to (RFC 6901); None where it leads to nothing."""
     node = document
     for part in unquote(reference).removeprefix("#").split("/")[1:]:

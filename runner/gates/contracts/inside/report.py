@@ -80,7 +80,7 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def worded(kind: str, failure: Any) -> tuple[str, str]:
+def describe_failure(kind: str, failure: Any) -> tuple[str, str]:
     """What tells a failure from others of its kind, and the failure in a sentence."""
     status = getattr(failure, "status_code", "")
     if kind == "UndefinedStatusCode":
@@ -104,12 +104,12 @@ def worded(kind: str, failure: Any) -> tuple[str, str]:
     return "", f"{failure.title}: {first}" if first else str(failure.title)
 
 
-def told_otherwise(status: int, call: Any) -> bool:
+def is_told_otherwise(status: int, call: Any) -> bool:
     """Whether an answer that is not documented is no fault, or told as a failure already."""
-    return status >= HTTPStatus.INTERNAL_SERVER_ERROR or (status in UNREADABLE and garbled(call))
+    return status >= HTTPStatus.INTERNAL_SERVER_ERROR or (status in UNREADABLE and is_garbled(call))
 
 
-def garbled(call: Any) -> bool:
+def is_garbled(call: Any) -> bool:
     """Whether a request said it was JSON and was not: no document says what comes of that."""
     if call is None or not call.request.body:
         return False

@@ -35,7 +35,7 @@ def main() -> None:
         app = load(target)
     except BaseException as problem:  # noqa: BLE001 - an import may also call sys.exit
         show(problem)
-        tell(handshake, {"error": f"{target} could not be imported: {said(problem)}"})
+        tell(handshake, {"error": f"{target} could not be imported: {format_problem(problem)}"})
         raise SystemExit(1) from None
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     # Connections inherit it; without, an answer in two parts waits 40 ms for an acknowledgement.
@@ -72,7 +72,7 @@ def load(target: str) -> Any:
     return found() if names.endswith("()") else found
 
 
-def said(problem: BaseException) -> str:
+def format_problem(problem: BaseException) -> str:
     """A failed import in a sentence."""
     if isinstance(problem, SystemExit):
         return f"it called sys.exit({problem.code!r})"

@@ -1,0 +1,106 @@
+"""The change that a person asks about: named paths, what differs from a revision, a landed task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.errors import RunnerError
+from runner.impact.change import Changed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from runner.repo.read import Repository
+    from runner.repo.trees import TreeChange
+
+_PLAIN = frozenset({0o100644, 0o100755})
+
+
+def of_working_tree(repository: Repository) -> tuple[Changed, ...]:
+    """What differs from HEAD, staged or not, with files that git does not know yet."""
+    state = repository.state()
+    dirty = (one.path for one in state.dirty)
+    head = repository.head().commit or "HEAD"
+    return tuple(_against(repository, head, (*dirty, *state.untracked)))
+
+
+def since(repository: Repository, revision: str) -> tuple[str, tuple[Changed, ...]]:
+    """The commit that a revision means, and what the working tree has otherwise than it.
+
+    Raises RunnerError for a revision that git does not know.
+    """
+    commit = repository.resolve(revision)
+    if commit is None:
+        hint = "name a commit, a branch or a tag"
+        raise RunnerError(f'there is no revision "{revision}"', hint=hint)
+    head = repository.head().commit
+    landed = (one.path for one in repository.diff_trees(commit, head))
+    state = repository.state()
+    paths = (*landed, *(one.path for one in state.dirty), *state.untracked)
+    return commit, tuple(_against(repository, commit, paths))
+
+
+def of_paths(repository: Repository, paths: Iterable[str]) -> tuple[Changed, ...]:
+    """What the named files have otherwise than HEAD; one that has nothing counts as a whole.
+
+    A folder stands for the files in it. Raises RunnerError for a path that is and was no file.
+    """
+    found: list[Changed] = []
+    head = repository.head().commit or "HEAD"
+    for path in paths:
+        inside = _below(repository, path)
+        for one in _against(repository, head, inside or (path,)):
+            if one.before is None and one.after is None:
+                raise RunnerError("there is no such file", where=path)
+            found.append(one if one.before != one.after else _whole(one))
+    return tuple(dict.fromkeys(found))
+
+
+def of_commit(repository: Repository, commit: str) -> tuple[Changed, ...]:
+    """What one commit did, against its first parent."""
+    parent = repository.resolve(f"{commit}^")
+    changes = repository.diff_trees(parent, commit)
+    return tuple(
+        Changed(
+            one.path,
+            _plain_content(repository, one, old=True),
+            _plain_content(repository, one, old=False),
+        )
+        for one in changes
+        if not one.path.startswith("../")
+    )
+
+
+def _whole(change: Changed) -> Changed:
+    return Changed(change.path, change.before, change.after, is_whole=True)
+
+
+def _below(repository: Repository, path: str) -> tuple[str, ...]:
+    """The files of a folder, by git; none for what is no folder."""
+    if not (repository.root / path).is_dir():
+        return ()
+    folder = path.rstrip("/") + "/" if path.rstrip("/") not in ("", ".") else ""
+    head = repository.head().commit
+    listed = repository.list_tree(head) if head else ()
+    return tuple(one for one in listed if one.startswith(folder))
+
+
+def _against(repository: Repository, commit: str, paths: Iterable[str]) -> Iterator[Changed]:
+    """Files of the working tree beside those of a commit; what lies outside is nobody's here."""
+    from runner.writes.safe_io import InTheWay, read_beneath
+
+    for path in dict.fromkeys(paths):
+        if path.startswith("../"):
+            continue
+        before = repository.blob(commit, path)
+        try:
+            after = read_beneath(repository.root, path)
+        except InTheWay:
+            after = None  # a link, or a folder where there was a file: the file is gone
+        yield Changed(path, before, after)
+
+
+def _plain_content(repository: Repository, change: TreeChange, *, old: bool) -> bytes | None:
+    mode = change.old_mode if old else change.new_mode
+    sha = change.old_sha if old else change.new_sha
+    return repository.content(sha) if mode in _PLAIN else None

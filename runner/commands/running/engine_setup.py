@@ -1,0 +1,392 @@
+"""From a session and a sound plan to a run: the parts of the engine, put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.commands.answer.task_plans import task_plans
+from runner.commands.prove.unverified_tasks import prove_before
+from runner.commands.running.machine import sandbox_of
+from runner.commands.running.older_statuses import restore, tell_of_older
+from runner.commands.running.plan_forecast import Outlook
+from runner.commands.running.secret_allow_list import load_allow_list
+from runner.errors import ExitCode, worst
+from runner.model import digest_of
+from runner.run import (
+    recovery,
+)
+from runner.run.cancellation import Cancellations
+from runner.run.engine import Engine, begin
+from runner.run.executors.choose_executor import INLINE, crew_of, open_cluster
+from runner.run.interruption import Interruption
+from runner.run.landing.plan_conflict import PlanConflict
+from runner.run.landing.plan_documents import MAP, PlanDocument
+from runner.run.landing.rebase_held import carry_held
+from runner.run.landing.status_notes import find_differing, statuses_of
+from runner.run.landing.status_writer import StatusWriter
+from runner.run.limits.deadlines import of_run
+from runner.run.limits.run_budget import RunBudget, reopen_raised
+from runner.run.outcome_recorder import OutcomeRecorder
+from runner.run.outcomes import OutcomeHandler
+from runner.run.permission_prompts import PermissionPrompts
+from runner.run.preparation import Preparation
+from runner.run.regressions import (
+    regression,
+)
+from runner.run.regressions.early_cutoff import EarlyCutoff
+from runner.run.regressions.proof_reuse import ProofReuse
+from runner.run.regressions.trace import Tracer
+from runner.run.resource_locks import Agents, ResourceLocks, capacities, load_owned_paths
+from runner.run.review import Review
+from runner.run.selection import find_id, select_ids
+from runner.run.worker_setup import WorkerSetup
+from runner.writes.log import WriteLog
+from runner.writes.safe_io import read_beneath
+from runner.writes.sast import SastPool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runner.commands.running.session import Session
+    from runner.history.recorded_changes import Records
+    from runner.journal.task_state import Held
+    from runner.model import Change, Task
+    from runner.project import Reading
+    from runner.run.adopt import Adopted
+    from runner.run.executors.choose_executor import Opened
+    from runner.run.review import Asker
+    from runner.run.selection import Selection
+    from runner.run.workers import WorkerPool
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a person wants this run."""
+
+    fail_fast: bool = False
+    inline: bool = False
+    """One job, in the coordinator's own thread: slower, and easy to reason about."""
+    review_insisted: bool = False
+    """Whether the person's own settings turned review off: then control files land unseen, too."""
+    plan_only: bool = False
+    """Whether tasks are planned, and nothing is executed."""
+    reuse: bool = False
+    """Whether recorded bytes land again where they fit, with no implementer called."""
+    adopted: Mapping[str, Adopted] = field(default_factory=dict)
+    """Branches that a person finished, by the task that is to land them."""
+
+
+def build(
+    session: Session,
+    reading: Reading,
+    selection: Selection,
+    options: Options,
+    *,
+    asker: Asker | None = None,
+    show: Callable[[str, str], None] = lambda _task, _line: None,
+    say: Callable[[str], None] = lambda _text: None,
+    tell: Callable[[str], None] = lambda _text: None,
+) -> ExitCode:
+    """Build what is selected; the exit code is also in the journal.
+
+    `say` may be called from a signal's handler; `tell` shows what is known of the whole tree.
+    Raises KeyboardInterrupt after the books are kept, and RunnerError for an unknown id.
+    """
+    interruption = Interruption(say)
+    return _Building(session, reading, selection, options, asker, show, tell, interruption).run()
+
+
+@dataclass
+class _Building:
+    """One call of `build`: each part is made once, when it is first needed."""
+
+    session: Session
+    reading: Reading
+    selection: Selection
+    options: Options
+    asker: Asker | None
+    show: Callable[[str, str], None]
+    tell: Callable[[str], None]
+    interruption: Interruption = field(default_factory=Interruption)
+    _held_before: dict[str, Held] = field(default_factory=dict)
+    """What was held of tasks before this run read anything."""
+    _outlook: Outlook = field(init=False)
+
+    def run(self) -> ExitCode:
+        """Reconcile, run the engine, close the books.
+
+        A run that breaks off leaves them open: the next one puts right what a killed one leaves.
+        """
+        ids = tuple(task.id for task in self.reading.plan.tasks)
+        chosen = select_ids(self.selection, self.reading.graph, ids)
+        broken_off = self.session.ledger.state.run_open
+        _ = self._cluster  # where nobody answers, nothing has begun yet
+        self._begin()
+        self.interruption.insist()
+        self.session.on_close(self.interruption.relent)
+        with self.interruption.listen():
+            try:
+                engine = self._engine(chosen, self._reconcile(chosen))
+                began = effects.monotonic()
+                codes = engine.run()
+                seconds = effects.monotonic() - began
+                if said := self._outlook.compare_estimate(self.session.ledger.state, seconds):
+                    self.tell(said)
+                if not self.options.plan_only:
+                    codes = codes or self._verify_at_end(engine, owed=broken_off)
+                code = worst(set(codes))
+            except KeyboardInterrupt:
+                self._close_books(ids, ExitCode.INTERRUPTED)
+                raise
+            self._close_books(ids, code)
+        return code
+
+    def _verify_at_end(self, engine: Engine, *, owed: bool) -> frozenset[ExitCode]:
+        """What everything says together, once all of it is DONE."""
+        from runner.commands.prove.verify_tree import verify_at_end
+
+        engine.crew.close()  # its scratch trees are used again
+        return verify_at_end(
+            self.session,
+            self.reading.plan.tasks,
+            self.board,
+            say=self.tell,
+            wakes=self.interruption.wakes,
+            owed=owed,
+        )
+
+    def _close_books(self, ids: tuple[str, ...], code: ExitCode) -> None:
+        if self._at_home():
+            restore(self.session, self.board)
+        plan_path = self.session.project.plan_path
+        said = partial(statuses_of, self.reading.plan.tasks, self.session.ledger)
+        document = PlanDocument(plan_path, said, self.board.edit)
+        self.session.close_books(document, ids, code)
+
+    def _begin(self) -> None:
+        settings = self.session.project.settings
+        branch = self.session.branch
+        begin(
+            self.session.ledger,
+            head=branch.commit or "",
+            branch=branch.shown,
+            plan=digest_of(self.reading.data),
+            settings={name: str(getattr(settings, name)) for name in ("jobs", "review", "sandbox")},
+        )
+
+    def _reconcile(self, chosen: frozenset[str]) -> frozenset[str]:
+        """Read file, journal and git together; gives the tasks that are only proven again."""
+        session, tasks = self.session, self.reading.plan.tasks
+        states = session.ledger.state.tasks.values()
+        self._held_before = {one.id: one.held for one in states if one.held}
+        facts = recovery.gather_facts(
+            session.repository, session.ledger.state, tasks, session.project.plan_file
+        )
+        prove_first = recovery.reconcile(tasks, session.ledger, facts)
+        tell_of_older(session, tasks, facts, self.tell)
+        if self.asker is not None:
+            from runner.commands.running.edited_tasks import ask_about_edits
+
+            ask_about_edits(tasks, session.ledger, self.interruption.wrap_asker(self.asker).choose)
+        wakes = self.interruption.wakes
+        prove_before(
+            session, self.reading, chosen, self._named, self.board, say=self.tell, wakes=wakes
+        )
+        return prove_first
+
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        """What was typed: the ids of single tasks."""
+        typed = (*self.selection.ids, *self.selection.only)
+        return frozenset(find_id(one, self.reading.graph.ids) for one in typed)
+
+    def _engine(self, chosen: frozenset[str], prove_first: frozenset[str]) -> Engine:
+        session, plan = self.session, self.reading.plan
+        root, settings = session.project.root, session.project.settings
+        preparation = self._preparation(prove_first)
+        asker = self.interruption.wrap_asker(self.asker) if self.asker else None
+        only, here = self.options.plan_only, session.repository
+        preparation.plans = task_plans(preparation, here, asker, only=only)
+        named = self._named
+        within = named if only and named else chosen  # who names one task to plan means no other
+        may_go_on = [task for task in plan.tasks if task.id in within]
+        recovery.reopen(may_go_on, session.ledger, named=named, missing=preparation.find_missing)
+        reopen_raised(may_go_on, session.ledger, settings)
+        preparation.plans.release(plan.tasks)
+        PermissionPrompts(session.ledger, asker).release(plan.tasks)
+        tasks = {task.id: task for task in plan.tasks}
+        cutting_off = EarlyCutoff(tasks, session.ledger, session.repository, session.own_documents)
+        cutting_off.begin()
+        for id_, said in find_differing(plan.tasks, session.ledger).items():
+            self.board.say(id_, *said)
+        self._outlook = Outlook.of(session.project, self.reading, chosen, session.ledger.state)
+        crew, settlement = self._crew(), self._settlement(preparation)
+        settlement.cancelled = crew.ended
+        return Engine(
+            tasks=tasks,
+            selected=chosen,
+            weight=self.reading.graph.longest_remaining(self._outlook.expected),
+            ledger=session.ledger,
+            board=self.board,
+            crew=crew,
+            claims=ResourceLocks(
+                capacities(settings.resources),
+                load_owned_paths(root, settings.id_prefixes),
+                Agents.of(settings),
+            ),
+            preparation=preparation,
+            settlement=settlement,
+            scans=session.scans,
+            head=lambda: session.head().commit or "",
+            at_home=lambda: session.head().ref == session.branch.ref,
+            cutting_off=cutting_off,
+            edited=self._describe_edit,
+            fail_fast=self.options.fail_fast,
+            run_until=of_run(settings, session.began),
+            upkeep=(session.ownership.keep_up, session.scans.collect),
+        )
+
+    def _preparation(self, prove_first: frozenset[str]) -> Preparation:
+        session, plan = self.session, self.reading.plan
+        held = dict(recovery.resumable(session.repository, session.ledger.state, plan.tasks))
+        kept, began_on = dict(held), session.head().commit or ""
+        carry_held(held, session.repository, session.ledger)
+
+        def carry(id_: str) -> tuple[Change, ...] | None:
+            one = {id_: kept[id_]}
+            carry_held(one, session.repository, session.ledger)
+            return one.get(id_)
+
+        regressive = regression.set_apart(held, session.ledger, session.let_go)
+        recovery.release_held(
+            held, session.ledger, session.project.root, terminal=self.asker is not None
+        )
+        return Preparation(
+            root=session.project.root,
+            settings=session.project.settings,
+            ledger=session.ledger,
+            patterns=session.patterns,
+            plan_title=plan.title,
+            plan_path=session.project.plan_path,
+            environ=session.project.environ,
+            base=lambda: session.head().commit or "",
+            allowed=load_allow_list(session.project.root),
+            tasks={task.id: task for task in plan.tasks},
+            prove_first=prove_first,
+            terminal=self.asker is not None,
+            held=held,
+            held_on=began_on,
+            carry=carry,
+            regressive=regressive,
+            adopted=dict(self.options.adopted),
+            purse=RunBudget.at(session.ledger, session.project.settings, plan.tasks, self.tell),
+            recorded=self._records.changes if self.options.reuse else None,
+            former=self._records.diff,
+        )
+
+    @cached_property
+    def _records(self) -> Records:
+        """What landed before, as its commits have it."""
+        from runner.history.recorded_changes import Records
+
+        return Records(self.session.repository, self.session.own_documents)
+
+    def _settlement(self, preparation: Preparation) -> OutcomeHandler:
+        session = self.session
+        asker = self.interruption.wrap_asker(self.asker) if self.asker else None
+        return OutcomeHandler(
+            ledger=session.ledger,
+            lander=session.lander,
+            preparation=preparation,
+            settings=session.project.settings,
+            books=OutcomeRecorder(
+                ledger=session.ledger,
+                repository=session.repository,
+                staging=session.staging,
+                write_log=WriteLog(session.project.root),
+                next_decision=session.decisions.next_number,
+                applied=preparation.applied,
+                held_before=self._held_before,
+                decided=session.decided,
+                observe=self._tracer.observe,
+            ),
+            review=Review(session.ledger, asker, insisted=self.options.review_insisted),
+            edited=self._describe_edit,
+            say=self.tell,
+            standing=ProofReuse(self._tracer.why_not_standing),
+        )
+
+    def _crew(self) -> WorkerPool:
+        session, settings = self.session, self.session.project.settings
+        sast = SastPool()
+        session.on_close(sast.close)
+        workshop = WorkerSetup(
+            root=session.project.root,
+            repository=session.repository,
+            cache=session.project.cache,
+            settings=settings,
+            sandbox=sandbox_of(settings),
+            environ=session.project.environ,
+            say=self.show,
+            sast=sast,
+        )
+        inline = self.options.inline or settings.executor == INLINE
+        crew = crew_of(self._cluster, settings.jobs, workshop.site, inline=inline)
+        crew.tracer = self._tracer.trace
+        session.lander.outdated = self._tracer.is_outdated
+        self.interruption.wakes(crew.interrupt)
+        session.on_close(crew.close)
+        cancellations = Cancellations(session.project.cache, crew.cancel_task)
+        session.on_close(cancellations.close)
+        cancellations.listen()
+        return crew
+
+    @cached_property
+    def _cluster(self) -> Opened | None:
+        """The cluster that the person's settings name, if they do."""
+        session, project = self.session, self.session.project
+        opened = open_cluster(project.loaded, session.repository, project.environ, self.tell)
+        if opened is not None:
+            session.on_close(opened.executor.shutdown)
+        return opened
+
+    @cached_property
+    def _tracer(self) -> Tracer:
+        """What knows which tests a change may break."""
+        session = self.session
+        return Tracer(
+            repository=session.repository,
+            cache=session.project.cache,
+            tasks={task.id: task for task in self.reading.plan.tasks},
+            ledger=session.ledger,
+            settings=session.project.settings,
+            owners=lambda: read_beneath(session.project.root, MAP),
+            say=self.tell,
+            environ=session.project.environ,
+        )
+
+    @cached_property
+    def _meanwhile(self) -> PlanConflict:
+        """What a person saves into the plan while this goes on."""
+        project = self.session.project
+        path, note = project.root / project.plan_path, self.session.ledger.note
+        return PlanConflict(path, self.board.is_ours, project.plan, note)
+
+    def _describe_edit(self, task: Task) -> str:
+        """What a person changed of a task meanwhile; the plan of another branch says nothing."""
+        how = self._meanwhile.describe_edit(task)
+        return how if how and self._at_home() else ""
+
+    def _at_home(self) -> bool:
+        return self.session.repository.head().ref == self.session.branch.ref
+
+    @cached_property
+    def board(self) -> StatusWriter:
+        """What writes statuses into the plan; it knows where they stand in the text just read."""
+        project, plan = self.session.project, self.reading.plan
+        spans = {task.id: span for task, span in zip(plan.tasks, plan.spans, strict=True)}
+        path, known = project.root / project.plan_path, {self.reading.data: spans}
+        return StatusWriter(path, project.settings.id_prefixes, known)

@@ -1,0 +1,134 @@
+"""What a run leaves for other programs: JUnit, SARIF, and what GitHub Actions shows."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.report.results import ResultsListener
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Self
+
+    from runner.journal.state import RunState
+    from runner.model import Task
+    from runner.project import Project, Reading
+    from runner.report.results import Results
+
+
+@dataclass(slots=True)
+class Exports:
+    """The reports that were asked for; hears the run, writes them at its end."""
+
+    junit: Path | None
+    sarif: Path | None
+    github: Mapping[str, str] | None
+    """The environment of a GitHub Actions step, where this is one."""
+    listener: ResultsListener = field(default_factory=ResultsListener)
+
+    @classmethod
+    def of(cls, given: argparse.Namespace, environ: Mapping[str, str]) -> Self:
+        """What flags and environment ask for."""
+        return cls(
+            junit=Path.cwd() / given.junit if given.junit else None,
+            sarif=Path.cwd() / given.sarif if given.sarif else None,
+            github=environ if environ.get("GITHUB_ACTIONS") == "true" else None,
+        )
+
+    def write(
+        self,
+        project: Project,
+        reading: Reading,
+        state: RunState,
+        tasks: Iterable[Task],
+        seconds: float,
+    ) -> None:
+        """Write them all. Raises RunnerError for a file that cannot be written."""
+        folder = project.root.relative_to(project.folders.top).as_posix()
+        from runner.commands.prove.unverified_tasks import grades_in
+
+        results = self.listener.results(
+            tasks,
+            state,
+            name=reading.plan.title,
+            plan=project.plan_path if folder == "." else f"{folder}/{project.plan_path}",
+            seconds=seconds,
+            folder="" if folder == "." else folder,
+            grades=grades_in(project, reading.plan.tasks, state),
+        )
+        if self.junit is not None:
+            from runner.report.junit import junit
+
+            _write(self.junit, junit(results))
+        if self.sarif is not None:
+            _write(self.sarif, _sarif(results, project, state).encode())
+        if self.github is not None:
+            _tell_github(results, self.github)
+
+
+def _sarif(results: Results, project: Project, state: RunState) -> str:
+    """The findings of the run's tasks, and of what analysed them, at their places."""
+    from runner.commands.files.sast import load_findings
+    from runner.report.sarif import of_finding, of_sast, sarif_document
+
+    checks = (
+        of_finding(
+            replace(finding, path=results.place(finding.path))
+            if finding.path
+            else replace(finding, path=results.plan, line=task.line, column=0)
+        )
+        for task in results.tasks
+        for finding in task.findings
+    )
+    attempts = {task.id: state.task(task.id).last_attempt for task in results.tasks}
+    scanned = load_findings(project.root, attempts)
+    places = (replace(one, path=results.place(one.path)) for one in scanned)
+    return sarif_document([*checks, *map(of_sast, places)])
+
+
+def _tell_github(results: Results, environ: Mapping[str, str]) -> None:
+    """Annotations on standard error, which the step's log reads too; the page into its file."""
+    from runner.report.annotations import step_summary, workflow_commands
+
+    for line in workflow_commands(results):
+        print(line, file=sys.stderr)
+    page = environ.get("GITHUB_STEP_SUMMARY")
+    if page:
+        _append(Path(page), step_summary(results).encode())
+
+
+def _write(file: Path, content: bytes) -> None:
+    def write() -> None:
+        effects.make_folder(file.parent)
+        effects.write_file(file, content)
+
+    _as_asked(file, write)
+
+
+def _append(file: Path, content: bytes) -> None:
+    def write() -> None:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            effects.append(descriptor, content, file)
+        finally:
+            os.close(descriptor)
+
+    _as_asked(file, write)
+
+
+def _as_asked(file: Path, write: Callable[[], None]) -> None:
+    try:
+        write()
+    except OSError as error:
+        raise RunnerError(
+            f"the run is over, but its report cannot be written: {error.strerror}",
+            where=str(file),
+            hint="runner log, and runner status, say what came of it",
+        ) from error

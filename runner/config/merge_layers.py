@@ -1,0 +1,376 @@
+"""Layers of settings put into one: validated, later over earlier, a repository only tightening."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.config.layers import PREFIX, Layer, Origin
+from runner.config.positions import line_of
+from runner.config.sizes import amount_of
+from runner.config.toml import parse_toml
+from runner.config.values import GATE_KEYS, Merged, flag_of, tightest
+from runner.errors import RunnerError
+from runner.model import ReviewMode
+from runner.text.caret import caret
+from runner.text.display import display
+from runner.text.hints import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+YOURS = frozenset(
+    {"sandbox", "sandbox_read", "network", "review_command", "pass_env", "secrets"}
+    | {
+        "processes",
+        "memory",
+        "file_size",
+        "notify_command",
+        "draft_pr",
+        "agent_command",
+        "agent_env",
+        "agent_files",
+    }
+    | {"mcp", "model_base_url", "model_key_env"}
+    | {"executor", "insecure_cluster", "dask_tls_ca", "dask_tls_cert", "dask_tls_key"}
+)
+"""What only the person's own file, environment and flags may set."""
+_WITH_FLAG = frozenset({"sandbox", "executor", "insecure_cluster", "draft_pr"})
+"""Those of them that have a flag; a message names no flag that does not exist."""
+BUDGETS = frozenset(
+    f"{scope}{what}"
+    for scope in ("", "attempt_", "run_")
+    for what in ("tokens", "dollars", "minutes", "tool_calls")
+)
+"""What work may cost: of the person's bound and the repository's, the smaller holds."""
+BOUNDS = {"proposal_file_size": "50MB", "proposal_size": "500MB", "proposal_files": 10_000}
+"""What work may propose, with what holds where the person says nothing: the smaller holds, too."""
+_GROUPS = frozenset({"sast", "model", "skills"})
+"""Tables whose keys are settings with the table's name before theirs."""
+_KEYS = {"gates": GATE_KEYS, "permission": ("tool", "pattern", "action")}
+"""The keys that an entry of a table may have, by the table."""
+_UNKNOWN = "is unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A layer by the settings' names, with what is needed to point at a key."""
+
+    layer: Layer
+    text: str
+    values: Mapping[str, object]
+    written: Mapping[str, str]
+    """Setting to the key as it is written."""
+
+    def where(self, path: Sequence[str]) -> str:
+        """The place of a key, as a person can open it."""
+        if self.layer.origin is Origin.ENVIRONMENT:
+            return f"environment {PREFIX}{path[0].upper()}"
+        if self.layer.origin is Origin.FLAG:
+            return flag_of(path[0])
+        written = self.written.get(path[0], path[0]).split(".")
+        keys = (*written, *".".join(path[1:]).split("."))
+        line = line_of(self.text, (*self.layer.table, *(key for key in keys if key)))
+        return f"{self.layer.path}:{line}" if line else self.layer.path
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    where: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        hint = f"\n  hint: {self.hint}" if self.hint else ""
+        return f"{self.where}: {self.message}{hint}"
+
+
+def merge_layers(layers: Sequence[Layer], known: Sequence[str]) -> Merged:
+    """What all layers say together.
+
+    Raises RunnerError that tells every unknown key and every bad value of every layer.
+    """
+    opened = [_open(layer) for layer in layers]
+    _one_file_of_the_repository(opened)
+    notes = [note for one in opened for note in _find_ignored(one)]
+    opened = [_without_yours(one) for one in opened]
+    checked = [(one, *_validate(one, known)) for one in opened]
+    problems = [
+        problem
+        for one, _, found in checked
+        for problem in sorted([*_find_unknown(one, known), *found], key=_line)
+    ]
+    if problems:
+        raise _all_of(problems)
+    return _overlay_layers([(one, values) for one, values, _ in checked], notes)
+
+
+def _line(problem: _Problem) -> int:
+    line = re.search(r":(\d+)$", problem.where)
+    return int(line[1]) if line else 0
+
+
+# --- opening --------------------------------------------------------------------------
+
+
+def _open(layer: Layer) -> _Opened:
+    if layer.origin in (Origin.ENVIRONMENT, Origin.FLAG):
+        return _Opened(layer, "", layer.given, {})
+    text = _decode(layer)
+    table: object = _parse_layer(layer, text)
+    for name in layer.table:
+        table = table.get(name, {}) if isinstance(table, dict) else {}
+    raw = table if isinstance(table, dict) else {}
+    return _Opened(
+        layer,
+        text,
+        {name: value for name, (_, value) in _name_settings(raw).items()},
+        {name: key for name, (key, _) in _name_settings(raw).items()},
+    )
+
+
+def _name_settings(raw: Mapping[str, object]) -> dict[str, tuple[str, object]]:
+    """Each setting with its key as written and its value; `[sast] block_at` is `sast_block_at`."""
+    found: dict[str, tuple[str, object]] = {}
+    for key, value in raw.items():
+        name = key.replace("-", "_")
+        if name in _GROUPS and isinstance(value, dict):
+            found |= {
+                f"{name}_{inner}": (f"{key}.{inner}", entry) for inner, entry in value.items()
+            }
+        else:
+            found[name] = (key, value)
+    return found
+
+
+def _decode(layer: Layer) -> str:
+    try:
+        return layer.content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = layer.content[: error.start].count(b"\n") + 1
+        raise RunnerError(
+            "the settings are not UTF-8",
+            where=f"{layer.path}:{line}",
+            hint="save the file as UTF-8",
+        ) from error
+
+
+def _parse_layer(layer: Layer, text: str) -> dict[str, object]:
+    try:
+        return parse_toml(text)
+    except ValueError as error:
+        raise _bad_toml(layer, text, str(error)) from error
+
+
+def _bad_toml(layer: Layer, text: str, said: str) -> RunnerError:
+    place = re.search(r" \(at line (\d+), column (\d+)\)$", said)
+    lines = text.splitlines()
+    line, column = (int(place[1]), int(place[2])) if place else (len(lines), 1)
+    shown = caret(lines[line - 1], column) if 0 < line <= len(lines) else ""
+    message = said[: place.start()] if place else said.removesuffix(" (at end of document)")
+    return RunnerError(
+        f"not TOML: {display(message[:1].lower() + message[1:])}",
+        where=f"{layer.path}:{line}:{column}",
+        detail=shown,
+        hint='a value is written as in `jobs = 4` or `implementer = "command"`',
+    )
+
+
+def _one_file_of_the_repository(opened: Iterable[_Opened]) -> None:
+    own = [one for one in opened if one.layer.origin is Origin.REPOSITORY and one.values]
+    if len(own) > 1:
+        raise RunnerError(
+            "the repository has its settings in two places: runner.toml and "
+            "[tool.runner] in pyproject.toml",
+            where=own[1].layer.path,
+            hint="keep one of them",
+        )
+
+
+# --- what a repository may not --------------------------------------------------------
+
+
+def _find_ignored(one: _Opened) -> list[str]:
+    if one.layer.origin is not Origin.REPOSITORY:
+        return []
+    return [
+        f"{one.where([name])}: {one.written[name]} is ignored: only {_who_may(name)} may set it"
+        for name in sorted(YOURS & set(one.values))
+    ]
+
+
+def _who_may(name: str) -> str:
+    own = "your own settings (~/.config/runner/runner.toml)"
+    return (
+        f"{own}, environment or {flag_of(name)}" if name in _WITH_FLAG else f"{own} or environment"
+    )
+
+
+def _without_yours(one: _Opened) -> _Opened:
+    if one.layer.origin is not Origin.REPOSITORY:
+        return one
+    kept = {name: value for name, value in one.values.items() if name not in YOURS}
+    return _Opened(one.layer, one.text, kept, one.written)
+
+
+# --- mistakes -------------------------------------------------------------------------
+
+
+def _find_unknown(one: _Opened, known: Sequence[str]) -> list[_Problem]:
+    return [
+        _Problem(
+            one.where([name]),
+            f"unknown setting {display(one.written.get(name, name))[:80]}",
+            did_you_mean(name, known) or "take it out; runner settings lists every setting",
+        )
+        for name in one.values
+        if name not in known
+    ]
+
+
+def _validate(one: _Opened, known: Sequence[str]) -> tuple[dict[str, object], Sequence[_Problem]]:
+    values = {name: value for name, value in one.values.items() if name in known}
+    if not values:
+        return {}, ()
+    from runner.config.schema import validate_layer
+
+    found, mistakes = validate_layer(values)
+    problems = [
+        _Problem(
+            one.where(_with_places(path)),
+            f"{display('.'.join(_place_of(path)))} {message}{_not(value, message)}",
+            _hint_for(path, message),
+        )
+        for path, message, value in mistakes
+    ]
+    return found, problems or _paths_outside(one, found)
+
+
+def _place_of(path: Sequence[str]) -> tuple[str, ...]:
+    """The path of a key without what pydantic adds: positions in lists and kinds of types."""
+    return tuple(part for part in path if not part.isdigit() and "[" not in part)
+
+
+def _with_places(path: Sequence[str]) -> tuple[str, ...]:
+    """The path of a key with its positions in lists."""
+    return tuple(part for part in path if "[" not in part)
+
+
+def _not(value: str, message: str) -> str:
+    return f", not {display(value)}" if value and message != _UNKNOWN else ""
+
+
+def _hint_for(path: Sequence[str], message: str) -> str:
+    return did_you_mean(path[-1], _KEYS.get(path[0], ())) if message == _UNKNOWN else ""
+
+
+def _paths_outside(one: _Opened, values: Mapping[str, object]) -> Sequence[_Problem]:
+    plan = str(values.get("task_graph", ""))
+    if one.layer.origin is not Origin.REPOSITORY:
+        return ()
+    if plan.startswith("/") or ".." in plan.split("/"):
+        message = "task_graph must lie in the repository"
+        return [_Problem(one.where(["task_graph"]), message, 'such as "docs/TASK-GRAPH.md"')]
+    return ()
+
+
+def _all_of(problems: Sequence[_Problem]) -> RunnerError:
+    if len(problems) == 1:
+        only = problems[0]
+        return RunnerError(only.message, where=only.where, hint=only.hint)
+    return RunnerError(
+        f"{len(problems)} settings are wrong",
+        detail="\n".join(str(problem) for problem in problems),
+        hint="mend them there; runner settings then shows each value and where it comes from",
+    )
+
+
+# --- laying over ----------------------------------------------------------------------
+
+
+def _overlay_layers(
+    layers: Sequence[tuple[_Opened, dict[str, object]]], notes: list[str]
+) -> Merged:
+    values: dict[str, object] = {}
+    sources: dict[str, str] = {}
+    for one, said in layers:
+        found = said
+        if one.layer.origin is Origin.REPOSITORY:
+            affordable, dear = _within_budgets(said, values, one)
+            found, loose = _tighten(affordable, values, one)
+            notes += [*dear, *loose]
+        elif "review" in found and one.layer.origin is not Origin.USER:
+            values["review_insisted"] = True
+        if "plan_review" in found and one.layer.origin in (Origin.ENVIRONMENT, Origin.FLAG):
+            values["plan_review_insisted"] = True
+        sources |= {name: one.where([_as_written(name)]) for name in found}
+        for name, table in found.items():
+            if name in ("gates", "resources", "compile") and isinstance(table, dict):
+                sources |= {f"{name}.{key}": one.where([name, key]) for key in table}
+                earlier = values.get(name)
+                values[name] = {**(earlier if isinstance(earlier, dict) else {}), **table}
+            else:
+                values[name] = table
+    return Merged(values, sources, tuple(notes))
+
+
+def _as_written(name: str) -> str:
+    """The setting that a derived one was written as."""
+    return name.removesuffix("_floor").removesuffix("_only")
+
+
+def _within_budgets(
+    found: dict[str, object], values: Mapping[str, object], one: _Opened
+) -> tuple[dict[str, object], list[str]]:
+    """The repository's values without those that would let work cost more than the person does."""
+    allowed = {**BOUNDS, **values}
+    bounded = (BUDGETS | BOUNDS.keys()) & set(found) & set(allowed)
+    dearer = {name for name in bounded if _more(found, allowed, name)}
+    notes = [
+        f"{one.where([name])}: {name} = {found[name]} is ignored: "
+        f"your own settings allow {allowed[name]}"
+        for name in sorted(dearer)
+    ]
+    return {name: value for name, value in found.items() if name not in dearer}, notes
+
+
+def _more(found: Mapping[str, object], values: Mapping[str, object], name: str) -> bool:
+    asked, allowed = found[name], values[name]
+    most, wanted = amount_of(str(allowed)), amount_of(str(asked))
+    return most is None or wanted is None or wanted > most
+
+
+def _tighten(
+    found: dict[str, object], values: Mapping[str, object], one: _Opened
+) -> tuple[dict[str, object], list[str]]:
+    """The repository's values with its review as a floor, and a note where it would loosen."""
+    if "read_allow" in found:
+        globs = found["read_allow"]
+        found = {name: value for name, value in found.items() if name != "read_allow"}
+        found["read_allow_floor"] = globs
+    if "registries" in found:
+        hosts = found["registries"]
+        found = {name: value for name, value in found.items() if name != "registries"}
+        found["registries_only"] = hosts
+    if "permission" in found:
+        rules = found["permission"]
+        found = {name: value for name, value in found.items() if name != "permission"}
+        found["permission_floor"] = rules
+    if "plan_review" in found:
+        floor = found["plan_review"]
+        found = {name: value for name, value in found.items() if name != "plan_review"}
+        found["plan_review_floor"] = floor
+    if "review" not in found:
+        return found, []
+    asked = ReviewMode(str(found["review"]))
+    chosen = values.get("review")
+    standing = ReviewMode(str(chosen)) if chosen else None
+    rest = {name: value for name, value in found.items() if name != "review"}
+    if asked is ReviewMode.OFF or (standing and tightest(standing, asked) is not asked):
+        note = (
+            f'{one.where(["review"])}: review = "{asked}" is ignored: a repository may only '
+            "tighten (prompt, then auto, then off); loosen it in your own settings or by --review"
+        )
+        return rest, [note]
+    return rest | {"review_floor": asked.value}, []

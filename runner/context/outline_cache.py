@@ -1,0 +1,128 @@
+"""What was read of a tree's files, kept by blob in the user's cache: only what changed is read.
+
+The store is impact's, in a folder of its own: what is looked up there follows a run's landings,
+while this follows the commit that an attempt starts on.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from runner.context.outline import Outline, is_source, outline_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from runner.context.tree import Tree
+    from runner.impact.store import Store
+
+FOLDER = "context"
+_TABLES = """
+create table if not exists outlines(path text primary key, blob text, names text, lines integer,
+                                    mentions text) without rowid;
+create table if not exists imported(path text primary key, blob text, keys text) without rowid;
+"""
+_FEW = 60
+"""So many files are read faster than a database is opened."""
+
+
+class Outlines:
+    """The outlines of one tree, and the keys that its files import, read when asked for."""
+
+    def __init__(self, tree: Tree, store: Store | None) -> None:
+        self._tree = tree
+        self._store = store
+        self._keys: dict[str, frozenset[str]] = {}
+        self._read_now: set[str] = set()
+        wanted = {path: blob for path, blob in tree.files.items() if is_source(path)}
+        known = _load_outlines(store, wanted) if store else {}
+        missing = [path for path in wanted if path not in known]
+        fresh = _read(tree, missing)
+        if store and fresh:
+            _keep(store, wanted, fresh)
+        self.by_path: Mapping[str, Outline] = (
+            {path: known.get(path) or fresh[path] for path in wanted} if fresh else known
+        )
+
+    def import_keys(self, path: str) -> frozenset[str]:
+        """The keys by which a file refers to code of others (`runner.impact.languages`)."""
+        if path not in self._keys:
+            self._keys[path] = self._load_keys(path)
+        return self._keys[path]
+
+    def _load_keys(self, path: str) -> frozenset[str]:
+        blob = self._tree.files.get(path, "")
+        if self._store and blob:
+            question = "select keys from imported where path = ? and blob = ?"
+            for (keys,) in self._store.ask(question, path, blob):
+                return frozenset(filter(None, keys.split("\n")))
+        self._read_now.add(path)
+        return _find_import_keys(self._tree, path)
+
+    def keep(self) -> None:
+        """Keep the imports that were read for the first time."""
+        files = self._tree.files
+        fresh = [path for path in self._read_now if path in files]
+        if self._store and fresh:
+            with self._store.change() as database:
+                database.executemany(
+                    "insert or replace into imported values(?, ?, ?)",
+                    [(path, files[path], "\n".join(sorted(self._keys[path]))) for path in fresh],
+                )
+
+
+@contextmanager
+def outlines_of(tree: Tree, cache: Path | None) -> Iterator[Outlines]:
+    """The outlines of a tree; `cache` is the user's folder for this repository."""
+    if cache is None or sum(map(is_source, tree.files)) <= _FEW:
+        yield Outlines(tree, None)
+        return
+    from runner.impact.store import Store
+
+    with Store(cache / FOLDER) as store:
+        if not store.ask("select 1 from sqlite_master where name = 'imported'"):
+            with store.change() as database:
+                for table in filter(str.strip, _TABLES.split(";")):
+                    database.execute(table)
+        outlines = Outlines(tree, store)
+        yield outlines
+        outlines.keep()
+
+
+def _find_import_keys(tree: Tree, path: str) -> frozenset[str]:
+    """The keys a file refers to as code; those of files that text names are left out."""
+    from runner.impact.languages import language_of
+
+    language = language_of(path)
+    content = tree.read(path) if language and tree.is_file(path) else None
+    if language is None or content is None:
+        return frozenset()
+    not_code = ("lit:", "dir:", "run:", "?", "*")
+    return frozenset(key for key in language.refers(path, content) if not key.startswith(not_code))
+
+
+def _read(tree: Tree, paths: Iterable[str]) -> dict[str, Outline]:
+    return {path: outline_of(path, tree.read(path) or b"") for path in paths}
+
+
+def _load_outlines(store: Store, wanted: Mapping[str, str]) -> dict[str, Outline]:
+    """What is kept of files that are still the same."""
+    return {
+        path: Outline(names, int(lines), mentions)
+        for path, blob, names, lines, mentions in store.ask(
+            "select path, blob, names, lines, mentions from outlines"
+        )
+        if wanted.get(path) == blob
+    }
+
+
+def _keep(store: Store, wanted: Mapping[str, str], fresh: Mapping[str, Outline]) -> None:
+    """Keep what was read; what was kept of files that are gone goes with it."""
+    rows = [(path, wanted[path], one.names, one.lines, one.mentions) for path, one in fresh.items()]
+    gone = [row for row in store.ask("select path from outlines") if row[0] not in wanted]
+    with store.change() as database:
+        database.executemany("insert or replace into outlines values(?, ?, ?, ?, ?)", rows)
+        database.executemany("delete from outlines where path = ?", gone)
+        database.executemany("delete from imported where path = ?", gone)

@@ -1,0 +1,220 @@
+"""What the tests of before are asked, and what of their answer goes to a person."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner.gates import contract_tests
+from runner.gates.base import Check, Proved, command_limits
+from runner.gates.base_result import BaseResult, earlier, make_earlier
+from runner.gates.base_tests import CHECK
+from runner.gates.base_tests.compare import Fate, Lost, Ran, find_lost_tests, new_tests, ran_of
+from runner.gates.base_tests.test_renames import Meaning
+from runner.gates.base_tests.test_support import as_before, support_of
+from runner.gates.base_tests.verbose_commands import for_files, make_verbose_command
+from runner.gates.check_run import try_check
+from runner.gates.integrity import integrity_proof
+from runner.gates.integrity.compare_tests import ASKED
+from runner.gates.test_paths import holds_tests
+from runner.model import Finding, Severity
+from runner.process.base import Ended
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.gates.base import GateContext
+    from runner.gates.base_tests.test_support import Support
+
+_MOST = 20
+_CODE = re.compile(r"\.(?:py|[cm]?[jt]sx?|ini|cfg|toml|json)\Z")
+
+
+def findings(bench: GateContext) -> Proved:
+    """The questions of all contracts together, each test named once."""
+    support = support_of(bench)
+    if not _is_asked(support, bench):
+        return Proved(None)
+    asking = Asking(bench, support, Meaning.of(bench))
+    said: dict[str, Finding] = {}
+    notes: list[str] = []
+    for check in asking.checks():
+        if bench.cancelled.is_set():
+            break
+        for one in asking.about(check):
+            told = asking.finding(one)
+            said.setdefault(told.message, told)
+            if one.fate is not Fate.UNRUN and not told.refuses:
+                notes.append(told.message)
+    proof = integrity_proof("; ".join(dict.fromkeys(notes)), len(notes)) if notes else None
+    shown = sorted(said.values(), key=lambda one: not one.refuses)
+    return Proved(proof, tuple(_limit_findings(shown)))
+
+
+def _is_asked(support: Support, bench: GateContext) -> bool:
+    """Whether tests may say less: something of theirs changed, or tests are left out now."""
+    if support.touches:
+        return True
+    words = ("skipped", "xfailed", "deselected")
+    return any(dict(one.proof.counts).get(word) for one in bench.ran.values() for word in words)
+
+
+def _limit_findings(findings: list[Finding]) -> Iterator[Finding]:
+    yield from findings[:_MOST]
+    more = len(findings) - _MOST
+    if more > 0:
+        yield replace(findings[_MOST], message=f"{findings[_MOST].message}, and {more - 1} more")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """One comparison of a proposal with its base."""
+
+    bench: GateContext
+    support: Support
+    meaning: Meaning
+
+    def checks(self) -> Iterator[Check]:
+        """The task's own contracts that passed, then changed test files that none of them ran."""
+        own = contract_tests.checks(self.bench.task, self.bench.settings)
+        ran: list[str] = []
+        for check in own:
+            trial = self.bench.ran.get(check.id)
+            if trial is not None and trial.passed:
+                yield check
+            if trial is not None and trial.results:
+                ran += [test.file for test in trial.results.tests]
+        yield from self._unrun(own, set(ran))
+
+    def _unrun(self, own: tuple[Check, ...], ran: set[str]) -> Iterator[Check]:
+        """Commands for test files in the change that no contract of the task runs."""
+        lines = tuple(check.command for check in own)
+        files = [
+            one.path
+            for one in self.support.landed
+            if holds_tests(one.path)
+            and not one.path.endswith("conftest.py")
+            and not {one.path, self.support.new_place(one.path)} & ran
+            and not any(_names(line, one.path) for line in lines)
+        ]
+        for ending in dict.fromkeys(path.rpartition(".")[2] for path in files):
+            some = tuple(path for path in files if path.endswith(f".{ending}"))
+            line = for_files(some, self.bench.before(some[0]) or b"", lines)
+            if line:
+                limits = command_limits(self.bench.task, self.bench.settings)
+                yield Check(id=f"{CHECK}-{ending}", kind="test", command=line, limits=limits)
+
+    def about(self, check: Check) -> Iterator[Lost]:
+        """What became of the tests that a command runs."""
+        now = self._now(check)
+        if now is None:
+            return
+        line = replace(check, command=make_verbose_command(check.command), named=True)
+        old = earlier(line, self.bench, as_before(self.support, self.bench, with_added=False))
+        if old is None:
+            return
+        # what moved or went away may pass there since nobody finds it any more
+        kept = self.support.touches and all(one.content for one in self.support.landed)
+        certain = old.passed and kept and not _leaves_out(now)
+        before = old if certain else self._before(line)
+        if before is None:
+            return
+        yield from self._compare(line, before, old, now)
+
+    def _now(self, check: Check) -> BaseResult | None:
+        """How the tests end on the proposal, each by its name."""
+        trial = self.bench.ran.get(check.id)
+        line = make_verbose_command(check.command)
+        if trial is not None and not trial.unnamed:
+            named = trial.results is not None
+            if named or line == check.command:
+                return make_earlier(trial, self.bench)
+        paths = self._present(line)
+        if not paths:
+            return BaseResult(passed=False, exit=0, tests=(), complaints={})
+        again = try_check(self._listing(check, paths), self.bench)
+        return make_earlier(again, self.bench) if again.ran.ended is Ended.EXITED else None
+
+    def _listing(self, check: Check, line: str) -> Check:
+        return replace(check, id=f"{check.id}-listed", command=line, named=True)
+
+    def _present(self, line: str) -> str:
+        """A command with files at their new places; empty where none of its files is left."""
+        words = line
+        for old, new in self.support.moves:
+            words = words.replace(old, new)
+        gone = [one.path for one in self.support.landed if one.content is None]
+        left = [word for word in words.split(" ") if word not in gone]
+        named = [word for word in words.split(" ") if word in gone]
+        return " ".join(left) if not named or any(map(holds_tests, left)) else ""
+
+    def _before(self, line: Check) -> BaseResult | None:
+        """How they ended on the base; None where that is not known."""
+        seen = earlier(line, self.bench, ())
+        return seen if seen is not None and (seen.passed or seen.tests) else None
+
+    def _compare(
+        self, line: Check, before: BaseResult, old: BaseResult, now: BaseResult
+    ) -> Iterator[Lost]:
+        was = ran_of(before, self.support.new_place)
+        is_now = ran_of(now)
+        restored = ran_of(old, self.support.new_place)
+        if was is not None and is_now is None and now.passed:
+            is_now = Ran({})  # it ended well, and named not one test
+        if was is None or is_now is None:
+            yield from _by_exit(line, before, old, now)
+            return
+        found = list(find_lost_tests(was, restored, is_now))
+        if found and self.support.added:
+            found = list(self._with_added(line, found, was, is_now))
+        same = self.meaning.find_renamed_tests(found, [*new_tests(was, is_now)])
+        yield from (one for one in found if one.test not in same)
+
+    def _with_added(self, line: Check, found: list[Lost], was: Ran, now: Ran) -> Iterator[Lost]:
+        """The same, where what the change adds to tests stays: a new helper, a new layout.
+
+        A test that fails by what it asserts, and passes since a new file of tests is loaded, is
+        told all the same.
+        """
+        seen = earlier(line, self.bench, as_before(self.support, self.bench, with_added=True))
+        ran = ran_of(seen, self.support.new_place) if seen else None
+        strict = {one.test: one for one in found}
+        loaded = [one.path for one in self.support.added if _CODE.search(one.path)]
+        for one in find_lost_tests(was, ran, now):
+            yield strict.pop(one.test, one)
+        for one in strict.values():
+            if one.fate is Fate.FAILS and loaded:
+                yield replace(one, file=loaded[0])
+
+    def finding(self, one: Lost) -> Finding:
+        """A question, or a warning where a person asked for it, or where (c) decides."""
+        meant = self.meaning.of_test(one)
+        severity, message, hint = Severity.QUESTION, one.text, ASKED
+        if one.fate is Fate.UNRUN:
+            severity, hint = Severity.WARNING, "see what its expectations have become"
+        elif meant:
+            severity, message, hint = Severity.WARNING, f"{one.text}: {meant}", ""
+        elif self.bench.by_person:
+            severity, hint = Severity.WARNING, "see that it is meant"
+        path = one.file or next(iter(self.support.paths), "")
+        return Finding(check=CHECK, message=message, path=path, severity=severity, hint=hint)
+
+
+def _leaves_out(now: BaseResult) -> bool:
+    """Whether tests do not count that are there: then it is asked whether they did before."""
+    return any(word in ("skipped", "xfailed") for _, word, _ in now.tests or ())
+
+
+def _names(line: str, path: str) -> bool:
+    """Whether a command names a file or a folder that it lies in, or runs all there is."""
+    parts = path.split("/")
+    folders = {"/".join(parts[:count]) for count in range(1, len(parts) + 1)}
+    words = {word.removeprefix("./").rstrip("/") for word in line.split()}
+    return bool(folders & words)
+
+
+def _by_exit(line: Check, before: BaseResult, old: BaseResult, now: BaseResult) -> Iterator[Lost]:
+    """By how the command ended alone, where its tool names no test."""
+    if before.passed and not old.passed and now.passed:
+        yield Lost(line.id, Fate.FAILS)

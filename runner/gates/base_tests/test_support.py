@@ -1,0 +1,172 @@
+"""What of a change belongs to tests: their files, what supports them, what says which run.
+
+A file belongs to tests by its path as the common tools find it, or since a test contract of the
+task names it and it holds tests: whatever it is called.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from runner.gates.base_tests.inline_tests import has_tests_inside, with_tests_of
+from runner.gates.base_tests.selection import has_selection, with_selection_of
+from runner.model import Action, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from runner.gates.base import GateContext
+    from runner.model import Change
+
+_CONFIGURES = re.compile(
+    r"(?:\A|/)(?:pytest\.ini|\.pytest\.ini|pytest\.toml|tox\.ini|noxfile\.py|Makefile|makefile|GNUmakefile"
+    r"|justfile|Justfile|Taskfile\.ya?ml|\.mocharc\.[\w.]+|\.coveragerc|\.c8rc[^/]*|\.nycrc[^/]*"
+    r"|vite\.workspace\.\w+|(?:vitest|jest|playwright|karma|cypress|ava)\.(?:config|setup|workspace)\.\w+"
+    r"|jest\.setup\.\w+|vitest\.setup\.\w+|sitecustomize\.py|usercustomize\.py)\Z"
+)
+"""Files that say how or which tests run, and nothing of the product."""
+_GO_STARTS = re.compile(rb"^func\s+(?:TestMain|init)\s*\(|^var\s+\w[^\n]*=[^\n]*\(", re.MULTILINE)
+"""What Go runs for all tests of a package: `TestMain`, and what initialises it."""
+_SNAPSHOT = re.compile(r"(?:\A|/)__snapshots__/|\.snap\Z|\.ambr\Z")
+_SCRIPT = re.compile(r"\.[cm]?[jt]sx?\Z")
+_IN_TESTS = re.compile(rb"\b(?:it|test|describe|suite|specify)\b[\w.]*\s*\(")
+_REACHES_OTHERS = re.compile(
+    rb"\bos\.(?:Exit|_exit|abort)\b|\bsys\.exit\b|\bprocess::exit\b|\.prototype\b"
+    rb"|\bprocess\.(?:exit|exitCode|reallyExit|abort|kill)\b"
+    rb"|\b(?:globalThis|global|window|expect|assert|it|test|describe)\.\w+\s*=(?!=)"
+)
+"""What ends the program that runs other files' tests too, or sets what they share."""
+_ALIKE = 0.5
+_LARGEST = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """The part of a change that belongs to tests, told apart from the product."""
+
+    product: tuple[Change, ...] = ()
+    landed: tuple[Change, ...] = ()
+    """Changes of files that were there before: tests, helpers, snapshots, test configuration."""
+    added: tuple[Change, ...] = ()
+    shared: tuple[Change, ...] = ()
+    """Files that configure the product too, where the keys that say what runs are not as before;
+    files of the product that hold tests of their own, which are not as before."""
+    moves: tuple[tuple[str, str], ...] = ()
+    """From where to where a test file moved."""
+
+    @property
+    def touches(self) -> bool:
+        """Whether what tests rest on changed at all."""
+        return bool(self.landed or self.shared or any(map(_is_loaded, self.added)))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that were there before and are not as they were."""
+        return tuple(one.path for one in (*self.landed, *self.shared))
+
+    def old_place(self, path: str) -> str:
+        """Where a file stood before it moved."""
+        return next((old for old, new in self.moves if new == path), path)
+
+    def new_place(self, path: str) -> str:
+        """Where a file stands now that stood there before."""
+        return dict(self.moves).get(path, path)
+
+
+def support_of(bench: GateContext) -> Support:
+    """What of the proposal belongs to tests."""
+    product: list[Change] = []
+    landed: list[Change] = []
+    added: list[Change] = []
+    shared: list[Change] = []
+    for change in bench.changes:
+        before = bench.before(change.path)
+        if _supports(change, bench):
+            (added if before is None else landed).append(change)
+        else:
+            product.append(change)
+            if before is not None and (
+                has_selection(change.path, before, change.content)
+                or has_tests_inside(change.path, before, change.content)
+            ):
+                shared.append(change)
+    moves = tuple(_moves(landed, added, bench.before))
+    return Support(tuple(product), tuple(landed), tuple(added), tuple(shared), moves)
+
+
+def _supports(change: Change, bench: GateContext) -> bool:
+    path = change.path
+    return bool(_CONFIGURES.search(path) or _SNAPSHOT.search(path)) or bench.is_test(path)
+
+
+def _is_loaded(change: Change) -> bool:
+    """Whether a new file can change how tests of other files end, without being named by them."""
+    path, content = change.path, (change.content or b"")[:_LARGEST]
+    name = path.rpartition("/")[2]
+    if name.endswith("_test.go"):  # of all files of a package, before its first test
+        return bool(_GO_STARTS.search(content) or _REACHES_OTHERS.search(content))
+    if _CONFIGURES.search(path) or name in ("conftest.py", "__init__.py"):
+        return True
+    if _SCRIPT.search(path) and not _IN_TESTS.search(content):  # mocha loads all of a folder
+        return True
+    return "__mocks__/" in path or bool(_REACHES_OTHERS.search(content))
+
+
+def _moves(
+    landed: Iterable[Change], added: Iterable[Change], before: Callable[[str], bytes | None]
+) -> Iterator[tuple[str, str]]:
+    """Files that are gone, each with the new one of its name that is most like it."""
+    free = [one for one in added if one.content is not None]
+    for gone in landed:
+        if gone.content is not None:
+            continue
+        old = before(gone.path) or b""
+        name = gone.path.rpartition("/")[2]
+        alike = [(_likeness(old, one.content or b""), one) for one in free]
+        alike = [(share, one) for share, one in alike if share >= _ALIKE]
+        if not alike:
+            continue
+        _, best = max(alike, key=lambda pair: (pair[0], pair[1].path.endswith(f"/{name}")))
+        free.remove(best)
+        yield gone.path, best.path
+
+
+def _likeness(old: bytes, new: bytes) -> float:
+    if old == new:
+        return 1.0
+    if max(len(old), len(new)) > _LARGEST:
+        return 0.0
+    matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
+    return matcher.quick_ratio() and matcher.ratio()
+
+
+def as_before(support: Support, bench: GateContext, *, with_added: bool) -> tuple[Change, ...]:
+    """The proposal with the base's tests in it: what a scratch tree of the base gets."""
+    restored = {one.path for one in support.shared}
+    product = [one for one in support.product if one.path not in restored]
+    mixed = [_mix_change(one, bench) for one in support.shared]
+    moved = list(_find_moved_files(support, bench))
+    places = {one.path for one in moved}
+    added = [one for one in support.added if with_added and one.path not in places]
+    return (*product, *mixed, *moved, *added)
+
+
+def _mix_change(change: Change, bench: GateContext) -> Change:
+    """A shared file as proposed, but for the keys that say what runs."""
+    before = bench.before(change.path) or b""
+    inside = has_tests_inside(change.path, before, change.content)
+    mix = with_tests_of if inside else with_selection_of
+    content = mix(change.path, before, change.content)
+    return replace(change, content=content, after=digest_of(content), action=Action.MODIFY)
+
+
+def _find_moved_files(support: Support, bench: GateContext) -> Iterator[Change]:
+    """Files that moved: gone where they were, with their old bytes where they are now."""
+    by_path = {one.path: one for one in (*support.landed, *support.added)}
+    for old, new in support.moves:
+        content = bench.before(old) or b""
+        yield by_path[old]
+        yield replace(by_path[new], content=content, after=digest_of(content))

@@ -1,0 +1,257 @@
+"""One run of a check: how it ended, how each test in it ended, and what it did beside that."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner.gates.base import Fitted, failures_of, proof_of
+from runner.gates.counts import ran_no_test, read_counts
+from runner.gates.junit import TestResults
+from runner.gates.mtime_changes import Touched, files, find_touched
+from runner.gates.reporters import not_taken, with_reports
+from runner.gates.result_parsers import parse_results, without_colours
+from runner.model import Finding, ProvenBy, Severity, Verdict
+from runner.plan.shell.exit_status import ends_with_test_tool, expects_failures
+from runner.process.base import Ended
+from runner.secrets.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.gates.base import Check, GateContext
+    from runner.gates.junit import TestResult
+    from runner.gates.test_reports import Told
+    from runner.model import Proof
+    from runner.process.base import Ran
+
+_MOST_READ = 4 * 1024 * 1024
+"""Bytes of a log that are read for what it names."""
+_MOST_TESTS = 20
+_LONGEST = 600
+_SIGNALLED = 128
+_NOT_STARTED = 126
+_CLOSING = 3
+"""Lines of a closing summary."""
+EXPECTED = "failures are expected"
+"""What is said of a test contract that must fail."""
+_NO_TESTS = 5
+"""How pytest, and unittest from Python 3.12 on, end where they find no test."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """A check that ran once."""
+
+    check: Check
+    ran: Ran
+    proof: Proof
+    results: TestResults | None
+    """How each test ended, as the tool itself wrote it down or printed it."""
+    touched: Touched
+    bench: GateContext | None = None
+    """Where it ran."""
+    flaky: tuple[str, ...] = ()
+    """Tests that failed, and passed when the command itself ran them again."""
+    told_failures: int = 0
+    """Failing tests that its output tells of, and no report does."""
+    unnamed: bool = False
+    """Whether a tool ran that names its tests only where it is asked to."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the check may count as passed."""
+        return self.proof.verdict is Verdict.PASS
+
+    @property
+    def failing(self) -> tuple[TestResult, ...]:
+        """The tests that failed."""
+        return self.results.failing if self.results else ()
+
+    @property
+    def ran_no_test(self) -> bool:
+        """Whether the tool says that not one test ran."""
+        return ran_no_test(self.proof.counts)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Why it failed, and what a person should know of it beside."""
+        return (*self._failures(), *self.notes())
+
+    def notes(self) -> tuple[Finding, ...]:
+        """What it left behind, and what its output tells that does not count."""
+        said = (*self.touched.findings(self.check.id), *self._find_told())
+        count = self.ran.left_behind
+        if not count:
+            return said
+        many = "1 process" if count == 1 else f"{count} processes"
+        left = Finding(
+            check=self.check.id,
+            message=f"it left {many} running, ended by the runner",
+            severity=Severity.NOTE,
+            hint="have the command end what it starts",
+        )
+        return (*said, left)
+
+    def _find_told(self) -> Iterator[Finding]:
+        if self.told_failures and self.check.kind == "test" and self.passed:
+            many = "a test" if self.told_failures == 1 else f"{self.told_failures} tests"
+            yield Finding(
+                check=self.check.id,
+                message=f"its output tells of {many} that failed; it ended with exit code 0",
+                severity=Severity.WARNING,
+                hint="where that is no text of the program itself, have the command end with it",
+            )
+
+    def _failures(self) -> tuple[Finding, ...]:
+        if self.passed:
+            return ()
+        (plain,) = failures_of(self.check, self.ran, self.proof, self.bench)
+        return (replace(plain, message=self._message(plain), detail=self._detail(plain)),)
+
+    def _message(self, plain: Finding) -> str:
+        command = redact(self.check.command)
+        crashed = self.ran.exit - _SIGNALLED
+        if self.ran.ended is Ended.EXITED and crashed in set(signal.Signals):
+            return f"`{command}` crashed with {signal.Signals(crashed).name}"
+        if expects(self.check):
+            return f"`{command}` was to fail, and no test of it failed"
+        count = _count_failed(dict(self.proof.counts))
+        if self.ran.passed and count:
+            many = "a test" if count == 1 else f"{count} tests"
+            return f"`{command}` ended with exit code 0 although {many} failed"
+        if self.ran.passed or (self.ran_no_test and self.ran.exit == _NO_TESTS):
+            return f"`{command}` ran no test"
+        return plain.message
+
+    def _detail(self, plain: Finding) -> str:
+        told = [format_test(test) for test in self.failing[:_MOST_TESTS]]
+        more = len(self.failing) - _MOST_TESTS
+        if more > 0:
+            told.append(f"… and {more} more")
+        return "\n".join([*told, plain.detail]) if told else plain.detail
+
+
+def format_test(test: TestResult) -> str:
+    """A test that failed, with what it said."""
+    said = test.message.strip()
+    text = said if len(said) <= _LONGEST else said[:_LONGEST] + " …"
+    return "\n    ".join([f"{test.id} {test.outcome}", *text.splitlines()])
+
+
+def try_check(check: Check, bench: GateContext, fitted: Fitted | None = None) -> CheckRun:
+    """Run a check once, with its tool told from outside to write down each test."""
+    told = with_reports(check, bench, fitted or Fitted(check.command, {}))
+    before = files(bench)
+    told.clear()
+    ran = bench.run(check, told.fitted)
+    if not_taken(ran):
+        told.clear()
+        ran = bench.run(check, told.plain)
+    done = find_touched(before, bench)
+    if done.changed and bench.on_base:
+        with bench.on_base(()):
+            pass  # leaving it puts the proposal back for the checks after this one
+    return evaluate_run(check, ran, bench, told.read_told(), done, expected=told.expected)
+
+
+def evaluate_run(
+    check: Check, ran: Ran, bench: GateContext, told: Told, done: Touched, *, expected: bool = False
+) -> CheckRun:
+    """What a run says: exit code, tests and counts must all agree that it passed.
+
+    `expected`: the tool that the command names must have said something.
+    """
+    printed = _count_printed(check, ran)
+    results = _clean(told.results, bench.known_secrets)
+    written = results
+    if written is None and not ran.passed:
+        written = parse_results(output_of(ran))
+    counts = _counts(told, printed)
+    proof = proof_of(check, ran, bench, tuple(counts.items()))
+    silent = not counts and (expected or bool(told.unfinished))
+    empty = ran_no_test(proof.counts) or (ran.passed and silent)
+    failed = told.failed if told else _count_closing_failures(check, ran)
+    if expects(check):
+        verdict = _as_expected(check, ran, failed, told, silent=silent)
+        proof = replace(proof, verdict=verdict, note=EXPECTED, by=_proof_kind(verdict, failed))
+    elif (check.kind == "test" and empty) or failed:
+        proof = replace(proof, verdict=Verdict.FAIL)
+    text = 0 if told or failed or not ran.passed else _count_failed(dict(_read(ran)))
+    return CheckRun(check, ran, proof, written, done, bench, told.flaky, text, told.unnamed)
+
+
+def expects(check: Check) -> bool:
+    """Whether a check says that its tests fail: by `(unit, fails)`, or a `!` at its begin."""
+    return check.kind == "test" and (check.fails or expects_failures(check.command))
+
+
+def _as_expected(check: Check, ran: Ran, failed: int, told: Told, *, silent: bool) -> Verdict:
+    """A line that begins with `!` turns its own exit around; else the command itself must fail."""
+    if ran.ended is not Ended.EXITED or silent or ran.exit >= _NOT_STARTED:
+        return Verdict.FAIL
+    ended = ran.exit != 0 if check.fails else ran.passed
+    met = failed if told else ended
+    return Verdict.PASS if met and (check.fails or ended) else Verdict.FAIL
+
+
+def _proof_kind(verdict: Verdict, failed: int) -> ProvenBy | None:
+    if verdict is not Verdict.PASS:
+        return None
+    return ProvenBy.TESTS if failed else ProvenBy.COMMAND
+
+
+def _read(ran: Ran) -> tuple[tuple[str, int], ...]:
+    return read_counts(without_colours(ran.tail))
+
+
+def _count_printed(check: Check, ran: Ran) -> dict[str, int]:
+    """What a command printed of tests; failures that do not count are no count of tests either."""
+    counts = dict(_read(ran))
+    counted = check.kind != "test" or not ran.passed or _count_closing_failures(check, ran)
+    return {} if _count_failed(counts) and not counted else counts
+
+
+def _count_closing_failures(check: Check, ran: Ran) -> int:
+    """Failures in the last lines, of a test program that makes no report and ends the line."""
+    if check.kind != "test" or not ends_with_test_tool(check.command):
+        return 0
+    last = [line for line in ran.tail.rstrip().splitlines() if line.strip()][-_CLOSING:]
+    return _count_failed(dict(read_counts(without_colours("\n".join(last)))))
+
+
+def _clean(results: TestResults | None, known: tuple[str, ...]) -> TestResults | None:
+    """The results without secrets: no redaction was between the tool and its own file."""
+    if results is None:
+        return None
+    return TestResults(
+        tuple(
+            replace(test, id=redact(test.id, known), message=redact(test.message, known))
+            if test.bad
+            else replace(test, message="")
+            for test in results.tests
+        )
+    )
+
+
+def _count_failed(counts: dict[str, int]) -> int:
+    return sum(counts.get(word, 0) for word in ("failed", "failures", "error", "errors"))
+
+
+def _counts(told: Told, printed: dict[str, int]) -> dict[str, int]:
+    """What the tools wrote down, and of what was printed alone the tests that were left out."""
+    if not told:
+        return printed
+    kept = {"deselected": printed["deselected"]} if printed.get("deselected") else {}
+    return {**told.counts, **kept}
+
+
+def output_of(ran: Ran) -> str:
+    """The output of a command as far as it is kept and bearable, else its end."""
+    if ran.log is None:
+        return ran.tail
+    try:
+        with ran.log.open("rb") as file:
+            return file.read(_MOST_READ).decode("utf-8", "replace")
+    except OSError:
+        return ran.tail

@@ -1,0 +1,106 @@
+"""Contracts as checks: which there are for a task, and the run of one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runner.gates.base import Check, Proved, command_limits
+from runner.gates.contracts.entries import name_checks
+from runner.model import Contract, Finding, Network, Proof, Verdict, digest_of
+
+if TYPE_CHECKING:
+    from runner.config.settings import Settings
+    from runner.gates.base import GateContext
+    from runner.gates.contracts.refusal import Refused
+    from runner.model import Task
+
+_NOT_RUN = 126
+
+
+def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
+    """The contracts of a task, in its own order; what a person reads of each is its entry."""
+    return tuple(check for check, _ in _number_checks(task, settings))
+
+
+def _number_checks(task: Task, settings: Settings) -> list[tuple[Check, Contract]]:
+    return [(_check(name, entry, task, settings), entry) for name, entry in name_checks(task)]
+
+
+def _check(id_: str, contract: Contract, task: Task, settings: Settings) -> Check:
+    asked = task.network
+    if contract.kind == "openapi" and asked is Network.NO:
+        asked = Network.LOOPBACK
+    return Check(
+        id=id_,
+        kind="contract",
+        command=contract.value if contract.kind == "command" else format_contract(contract),
+        network=settings.network_for(asked),
+        limits=command_limits(task, settings),
+    )
+
+
+def format_contract(contract: Contract) -> str:
+    """An entry as a person wrote it."""
+    return f"{contract.kind}: {contract.value}"
+
+
+def prove(check: Check, bench: GateContext) -> Proved:
+    """Run one contract; one that cannot be read, or lacks a tool, is not proven: it fails.
+
+    What the change breaks for those who keep to the contract as it was is a warning beside it. A
+    contract of another task is proven with that task on the bench.
+    """
+    from runner.gates import commands
+    from runner.gates.contracts.refusal import Refused
+
+    numbered = _number_checks(bench.task, bench.settings)
+    contract = {known.id: contract for known, contract in numbered}.get(check.id)
+    if contract is None or contract.kind == "command":
+        return commands.prove(check, bench)
+    try:
+        proved = _prove_contract(check, contract, bench)
+    except Refused as refused:
+        proved = _make_refused_proof(check, refused)
+    return replace(proved, findings=(*proved.findings, *_find_breaks(check, contract, bench)))
+
+
+def _prove_contract(check: Check, contract: Contract, bench: GateContext) -> Proved:
+    from runner.gates.contracts import entries, openapi, schema
+
+    if contract.kind == "openapi":
+        return openapi.prove(check, entries.openapi(contract.value), bench)
+    return schema.prove(check, entries.schema(contract.value), bench)
+
+
+def _find_breaks(check: Check, contract: Contract, bench: GateContext) -> tuple[Finding, ...]:
+    from runner.gates.contracts import touched_contracts
+    from runner.gates.contracts.entries import documents
+
+    path = next(iter(documents(contract)), "")
+    return (
+        touched_contracts.find_broken_promises(check.id, contract.kind, path, bench) if path else ()
+    )
+
+
+def _make_refused_proof(check: Check, refused: Refused) -> Proved:
+    """Nothing ran: the proof says so, and the finding why."""
+    proof = Proof(
+        id=check.id,
+        kind=check.kind,
+        command=check.command,
+        verdict=Verdict.FAIL,
+        exit=_NOT_RUN,
+        seconds=0.0,
+        output=digest_of(refused.message.encode()),
+        note="it did not run",
+    )
+    said = refused.message.removeprefix(f"{refused.path} ") if refused.path else refused.message
+    finding = Finding(
+        check=check.id,
+        message=said if said == refused.message else f"it {said}",
+        path=refused.path,
+        line=refused.line,
+        hint=refused.hint,
+    )
+    return Proved(proof, (finding,))

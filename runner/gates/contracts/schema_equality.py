@@ -1,0 +1,211 @@
+"""Whether two JSON Schemas allow the same: a contract's, and the one a type stands for."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.gates.contracts.refusal import Refused
+from runner.gates.contracts.schema_normal_form import Shape, key_of, shape, without_null
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.gates.contracts.document import Json
+
+_MOST = 50
+_STEPS = 20_000
+
+
+class Side(NamedTuple):
+    """A schema and the document it refers into."""
+
+    schema: Json
+    root: Json
+
+
+class _Comparison:
+    """What holds for all of one comparison."""
+
+    def __init__(self, *, loose: bool) -> None:
+        self.loose = loose
+        """The model's language has no words for bounds: those of the contract alone are fine."""
+        self.alike: set[tuple[str, str]] = set()
+        """Pairs of schemas that need not be compared again."""
+        self._left = [_STEPS]
+
+    def spend(self) -> None:
+        """One step of work; alternatives within alternatives could take for ever."""
+        self._left[0] -= 1
+        if self._left[0] < 0:
+            raise Refused(f"the schemas are not compared within {_STEPS} steps")
+
+    def trial(self) -> _Comparison:
+        """A comparison on the side, whose assumptions count for itself alone."""
+        other = _Comparison(loose=self.loose)
+        other.alike, other._left = set(self.alike), self._left
+        return other
+
+
+def differences(
+    contract: Json,
+    model: Json,
+    *,
+    loose: bool = False,
+    roots: tuple[Json, Json] | None = None,
+) -> tuple[str, ...]:
+    """Every difference in words; none where both allow the same. Raises Refused.
+
+    They read `field end: type string in the contract, integer in the model`. Recursive schemas
+    end. With `loose` the model may leave out bounds (lengths, patterns, what is refused beside the
+    fields), as annotations of a dataclass do, but not state other ones. `roots` are the documents
+    that the two refer into, where they are not whole ones themselves.
+    """
+    how = _Comparison(loose=loose)
+    one, other = roots or (contract, model)
+    found = _compare("", Side(contract, one), Side(model, other), how)
+    return tuple(text for text, _ in zip(found, range(_MOST), strict=False))
+
+
+def _compare(where: str, one: Side, other: Side, how: _Comparison) -> Iterator[str]:
+    """What differs below; a pair that is being compared, or was found alike, is taken as alike."""
+    inner = without_null(*one), without_null(*other)
+    if inner[0] is not None and inner[1] is not None:
+        yield from _compare(where, Side(inner[0], one.root), Side(inner[1], other.root), how)
+        return
+    pair = (key_of(*one), key_of(*other))
+    if pair in how.alike:
+        return
+    how.spend()
+    how.alike.add(pair)
+    different = False
+    for text in _compare_once(where, one, other, how):
+        different = True
+        yield text
+    if different:  # where the same stands again, it is told again
+        how.alike.discard(pair)
+
+
+def _compare_once(where: str, one: Side, other: Side, how: _Comparison) -> Iterator[str]:
+    ours, theirs = shape(one.schema, one.root), shape(other.schema, other.root)
+    if ours.variants or theirs.variants:
+        yield from _variants(where, (ours, one), (theirs, other), how)
+    elif ours.types != theirs.types:
+        yield _differs(where, "type", ours.said, theirs.said)
+    else:
+        yield from _values(where, ours, theirs)
+        yield from _bounds(where, ours, theirs, how)
+        yield from _fields(where, (ours, one.root), (theirs, other.root), how)
+        yield from _items(where, (ours, one.root), (theirs, other.root), how)
+
+
+def _differs(where: str, what: str, contract: str, model: str) -> str:
+    return f"{_format_field(where)}: {what} {contract} in the contract, {model} in the model"
+
+
+def _format_field(where: str) -> str:
+    return f"field {where}" if where else "the whole"
+
+
+def _values(where: str, ours: Shape, theirs: Shape) -> Iterator[str]:
+    if ours.values != theirs.values:
+        mine, other = (
+            "any" if side.values is None else ", ".join(sorted(side.values))
+            for side in (ours, theirs)
+        )
+        yield _differs(where, "values", mine, other)
+
+
+def _bounds(where: str, ours: Shape, theirs: Shape, how: _Comparison) -> Iterator[str]:
+    if ours.format != theirs.format and (theirs.format or not how.loose):
+        yield _differs(where, "format", ours.format or "none", theirs.format or "none")
+    for name in sorted(ours.bounds.keys() | theirs.bounds.keys()):
+        mine, other = ours.bounds.get(name), theirs.bounds.get(name)
+        if mine != other and (other is not None or not how.loose):
+            yield _differs(where, name, _format_value(mine), _format_value(other))
+
+
+def _format_value(value: Json) -> str:
+    return "none" if value is None else str(value)
+
+
+def _fields(
+    where: str, one: tuple[Shape, Json], other: tuple[Shape, Json], how: _Comparison
+) -> Iterator[str]:
+    (ours, root), (theirs, other_root) = one, other
+    for name in (*ours.properties, *(n for n in theirs.properties if n not in ours.properties)):
+        at = f"{where}.{name}" if where else name
+        if name not in theirs.properties:
+            yield f"field {at} is missing in the model"
+        elif name not in ours.properties:
+            yield f"field {at} is missing in the contract"
+        else:
+            if (name in ours.required) != (name in theirs.required):
+                said = [_need(name, side) for side in (ours, theirs)]
+                yield f"field {at}: {said[0]} in the contract, {said[1]} in the model"
+            left = Side(ours.properties[name], root)
+            yield from _compare(at, left, Side(theirs.properties[name], other_root), how)
+    yield from _extra(where, one, other, how)
+
+
+def _need(name: str, side: Shape) -> str:
+    return "required" if name in side.required else "optional"
+
+
+def _extra(
+    where: str, one: tuple[Shape, Json], other: tuple[Shape, Json], how: _Comparison
+) -> Iterator[str]:
+    """What may stand beside the named fields."""
+    (ours, root), (theirs, other_root) = one, other
+    if "object" not in ours.types or (how.loose and theirs.extra is True):
+        return
+    mine, model = (None if s.extra in (True, {}) else s.extra for s in (ours, theirs))
+    if isinstance(mine, dict) and isinstance(model, dict):
+        at = f"{where}.*" if where else "*"
+        yield from _compare(at, Side(mine, root), Side(model, other_root), how)
+    elif mine != model:
+        words = [
+            "refused" if s is False else "any" if s is None else "typed" for s in (mine, model)
+        ]
+        yield _differs(where, "other fields", words[0], words[1])
+
+
+def _items(
+    where: str, one: tuple[Shape, Json], other: tuple[Shape, Json], how: _Comparison
+) -> Iterator[str]:
+    (ours, root), (theirs, other_root) = one, other
+    if "array" not in ours.types:
+        return
+    yield from _compare(f"{where}[]", Side(ours.items, root), Side(theirs.items, other_root), how)
+    pairs = zip_longest(ours.first, theirs.first, fillvalue=True)
+    for number, (mine, model) in enumerate(pairs):
+        at = f"{where}[{number}]"
+        yield from _compare(at, Side(mine, root), Side(model, other_root), how)
+
+
+def _variants(
+    where: str, one: tuple[Shape, Side], other: tuple[Shape, Side], how: _Comparison
+) -> Iterator[str]:
+    """Each alternative of either side must be one of the other's."""
+    (ours, left), (theirs, right) = one, other
+    mine = [Side(v, left.root) for v in ours.variants] or [left]
+    model = [Side(v, right.root) for v in theirs.variants] or [right]
+    if ("null" in ours.types) != ("null" in theirs.types) and ours.variants and theirs.variants:
+        yield _differs(where, "null", *(_format_null(side) for side in (ours, theirs)))
+    for side in mine:
+        if not any(_equal(side, each, how) for each in model):
+            said = shape(side.schema, side.root).said
+            yield f"{_format_field(where)}: the model has no alternative like the contract's {said}"
+    for side in model:
+        if not any(_equal(each, side, how) for each in mine):
+            said = shape(side.schema, side.root).said
+            yield f"{_format_field(where)}: the contract has no alternative like the model's {said}"
+
+
+def _format_null(side: Shape) -> str:
+    return "allowed" if "null" in side.types else "refused"
+
+
+def _equal(one: Side, other: Side, how: _Comparison) -> bool:
+    """Whether two alternatives are alike."""
+    return next(_compare("", one, other, how.trial()), None) is None

@@ -1,0 +1,240 @@
+"""JSON Schemas in one spelling, so that two that mean the same compare equal.
+
+References are followed, what only annotates (title, description, default …) is dropped, `const`
+is an `enum` of one, `nullable` and `anyOf` with null are types, an `allOf` of objects is one.
+Draft 2020-12 and the dialects of OpenAPI 3.0 and 3.1 are read alike.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from runner.gates.contracts.refusal import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runner.gates.contracts.document import Json
+
+ANY = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
+_BOUNDS = (
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems"),
+    *("minProperties", "maxProperties"),
+)
+_NOTHING = {"minLength": 0, "minItems": 0, "minProperties": 0, "uniqueItems": False}
+"""Bounds that bound nothing."""
+_SAFE: dict[str, Json] = {"minimum": 1 - 2**53, "maximum": 2**53 - 1}
+"""What Zod 4 says of every integer: JavaScript has no others (`Number.MAX_SAFE_INTEGER`)."""
+_SAYS_NOTHING = frozenset(
+    (
+        *("title", "description", "default", "deprecated", "example", "examples", "readOnly"),
+        *("writeOnly", "$comment", "$schema", "$id", "$defs", "definitions", "$anchor"),
+    )
+)
+"""Keywords that allow and refuse nothing."""
+_PARTS = 200
+"""Schemas that one may be put together of, by references and `allOf`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one schema allows, its children still schemas."""
+
+    types: frozenset[str]
+    values: frozenset[str] | None = None
+    """The allowed values, each as JSON text; None for all of the types."""
+    format: str = ""
+    bounds: Mapping[str, Json] = field(default_factory=dict)
+    properties: Mapping[str, Json] = field(default_factory=dict)
+    required: frozenset[str] = frozenset()
+    extra: Json = True
+    """`additionalProperties`."""
+    items: Json = True
+    first: tuple[Json, ...] = ()
+    """`prefixItems`."""
+    variants: tuple[Json, ...] = ()
+    """The schemas of `anyOf` or `oneOf`, null aside."""
+
+    @property
+    def said(self) -> str:
+        """The types in a word or two."""
+        names = self.types - {"integer"} if "number" in self.types else self.types
+        return "anything" if self.types == ANY else " or ".join(sorted(names)) or "nothing"
+
+
+def shape(schema: Json, root: Json) -> Shape:
+    """The shape of a schema of the document `root`."""
+    plain = _follow_references(schema, root, [_PARTS])
+    if plain is False:
+        return Shape(frozenset())
+    if not isinstance(plain, dict):
+        return Shape(ANY)
+    variants, nullable = _variants(plain, root)
+    if len(variants) == 1:  # `X or null` is X, with null among its types
+        inner = shape(_merge({**plain, "anyOf": [], "oneOf": []}, variants[0]), root)
+        return _with_null(inner) if nullable else inner
+    values = _values(plain)
+    types = _types(plain, values)
+    null = frozenset({"null"}) if nullable else frozenset[str]()
+    return Shape(
+        types=types | null,
+        values=values,
+        format=_text(plain.get("format")),
+        bounds=_bounds(plain),
+        properties=_object(plain.get("properties")),
+        required=frozenset(_strings(plain.get("required"))),
+        extra=plain.get("additionalProperties", True),
+        items=plain.get("items", True) if not isinstance(plain.get("items"), list) else True,
+        first=tuple(_array(plain.get("prefixItems", plain.get("items")))),
+        variants=variants,
+    )
+
+
+def without_null(schema: Json, root: Json) -> Json:
+    """The X of a schema that says nothing but "X or null"; None for any other schema."""
+    if not isinstance(schema, dict) or not {"anyOf", "oneOf"} & schema.keys():
+        return None
+    variants, nullable = _variants(schema, root)
+    alone = {key for key in schema if key not in _SAYS_NOTHING} <= {"anyOf", "oneOf"}
+    return variants[0] if alone and nullable and len(variants) == 1 else None
+
+
+def key_of(schema: Json, root: Json) -> str:
+    """What a schema is known by: where it only refers, by what it refers to."""
+    for _ in range(_PARTS):
+        reference = schema.get("$ref") if isinstance(schema, dict) else None
+        if not isinstance(reference, str) or not isinstance(schema, dict):
+            break
+        if schema.keys() - _SAYS_NOTHING - {"$ref"}:
+            break
+        schema = resolve_reference(reference, root)
+    return json.dumps(schema, sort_keys=True)
+
+
+def _with_null(inner: Shape) -> Shape:
+    values = None if inner.values is None else inner.values | {"null"}
+    return replace(inner, types=inner.types | {"null"}, values=values)
+
+
+def resolve_reference(reference: str, root: Json) -> Json:
+    """What a reference into the same document leads to (RFC 6901); True where nothing is there."""
+    node = root
+    for part in reference.removeprefix("#").split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~").replace("%25", "%")
+        if isinstance(node, dict) and key in node:
+            node = node[key]
+        elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+            node = node[int(key)]
+        else:
+            return True
+    return node
+
+
+def _follow_references(schema: Json, root: Json, left: list[int]) -> Json:
+    """The schema behind its references, what stands beside them and under `allOf` put together.
+
+    `left` counts the parts down: what is put together of itself would never end.
+    """
+    found = schema
+    while True:
+        left[0] -= 1
+        if left[0] < 0:
+            raise Refused(f"a schema is put together of more than {_PARTS} parts")
+        if not isinstance(found, dict):
+            return found
+        reference = found.get("$ref")
+        parts = _array(found.get("allOf"))
+        if isinstance(reference, str):
+            beside = {key: value for key, value in found.items() if key != "$ref"}
+            found = _merge(beside, resolve_reference(reference, root))
+        elif parts:
+            found = {key: value for key, value in found.items() if key != "allOf"}
+            for part in parts:
+                found = _merge(found, _follow_references(part, root, left))
+        else:
+            return found
+
+
+def _merge(one: dict[str, Json], other: Json) -> dict[str, Json]:
+    """Both at once: objects have the properties of either, what they require adds up."""
+    if not isinstance(other, dict):
+        return one
+    found = {**other, **{key: value for key, value in one.items() if value not in ([], {})}}
+    for key in ("properties", "$defs", "definitions"):
+        if key in one and key in other:
+            found[key] = {**_object(other[key]), **_object(one[key])}
+    if "required" in one or "required" in other:
+        needed = {*_strings(one.get("required")), *_strings(other.get("required"))}
+        found["required"] = [*sorted(needed)]
+    return found
+
+
+def _variants(plain: dict[str, Json], root: Json) -> tuple[tuple[Json, ...], bool]:
+    """The alternatives, and whether null is one more."""
+    every = [*_array(plain.get("anyOf")), *_array(plain.get("oneOf"))]
+    rest = [one for one in every if _follow_references(one, root, [_PARTS]) != {"type": "null"}]
+    nullable = plain.get("nullable") is True or len(rest) < len(every)
+    return tuple(rest), nullable
+
+
+def _values(plain: dict[str, Json]) -> frozenset[str] | None:
+    if "const" in plain:
+        return frozenset({_canonical_json(plain["const"])})
+    if isinstance(plain.get("enum"), list):
+        return frozenset(map(_canonical_json, _array(plain["enum"])))
+    return None
+
+
+def _types(plain: dict[str, Json], values: frozenset[str] | None) -> frozenset[str]:
+    named = plain.get("type")
+    types = frozenset(_strings(named) if isinstance(named, list) else _strings([named]))
+    if values is not None:
+        return frozenset(_type_of(json.loads(value)) for value in values)
+    if not types:
+        types = _imply_types(plain)
+    return types | {"integer"} if "number" in types else types
+
+
+def _imply_types(plain: dict[str, Json]) -> frozenset[str]:
+    """A schema with properties but without type is meant for objects."""
+    if "properties" in plain:
+        return frozenset({"object"})
+    return ANY
+
+
+def _type_of(value: Json) -> str:
+    names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
+    return "null" if value is None else names.get(type(value), "object")
+
+
+def _bounds(plain: dict[str, Json]) -> dict[str, Json]:
+    found = {name: plain[name] for name in _BOUNDS if name in plain}
+    return {
+        name: value
+        for name, value in found.items()
+        if (name not in _NOTHING or value != _NOTHING[name])
+        and (plain.get("type") != "integer" or value != _SAFE.get(name))
+    }
+
+
+def _canonical_json(value: Json) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _object(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _array(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _strings(value: Json) -> list[str]:
+    return [one for one in _array(value) if isinstance(one, str)]

@@ -1,0 +1,107 @@
+"""Contracts that a change touches: whose they are, and what it breaks of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.gates.contracts.compatibility import Difference, compare_documents
+from runner.gates.contracts.document import bundle_document
+from runner.gates.contracts.entries import documents, modules, name_checks
+from runner.gates.contracts.refusal import Refused
+from runner.impact.path_index import Named
+from runner.model import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from runner.gates.base import GateContext
+    from runner.model import Contract, Task
+
+_SHOWN = 10
+
+
+class Touching(NamedTuple):
+    """A contract that a file is held against, or is the document of."""
+
+    task: str
+    name: str
+    """`contract:schema`."""
+    is_document: bool
+
+
+class Held:
+    """Which contracts of some tasks a file touches: gathered once, asked of every change.
+
+    A file touches a contract when it is its document, one of its instances, or the module whose
+    application or type is held against it.
+    """
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        entries = [(task.id, *entry) for task in tasks for entry in name_checks(task)]
+        self._touching = [
+            Touching(task, name, is_document)
+            for task, name, _ in entries
+            for is_document in (True, False)
+        ]
+        rows = (
+            (str(2 * number + part), path)
+            for number, (_, _, contract) in enumerate(entries)
+            for part, paths in enumerate((documents(contract)[:1], _list_held_files(contract)))
+            for path in paths
+        )
+        self._named = Named(rows)
+
+    def of(self, path: str) -> tuple[Touching, ...]:
+        """The contracts that a file touches, in the order of their tasks."""
+        return tuple(self._touching[number] for number in sorted(map(int, self._named.of(path))))
+
+
+def _list_held_files(contract: Contract) -> list[str]:
+    """Paths and globs of the files that are held against the document of a contract."""
+    found = list(documents(contract)[1:])
+    for module in modules(contract):
+        stem = module.replace(".", "/")
+        found += [f"{top}{stem}{end}" for top in ("", "src/") for end in (".py", "/__init__.py")]
+    return found
+
+
+def find_broken_promises(
+    check: str, kind: str, path: str, bench: GateContext
+) -> tuple[Finding, ...]:
+    """A warning for each thing a change of this contract breaks for those who keep to the old."""
+    before, after = bench.before(path), bench.after(path)
+    if before is None or after is None or before == after:
+        return ()
+    try:
+        old = bundle_document(path, _make_reader(bench.before))
+        new = bundle_document(path, _make_reader(bench.after))
+        found = [change for change in compare_documents(kind, old, new) if change.breaking]
+    except (Refused, RecursionError):  # what is wrong with the file is told when it is checked
+        return ()
+    more = [f"{len(found) - _SHOWN} more breaking changes of {path}"] if found[_SHOWN:] else []
+    texts = [*(_format_breach(path, change) for change in found[:_SHOWN]), *more]
+    return tuple(
+        Finding(
+            check=check,
+            message=text,
+            path=path,
+            severity=Severity.WARNING,
+            hint="whoever uses this contract has to follow; add beside what is there if none can",
+        )
+        for text in texts
+    )
+
+
+def _format_breach(path: str, change: Difference) -> str:
+    where = f"{change.path}: " if change.path else ""
+    return f"a breaking change of {path}: {where}{change.text}"
+
+
+def _make_reader(bytes_of: Callable[[str], bytes | None]) -> Callable[[str], bytes]:
+    def read(path: str) -> bytes:
+        content = bytes_of(path)
+        if content is None:
+            raise Refused(f"{path} is not there", path=path)
+        return content
+
+    return read

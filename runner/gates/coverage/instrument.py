@@ -1,0 +1,110 @@
+"""Has a test contract's command measured from outside; what a person sees of it stays as it is."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from functools import cache
+from typing import TYPE_CHECKING
+
+from runner.gates import shim
+from runner.gates.base import Fitted
+from runner.gates.coverage.storage import make_empty_folder
+from runner.process.tools import which
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runner.gates.base import Check, GateContext
+
+V8 = "v8"
+LCOV = "lcov"
+RUST = "rust.lcov"
+GO = "go.out"
+_INSTALLED = ("*/site-packages/*", "*/dist-packages/*", "*/node_modules/*")
+_WORD = r"(?<![\w.=-]){}(?![\w./=-])"
+_CARGO = re.compile(_WORD.format("cargo test"))
+_SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+
+
+def fit(check: Check, bench: GateContext, fitted: Fitted) -> Fitted:
+    """The command with measuring switched on; other tasks' checks are left as they are.
+
+    What an earlier run of this test contract left is removed.
+    """
+    if check.kind != "test" or check.task:
+        return fitted
+    folder = make_empty_folder(bench.place, check.id)
+    start = shim.write_module(bench.place)
+    line = shim.in_front(fitted.line, start)
+    variables = {**fitted.variables, **_python(bench, fitted, folder, start)}
+    if _speaks(bench, _SCRIPTS, "package.json"):
+        # jest and vitest measure what they translate themselves (`node_hook`); else Node is asked
+        variables["NODE_V8_COVERAGE"] = str(folder / V8)
+        variables["RUNNER_COVER_LCOV"] = str(folder / LCOV)
+    if _speaks(bench, (".go",), "go.mod"):
+        variables["GOFLAGS"] = _go(bench, fitted, folder)
+    if _speaks(bench, (".rs",), "Cargo.toml"):
+        line = _rust(bench, line, folder)
+    return Fitted(line, variables)
+
+
+def project_tree(bench: GateContext) -> Path:
+    """The project's folder in the scratch tree."""
+    return bench.place.tree / bench.place.start
+
+
+def visible_root(bench: GateContext) -> str:
+    """The project's folder as commands see it, without links."""
+    seen = bench.sandbox.sees(bench.place, bench.place.tree)
+    return os.path.realpath(seen / bench.place.start)
+
+
+def _speaks(bench: GateContext, suffixes: tuple[str, ...], mark: str) -> bool:
+    """Whether the task writes this language, or the project says that it is of it."""
+    paths = (*(change.path for change in bench.changes), *bench.former)
+    return any(path.endswith(suffixes) for path in paths) or (project_tree(bench) / mark).is_file()
+
+
+def _python(bench: GateContext, fitted: Fitted, folder: Path, start: Path) -> dict[str, str]:
+    given = {**bench.environment, **fitted.variables}.get("PYTHONPATH", "")
+    root = visible_root(bench)
+    seen = str(bench.sandbox.sees(bench.place, bench.place.tree) / bench.place.start)
+    shares = (os.path.join(bench.place.shown, share, "*") for share in bench.place.shares)  # noqa: PTH118 - a pattern
+    return {
+        "PYTHONPATH": shim.search_path(start, given),
+        "RUNNER_COVER_OUT": str(folder),
+        "RUNNER_COVER_ROOT": os.pathsep.join(dict.fromkeys((root, seen))),
+        "RUNNER_COVER_OMIT": os.pathsep.join((*_INSTALLED, *shares)),
+        "RUNNER_COVER_OURS": _ours(),
+        "RUNNER_COVER_PYTHON": f"{sys.version_info.major}.{sys.version_info.minor}",
+    }
+
+
+@cache
+def _ours() -> str:
+    """The folder of our own coverage.py, found without importing it."""
+    from importlib.util import find_spec
+
+    spec = find_spec("coverage")
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    return places[0] if places else ""
+
+
+def _go(bench: GateContext, fitted: Fitted, folder: Path) -> str:
+    """GOFLAGS: each go command takes the flags that it knows and ignores the others."""
+    given = {**bench.environment, **fitted.variables}.get("GOFLAGS", "")
+    return f"{given} -coverprofile={folder / GO} -coverpkg=./...".strip()
+
+
+def _rust(bench: GateContext, line: str, folder: Path) -> str:
+    """`cargo test` through cargo-llvm-cov or tarpaulin, where one is installed."""
+    out = folder / RUST
+    if which("cargo-llvm-cov", bench.environment):
+        return _CARGO.sub(f"cargo llvm-cov test --lcov --output-path {shlex.quote(str(out))}", line)
+    if which("cargo-tarpaulin", bench.environment):
+        words = f"cargo tarpaulin --out Lcov --output-dir {shlex.quote(str(folder))}"
+        return _CARGO.sub(words, line)
+    return line

@@ -1,0 +1,181 @@
+"""How much of some lines was run: purely, from what was measured and the bytes of the files."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from runner.gates.coverage.lines import Lines
+from runner.gates.coverage.statements import statements
+from runner.gates.coverage.v8 import code_lines
+from runner.impact.ranges import ranges_of
+from runner.model import Coverage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runner.gates.coverage.lines import Measured
+
+_LONGEST = 600
+_LANGUAGES = {
+    **dict.fromkeys((".py",), "Python"),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "JavaScript"),
+    **dict.fromkeys((".ts", ".mts", ".cts", ".tsx"), "JavaScript"),
+    ".go": "Go",
+    ".rs": "Rust",
+}
+_NEEDED = {
+    "Python": "have the test contracts run Python without -I or -E, with coverage.py installed",
+    "JavaScript": "have the test contracts run Node or jest, or install @vitest/coverage-v8",
+    "Go": "have the test contracts run `go test`",
+    "Rust": "have the test contracts run `cargo test`, with a tool that measures it: "
+    "cargo install cargo-llvm-cov",
+}
+_TYPED = frozenset({".ts", ".mts", ".cts", ".tsx"})
+_NO_MAP = "what a compiler made of it ran: set sourceMap: true in tsconfig.json, or in its settings"
+_FUNCTION = {"Go": re.compile(rb"\bfunc\b"), "Rust": re.compile(rb"\bfn\b")}
+"""What a file of types and constants alone has not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """One file: its own executable lines, and all of them."""
+
+    path: str
+    own: Lines
+    whole: Lines
+
+    @property
+    def left_out(self) -> frozenset[int]:
+        """Own lines that nothing ran."""
+        return self.own.executable - self.own.ran
+
+    @property
+    def shown(self) -> str:
+        """Those lines, as `12-15, 20`."""
+        text = ranges_of(self.left_out).replace(",", ", ")
+        return text if len(text) <= _LONGEST else text[:_LONGEST].rpartition(",")[0] + " …"
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """All files of a task, and what could not be measured."""
+
+    files: tuple[Weighed, ...]
+    unmeasured: tuple[tuple[str, str, str], ...] = ()
+    """Language, a file of it, and what would help."""
+
+    @property
+    def lines(self) -> int:
+        """Own executable lines."""
+        return sum(len(one.own.executable) for one in self.files)
+
+    @property
+    def ran(self) -> int:
+        """Own lines that were run."""
+        return sum(len(one.own.ran) for one in self.files)
+
+    def reaches(self, threshold: float) -> bool:
+        """Whether enough was run."""
+        return self.ran * 100 >= threshold * self.lines
+
+    def coverage(self, threshold: float) -> Coverage | None:
+        """In percent, rounded down to two places; None without executable lines."""
+        if not self.lines:
+            return None
+        whole = sum(len(one.whole.executable) for one in self.files)
+        ran = sum(len(one.whole.ran) for one in self.files)
+        return Coverage(
+            percent=_percent(self.ran, self.lines),
+            lines=self.lines,
+            threshold=threshold,
+            whole=_percent(ran, whole) if whole else None,
+        )
+
+
+def weigh(
+    own: Mapping[str, frozenset[int]],
+    measured: Measured,
+    content: Callable[[str], bytes | None],
+) -> Weight:
+    """Hold own lines against what ran. A language of which nothing was measured is told."""
+    seen = {language_of(path) for path in (*measured.told, *measured.runs)}
+    if any(name == "coverage" for name, _ in measured.tools):
+        seen.add("Python")
+    files: list[Weighed] = []
+    unmeasured: dict[str, tuple[str, str, str]] = {}
+    for path, lines in sorted(own.items()):
+        language, text = language_of(path), content(path) or b""
+        if _ran_compiled(path, measured):
+            named = "TypeScript" if PurePosixPath(path).suffix in _TYPED else language
+            unmeasured.setdefault(named, (named, path, _NO_MAP))
+            continue
+        one = _weigh_file(path, lines, measured, text)
+        unseen = language and language not in seen
+        if one is None or (unseen and (one.own.executable or _has_code(path, lines, text))):
+            needed = _NEEDED.get(language, "")
+            unmeasured.setdefault(language, (language, path, needed))
+        elif one.own.executable:
+            files.append(one)
+    return Weight(tuple(files), tuple(unmeasured.values()))
+
+
+def _ran_compiled(path: str, measured: Measured) -> bool:
+    """Whether what ran is what a compiler made of this file, which no source map leads back to."""
+    if path in measured.translated:
+        return True
+    pure = PurePosixPath(path)
+    if pure.suffix not in _TYPED or path in measured.told:
+        return False
+    made = pure.with_suffix(pure.suffix.replace("ts", "js").removesuffix("x")).name
+    return any(PurePosixPath(one).name == made for one in measured.told)
+
+
+def why_unmeasured(language: str, needed: str) -> str:
+    """What is said of a language that was not measured."""
+    if needed == _NO_MAP:
+        return f"{language} ran translated, and no source map leads back to it"
+    return f"no {language} of the test contracts was seen"
+
+
+def language_of(path: str) -> str:
+    """The language whose tools measure a file; empty for other files."""
+    return _LANGUAGES.get(PurePosixPath(path).suffix.lower(), "")
+
+
+def _weigh_file(
+    path: str, own: frozenset[int], measured: Measured, content: bytes
+) -> Weighed | None:
+    """One file; None where its executable lines cannot be told."""
+    ran = measured.ran(path)
+    if language_of(path) == "Python":
+        found = statements(content)
+        if found is None:
+            return None
+        whole = Lines(found.first, found.of(ran))
+        mine = found.of(own)
+        return Weighed(path, Lines(mine, mine & whole.ran), whole)
+    whole = measured.told.get(path) or _not_loaded(path, content)
+    return Weighed(path, Lines(whole.executable & own, whole.ran & own), whole)
+
+
+def _has_code(path: str, own: frozenset[int], content: bytes) -> bool:
+    """Whether some of these lines are code, in a language of which only tools know what runs."""
+    if not (mark := _FUNCTION.get(language_of(path))) or not mark.search(content):
+        return False
+    return any(number in own for number, _ in code_lines(content.decode("utf-8", "replace")))
+
+
+def _not_loaded(path: str, content: bytes) -> Lines:
+    """A file that no report knows: a script that nothing loaded, else one without code."""
+    if language_of(path) != "JavaScript" or path.endswith((".d.ts", ".d.mts", ".d.cts")):
+        return Lines(frozenset(), frozenset())
+    numbers = (number for number, _ in code_lines(content.decode("utf-8", "replace")))
+    return Lines(frozenset(numbers), frozenset())
+
+
+def _percent(part: int, of: int) -> float:
+    return math.floor(part * 10_000 / of) / 100

@@ -1,0 +1,168 @@
+"""What a proposal takes away from the tests, and which of its new tests say nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.gates.integrity import configuration, swallowed_errors
+from runner.gates.integrity.assertions import Weakness, weaknesses
+from runner.gates.integrity.readers import is_read, read_tests
+from runner.gates.test_paths import holds_tests, is_test_path
+from runner.model import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from runner.gates.integrity.assertions import TestBody, TestFile
+    from runner.model import Change, Task
+
+CHECK = "integrity"
+_STAYS = "a test that has landed stays as it is: leave it, or "
+_FROZEN = _STAYS + "let a task list {path} exactly"
+_UNREAD = _STAYS + "have a person review the change: --review prompt"
+ASKED = "keep it green, or say which expectation of the plan asks for this"
+"""What a question says to who may still repair it."""
+_LISTED = "the task lists {path} exactly, so this only warns: see that it is meant"
+_ABLE = "take it out: every test must run, and be able to fail"
+_CAUGHT = "catch what you expect, and let the rest be raised"
+_IDLE = "assert what the code must do, so that it can fail"
+
+
+def is_excused(path: str, task: Task) -> bool:
+    """Whether a task lists this very file, not a glob, in its Output files."""
+    return path in {output.removeprefix("./") for output in task.outputs}
+
+
+def findings(
+    changes: Sequence[Change],
+    before: Callable[[str], bytes | None],
+    task: Task,
+    *,
+    reviewed: bool,
+    must_assert: bool,
+    by_person: bool = True,
+    is_test: Callable[[str], bool] = is_test_path,
+) -> tuple[Finding, ...]:
+    """What a person or an implementer must hear of the proposal's tests.
+
+    `reviewed`: a person applied the change or will; then files that the task lists exactly only
+    warn. `must_assert`: a new test that asserts nothing refuses, else it warns. Unless `by_person`,
+    what a test that has landed lost is a question: a person says whether that is meant.
+    """
+    told: list[Finding] = []
+    elsewhere = _codes(changes, is_test)
+    for change in changes:
+        old = before(change.path)
+        lenient = reviewed and is_excused(change.path, task)
+        hint = _hint(change.path, task, lenient=lenient)
+        tests = is_test(change.path) or _holds_tests_inside(change.path, old)
+        for weak, advice in _looks(
+            change, old, elsewhere, hint, tests=tests, must_assert=must_assert
+        ):
+            asks = advice is hint and not by_person
+            told += _make_findings(change.path, weak, advice, lenient=lenient, asks=asks)
+    return tuple(told)
+
+
+def _hint(path: str, task: Task, *, lenient: bool) -> str:
+    """What to do about a test that landed and is not what it was."""
+    if lenient:
+        return _LISTED.format(path=path)
+    return _UNREAD if is_excused(path, task) else _FROZEN.format(path=path)
+
+
+def _holds_tests_inside(path: str, old: bytes | None) -> bool:
+    """Whether a file of the product holds tests of its own, as Rust has them."""
+    return path.endswith(".rs") and b"#[cfg(test)]" in (old or b"")
+
+
+def _looks(
+    change: Change,
+    old: bytes | None,
+    elsewhere: frozenset[str],
+    hint: str,
+    *,
+    tests: bool,
+    must_assert: bool,
+) -> Iterator[tuple[Iterable[Weakness], str]]:
+    """Every way to look at one changed file, with what to do about what it sees."""
+    path, new = change.path, change.content
+    if old is not None and tests:
+        yield _find_lost(change, old, elsewhere), hint
+    if new is not None:
+        yield configuration.weaknesses(path, old, new), _ABLE
+        yield _idle(change, old, must_assert=must_assert) if tests else (), _IDLE
+        yield swallowed_errors.weaknesses(path, old, new), _CAUGHT
+
+
+def _make_findings(
+    path: str, weak: Iterable[Weakness], hint: str, *, lenient: bool, asks: bool
+) -> Iterator[Finding]:
+    grave = Severity.QUESTION if asks else Severity.ERROR
+    for one in weak:
+        yield Finding(
+            check=CHECK,
+            message=one.message,
+            path=path,
+            line=one.line,
+            severity=grave if one.grave and not lenient else Severity.WARNING,
+            hint=ASKED if asks and one.grave and not lenient else hint,
+        )
+
+
+def _codes(changes: Sequence[Change], is_test: Callable[[str], bool]) -> frozenset[str]:
+    """The bodies of all tests in the changed files: a test may move from one to another.
+
+    Only to where it is found: by its file's name, or since a test contract names the file itself.
+    A folder of tests alone runs nothing.
+    """
+    found: set[str] = set()
+    for change in changes:
+        if (
+            change.content is not None
+            and is_read(change.path)
+            and (
+                holds_tests(change.path) or (is_test(change.path) and not is_test_path(change.path))
+            )
+        ):
+            file = read_tests(change.path, change.content)
+            found |= {body.code for body in file.tests.values() if body.is_test} if file else set()
+    return frozenset(found)
+
+
+def _find_lost(change: Change, old: bytes, elsewhere: frozenset[str]) -> Iterator[Weakness]:
+    if not is_read(change.path):
+        return
+    was, now = read_tests(change.path, old), read_tests(change.path, change.content)
+    if was is not None and now is not None:
+        yield from weaknesses(was, now, elsewhere)
+
+
+def _idle(change: Change, old: bytes | None, *, must_assert: bool) -> Iterator[Weakness]:
+    """New tests that can never fail."""
+    if not is_read(change.path):
+        return
+    now = read_tests(change.path, change.content)
+    was = read_tests(change.path, old)
+    if now is None or was is None:
+        return
+    for name, body in _new_tests(was, now):
+        if any(claim.speaks for claim in body.claims) or body.helped:
+            continue
+        if body.claims:
+            yield Weakness(body.line, f"{name} can never fail: {_why(body)}")
+        else:
+            yield Weakness(body.line, f"{name} asserts nothing", grave=must_assert)
+
+
+def _new_tests(was: TestFile, now: TestFile) -> Iterator[tuple[str, TestBody]]:
+    known = {body.code for body in was.tests.values()}
+    for name, body in now.tests.items():
+        if body.is_test and name not in was.tests and body.code not in known:
+            yield name, body
+
+
+def _why(body: TestBody) -> str:
+    first = body.claims[0]
+    why = ", ".join(sorted(first.guards)) or "it is always true"
+    return f"`{first.text[:80]}`: {why}"

@@ -1,0 +1,313 @@
+"""What a Python function asserts, how firmly, and what may keep an assertion from speaking."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from runner.gates.integrity import assertions
+from runner.gates.integrity.assertions import Claim
+from runner.gates.integrity.python_marks import Function, name_of
+from runner.gates.integrity.python_sides import (
+    is_pattern_of_all,
+    matches_all,
+    sides_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Guards: TypeAlias = frozenset[str]
+
+_ASSERTING = re.compile(
+    r"\A_?(?:assert|check|verify|expect|ensure|validate|must|should|eventually)(?:_|[A-Z]|\Z)"
+    r"|\A_?wait_(?:for|until)"
+)
+_RAISES = frozenset(
+    {"raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex"}
+    | {"deprecated_call"}
+)
+_WIDE = frozenset({"Exception", "BaseException", "Warning"})
+_METHODS = {
+    "assertEqual": assertions.EQUALS,
+    "assertEquals": assertions.EQUALS,
+    "assertIs": assertions.EQUALS,
+    "assertListEqual": assertions.EQUALS,
+    "assertDictEqual": assertions.EQUALS,
+    "assertAlmostEqual": assertions.EQUALS,
+    "assertCountEqual": assertions.COMPARES,
+    "assertIn": assertions.CONTAINS,
+    "assertNotIn": assertions.CONTAINS,
+    "assertRegex": assertions.CONTAINS,
+    "assertTrue": assertions.TRUTH,
+    "assertFalse": assertions.TRUTH,
+    "assertIsNotNone": assertions.TRUTH,
+    "assertNotEqual": assertions.TRUTH,
+    "assertIsNone": assertions.EQUALS,
+    "assertIsInstance": assertions.CONTAINS,
+}
+_CATCHES = frozenset({"", "AssertionError", "Exception", "BaseException"})
+
+
+def is_asserting_name(name: str) -> bool:
+    """Whether a function says by its name that it asserts."""
+    return bool(_ASSERTING.search(name))
+
+
+def is_helping_name(name: str) -> bool:
+    """Whether a function that asserts is somebody's own, not one of unittest's: those are read."""
+    return is_asserting_name(name) and name not in _METHODS
+
+
+def claims_of(function: Function, helpers: frozenset[str]) -> Iterator[Claim]:
+    """The assertions in a function in the order of its text; `helpers` assert for it."""
+    yield from _in_block(function.body, helpers, frozenset())
+
+
+def _in_block(body: list[ast.stmt], helpers: frozenset[str], guards: Guards) -> Iterator[Claim]:
+    """The assertions of a block; what ends the block early guards those after it."""
+    for statement in body:
+        yield from _in_statement(statement, helpers, guards)
+        if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
+            guards |= {assertions.NEVER}
+        elif isinstance(statement, ast.If) and _returns(statement.body):
+            guards |= {assertions.NEVER if _constant(statement.test) else assertions.AFTER_RETURN}
+
+
+def _returns(body: list[ast.stmt]) -> bool:
+    return any(isinstance(statement, ast.Return) for statement in body)
+
+
+def _in_statement(statement: ast.stmt, helpers: frozenset[str], guards: Guards) -> Iterator[Claim]:
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return  # a function inside claims nothing before it is called
+        case ast.Assert():
+            yield _of_assert(statement, guards)
+        case ast.If() | ast.While():
+            yield from _in_choice(statement, helpers, guards)
+        case ast.Try():
+            caught = guards | {assertions.SWALLOWED} if _catches(statement) else guards
+            yield from _in_block(statement.body, helpers, caught)
+            yield from _in_block(statement.orelse, helpers, guards)
+            for handler in statement.handlers:
+                yield from _in_block(handler.body, helpers, guards | {assertions.CONDITIONAL})
+            yield from _in_block(statement.finalbody, helpers, guards)
+        case ast.With() | ast.AsyncWith():
+            for item in statement.items:
+                yield from _of_calls(item.context_expr, helpers, guards)
+            inner = guards | {assertions.SWALLOWED} if _suppresses(statement) else guards
+            yield from _in_block(statement.body, helpers, inner)
+        case ast.For() | ast.AsyncFor():
+            inner = guards | {assertions.NEVER} if _is_empty(statement.iter) else guards
+            yield from _in_block(statement.body, helpers, inner)
+        case _:
+            yield from _of_calls(statement, helpers, guards)
+
+
+def _in_choice(
+    statement: ast.If | ast.While, helpers: frozenset[str], guards: Guards
+) -> Iterator[Claim]:
+    known = _constant(statement.test)
+    first = guards | {assertions.CONDITIONAL}
+    if known:
+        truth = bool(getattr(statement.test, "value", True))
+        first = guards if truth else guards | {assertions.NEVER}
+    yield from _in_block(statement.body, helpers, first)
+    yield from _in_block(statement.orelse, helpers, guards | {assertions.CONDITIONAL})
+
+
+def _is_empty(node: ast.expr) -> bool:
+    """Whether there is nothing to go through, as it is written."""
+    if isinstance(node, ast.Dict):
+        return not node.keys
+    return isinstance(node, ast.Tuple | ast.List) and not node.elts
+
+
+def _catches(statement: ast.Try) -> bool:
+    """Whether a failing assertion would be caught here and not be raised again."""
+    for handler in statement.handlers:
+        types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        names = {name_of(one) if one else "" for one in types}
+        ends = any(isinstance(inner, ast.Raise) for inner in ast.walk(handler))
+        if names & _CATCHES and not ends and not _fails(handler):
+            return True
+    return False
+
+
+def _fails(handler: ast.ExceptHandler) -> bool:
+    calls = (name_of(node) for node in ast.walk(handler) if isinstance(node, ast.Call))
+    return any(name.rpartition(".")[2] == "fail" for name in calls)
+
+
+def _suppresses(statement: ast.With | ast.AsyncWith) -> bool:
+    for item in statement.items:
+        if name_of(item.context_expr).endswith("suppress") and isinstance(
+            item.context_expr, ast.Call
+        ):
+            return any(name_of(one) in _CATCHES for one in item.context_expr.args)
+    return False
+
+
+# --- how firmly -----------------------------------------------------------------------
+
+
+def _of_assert(node: ast.Assert, guards: Guards) -> Claim:
+    subject, strength, slack = _measure(node.test)
+    text, sides = f"assert {ast.unparse(node.test)}", sides_of(node)
+    return Claim(text, subject, strength, node.lineno, slack, guards, sides)
+
+
+def _measure(test: ast.expr) -> tuple[str, float, float]:
+    """Subject, strength and slack of what is asserted."""
+    if _constant(test):
+        return "", assertions.CONSTANT, 0.0
+    match test:
+        case ast.BoolOp(op=ast.And()):
+            parts = [_measure(value) for value in test.values]
+            return parts[0][0], max(strength for _, strength, _ in parts), parts[0][2]
+        case ast.BoolOp(op=ast.Or()):
+            subject, strength, slack = _measure(test.values[0])
+            return subject, min(strength, assertions.TRUTH), slack
+        case ast.UnaryOp(op=ast.Not()):
+            return _measure(test.operand)[0], assertions.TRUTH, 0.0
+        case ast.Compare():
+            return _of_comparison(test)
+        case ast.Call():
+            return _of_call(test)
+    return ast.unparse(test), assertions.TRUTH, 0.0
+
+
+def _of_comparison(test: ast.Compare) -> tuple[str, float, float]:
+    """One comparison, or a chain of them, which says as much as its strongest."""
+    pairs = zip([test.left, *test.comparators], test.ops, test.comparators, strict=False)
+    parts = [_read_comparison(*pair) for pair in pairs]
+    return parts[0][0], max(strength for _, strength, _ in parts), parts[0][2]
+
+
+def _of_call(test: ast.Call) -> tuple[str, float, float]:
+    match test:
+        case ast.Call(func=ast.Attribute(attr="match" | "search" | "fullmatch"), args=[_, about]):
+            strength = assertions.RUNS if matches_all(test) else assertions.CONTAINS
+            return ast.unparse(about), strength, 0.0
+        case ast.Call(func=ast.Name(id="isinstance"), args=[about, *_]):
+            return ast.unparse(about), assertions.TRUTH, 0.0
+        case ast.Call(func=ast.Name(id="bool" | "len"), args=[about]):
+            return ast.unparse(about), assertions.TRUTH, 0.0
+        case ast.Call(func=ast.Attribute(value=about, attr="startswith" | "endswith")):
+            return ast.unparse(about), assertions.CONTAINS, 0.0
+    return ast.unparse(test), assertions.TRUTH, 0.0
+
+
+def _read_comparison(
+    left: ast.expr, operator: ast.cmpop, right: ast.expr
+) -> tuple[str, float, float]:
+    subject = ast.unparse(left)
+    match operator:
+        case ast.Eq() | ast.Is():
+            return subject, assertions.EQUALS, _slack(right)
+        case ast.In() | ast.NotIn():
+            swapped = isinstance(left, ast.Constant)
+            return ast.unparse(right) if swapped else subject, assertions.CONTAINS, 0.0
+        case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
+            return subject, assertions.COMPARES, _tolerance(left, right)
+    return subject, assertions.TRUTH, 0.0
+
+
+def _slack(right: ast.expr) -> float:
+    """How far `approx` lets a number be off: its largest tolerance."""
+    if not isinstance(right, ast.Call) or not name_of(right).endswith("approx"):
+        return 0.0
+    given = [keyword.value for keyword in right.keywords if keyword.arg in ("rel", "abs")]
+    numbers = [_number(value) for value in (*given, *right.args[1:])]
+    return max((number for number in numbers if number is not None), default=1e-6)
+
+
+def _tolerance(left: ast.expr, right: ast.expr) -> float:
+    """The tolerance of `abs(a - b) < 0.1`."""
+    if name_of(left).endswith("abs") and isinstance(left, ast.Call):
+        return _number(right) or 0.0
+    return 0.0
+
+
+def _number(node: ast.expr) -> float | None:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _of_calls(node: ast.AST, helpers: frozenset[str], guards: Guards) -> Iterator[Claim]:
+    """Assertions that are calls: of unittest, mocks, `pytest.raises`, and of this file itself."""
+    for call in ast.walk(node):
+        if not isinstance(call, ast.Call):
+            continue
+        name = name_of(call).rpartition(".")[2] or getattr(call.func, "attr", "")
+        if name in _RAISES:
+            width = _width(call, by_text=name.endswith("Regex"))
+            yield Claim(ast.unparse(call), "raises", width, call.lineno, 0.0, guards)
+        elif is_asserting_name(name) or name == "fail":
+            yield _of_method(call, name, guards)
+        elif name in helpers:
+            yield replace(_of_method(call, name, guards), by_helper=True)
+
+
+def _width(call: ast.Call, *, by_text: bool) -> float:
+    """How narrow an expected exception is: a type with a message, a type, several, any."""
+    first = call.args[0] if call.args else None
+    if first is None or name_of(first) in _WIDE:
+        return assertions.TRUTH
+    if isinstance(first, ast.Tuple):
+        wide = any(name_of(one) in _WIDE for one in first.elts)
+        return assertions.TRUTH if wide else assertions.COMPARES
+    texts = [one.value for one in call.keywords if one.arg == "match"]
+    texts += call.args[1:2] if by_text else []
+    matched = any(not is_pattern_of_all(one) for one in texts)
+    return assertions.EXACT if matched else assertions.EQUALS
+
+
+def _of_method(call: ast.Call, name: str, guards: Guards) -> Claim:
+    subject = ast.unparse(call.args[0]) if call.args and name in _METHODS else name
+    swapped = name in ("assertIn", "assertNotIn") and len(call.args) > 1
+    subject = ast.unparse(call.args[1]) if swapped else subject
+    strength = _METHODS.get(name, assertions.EQUALS)
+    truth = name in ("assertTrue", "assertFalse")
+    fixed = _constant if truth else _speechless  # a tuple is true, and may differ from another
+    if name in _METHODS and call.args and all(fixed(one) for one in call.args):
+        strength = assertions.CONSTANT
+    if truth and call.args:
+        subject = _measure(call.args[0])[0] or subject
+    if name == "assertRegex" and matches_all(call):
+        strength = assertions.RUNS
+    slack = _method_slack(call) if name.endswith(("AlmostEqual", "allclose")) else 0.0
+    text, sides = ast.unparse(call), sides_of(call)
+    return Claim(text, subject, strength, call.lineno, slack, guards, sides)
+
+
+def _method_slack(call: ast.Call) -> float:
+    """Unittest counts places (7 of them where none are named), or takes a `delta`."""
+    for keyword in call.keywords:
+        number = _number(keyword.value)
+        if number is not None and keyword.arg == "places":
+            return float(10.0**-number)
+        if number is not None and keyword.arg in ("delta", "rtol", "atol"):
+            return number
+    return 1e-7
+
+
+def _constant(test: ast.expr) -> bool:
+    """Whether an expression is always the same, or compares a name with itself."""
+    match test:
+        case ast.Tuple(elts=[_, *_]):
+            return True  # a claim and its message in brackets
+        case ast.BoolOp(op=ast.Or()):
+            return any(isinstance(v, ast.Constant) and bool(v.value) for v in test.values)
+        case ast.Compare(left=ast.Name(id=one), ops=[ast.Eq() | ast.Is()], comparators=[right]):
+            return isinstance(right, ast.Name) and right.id == one
+    return _speechless(test)
+
+
+def _speechless(test: ast.expr) -> bool:
+    """Whether nothing in an expression is named or called: it is the same each time."""
+    speaking = (ast.Name, ast.Attribute, ast.Call, ast.Await, ast.NamedExpr)
+    return not any(isinstance(node, speaking) for node in ast.walk(test))

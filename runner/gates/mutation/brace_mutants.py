@@ -1,0 +1,247 @@
+"""Mutants of JavaScript, TypeScript, Go and Rust, by tokens: strings and comments do not count.
+
+No syntax tree is at hand, so what comes out may be no program: that is told when it runs, and
+counts as not made.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.gates.integrity.c_like_lexer import (
+    GO,
+    JAVASCRIPT,
+    RUST,
+    find_closing,
+    line_of,
+    mask_literals,
+    statement_end,
+)
+from runner.gates.mutation.brace_functions import functions
+from runner.gates.mutation.brace_values import other_value
+from runner.gates.mutation.exclusions import only_tells
+from runner.gates.mutation.mutants import Mutant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.gates.mutation.brace_functions import Function
+
+_TOKENS = {"js": JAVASCRIPT, "ts": JAVASCRIPT, "go": GO, "rs": RUST}
+_SIGNS = {
+    "condition": {"===": "!==", "!==": "===", "==": "!=", "!=": "=="},
+    "comparison": {"<=": "<", ">=": ">", "<": "<=", ">": ">="},
+    "arithmetic": {
+        "+": "-",
+        "-": "+",
+        "*": "/",
+        "/": "*",
+        "%": "*",
+        "+=": "-=",
+        "-=": "+=",
+        "*=": "+=",
+        "<<": ">>",
+        ">>": "<<",
+    },
+    "operand": {"&&": "||", "||": "&&", "??": "&&"},
+}
+_SIGN = re.compile(r"(?<=[ \n\t])(?:===|!==|[-+*]=|[!=<>]=|<<|>>|&&|\|\||\?\?|[-+*/%<>])(?=[ \n])")
+"""Signs with blanks around them: a generic, an arrow or a sign of a number has none."""
+_NUMBER = re.compile(r"(?<![\w.$])\d[\d_]*(?:\.\d+)?(?![\w.$])")
+_TRUTH = re.compile(r"(?<![\w.$])(?:true|false)(?![\w$])")
+_IF = {
+    "js": re.compile(r"(?<![\w.$])if\s*(?=\()"),
+    "go": re.compile(r"(?<![\w.])if\s+"),
+    "rs": re.compile(r"(?<![\w.])if\s+(?!let\b)"),
+}
+_RETURN = re.compile(r"(?<![\w.$])return\b")
+_RAISE = re.compile(r"(?<![\w.$])throw\b(?=\s)")
+_ASSIGNED = re.compile(r"(?<![\w.$=!<>+*/%-])(?:const|let|var)?\s*[\w.$]+\s*=(?![=>])")
+_LOOP = re.compile(r"\bfor\s*\(\s*(?:const|let|var)\s+[^()]*?\bof\s+")
+_CALL = re.compile(r"^[ \t]*(?:await\s+)?(?P<name>[\w.$]+)\([^\n]*\)[ \t]*;?[ \t]*$", re.MULTILINE)
+_KEYWORDS = frozenset({"if", "for", "while", "switch", "return", "function", "catch", "super"})
+_NOTHING = re.compile(r"\A(?:null|undefined|nil|None|this|self|\(\))\Z")
+KINDS = (
+    *("returned value", "condition", "arithmetic", "operand", "comparison", "constant"),
+    *("assigned value", "loop", "raise", "statement"),
+    *("empty result", "no result"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    kind: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    text: str
+    mask: str
+    language: str
+
+    @property
+    def is_script(self) -> bool:
+        return self.language in ("js", "ts")
+
+
+def brace_mutants(
+    path: str, content: bytes, own: frozenset[int], ran: frozenset[int], language: str
+) -> tuple[Mutant, ...]:
+    """Every mutant on lines that are the task's own and that a test ran, kinds in their order."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return ()
+    source = _Source(text, mask_literals(text, _TOKENS[language]), language)
+    known = functions(source.mask, language)
+    telling = frozenset(_telling_lines(source))
+    found = []
+    for edit in _edits(source, known):
+        line = line_of(text, edit.start)
+        around = _innermost(known, edit.start)
+        if around is None or line not in own or line not in ran or line in telling:
+            continue
+        start = len(text[: edit.start].encode())
+        end = start + len(text[edit.start : edit.end].encode())
+        found.append(Mutant(path, around.name, edit.kind, line, start, end, edit.text.encode()))
+    found.sort(key=lambda one: KINDS.index(one.kind))
+    return tuple(found)
+
+
+def _innermost(known: tuple[Function, ...], at: int) -> Function | None:
+    around = [one for one in known if one.start <= at < one.end]
+    return min(around, key=lambda one: one.end - one.start, default=None)
+
+
+def _telling_lines(source: _Source) -> Iterator[int]:
+    """Lines that log, raise words at people, or import."""
+    for number, line in enumerate(source.mask.split("\n"), start=1):
+        name = re.match(r"\s*(?:await\s+)?([\w.$!]+)\s*\(", line)
+        words = line.strip()
+        if (name and only_tells(name[1])) or words.startswith(("import ", "use ", "#[", "@")):
+            yield number
+
+
+def _edits(source: _Source, known: tuple[Function, ...]) -> Iterator[_Edit]:
+    yield from _signs(source)
+    yield from _constants(source)
+    yield from _conditions(source)
+    yield from _results(source, known)
+    if source.is_script:
+        yield from _of_scripts(source)
+    yield from _statements(source)
+
+
+def _signs(source: _Source) -> Iterator[_Edit]:
+    for match in _SIGN.finditer(source.mask):
+        for kind, signs in _SIGNS.items():
+            new = signs.get(match[0])
+            text = kind == "arithmetic" and _beside_text(source, match.start(), match.end())
+            if new and not text:
+                yield _Edit(kind, match.start(), match.end(), new)
+
+
+def _beside_text(source: _Source, start: int, end: int) -> bool:
+    """Whether a sign joins text: then no other sign would."""
+    before, after = source.text[:start].rstrip()[-1:], source.text[end:].lstrip()[:1]
+    return bool({before, after} & {'"', "'", "`"})
+
+
+def _constants(source: _Source) -> Iterator[_Edit]:
+    for match in _NUMBER.finditer(source.mask):
+        number = match[0].replace("_", "")
+        new = f"{float(number) + 1.0!r}" if "." in number else str(int(number) + 1)
+        yield _Edit("constant", match.start(), match.end(), new)
+    for match in _TRUTH.finditer(source.mask):
+        new = "false" if match[0] == "true" else "true"
+        yield _Edit("constant", match.start(), match.end(), new)
+
+
+def _conditions(source: _Source) -> Iterator[_Edit]:
+    pattern = _IF["js" if source.is_script else source.language]
+    for match in pattern.finditer(source.mask):
+        if source.is_script:
+            start, end = match.end() + 1, find_closing(source.mask, match.end())
+        else:
+            start, end = match.end(), _brace(source.mask, match.end())
+            semicolon = source.mask.rfind(";", start, end)
+            start = start if semicolon < 0 else semicolon + 2
+        inner = source.text[start:end].strip()
+        if inner and not ("let " in inner and source.language == "rs"):
+            space = "" if source.is_script else " "
+            yield _Edit("condition", start, end, f"!({inner}){space}")
+
+
+def _brace(mask: str, start: int) -> int:
+    """Where the block begins that follows a condition without brackets."""
+    at = start
+    while at < len(mask) and mask[at] not in "{\n":
+        at = find_closing(mask, at) if mask[at] in "([" else at
+        at += 1
+    return at
+
+
+def _results(source: _Source, known: tuple[Function, ...]) -> Iterator[_Edit]:
+    for match in _RETURN.finditer(source.mask):
+        around = _innermost(known, match.start())
+        start = _after_blanks(source, match.end())
+        end = statement_end(source.mask, start)
+        yield from _change_value(source, start, end, "returned value", around)
+    for one in known:
+        if one.is_expression and one.start < one.end:
+            yield from _change_value(source, one.start, one.end, "returned value", one)
+
+
+def _after_blanks(source: _Source, at: int) -> int:
+    """Where what stands behind a word begins; in the mask a string would be blank, too."""
+    blanks = re.compile(r"[ \t]*").match(source.text, at)
+    return blanks.end() if blanks else at
+
+
+def _change_value(
+    source: _Source, start: int, end: int, kind: str, around: Function | None
+) -> Iterator[_Edit]:
+    """Another value of the same type in a value's place, and where it is a result, none."""
+    value = source.text[start:end].rstrip()
+    end = start + len(value)
+    words = source.mask[start:end].strip(" \n+")  # text alone leaves none
+    if not words or _NOTHING.search(value.strip()):
+        return
+    types = around.types if around else ()
+    for name, text in other_value(value, source.language, types):
+        if name == "other":
+            yield _Edit(kind, start, end, text)
+        elif kind == "returned value":
+            yield _Edit("empty result" if name == "empty" else "no result", start, end, text)
+
+
+def _of_scripts(source: _Source) -> Iterator[_Edit]:
+    for match in _ASSIGNED.finditer(source.mask):
+        start = _after_blanks(source, match.end())
+        end = statement_end(source.mask, start)
+        value = source.text[start:end].strip()
+        if value.startswith(("(", "async", "function", "class", "{", "[")) or "=>" in value:
+            continue
+        yield from _change_value(source, start, end, "assigned value", None)
+    for match in _LOOP.finditer(source.mask):
+        opening = source.mask.rfind("(", match.start(), match.end())
+        yield _Edit("loop", match.end(), find_closing(source.mask, opening), "[]")
+    for match in _RAISE.finditer(source.mask):
+        end = statement_end(source.mask, match.end())
+        yield _Edit("raise", match.start(), end, "void 0")
+
+
+def _statements(source: _Source) -> Iterator[_Edit]:
+    for match in _CALL.finditer(source.mask):
+        name, line = match["name"], match[0]
+        whole = line.count("(") == line.count(")") and line.count("{") == line.count("}")
+        if whole and name not in _KEYWORDS and not only_tells(name):
+            before = source.mask[: match.start()].rstrip()[-1:]
+            if before in ("{", "}", ";", ")") or source.language == "go":
+                start = match.start() + len(line) - len(line.lstrip())
+                yield _Edit("statement", start, match.end(), "void 0;" if source.is_script else "")

@@ -1,0 +1,267 @@
+"""What the mutants of a task say: which functions nothing notices, and what it took to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from runner.gates.base import Check, Proved
+from runner.gates.coverage.measurements import source
+from runner.gates.coverage.own_lines import own_lines
+from runner.gates.mutation.exclusions import is_left_out
+from runner.gates.mutation.languages import mutants_of
+from runner.gates.mutation.mutants import Mutant, Subject, subjects_of
+from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
+from runner.gates.mutation.weighing import Weighing, Weight
+from runner.model import Finding, Proof, Severity, Verdict, digest_of
+from runner.secrets.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from runner.gates.base import GateContext
+
+_LEAST_SECONDS, _SHARE, _MOST = 2.0, 0.2, 6
+_STRICT_SECONDS, _STRICT_SHARE, _STRICT_MOST = 60.0, 2.0, 60
+"""With `strict` a function that was not looked at could be one that nothing notices."""
+_LONGEST = 120
+_MOST_NAMED = 5
+_HINT = "have a test say what it must return or change, and fail otherwise"
+
+
+@dataclass(slots=True)
+class _Looked:
+    """How far it came."""
+
+    weights: list[tuple[Subject, Weighing]] = field(default_factory=list)
+    noticed: int = 0
+    survived: int = 0
+    crashed: int = 0
+    cut_short: str = ""
+
+    def of(self, weight: Weight) -> tuple[tuple[Subject, Weighing], ...]:
+        """The functions of which so much is noticed."""
+        return tuple(one for one in self.weights if one[1].result is weight)
+
+
+def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Proved:
+    """Findings of functions that no test notices, and a proof that says what was tried."""
+    executions, own = Executions.of(bench), own_lines(bench)
+    subjects = subjects_of(_mutants(bench, executions, own), bench.tree or bench.base)
+    copied = tuple(_copied(check, bench, own, strict=strict))
+    if not subjects and not strict:
+        return Proved(None, copied)
+    spent = sum(one.seconds for one in bench.proofs)
+    least, share = (_STRICT_SECONDS, _STRICT_SHARE) if strict else (_LEAST_SECONDS, _SHARE)
+    laboratory = MutantRunner(bench, executions, max(least, share * spent))
+    looked = _look(subjects, laboratory, _STRICT_MOST if strict else _MOST, strict=strict)
+    severity = Severity.ERROR if strict else Severity.WARNING
+    told = tuple(
+        _make_finding(check, subject, weighing, bench, severity)
+        for subject, weighing in looked.of(Weight.NOTHING)
+    )
+    asked = tuple(_asked(check, bench, looked, executions, own)) if strict else ()
+    proof = _proof(looked, laboratory, len(subjects), strict=strict)
+    short = tuple(_cut_short(check, looked, subjects, strict=strict))
+    return Proved(proof, (*told, *copied, *asked, *short))
+
+
+def _copied(
+    check: Check, bench: GateContext, own: Mapping[str, frozenset[int]], *, strict: bool
+) -> Iterator[Finding]:
+    from runner.gates.mutation.written_again import copies, own_functions
+
+    severity = Severity.QUESTION if strict else Severity.WARNING
+    return copies(check.id, bench, own_functions(bench, own), severity)
+
+
+def _mutants(
+    bench: GateContext, executions: Executions, own: Mapping[str, frozenset[int]]
+) -> Iterator[Mutant]:
+    read = partial(source, bench)
+    for path, lines in sorted(own.items()):
+        ran, content = executions.lines(path), bench.after(path)
+        if not ran or content is None or is_left_out(path, content):
+            continue
+        if read(path) == content:  # no test left another one behind
+            yield from mutants_of(path, content, lines, ran)
+
+
+def _look(
+    subjects: tuple[Subject, ...], laboratory: MutantRunner, most: int, *, strict: bool
+) -> _Looked:
+    """Function by function, until enough is noticed or enough kinds of mutants were not."""
+    looked = _Looked()
+    for subject in subjects:
+        weighing = Weighing(strict)
+        if not _look_at(subject, weighing, laboratory, most):
+            over = laboratory.tried < most
+            looked.cut_short = "the time for it was over" if over else f"{most} mutants were tried"
+            break
+        looked.weights.append((subject, weighing))
+    for _, weighing in looked.weights:
+        looked.noticed += len(weighing.noticed)
+        looked.survived += sum(map(len, weighing.survived.values()))
+        looked.crashed += sum(map(len, weighing.crashed.values()))
+    return looked
+
+
+def _look_at(subject: Subject, weighing: Weighing, laboratory: MutantRunner, most: int) -> bool:
+    """Whether there was an answer."""
+    for mutant in weighing.select_mutants(subject):
+        if laboratory.is_over or laboratory.tried >= most:
+            return weighing.result is Weight.NOTICED
+        ended = laboratory.run(mutant)
+        if ended is Ends.NO_TIME:
+            return weighing.result is Weight.NOTICED
+        weighing.add(mutant, ended)
+    return True
+
+
+def _asked(
+    check: Check,
+    bench: GateContext,
+    looked: _Looked,
+    executions: Executions,
+    own: Mapping[str, frozenset[int]],
+) -> Iterator[Finding]:
+    """With `strict`, what mutants cannot say is a person's to say."""
+    for subject, weighing in looked.of(Weight.LITTLE):
+        kinds = ", ".join(weighing.noticed)
+        yield _make_finding(
+            check,
+            subject,
+            weighing,
+            bench,
+            Severity.QUESTION,
+            f"tests notice little of what {subject.name} does: mutants of one kind are noticed"
+            f" ({kinds}), those of more are not"
+            if len(weighing.noticed) == 1
+            else f"tests notice little of what {subject.name} does: mutants of"
+            f" {len(weighing.noticed)} kinds are noticed ({kinds}), those of more are not",
+        )
+    for subject, weighing in looked.of(Weight.UNKNOWN):
+        yield Finding(
+            check=check.id,
+            message=f"whether a test notices what {subject.name} does is not known: "
+            f"its mutants crash or do not end ({len(weighing.crashed)} kinds)",
+            path=subject.path,
+            line=subject.line,
+            severity=Severity.QUESTION,
+            hint=_HINT,
+        )
+    for path, lines in sorted(own.items()):
+        yield from _not_run(check, bench, path, lines, executions.lines(path))
+
+
+def _not_run(
+    check: Check, bench: GateContext, path: str, own: frozenset[int], ran: frozenset[int]
+) -> Iterator[Finding]:
+    """Functions of the task that no test was seen to run: a mock may stand in their place."""
+    content = bench.after(path)
+    if content is None or is_left_out(path, content):
+        return
+    lines: dict[str, set[int]] = {}
+    for mutant in mutants_of(path, content, own, own):
+        lines.setdefault(mutant.function, set()).add(mutant.line)
+    idle = {name: min(of) for name, of in lines.items() if not of & ran}
+    if idle:
+        yield Finding(
+            check=check.id,
+            message=f"no test was seen to run {_some(list(idle))}: whether one notices what "
+            f"{'it does' if len(idle) == 1 else 'they do'} is not known",
+            path=path,
+            line=min(idle.values()),
+            severity=Severity.QUESTION,
+            hint="have a test run the code itself, with nothing in its place",
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMED])
+    return f"{shown} and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else shown
+
+
+# --- in words -------------------------------------------------------------------------
+
+
+def _make_finding(
+    check: Check,
+    subject: Subject,
+    weighing: Weighing,
+    bench: GateContext,
+    severity: Severity,
+    message: str = "",
+) -> Finding:
+    survivors = weighing.survivors
+    kinds = ", ".join(one.kind for one in survivors)
+    content = bench.after(subject.path) or b""
+    return Finding(
+        check=check.id,
+        message=message
+        or f"no test notices what {subject.name} does: "
+        f"{len(survivors)} mutants of it passed every test that runs it ({kinds})"
+        f"{_crashes(weighing)}",
+        path=subject.path,
+        line=subject.line,
+        severity=severity,
+        hint=_HINT,
+        detail="\n".join(line for one in survivors for line in _format_mutant(one, content)),
+    )
+
+
+def _crashes(weighing: Weighing) -> str:
+    many = sum(map(len, weighing.crashed.values()))
+    return f", and {many} only crashed or did not end" if many else ""
+
+
+def _format_mutant(mutant: Mutant, content: bytes) -> Iterator[str]:
+    """The line as it is, and with the mutant in it."""
+    yield f"line {mutant.line}, {mutant.kind}:"
+    for sign, text in (("-", content), ("+", mutant.apply_to(content))):
+        line = text.split(b"\n")[mutant.line - 1].decode("utf-8", "replace").strip()
+        short = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+        yield f"  {sign} {redact(short)}"
+
+
+def _cut_short(
+    check: Check, looked: _Looked, subjects: tuple[Subject, ...], *, strict: bool
+) -> Iterator[Finding]:
+    if not looked.cut_short:
+        return
+    known = {(one.path, one.name) for one, _ in looked.weights}
+    left = [one.name for one in subjects if (one.path, one.name) not in known]
+    yield Finding(
+        check=check.id,
+        message=f"mutants of {len(looked.weights)} of {len(subjects)} functions were tried: "
+        f"{looked.cut_short}",
+        severity=Severity.QUESTION if strict else Severity.NOTE,
+        hint="" if strict else 'mutation = "strict" takes the time',
+        detail=f"not known: {_some(left)}" if strict else "",
+    )
+
+
+def _proof(looked: _Looked, laboratory: MutantRunner, functions: int, *, strict: bool) -> Proof:
+    names = [subject.name for subject, _ in looked.of(Weight.NOTHING)]
+    notes = [f"no test notices {_some(names)}"] if names else []
+    if looked.cut_short:
+        notes.append(f"{len(looked.weights)} of {functions} functions: {looked.cut_short}")
+    bad = Verdict.FAIL if strict else Verdict.SKIPPED
+    crashed = (("crashed", looked.crashed),) if looked.crashed else ()
+    return Proof(
+        id="mutation",
+        kind="mutation",
+        command="",
+        verdict=bad if names else Verdict.PASS,
+        exit=int(strict and bool(names)),
+        seconds=round(laboratory.used, 3),
+        output=digest_of(repr((names, notes)).encode()),
+        counts=(
+            ("mutants", laboratory.tried),
+            ("noticed", looked.noticed),
+            ("survived", looked.survived),
+            *crashed,
+        ),
+        note="; ".join(notes),
+    )

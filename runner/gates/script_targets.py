@@ -1,0 +1,178 @@
+"""What a check runs behind its command: a script of package.json, a rule of a Makefile, a script.
+
+Read from the text, so that a change of it can be shown to a person as a change of the check.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from runner.model import Finding, Severity
+from runner.plan.commands import swallows_failure
+from runner.secrets.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from runner.gates.base import Check, GateContext
+
+_MANAGER = re.compile(r"(?<![\w/.@-])(?:npm|pnpm|yarn|bun)(?P<words>(?:[ \t]+[^\s;&|<>()]+)+)")
+_ENTERED = re.compile(r"(?:\A|[;&|(\s])cd\s+([^\s;&|]+)\s*(?:&&|;)")
+_PLACED = frozenset({"--prefix", "-C", "--dir", "--cwd", "-w", "--workspace", "--filter", "-F"})
+"""Options whose value says in which folder or package the script stands."""
+_RUN = frozenset({"run", "run-script"})
+_MAKE = re.compile(r"\bg?make\b(?P<words>[^;&|\n]*)")
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_RULE = re.compile(r"^(?P<names>[^\s#:=][^:=\n]*):(?!=)(?P<needs>[^=\n]*)$", re.MULTILINE)
+_STARTED = re.compile(r"(?:\A|[;&|\n(]\s*|\s)(?:(?:ba|da|z)?sh\s+|\./)(?P<path>(?:\./)?[\w./-]+)")
+_DEEPEST = 8
+_LARGEST = 500_000
+_SHOWN = 100
+
+CHECK = "what-it-runs"
+
+
+def findings(check: Check, bench: GateContext) -> tuple[Finding, ...]:
+    """What a check runs behind its command and did not run before: a person is asked, or told.
+
+    That the old one still passes is asked elsewhere. Nothing where the check ran nothing before.
+    """
+    if check.task or not bench.changes:
+        return ()
+    before = dict(behind(check.command, bench.before))
+    if not before:
+        return ()
+    after = dict(behind(check.command, bench.after))
+    severity = Severity.WARNING if bench.by_person else Severity.QUESTION
+    found = [
+        Finding(
+            check=CHECK,
+            message=f"what {check.id} runs was changed: {_describe_change(was, after.get(place))}",
+            path=place[0],
+            severity=severity,
+            hint="leave what proves the work as it is, or say what of the plan asks for this",
+        )
+        for place, was in before.items()
+        if not _is_kept(place, was, after.get(place))
+    ]
+    return tuple(found)
+
+
+def _describe_change(was: str, now: str | None) -> str:
+    became = f"became `{_short(now)}`" if now is not None else "is gone"
+    return f"`{_short(was)}` {became}"
+
+
+def _is_kept(place: tuple[str, str], was: str, now: str | None) -> bool:
+    """Whether all that ran still runs and counts; more may follow it."""
+    if now is None or not now.startswith(was):
+        return not was.strip()
+    more = now[len(was) :].strip(" \t")
+    in_turn = more.startswith("&&") or (place[0] in _MAKEFILES and more.startswith("\n"))
+    return not more or (in_turn and not swallows_failure(more) and "||" not in more)
+
+
+def _short(text: str) -> str:
+    line = redact(" ".join(text.split()))
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
+
+
+def behind(
+    command: str, read: Callable[[str], bytes | None], depth: int = 0
+) -> Iterator[tuple[tuple[str, str], str]]:
+    """(file, name) and text of each script and rule that a command line leads to."""
+    if depth >= _DEEPEST:
+        return
+    for found in (*_scripts(command, read), *_rules(command, read)):
+        yield found
+        yield from behind(found[1], read, depth + 1)
+    for match in _STARTED.finditer(command):
+        path = match["path"].removeprefix("./")
+        content = read(path)
+        if content is not None and len(content) <= _LARGEST:
+            yield (path, ""), content.decode("utf-8", "replace")
+
+
+def _scripts(
+    command: str, read: Callable[[str], bytes | None]
+) -> Iterator[tuple[tuple[str, str], str]]:
+    for folder, name in find_started_scripts(command):
+        for path in _packages(folder):
+            scripts = _scripts_in(read(path))
+            for one in (f"pre{name}", name, f"post{name}"):
+                if isinstance(text := scripts.get(one), str):
+                    yield (path, one), text
+
+
+def _packages(folder: str) -> tuple[str, ...]:
+    """Where the package.json of a folder, or of a package of that name, may stand."""
+    if not folder:
+        return ("package.json",)
+    last = folder.rpartition("/")[2]
+    places = (f"{folder}/", f"packages/{last}/", f"apps/{last}/", f"libs/{last}/", "")
+    return tuple(dict.fromkeys(f"{place}package.json" for place in places))
+
+
+def _scripts_in(content: bytes | None) -> dict[str, object]:
+    try:
+        table = json.loads(content or b"{}")
+    except ValueError:
+        return {}
+    scripts = table.get("scripts") if isinstance(table, dict) else None
+    return scripts if isinstance(scripts, dict) else {}
+
+
+def find_started_scripts(command: str) -> Iterator[tuple[str, str]]:
+    """Folder (or package) and name of each script that package managers are told to run.
+
+    Options may stand anywhere before the name.
+    """
+    for match in _MANAGER.finditer(command):
+        words = iter(match["words"].split())
+        folder = next(iter(_ENTERED.findall(command[: match.start()])[-1:]), "")
+        for word in words:
+            option, equals, value = word.partition("=")
+            if option in _PLACED:
+                folder = value if equals else next(words, "")
+            elif word == "workspace":  # yarn workspace NAME SCRIPT
+                folder = next(words, "")
+            elif not word.startswith("-") and word not in _RUN:
+                yield folder.removeprefix("./").rstrip("/"), "test" if word == "t" else word
+                break
+
+
+def _rules(
+    command: str, read: Callable[[str], bytes | None]
+) -> Iterator[tuple[tuple[str, str], str]]:
+    for match in _MAKE.finditer(command):
+        path = next((one for one in _MAKEFILES if read(one) is not None), "")
+        text = (read(path) or b"").decode("utf-8", "replace") if path else ""
+        rules = dict(rules_in(text[:_LARGEST]))
+        words = [word for word in match["words"].split() if not word.startswith("-")]
+        wanted = [word for word in words if word in rules] or list(rules)[:1]
+        known: set[str] = set()
+        while wanted:
+            name = wanted.pop()
+            if name not in rules or name in known:
+                continue
+            known.add(name)
+            needs, recipe = rules[name]
+            yield (path, name), recipe
+            wanted += needs
+
+
+def rules_in(text: str) -> Iterator[tuple[str, tuple[list[str], str]]]:
+    """The rules of a Makefile by their targets: what they need, and their recipe."""
+    for match in _RULE.finditer(text):
+        rest = text[match.end() + 1 :].split("\n")
+        lines = []
+        for line in rest:
+            if not line.startswith("\t"):
+                break
+            lines.append(line.strip())
+        needs, _, inline = match["needs"].partition(";")
+        recipe = "\n".join([*filter(None, [inline.strip()]), *lines])
+        for name in match["names"].split():
+            yield name, (needs.partition("#")[0].split(), recipe)

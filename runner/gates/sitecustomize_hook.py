@@ -1,0 +1,309 @@
+"""Stands before the start of an interpreter, as its `sitecustomize`: watches and measures it.
+
+It is copied into the box of a job slot and never imported here. Each part is switched on by
+environment variables. Whatever goes wrong in it, the person's program runs as it would without.
+It must be read by older interpreters than ours: nothing here is newer than Python 3.8.
+"""
+# ruff: noqa: UP031 - for old interpreters
+# ruff: noqa: PTH100, PTH117, PTH118, PTH120, PTH123 - importing pathlib costs 8 ms a process
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+OWN = os.path.dirname(os.path.abspath(__file__))
+LINES = "_runner_lines"
+"""The other module in this folder, which is loaded where lines are to be measured."""
+REPORT = "_runner_report"
+"""The one that is loaded where a test tool is imported."""
+_TOOLS = {"_pytest.config": "of_pytest", "unittest.runner": "of_unittest"}
+_PASSED_ON = ("RUNNER_WATCH_", "RUNNER_COVER_", "RUNNER_REPORT_")
+_LONGEST_NOTES = 65536
+
+
+class Quietly:
+    """Whatever goes wrong inside stays inside: it is not the program's trouble."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        return kind is not None and issubclass(kind, Exception)
+
+
+# --- which modules came from the repository's own path ------------------------------------
+
+
+def watch() -> None:
+    """Write down, at exit, which modules came from the repository's own path."""
+    root, out = os.environ["RUNNER_WATCH_ROOT"], os.environ["RUNNER_WATCH_OUT"]
+    shared = tuple(p for p in os.environ["RUNNER_WATCH_SHARED"].split(os.pathsep) if p)
+
+    def tell() -> None:
+        seen = sorted(
+            {
+                path
+                for module in tuple(sys.modules.values())
+                for path in (os.path.realpath(getattr(module, "__file__", None) or ""),)
+                if path.startswith(root + os.sep)
+                and "site-packages" not in path
+                and not path.startswith(shared or ("\0",))
+            }
+        )
+        if seen:
+            with open(out, "a", encoding="utf-8") as file:
+                file.write("".join(path + "\n" for path in seen))
+
+    atexit.register(tell)
+
+
+# --- how tests end ------------------------------------------------------------------------
+
+
+def report() -> None:
+    """Have the test tools that this interpreter imports write down how each test ends."""
+    keep_in_children()
+    sys.meta_path.insert(0, Watcher())
+
+
+class Watcher:
+    """A finder that finds nothing itself: it is told of each import, and sees the tools come."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """The spec that others have for a test tool; None for all else."""
+        if name not in _TOOLS:
+            return None
+        others = (one for one in tuple(sys.meta_path) if one is not self)
+        for finder in others:
+            spec = getattr(finder, "find_spec", lambda *_: None)(name, path, target)
+            if spec is not None:
+                with Quietly():
+                    _fit_out(spec.loader, _TOOLS[name])
+                return spec
+        return None
+
+
+def _fit_out(loader: Any, part: str) -> None:
+    run = loader.exec_module
+
+    def exec_module(module: Any) -> None:
+        run(module)
+        with Quietly():
+            known = sys.modules.get(REPORT)
+            hook = known or _load_module(REPORT, os.path.join(OWN, REPORT + ".py"), None)
+            getattr(hook, part)(module)
+
+    loader.exec_module = exec_module
+
+
+# --- which lines run ----------------------------------------------------------------------
+
+
+def measure() -> None:
+    """Measure this interpreter, its forks, and the interpreters that it starts.
+
+    It begins when the first file of the project is about to run, as the audit events say: tools
+    that run none of it, and the start of those that do, cost next to nothing.
+    """
+    keep_in_children()
+    environ = os.environ
+    roots = tuple(root + os.sep for root in environ["RUNNER_COVER_ROOT"].split(os.pathsep))
+    apart = tuple(root.rstrip("*") for root in environ["RUNNER_COVER_OMIT"].split(os.pathsep))
+    settled: list[bool] = []
+
+    def hear(event: str, given: tuple[Any, ...]) -> None:
+        if settled or event not in ("exec", "cpython.run_file"):
+            return
+        name = given[0] if event != "exec" else getattr(given[0], "co_filename", "")
+        if not isinstance(name, str) or name.startswith("<"):
+            return
+        name = name if os.path.isabs(name) else os.path.realpath(name)
+        if name.startswith(roots) and "-packages/" not in name and not name.startswith(apart):
+            settled.append(True)
+            with Quietly():
+                measure_now()
+
+    sys.addaudithook(hear)
+
+
+def measure_now() -> None:
+    """Begin, with whichever coverage.py there is."""
+    environ = os.environ
+    said = {"python": "%d.%d.%d" % sys.version_info[:3]}
+    coverage = find_coverage(environ.get("RUNNER_COVER_OURS", ""), environ["RUNNER_COVER_PYTHON"])
+    if coverage is None:
+        note(missing="coverage", **said)
+        return
+    try:
+        lines = _load_module(LINES, os.path.join(OWN, LINES + ".py"), None)
+        lines.begin(coverage, lambda **more: note(**said, **more))
+    except BaseException as error:
+        note(missing="coverage", why=str(error)[:200], **said)
+        raise
+
+
+def find_coverage(ours: str, python: str) -> Any:
+    """The project's own coverage.py, else ours if this is the Python it was installed for.
+
+    Never a file of the program that happens to have this name: it is looked for where packages
+    are installed.
+    """
+    from importlib.machinery import PathFinder
+
+    if "coverage" in sys.modules:
+        return sys.modules["coverage"]
+    sites = [path for path in sys.path if path.rstrip(os.sep).endswith("-packages")]
+    spec = PathFinder.find_spec("coverage", sites)
+    if spec is not None and spec.origin:
+        ours = os.path.dirname(spec.origin)
+    elif not ours or python != "%d.%d" % sys.version_info[:2]:
+        return None
+    with Quietly():
+        return _load_module("coverage", os.path.join(ours, "__init__.py"), [ours])
+    for name in [name for name in sys.modules if name.split(".")[0] == "coverage"]:
+        del sys.modules[name]
+    return None
+
+
+def _load_module(name: str, file: str, folders: list[str] | None) -> Any:
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location(name, file, submodule_search_locations=folders)
+    if spec is None or spec.loader is None:
+        raise ImportError(name)
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def note(**said: str) -> None:
+    """Append a line of JSON about this interpreter."""
+    import json
+
+    with Quietly():
+        path = os.path.join(os.environ["RUNNER_COVER_OUT"], "about.jsonl")
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            if os.fstat(descriptor).st_size < _LONGEST_NOTES:
+                os.write(descriptor, json.dumps(said).encode() + b"\n")
+        finally:
+            os.close(descriptor)
+
+
+# --- interpreters that this one starts ----------------------------------------------------
+
+
+def keep_in_children() -> None:
+    """Have children whose variables the program chose itself start with this module, too."""
+    import _posixsubprocess
+
+    if getattr(_posixsubprocess.fork_exec, "__module__", "") == __name__:
+        return  # it does already
+    start, run_in = _posixsubprocess.fork_exec, os.execve
+    passed_on = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
+
+    def fork_exec(*given: Any) -> Any:
+        with Quietly():
+            given = _amend_arguments(given, {**passed_on, **_reports(), **_judge_marks()})
+        return start(*given)
+
+    def execve(path: Any, argv: Any, env: Any) -> None:
+        with Quietly():
+            env = _with_own(env, {**passed_on, **_reports()})
+        run_in(path, argv, env)
+
+    _posixsubprocess.fork_exec = fork_exec
+    os.execve = execve  # type: ignore[assignment]  # it never returns either
+    loaded = sys.modules.get("subprocess")
+    if loaded is not None and hasattr(loaded, "_fork_exec"):
+        loaded._fork_exec = fork_exec  # type: ignore[attr-defined]  # noqa: SLF001 - since 3.11
+
+
+def _reports() -> dict[str, str]:
+    """Whether tests run here now, which what is started must know."""
+    names = ("RUNNER_REPORT_WITHIN", "RUNNER_REPORT_CHAIN")
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
+
+
+def _judge_marks() -> dict[str, str]:
+    """That this program looks itself at how its child ends: then it is what tests.
+
+    A result that is dropped (`subprocess.run(…)` as a statement) is looked at by nobody.
+    """
+    starting = sys.modules.get("subprocess")
+    if not os.environ.get("RUNNER_REPORT_OUT") or starting is None:
+        return {}
+    from opcode import opmap
+
+    frame, through = sys._getframe(1), ""  # noqa: SLF001 - documented, and there is no other way
+    while frame.f_code.co_filename in (__file__, starting.__file__):
+        through, frame = frame.f_code.co_name, frame.f_back  # type: ignore[assignment]  # the program is below
+    while through in ("run", "call"):
+        code, at = frame.f_code.co_code, frame.f_lasti + 2
+        while code[at] == opmap.get("CACHE", -1):
+            at += 2
+        if code[at] == opmap["RETURN_VALUE"] and frame.f_back is not None:
+            frame = frame.f_back
+            continue
+        dropped = code[at] == opmap["POP_TOP"]
+        return {} if dropped else {"RUNNER_REPORT_WITHIN": str(os.getpid())}
+    return {}
+
+
+def _amend_arguments(given: tuple[Any, ...], passed_on: dict[str, str]) -> tuple[Any, ...]:
+    """The arguments of `_posixsubprocess.fork_exec`, whose sixth are the variables or None."""
+    said = given[5]
+    if said is None:
+        known = all(os.environ.get(name) == value for name, value in passed_on.items())
+        if known and OWN in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+            return given
+        said = [name + b"=" + value for name, value in os.environb.items()]
+    if not said:  # asked for none at all
+        return given
+    pairs = (os.fsdecode(each).partition("=") for each in said)
+    whole = _with_own({name: value for name, _, value in pairs}, passed_on)
+    listed = [os.fsencode(name + "=" + value) for name, value in whole.items()]
+    return (*given[:5], listed, *given[6:])
+
+
+def _with_own(env: Any, passed_on: dict[str, str]) -> dict[str, str]:
+    whole = {os.fsdecode(name): os.fsdecode(value) for name, value in env.items()}
+    old = whole.get("PYTHONPATH", "")
+    if OWN not in old.split(os.pathsep):
+        whole["PYTHONPATH"] = OWN + (os.pathsep + old if old else "")
+    return {**passed_on, **whole}
+
+
+# --- making way ---------------------------------------------------------------------------
+
+
+def begin() -> None:
+    """Start what is switched on, then run the `sitecustomize` that this one stands before."""
+    parts = (
+        ("RUNNER_WATCH_ROOT", watch),
+        ("RUNNER_REPORT_OUT", report),
+        ("RUNNER_COVER_OUT", measure),
+    )
+    for switch, start in parts:
+        with Quietly():
+            if os.environ.get(switch):
+                start()
+    sys.path[:] = [path for path in sys.path if os.path.abspath(path) != OWN]
+    own = sys.modules.pop("sitecustomize")
+    try:
+        import sitecustomize  # type: ignore[import-not-found]  # noqa: F401 - it may be there
+    except ImportError as error:
+        sys.modules["sitecustomize"] = own  # who imports it looks it up afterwards
+        if error.name != "sitecustomize":
+            raise
+
+
+if __name__ == "sitecustomize":
+    begin()

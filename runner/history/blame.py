@@ -1,0 +1,203 @@
+"""Who wrote a line: the task, attempt, change, review and proof behind it, from git alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner.errors import RunnerError
+from runner.history.commit_log import read_told
+from runner.repo.git import GitError, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from runner.history.commit_log import Told
+    from runner.model import Task
+    from runner.repo.read import Repository
+
+_NOBODY = "0"
+"""What a commit's name is made of where no commit has the line yet."""
+_SETTINGS = (("blame.ignoreRevsFile", ""),)
+"""A file that a clone brought must not decide who wrote what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a file, and the commit that it is from."""
+
+    number: int
+    """In the file as it is now, from 1."""
+    text: str
+    commit: str
+    """Empty for a line that no commit has yet."""
+    original: int
+    """Its number in that commit."""
+    path: str
+    """What the file was called there."""
+    author: str = ""
+    restored: str = ""
+    """The commit that brought the line back, where one did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a commit says of its lines."""
+
+    kind: str
+    """`task`, `undo`, `record`, `person` or `uncommitted`."""
+    commit: str = ""
+    subject: str = ""
+    task: str = ""
+    attempt: int = 0
+    spec: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    """The `!change` notes that the task had when this landed."""
+    review: str = ""
+    proofs: tuple[str, ...] = ()
+    coverage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Lines that follow one another and have one source."""
+
+    first: int
+    last: int
+    source: Source
+    author: str
+    restored: str
+    lines: tuple[str, ...]
+
+
+def lines_of(repository: Repository, path: str, line: int = 0) -> tuple[Line, ...]:
+    """Every line of a file as it is now, or one of them, with its commit.
+
+    A line that a restoring commit brought back is followed to the commit that wrote it. Raises
+    RunnerError for a file that git does not know and for a line that it does not have.
+    """
+    found = _blame(repository, "", path, (line, line) if line else ())
+    sources = read_told(repository, (one.commit for one in found if one.commit))
+    return tuple(_follow_restored(repository, found, sources))
+
+
+def stretches(
+    repository: Repository,
+    lines: Sequence[Line],
+    changes_of: Callable[[str, str], tuple[str, ...]],
+) -> tuple[Stretch, ...]:
+    """Lines put together by their source; `changes_of(commit, task)` gives a task's notes."""
+    told = read_told(repository, (line.commit for line in lines if line.commit))
+    sources = {commit: _source(one, changes_of) for commit, one in told.items()}
+    found: list[Stretch] = []
+    for line in lines:
+        source = sources.get(line.commit, Source("uncommitted"))
+        last = found[-1] if found else None
+        if last and (last.source, last.restored) == (source, line.restored):
+            found[-1] = replace(last, last=line.number, lines=(*last.lines, line.text))
+        else:
+            found.append(
+                Stretch(line.number, line.number, source, line.author, line.restored, (line.text,))
+            )
+    return tuple(found)
+
+
+def notes_of(tasks: Iterable[Task], id_: str) -> tuple[str, ...]:
+    """The `!change` notes of one task among those of a plan."""
+    return next((task.changes for task in tasks if task.id == id_), ())
+
+
+def _source(told: Told, changes_of: Callable[[str, str], tuple[str, ...]]) -> Source:
+    if told.task:
+        return Source(
+            kind="task",
+            commit=told.commit,
+            subject=told.subject,
+            task=told.task,
+            attempt=told.attempt,
+            spec=tuple(part for part in told.spec if part),
+            changes=changes_of(told.commit, told.task),
+            review=told.trailers.get("Review", ("",))[-1],
+            proofs=told.trailers.get("Proof", ()),
+            coverage=told.trailers.get("Coverage", ("",))[-1],
+        )
+    kind = "undo" if told.undoes or told.restores else "record" if told.is_record else "person"
+    return Source(kind, told.commit, told.subject, task=", ".join(told.undoes))
+
+
+def _follow_restored(
+    repository: Repository, lines: Sequence[Line], told: Mapping[str, Told]
+) -> Iterable[Line]:
+    """Lines of a restored file as they were written: the checkpoint has the very same bytes."""
+    restored = {
+        (line.commit, line.path)
+        for line in lines
+        if line.commit in told and told[line.commit].checkpoint
+    }
+    written = {
+        (commit, path): _original_lines(repository, told[commit].checkpoint, path)
+        for commit, path in restored
+    }
+    for line in lines:
+        before = written.get((line.commit, line.path), ())
+        if line.original <= len(before):
+            old = before[line.original - 1]
+            yield replace(
+                old, number=line.number, text=line.text, restored=old.restored or line.commit
+            )
+        else:
+            yield line
+
+
+def _original_lines(repository: Repository, checkpoint: str, path: str) -> tuple[Line, ...]:
+    """The lines of a file as a checkpoint has them, each with the commit that wrote it."""
+    if repository.blob(checkpoint, path) is None:  # its history was rewritten, or never had it
+        return ()
+    found = _blame(repository, checkpoint, path, ())
+    sources = read_told(repository, (one.commit for one in found if one.commit))
+    return tuple(_follow_restored(repository, found, sources))
+
+
+def _blame(
+    repository: Repository, commit: str, path: str, span: tuple[int, ...]
+) -> tuple[Line, ...]:
+    """What git-blame(1) says, in its porcelain format, of a commit or of the file as it is."""
+    at = (f"-L{span[0]},{span[1]}",) if span else ()
+    which = (commit,) if commit else ()
+    git = repository.quiet().with_settings(*_SETTINGS)
+    whole = repository.prefix.whole(path)
+    answer = git.ask("blame", "--line-porcelain", "--no-textconv", *at, *which, "--", whole)
+    if answer.exit:
+        raise _blame_error(path, span, answer.said)
+    return tuple(_parse_porcelain(text(answer.out), repository))
+
+
+def _blame_error(path: str, span: tuple[int, ...], said: str) -> RunnerError:
+    if "has only" in said:
+        return RunnerError(f"{path} has no line {span[0]}", detail=said.strip())
+    if "no such path" in said or "no such ref" in said:
+        hint = "git knows it only once it is committed"
+        return RunnerError("git does not know this file", where=path, hint=hint)
+    return GitError("blame", said, 128)
+
+
+def _parse_porcelain(out: str, repository: Repository) -> Iterable[Line]:
+    head: list[str] = []
+    said: dict[str, str] = {}
+    for row in out.split("\n"):
+        if row.startswith("\t"):
+            commit = "" if not head[0].strip(_NOBODY) else head[0]
+            yield Line(
+                number=int(head[2]),
+                text=row[1:].removesuffix("\r"),
+                commit=commit,
+                original=int(head[1]),
+                path=repository.prefix.inside(said.get("filename", "")),
+                author=said.get("author", "") if commit else "",
+            )
+            head, said = [], {}
+        elif not head:
+            head = row.split(" ")
+        else:
+            name, _, value = row.partition(" ")
+            said[name] = value

@@ -1,0 +1,140 @@
+"""What the commits of a branch tell: whose each one is, and which files it changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.repo.git import text
+from runner.repo.trailers import parse_checked, parse_message
+from runner.run.landing.record_commit import SUBJECT as RECORD
+from runner.run.reverts import CHECKPOINT, RESTORES, UNDOES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from runner.repo.read import Repository
+    from runner.repo.trailers import Checked
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One commit: its message taken apart, and the paths it changed against its parents."""
+
+    commit: str
+    tree: str
+    parents: tuple[str, ...]
+    subject: str
+    trailers: Mapping[str, tuple[str, ...]]
+    paths: tuple[str, ...]
+
+    @property
+    def parent(self) -> str:
+        """The first parent; empty for a root commit."""
+        return self.parents[0] if self.parents else ""
+
+    @property
+    def task(self) -> str:
+        """The task that landed with it; else empty."""
+        return self.trailers.get("Task", ("",))[-1]
+
+    @property
+    def attempt(self) -> int:
+        """The attempt that landed with it; 0 where nothing says so."""
+        said = self.trailers.get("Attempt", ("",))[-1]
+        return int(said) if said.isdecimal() else 0
+
+    @property
+    def spec(self) -> tuple[str, str]:
+        """Both digests of the task as it was built; empty where nothing says so."""
+        said = self.trailers.get("Spec", ("",))[-1].split()
+        return (said[0], said[1]) if len(said) > 1 else ("", "")
+
+    @property
+    def undoes(self) -> tuple[str, ...]:
+        """The tasks that it took back."""
+        return tuple(line.split()[0] for line in self.trailers.get(UNDOES, ()) if line.split())
+
+    @property
+    def restores(self) -> str:
+        """The task whose checkpoint it restored; else empty."""
+        return self.trailers.get(RESTORES, ("",))[-1]
+
+    @property
+    def checkpoint(self) -> str:
+        """The commit whose bytes it restored; else empty."""
+        return self.trailers.get(CHECKPOINT, ("",))[-1]
+
+    @property
+    def checked(self) -> tuple[Checked, ...]:
+        """Tasks without a commit of their own that it tells of."""
+        found = map(parse_checked, self.trailers.get("Checked", ()))
+        return tuple(one for one in found if one is not None)
+
+    @property
+    def is_record(self) -> bool:
+        """Whether it holds the runner's documents alone."""
+        return self.subject == RECORD and not self.task
+
+    @property
+    def by_runner(self) -> bool:
+        """Whether the runner made it: a landing, a record, or something taken back."""
+        return bool(self.task or self.undoes or self.restores or self.is_record)
+
+
+_OURS = ("--fixed-strings", *(f"--grep={name}: " for name in ("Task", "Checked", UNDOES)))
+
+
+def story(
+    repository: Repository, tip: str, *, since: str = "", ours: bool = False
+) -> Iterator[Told]:
+    """Every commit that `tip` reaches and `since` does not, newest first.
+
+    With `ours` only those that tell of tasks. Of a merge the paths are those that differ from all
+    its parents. Raises GitError.
+    """
+    tips = (tip, f"^{since}") if since else (tip,)
+    names = ("--name-only", "-c", "--no-renames", "--no-ext-diff", "--no-textconv")
+    which = (*(_OURS if ours else ()), "--topo-order")
+    yield from _read(repository, *names, *which, "--end-of-options", *tips, "--")
+
+
+def read_told(repository: Repository, commits: Iterable[str]) -> dict[str, Told]:
+    """What these commits say, by their names; their paths are left out."""
+    wanted = list(dict.fromkeys(commits))
+    if not wanted:
+        return {}
+    found = _read(repository, "--no-walk=unsorted", "--end-of-options", *wanted, "--")
+    return {one.commit: one for one in found}
+
+
+def _read(repository: Repository, *words: str) -> Iterator[Told]:
+    mark = effects.new_id()  # nothing that a message could hold
+    out = repository.git.run(
+        *("log", "-z", "--no-color", "--no-decorate", "--no-show-signature", "--no-notes"),
+        *(f"--format={mark}%H%x00%T%x00%P%x00%B%x00", *words),
+    )
+    for entry in text(out).split(mark)[1:]:
+        commit, tree, parents, message, *rest = entry.split("\0")
+        said = parse_message(message)
+        paths = (name.removeprefix("\n") for name in rest)
+        yield Told(
+            commit=commit,
+            tree=tree,
+            parents=tuple(parents.split()),
+            subject=said.subject,
+            trailers=said.trailers,
+            paths=tuple(repository.prefix.inside(path) for path in paths if path),
+        )
+
+
+def find_standing(commits: Iterable[Told]) -> tuple[Told, ...]:
+    """Of commits, newest first, the landings that nothing after them took back."""
+    gone: set[str] = set()
+    found = []
+    for one in commits:
+        gone.update(one.undoes)
+        if one.task and one.task not in gone:
+            found.append(one)
+    return tuple(found)

@@ -1,0 +1,189 @@
+"""Work is taken back by a new commit: history is never rewritten, nobody's unsaved work lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.errors import ExitCode, RunnerError
+from runner.history.held_changes import release
+from runner.journal.events import TaskReopened, TaskStaled
+from runner.journal.tree_events import HistoryMoved, HistoryMoving
+from runner.model import Status
+from runner.repo.commit import commit_tree
+from runner.repo.refs import keep_ref
+from runner.run.landing.git_locks import bring_index, move_branch
+from runner.run.landing.lander import changes_between
+from runner.run.regressions.regression import is_held
+from runner.writes import landing
+from runner.writes.safe_io import sweep_beneath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from runner.journal.events import Record
+    from runner.model import Change
+    from runner.repo.read import Repository
+    from runner.run.journal_writer import JournalWriter
+    from runner.run.landing.lander import Lander
+
+
+class LeftBehind(NamedTuple):
+    """A task that stays as it is and rests on what is taken back."""
+
+    task: str
+    reason: str
+    via: str
+    """The task next to it on the way: once that is DONE again, early cut-off may let it go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Back:
+    """What is to be taken back, and what becomes of the tasks."""
+
+    kind: str
+    """`undo` or `replay`."""
+    head: str
+    """The commit that it was looked at on."""
+    tasks: tuple[str, ...]
+    """Tasks that become PENDING."""
+    changes: tuple[Change, ...]
+    message: str
+    note: str
+    """Why they are PENDING."""
+    stale: tuple[LeftBehind, ...] = ()
+    """Tasks that become STALE."""
+    kept: str = ""
+    """The ref, below `refs/runner/`, that is to hold the head of before."""
+
+
+def require_free(repository: Repository, back: Back) -> None:
+    """Raise RunnerError (exit 6, with the list) where unsaved work is in the way."""
+    converts = repository.configuration().is_true("core.autocrlf")
+    blocked = landing.in_the_way(repository.root, back.changes, converts=converts)
+    if blocked:
+        raise RunnerError(
+            "your own unsaved changes are in the way; nothing was done",
+            detail=format_list(blocked),
+            hint="commit or move them, then try again",
+            code=ExitCode.CONFLICT,
+        )
+    if (repository.root / ".gitattributes").is_file():
+        paths = [change.path for change in back.changes]
+        said = repository.attributes(paths, ("filter",))
+        filtered = [path for path, told in said.items() if told.get("filter")]
+        if filtered:
+            raise RunnerError(
+                "git filters (LFS) these files, so the runner cannot write them",
+                detail=format_list(filtered),
+                hint="git revert, or git restore, by hand",
+                code=ExitCode.CONFLICT,
+            )
+
+
+def take_back(lander: Lander, back: Back) -> str:
+    """Make the commit, move the branch to it, bring tree and index; gives the commit.
+
+    As in landing, the order makes a crash harmless: before the swap nothing has happened, after it
+    the journal says what there is to finish. Raises RunnerError (exit 6) with nothing done where
+    the branch moved or unsaved work is in the way.
+    """
+    repository = lander.repository
+    head = repository.head()
+    if head.commit != back.head:
+        raise _make_moved_error(head.shown)
+    require_free(repository, back)
+    if back.kept:
+        keep_ref(repository, back.kept, back.head)
+    commit = commit_tree(repository, back.head, back.changes, back.message, names_files=True)
+    record = lander.ledger.note(
+        HistoryMoving(
+            kind=back.kind,
+            commit=commit.sha,
+            parent=back.head,
+            tasks=back.tasks,
+            note=back.note,
+            kept=back.kept,
+            stale=tuple(one.task for one in back.stale),
+            reasons=tuple(one.reason for one in back.stale),
+            via=tuple(one.via for one in back.stale),
+        ),
+        durable=True,
+    )
+    if not move_branch(repository, head, commit.sha, f"runner: {back.kind}"):
+        raise _make_moved_error(head.shown)
+    finish(lander, record)
+    return commit.sha
+
+
+def finish(lander: Lander, moving: Record) -> bool:
+    """Bring tree, index and journal after a commit that is on the branch; may be repeated.
+
+    False where it never got there: then nothing has happened.
+    """
+    event = moving.event
+    assert isinstance(event, HistoryMoving)
+    repository = lander.repository
+    if not repository.is_ancestor(event.commit, repository.head().commit or ""):
+        return False
+    changes = changes_between(repository, event.parent, event.commit)
+    for change in changes:
+        sweep_beneath(lander.root, change.path)
+    converts = repository.configuration().is_true("core.autocrlf")
+    late = {change.path for change in landing.place(lander.root, changes, converts=converts)}
+    ours = [change.path for change in changes if change.path not in late]
+    bring_index(repository, ours, event.parent, event.commit)
+    _say(lander, moving, event)
+    lander.ledger.note(
+        HistoryMoved(kind=event.kind, commit=event.commit, tasks=event.tasks),
+        cause=moving.id,
+        durable=True,
+    )
+    return True
+
+
+def _say(lander: Lander, moving: Record, event: HistoryMoving) -> None:
+    """What became of the tasks, each told once however often this is repeated.
+
+    A held change goes after what it breaks: of that only what stays is DONE again.
+    """
+    ledger = lander.ledger
+    held = [id_ for id_ in event.tasks if is_held(ledger.state.task(id_))]
+    _reopen(ledger, moving, event, (id_ for id_ in event.tasks if id_ not in held))
+    release(lander, held)
+    _reopen(ledger, moving, event, held)
+    roads = event.via or ("",) * len(event.stale)
+    for id_, reason, via in zip(event.stale, event.reasons, roads, strict=True):
+        known = ledger.state.task(id_)
+        if known.status is Status.DONE:
+            stale = TaskStaled(note=reason, via=via)
+            ledger.note(stale, task=id_, attempt=known.last_attempt, cause=moving.id)
+
+
+def _reopen(
+    ledger: JournalWriter, moving: Record, event: HistoryMoving, tasks: Iterable[str]
+) -> None:
+    for id_ in tasks:
+        known = ledger.state.task(id_)
+        if known.status is not Status.PENDING or known.spec is not None:
+            again = TaskReopened(note=_note(event, id_), by=event.kind)
+            ledger.note(again, task=id_, attempt=known.last_attempt, cause=moving.id)
+
+
+def _note(event: HistoryMoving, id_: str) -> str:
+    """Why a task is PENDING: of an undo the first is meant, others rest on it."""
+    rests = event.kind == "undo" and id_ != event.tasks[0]
+    return f"its held change rested on {event.tasks[0]}, which was undone" if rests else event.note
+
+
+def format_list(lines: Iterable[str]) -> str:
+    """Lines as an error shows them."""
+    return "\n".join(f"  {line}" for line in lines)
+
+
+def _make_moved_error(branch: str) -> RunnerError:
+    return RunnerError(
+        f"{branch} moved while it was looked at; nothing was done",
+        hint="try again",
+        code=ExitCode.CONFLICT,
+    )

@@ -1,0 +1,87 @@
+"""All that is known when a change is judged: tasks, owners, executions, references, past times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from runner.impact.command_index import Commands
+from runner.impact.path_index import Named
+from runner.impact.test_id import Proven
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from runner.impact.owners import Owners
+    from runner.impact.reverse_imports import References
+    from runner.impact.traces import Observations
+    from runner.model import Digest, Task
+
+
+__all__ = ["Knowledge", "Past", "Proven"]
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """How the test contracts did before; only the order they run in rests on it."""
+
+    seconds: Mapping[Proven, float] = field(default_factory=dict)
+    """How long each took last."""
+    failures: Mapping[Proven, int] = field(default_factory=dict)
+    """How often each failed."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What a judgement rests on; build it once and ask it often.
+
+    `tasks` are those that may be affected, usually the DONE ones. `digest` gives what a file of the
+    tree before the change holds, None where there is none.
+    """
+
+    tasks: Mapping[str, Task]
+    owners: Owners
+    observed: Observations
+    references: References
+    digest: Callable[[str], Digest | None]
+    content: Callable[[str], bytes | None] = lambda _: None
+    """What a file of that tree holds; where it is never said, answers are wider."""
+    breaking: Mapping[str, bool | None] = field(default_factory=dict)
+    """For contract files: whether the change breaks who uses them; None or no entry: may be so."""
+    past: Past = field(default_factory=Past)
+
+    def contracts_of(self, task: str) -> tuple[str, ...]:
+        """The test contracts of a task, in its own order."""
+        return tuple(one.id for one in self.tasks[task].test_contracts)
+
+    @cached_property
+    def outputs(self) -> Named:
+        """Tasks by their Output files; one that may write anything owns nothing by that."""
+        tasks = (task for task in self.tasks.values() if not task.writes_everything)
+        return Named((task.id, path) for task in tasks for path in task.outputs)
+
+    @cached_property
+    def inputs(self) -> Named:
+        """Tasks by their Inputs."""
+        return Named((task.id, path) for task in self.tasks.values() for path in task.inputs)
+
+    @cached_property
+    def contract_files(self) -> Named:
+        """Tasks by the contract files they name."""
+        return Named((task.id, path) for task in self.tasks.values() for path in _files(task))
+
+    @cached_property
+    def commands(self) -> Commands:
+        """The commands of all test contracts, looked up by what they name."""
+        return Commands(self.tasks.values(), self.references)
+
+
+def _files(task: Task) -> Iterator[str]:
+    """The contract files of a task: the first path of each entry that is no command."""
+    from runner.plan.inline import words
+
+    for contract in task.contracts:
+        if contract.kind != "command":
+            named = words(contract.value.partition("=")[0])
+            yield from (word.text.strip() for word in named[:1])

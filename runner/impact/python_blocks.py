@@ -1,0 +1,173 @@
+"""A Python file cut into blocks: the module, and the body of each function.
+
+As pytest-testmon does it (its `process_code.py`): who never ran a function's body is not affected
+by a change of it. A block is compared by its syntax tree, so comments and layout do not count.
+What is evaluated where a function is defined (decorators, defaults, annotations, and its docstring,
+which others read) belongs to the block around it; so do class bodies and lambdas.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from runner.text.syntax import python_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runner.impact.change import Changed
+
+Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
+_MODULE = ("", 0)
+_YIELDS = (ast.Yield, ast.YieldFrom)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block: the lines it spans, those of blocks inside it among them, and what it says."""
+
+    first: int
+    last: int
+    text: str
+    """Its syntax tree without positions and without the bodies of functions in it."""
+
+
+Key: TypeAlias = "tuple[str, int]"
+"""Name of a block with the names around it, and which one of that name it is."""
+
+
+def is_quiet(change: Changed) -> bool:
+    """Whether nothing changes for who runs a Python file: comments and layout alone."""
+    if not change.is_edited or not change.path.endswith(".py"):
+        return False
+    return find_changed_blocks(change.before or b"", change.after or b"") == ()
+
+
+def parse_python(content: bytes) -> ast.Module | None:
+    """The syntax tree of a Python file; None for what this Python cannot read."""
+    return python_tree(content)
+
+
+@lru_cache(maxsize=64)
+def blocks_of(content: bytes) -> dict[Key, Block] | None:
+    """The blocks of a Python file by their names; None for what cannot be parsed."""
+    tree = parse_python(content)
+    if tree is None:
+        return None
+    found: dict[Key, Block] = {}
+    try:
+        _take_apart(tree, found)
+    except RecursionError:
+        return None
+    return found
+
+
+def find_changed_blocks(before: bytes, after: bytes) -> tuple[Block, ...] | None:
+    """The blocks of `before` that `after` has otherwise or not at all; None for not decidable.
+
+    An empty tuple: whatever runs the file does not see the difference.
+    """
+    old, new = blocks_of(before), blocks_of(after)
+    if old is None or new is None:
+        return None
+    return tuple(
+        block for key, block in old.items() if key not in new or new[key].text != block.text
+    )
+
+
+def runs(block: Block, spans: Sequence[tuple[int, int]], others: Sequence[Block]) -> bool:
+    """Whether executed lines lie in a block of a file and not only in blocks inside of it.
+
+    `others` are all the file's blocks. The first block, the module, is run by all that run any.
+    """
+    if block.first == 0:
+        return True
+    inner = [one for one in others if _inside(one, block)]
+    return any(
+        max(start, block.first) <= min(end, block.last) and not _is_hidden(start, end, block, inner)
+        for start, end in spans
+    )
+
+
+def _inside(one: Block, block: Block) -> bool:
+    """Whether a block stands on lines of its own inside another one."""
+    return one is not block and one.first > block.first and one.last <= block.last
+
+
+def _is_hidden(start: int, end: int, block: Block, inner: Sequence[Block]) -> bool:
+    """Whether every executed line here belongs to a block inside."""
+    lines = range(max(start, block.first), min(end, block.last) + 1)
+    return all(any(one.first <= line <= one.last for one in inner) for line in lines)
+
+
+# --- taking apart -------------------------------------------------------------------------
+
+
+def _take_apart(tree: ast.Module, found: dict[Key, Block]) -> None:
+    """Fill in all blocks; the tree's functions lose their bodies on the way."""
+    counts: dict[str, int] = {}
+    for name, function in functions_in(tree):
+        body = body_of(function)
+        number = counts.get(name, 0)
+        counts[name] = number + 1
+        # what a caller sees without running a line of it: whether there is any, whether it waits
+        outside = f"{name} {number} {bool(body)} {is_generator(body)}"
+        if body:
+            said = _dump(ast.Module(body, []))
+            found[name, number] = Block(_first_line(body[0]), function.end_lineno or 0, said)
+        function.body = function.body[: len(function.body) - len(body)]
+        function.body.append(ast.Expr(ast.Constant(outside)))
+    found[_MODULE] = Block(0, 0, _dump(tree))
+
+
+def functions_in(tree: ast.Module) -> tuple[tuple[str, Function], ...]:
+    """Every function of a file by its name with the names around it, the inner ones first."""
+    return tuple(_functions(tree, ""))
+
+
+def _functions(node: ast.AST, name: str) -> Iterator[tuple[str, Function]]:
+    """Every function below a node, the inner ones first."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside = f"{name}.{child.name}"
+            yield from _functions(child, inside)
+            yield inside, child
+        elif isinstance(child, ast.ClassDef):
+            yield from _functions(child, f"{name}.{child.name}")
+        else:
+            yield from _functions(child, name)
+
+
+def body_of(function: Function) -> list[ast.stmt]:
+    """The statements of a function without its docstring."""
+    first = function.body[0]
+    match first:
+        case ast.Expr(ast.Constant(str())):
+            return function.body[1:]
+        case _:
+            return function.body
+
+
+def _first_line(statement: ast.stmt) -> int:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return min([statement.lineno, *(one.lineno for one in statement.decorator_list)])
+    return statement.lineno
+
+
+def is_generator(body: Sequence[ast.stmt]) -> bool:
+    """Whether calling the function runs nothing of it yet."""
+    left: list[ast.AST] = list(body)
+    while left:
+        node = left.pop()
+        if isinstance(node, _YIELDS):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            left.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _dump(tree: ast.Module) -> str:
+    return ast.dump(tree, include_attributes=False)

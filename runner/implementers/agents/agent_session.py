@@ -1,0 +1,307 @@
+"""One session of an agent program: its household, its course, and what it said."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.implementers.agents import hooks as hooking
+from runner.implementers.agents.credential_scrub import scrub_files
+from runner.implementers.agents.exit_reasons import Setting, evaluate_ending, with_ending
+from runner.implementers.agents.home import household
+from runner.implementers.agents.log_tail import Bounds, Following, make_redacting
+from runner.implementers.agents.mounts import out_of_sight, path_with, program_outside
+from runner.implementers.agents.preset import BRIEF, DOLLARS, FILE, HOME, MODEL, Handing
+from runner.implementers.agents.transcript import Transcript
+from runner.implementers.base import CHECK, Mode, Said
+from runner.implementers.work import decisions_in, read_regular, summary_of, work
+from runner.model import Failure, Finding, Network
+from runner.process.base import Ended as By
+from runner.process.toolchain import homes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from runner.context.brief import Brief
+    from runner.implementers.agents.home import AgentHome
+    from runner.implementers.agents.preset import Models, Preset
+    from runner.implementers.base import ImplementerContext
+    from runner.process.base import Ran
+    from runner.process.limits import Limits
+
+_ENV = "/usr/bin/env"
+_MINUTE = 60.0
+_LONGEST_SUMMARY = 200
+_STILL = "still running"
+_OF_THE_SHELL = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:\d+ )?(?:Terminated|Killed|Hangup)\b")
+
+
+class Program(Protocol):
+    """Of an agent program, what a session needs."""
+
+    @property
+    def name(self) -> str:
+        """The word of the plan's Implementer field."""
+
+    @property
+    def preset(self) -> Preset:
+        """How it is called and heard."""
+
+    @property
+    def line(self) -> str:
+        """A person's shell line, in place of a preset's program."""
+
+    @property
+    def models(self) -> Models:
+        """The models of the three kinds of sessions."""
+
+    @property
+    def more_variables(self) -> tuple[str, ...]:
+        """Names of variables that a person lets through."""
+
+    @property
+    def more_files(self) -> tuple[str, ...]:
+        """Files of their home that a person lets it have."""
+
+    @property
+    def network(self) -> Network:
+        """The most that the person allows."""
+
+    def make_missing(self) -> Finding:
+        """That its program is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What came of a session."""
+
+    said: Said
+    text: str
+    """Its last message, redacted."""
+
+
+def environment() -> dict[str, str]:
+    """The person's own variables, of which a session gets what its preset names."""
+    return dict(os.environ)
+
+
+def hold_session(
+    program: Program, brief: Brief, bench: ImplementerContext, mode: str, prompt: str
+) -> Session:
+    """Let the program work once, to its end or to a limit."""
+    found = program_outside(program.preset.program, bench)
+    if found is None:
+        said = Said(findings=(program.make_missing(),), failure=Failure.DETERMINISTIC)
+        return Session(said, "")
+    try:
+        bench.place.project  # noqa: B018 - it says so where a link stands there
+    except RunnerError as error:
+        return Session(Said(findings=(Finding(CHECK, error.message, hint=error.hint),)), "")
+    environ = environment()
+    preset = replace(program.preset, variables=(*program.preset.variables, *program.more_variables))
+    with household(preset, bench.place.box, environ, program.more_files) as its_home:
+        desk = _SessionContext(program, brief, bench, mode, prompt, its_home, found)
+        with out_of_sight(preset.aside, preset.litter, bench):
+            return desk.work()
+
+
+@dataclass(frozen=True, slots=True)
+class _SessionContext:
+    """All that one session is made of."""
+
+    program: Program
+    brief: Brief
+    bench: ImplementerContext
+    mode: str
+    prompt: str
+    household: AgentHome
+    found: Path
+
+    def work(self) -> Session:
+        from runner.secrets.redact import redact
+
+        bench, since = self.bench, time.time_ns()
+        known = (*bench.known_secrets, *self.household.secrets)
+        log = bench.log or self.household.folder / "output.log"
+        effects.unlink(log)  # one of before is not this session's
+        transcript = Transcript(bench.record, make_redacting(bench.tell, known))
+        bounds = Bounds(bench.left, bench.cancelled)
+        dialect = self.program.preset.dialect
+        with Following(log, dialect, transcript, bounds, known) as following:
+            ran = work(
+                self._argv(),
+                replace(
+                    bench,
+                    log=log,
+                    known_secrets=known,
+                    network=self.program.network,
+                    cancelled=following.ended,
+                    tell=lambda line: bench.tell(line) if line.startswith(_STILL) else None,
+                    limits=self._limits(),
+                ),
+                self._variables(),
+                stdin=self._stdin(),
+                reads_only=self.mode != Mode.EXECUTE,
+            )
+        hooking.have_asked(bench, self._hook)
+        # deltas may come to a key that no line of the log held
+        transcript.text = redact(transcript.text, known)
+        transcript.error = redact(transcript.error, known)
+        leaked = scrub_files(bench.place.tree, self.household.secrets, since)
+        said = self._make_said(ran, transcript, following.why)
+        text = transcript.text or ran.tail
+        return Session(replace(said, findings=(*said.findings, *leaked)), text)
+
+    # --- what goes in ---
+
+    def _argv(self) -> tuple[str, ...]:
+        """HOME is set behind the sandbox's back: that hides the person's own by its name."""
+        preset = self.program.preset
+        mode = preset.execute if self.mode == Mode.EXECUTE else preset.plan
+        freely = preset.execute_open if self.mode == Mode.EXECUTE else preset.plan_open
+        mode = (*mode, *(preset.enclosed if self.bench.sandbox.encloses else freely))
+        model = self._model()
+        chosen = preset.model if model else ()
+        words = (*mode, *hooking.arguments(preset.hooks, self._visible_path(self._hook)), *chosen)
+        brief = self.household.put("brief.md", self.prompt.encode("utf-8", "replace"))
+        stands = {
+            MODEL: model,
+            BRIEF: self._visible_path(brief),
+            HOME: self._visible_path(self.household.home),
+        }
+        stands[DOLLARS] = f"{self.bench.left.dollars or 0:.4f}"
+        home = f"HOME={self._visible_path(self.household.home)}"
+        bounded = preset.dollars if self.bench.left.dollars is not None else ()
+        words = (*words, *bounded, *self._file_arguments(), *preset.last)
+        return (_ENV, home, str(self.found), *(_fill_placeholders(word, stands) for word in words))
+
+    def _file_arguments(self) -> Iterator[str]:
+        """Arguments that name the files at hand, for a program that does not look by itself."""
+        task, plan = self.brief.task, self.bench.plan
+        writes = hooking.plan_files(plan) or task.outputs
+        reads = plan.context if plan else task.inputs
+        folder = self.bench.place.project
+        for words, paths in zip(self.program.preset.shown, (writes, reads), strict=True):
+            for path in dict.fromkeys(paths):
+                if words and not path.startswith(("/", "-")) and (folder / path).is_file():
+                    yield from (word.replace(FILE, path) for word in words)
+
+    def _model(self) -> str:
+        models = self.program.models
+        named = {"plan": models.plan, "execute": models.execute, "review": models.review}
+        return named[self.mode]
+
+    def _stdin(self) -> bytes:
+        is_file = self.program.preset.handing is Handing.FILE
+        return b"" if is_file else self.prompt.encode("utf-8", "replace")
+
+    def _variables(self) -> dict[str, str]:
+        """All that it gets beside the allow-list: its login's, and where its papers lie."""
+        put, seen = self.household.put, self._visible_path
+        bench, brief = self.bench, self.brief
+        hooks = self.program.preset.hooks
+        hooking.install(hooks, self.household, self._rules(), self._hook, seen(self._hook))
+        plan = json.dumps(asdict(bench.plan)) if bench.plan else ""
+        told = {
+            "RUNNER_TASK": brief.task.id,
+            "RUNNER_ATTEMPT": str(brief.attempt),
+            "RUNNER_MODE": str(self.mode),
+            "RUNNER_MODEL": self._model(),
+            "RUNNER_BRIEF": seen(self.household.folder / "brief.md"),
+            "RUNNER_DECISIONS": seen(self._decisions),
+            "RUNNER_HOOK": seen(self._hook),
+        }
+        if plan:
+            told["RUNNER_PLAN"] = seen(put("plan.json", plan.encode()))
+        if brief.previous:
+            draft = brief.previous.encode("utf-8", "surrogateescape")
+            told["RUNNER_DRAFT"] = seen(put("draft.patch", draft))
+        preset = self.program.preset
+        return {
+            **homes(bench.environment),
+            "PATH": self._path(),
+            **dict(preset.environment),
+            **self.household.variables,
+            **told,
+        }
+
+    def _path(self) -> str:
+        """PATH, with the folders of the program, and of what a person's own line begins with."""
+        path = path_with(self.bench.environment.get("PATH", ""), self.found)
+        first = next(iter(self.program.line.split()), "")
+        own = program_outside(first, self.bench) if first.startswith("/") else None
+        return path_with(path, own) if own is not None else path
+
+    def _rules(self) -> hooking.Rules:
+        task, plan = self.brief.task, self.bench.plan
+        place = self.bench.place
+        return hooking.Rules(
+            task=task.id,
+            outputs=task.outputs,
+            plan=hooking.plan_files(plan),
+            project=self._visible_path(place.project),
+            writes=self.mode == Mode.EXECUTE,
+            permission=self.bench.permission,
+            permission_floor=self.bench.permission_floor,
+            answers=self.bench.answers,
+            reviewed=self.bench.reviewed,
+        )
+
+    def _limits(self) -> Limits:
+        """The bench's, and no longer than the attempt may still take."""
+        limits, minutes = self.bench.limits, self.bench.left.minutes
+        if minutes is None:
+            return limits
+        longest = max(1.0, minutes * _MINUTE)
+        return replace(limits, hard=min(limits.hard or longest, longest))
+
+    def _visible_path(self, path: Path) -> str:
+        return str(self.bench.sandbox.sees(self.bench.place, path))
+
+    @property
+    def _hook(self) -> Path:
+        return self.household.folder / hooking.FILE
+
+    @property
+    def _decisions(self) -> Path:
+        return self.household.folder / "decisions.md"
+
+    # --- what comes out ---
+
+    def _make_said(self, ran: Ran, transcript: Transcript, limit: str) -> Said:
+        from runner.secrets.redact import redact
+
+        known = (*self.bench.known_secrets, *self.household.secrets)
+        written = (read_regular(self._decisions) or b"").decode("utf-8", "replace")
+        text = transcript.text or ran.tail
+        by_us = ran.ended in (By.CANCELLED, By.HARD, By.IDLE)
+        said = Said(
+            summary=_summary(transcript.text, ended=by_us) or ("" if by_us else summary_of(ran)),
+            decisions=decisions_in(redact(written, known), text),
+            usage=transcript.usage,
+        )
+        setting = Setting(self.program.name, self.bench, self._limits(), self.program.preset.signs)
+        return with_ending(said, evaluate_ending(ran, transcript, limit, setting))
+
+
+def _summary(text: str, *, ended: bool = False) -> str:
+    """Its last line, no decision's; of one that the runner `ended`, not what the shell says."""
+    from runner.journal.decisions import without_decisions
+
+    lines = [line.strip() for line in without_decisions(text).splitlines() if line.strip()]
+    while ended and lines and _OF_THE_SHELL.search(lines[-1]):
+        lines.pop()
+    return lines[-1][:_LONGEST_SUMMARY] if lines else ""
+
+
+def _fill_placeholders(word: str, stands: Mapping[str, str]) -> str:
+    for name, value in stands.items():
+        word = word.replace(name, value)
+    return word

@@ -1,0 +1,172 @@
+"""The way back before a write: what a program is told so that it asks, and by which rules.
+
+A hook is a comfort for the agent, which mends its mistake in the same turn. Nothing rests on it:
+what the program writes by other ways, or in spite of it, passes the pipeline like all else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.config.permission_rules import SHELL, Permission, PermissionAnswer, Permit
+from runner.config.permissions import WRITE_TOOLS, Rulebook, format_subject, names_shell
+from runner.context.task_plan import files_of
+from runner.implementers.agents.preset import Hooks
+from runner.implementers.work import read_regular
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runner.implementers.agents.home import AgentHome
+    from runner.implementers.base import ImplementerContext
+    from runner.model import TaskPlan
+
+FILE = "hook.json"
+"""The rules, beside the program's HOME; its path is in `$RUNNER_HOOK` too."""
+_ASKED = "hook-asked.jsonl"
+_MOST_ASKED = 1 << 16
+_MOST_QUESTIONS = 20
+_SETTINGS = "hook-settings.json"
+_SECONDS = 20
+_WRITES = {
+    Hooks.CLAUDE: "Write|Edit|MultiEdit|NotebookEdit",
+    Hooks.CODEX: "Bash|apply_patch",
+    Hooks.GEMINI: "write_file|replace",
+}
+_COMMANDS = {Hooks.CLAUDE: "Bash", Hooks.CODEX: "Bash", Hooks.GEMINI: "run_shell_command"}
+"""Their tools of the shell, which call back where a rule is about commands."""
+_GEMINI_SETTINGS = ".gemini/settings.json"
+_CODEX_HOOKS = ".codex/hooks.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """By what a hook judges a write."""
+
+    task: str
+    outputs: tuple[str, ...]
+    plan: tuple[str, ...] = ()
+    """Files of the approved plan; none: all that the task names."""
+    project: str = ""
+    """The project's folder as the program sees it."""
+    writes: bool = True
+    """Whether the session may write at all."""
+    permission: tuple[Permission, ...] = ()
+    permission_floor: tuple[Permission, ...] = ()
+    answers: tuple[PermissionAnswer, ...] = ()
+    reviewed: bool = False
+    """Whether a person sees the writes before they land."""
+
+    @classmethod
+    def read(cls, path: Path) -> Rules:
+        """The rules that a file holds. Raises OSError or ValueError where it holds none."""
+        row = json.loads(read_regular(path) or b"")
+        if not isinstance(row, dict):
+            raise ValueError("no rules")  # noqa: TRY004  one kind of error for the caller
+        return cls(
+            task=str(row["task"]),
+            outputs=tuple(map(str, row["outputs"])),
+            plan=tuple(map(str, row.get("plan", ()))),
+            project=str(row.get("project", "")),
+            writes=bool(row.get("writes", True)),
+            permission=tuple(map(_rule, row.get("permission", ()))),
+            permission_floor=tuple(map(_rule, row.get("permission_floor", ()))),
+            answers=tuple(PermissionAnswer(**answer) for answer in row.get("answers", ())),
+            reviewed=bool(row.get("reviewed", False)),
+        )
+
+    @property
+    def book(self) -> Rulebook:
+        """What the permission rules say."""
+        return Rulebook(self.permission, self.permission_floor, self.answers)
+
+
+def _rule(row: dict[str, str]) -> Permission:
+    return Permission(row["tool"], row["pattern"], Permit(row["action"]))
+
+
+def note_asked(path: Path, tool: str, subject: str) -> None:
+    """Keep beside the rules in `path` that a person is to be asked: the session hears it."""
+    kept = path.with_name(_ASKED)
+    effects.step("append", kept)
+    with contextlib.suppress(OSError), kept.open("a", encoding="utf-8") as file:
+        file.write(json.dumps([tool, subject]) + "\n")
+
+
+def have_asked(bench: ImplementerContext, path: Path) -> None:
+    """Have a person asked about what the hook of a session kept back, if a rule does ask.
+
+    The program could have written the file itself: what it says is held to the rules again.
+    """
+    book = Rulebook(bench.permission, bench.permission_floor, bench.answers)
+    kept = read_regular(path.with_name(_ASKED)) or b""
+    for line in list(dict.fromkeys(kept[:_MOST_ASKED].splitlines()))[:_MOST_QUESTIONS]:
+        try:
+            tool, subject = map(str, json.loads(line))
+        except (ValueError, TypeError, RecursionError):
+            continue
+        word = book.word(tool, subject)
+        asks = tool == SHELL or (tool in WRITE_TOOLS and not bench.reviewed)
+        if asks and word.permit is Permit.ASK:
+            bench.ask(tool, format_subject(tool, subject, bench.known_secrets), str(word))
+
+
+def plan_files(plan: TaskPlan | None) -> tuple[str, ...]:
+    """The files of an approved plan."""
+    return files_of(plan) if plan else ()
+
+
+def install(hooks: Hooks, household: AgentHome, rules: Rules, path: Path, seen: str) -> None:
+    """Lay out the rules, and the settings by which the program calls back.
+
+    `seen` is the path of the rules as the program sees it.
+    """
+    household.put(path.name, json.dumps(asdict(rules)).encode())
+    command = shlex.join((sys.executable, "-P", "-m", "runner", "hook", "--rules", seen))
+    if hooks is Hooks.CLAUDE:
+        household.put(_SETTINGS, json.dumps(_before_tool(hooks, command, rules)).encode())
+    elif hooks is Hooks.CODEX:
+        household.furnish(_CODEX_HOOKS, json.dumps(_before_tool(hooks, command, rules)).encode())
+    elif hooks is Hooks.GEMINI:
+        household.furnish(_GEMINI_SETTINGS, json.dumps(_gemini(household, command, rules)).encode())
+
+
+def arguments(hooks: Hooks, rules: str) -> tuple[str, ...]:
+    """What the program is told on its command line; `rules` is that file's path as it sees it."""
+    if hooks is Hooks.CODEX:  # the only hooks are those laid out here: the tree's are out of sight
+        return ("--dangerously-bypass-hook-trust",)
+    if hooks is Hooks.CLAUDE:
+        return ("--settings", rules.removesuffix(FILE) + _SETTINGS)
+    return ()
+
+
+def _matcher(hooks: Hooks, rules: Rules) -> str:
+    """The tools that call back: those that write, and the shell's where a rule is about it."""
+    names = _WRITES[hooks].split("|")
+    if names_shell((*rules.permission, *rules.permission_floor)):
+        names.append(_COMMANDS[hooks])
+    return "|".join(dict.fromkeys(names))
+
+
+def _before_tool(hooks: Hooks, command: str, rules: Rules) -> dict[str, object]:
+    """Settings in the form of Claude Code, which Codex reads too."""
+    hook = {"type": "command", "command": command, "timeout": _SECONDS}
+    return {"hooks": {"PreToolUse": [{"matcher": _matcher(hooks, rules), "hooks": [hook]}]}}
+
+
+def _gemini(household: AgentHome, command: str, rules: Rules) -> dict[str, object]:
+    """The person's own settings, with hooks of ours alone."""
+    try:
+        found = json.loads((household.home / _GEMINI_SETTINGS).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        found = {}
+    settings: dict[str, object] = found if isinstance(found, dict) else {}
+    hook = {"type": "command", "command": command, "timeout": _SECONDS * 1000, "name": "runner"}
+    mine = {"BeforeTool": [{"matcher": _matcher(Hooks.GEMINI, rules), "hooks": [hook]}]}
+    return {**settings, "hooks": mine}

@@ -1,0 +1,162 @@
+"""A program's output read while it runs, from the log that is kept of it.
+
+The log is what is left when keys are redacted, so nothing that comes of it can hold one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.implementers.agents.output_parsers import hear
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
+
+    from runner.implementers.agents.preset import Dialect
+    from runner.implementers.agents.transcript import Transcript
+    from runner.implementers.base import Allowance
+
+_EVERY = 0.1
+_CHUNK = 1 << 20
+_LONGEST_LINE = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What ends a session from outside."""
+
+    left: Allowance
+    cancelled: threading.Event
+    """Set by others: the attempt is to end."""
+
+    def find_exceeded(self, transcript: Transcript) -> str:
+        """Which limit the session has reached, by its name in `Allowance`; empty for none."""
+        used, left = transcript.usage, self.left
+        reached = {
+            "tokens": left.tokens is not None and used.tokens >= left.tokens,
+            "dollars": left.dollars is not None and used.dollars >= left.dollars,
+            "tool_calls": left.tool_calls is not None and used.tool_calls >= left.tool_calls,
+        }
+        return next((name for name, is_reached in reached.items() if is_reached), "")
+
+
+class Following:
+    """A thread that reads the log's new lines; entered before the program starts.
+
+    `ended` is set when the program is to end: by others, in a circle, or at a limit; `why` says
+    which limit it was.
+    """
+
+    def __init__(
+        self,
+        log: Path,
+        dialect: Dialect,
+        transcript: Transcript,
+        bounds: Bounds,
+        known: tuple[str, ...] = (),
+    ) -> None:
+        self.ended = threading.Event()
+        self.why = ""
+        self._log = log
+        self._dialect = dialect
+        self._transcript = transcript
+        self._bounds = bounds
+        self._known = known
+        self._read = 0
+        self._rest = b""
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="agent-log", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin to read."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Read to the end."""
+        self._over.set()
+        self._thread.join()
+        if kind is None:
+            self._take()
+            self._hear(self._rest)
+
+    def _follow(self) -> None:
+        while not self._over.wait(_EVERY):
+            if self._bounds.cancelled.is_set():
+                self.ended.set()
+            self._take()
+            self._judge()
+
+    def _judge(self) -> None:
+        """End the program where it is in a circle, hopeless, or has used up what it may."""
+        transcript = self._transcript
+        if transcript.ended or self.ended.is_set():
+            return
+        self.why = self._bounds.find_exceeded(transcript)
+        if self.why or transcript.circle or transcript.hopeless:
+            self.ended.set()
+
+    def _take(self) -> None:
+        """Hear every line that is whole by now."""
+        for chunk in _chunks(self._log, self._read):
+            self._read += len(chunk)
+            *lines, self._rest = (self._rest + chunk).split(b"\n")
+            for line in lines:
+                self._hear(line)
+            if len(self._rest) > _LONGEST_LINE:
+                self._rest = b""
+
+    def _hear(self, line: bytes) -> None:
+        text = line.decode("utf-8", "replace").rstrip("\r")
+        hear(self._dialect, unescape_secrets(text, self._known), self._transcript)
+
+
+def _chunks(log: Path, start: int) -> list[bytes]:
+    """What the log holds from `start`; nothing while it is not there."""
+    try:
+        descriptor = os.open(log, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return []
+    found: list[bytes] = []
+    try:
+        while chunk := os.pread(descriptor, _CHUNK, start):
+            found.append(chunk)
+            start += len(chunk)
+    finally:
+        os.close(descriptor)
+    return found
+
+
+def unescape_secrets(line: str, known: tuple[str, ...]) -> str:
+    """A line of JSON without a key that it spells by escapes, which the log's own redaction missed.
+
+    Only a key in one piece: what a session's messages come to is looked at once more at its end.
+    """
+    if not line.startswith("{") or not ("\\u" in line or "\\/" in line):
+        return line
+    from runner.secrets.redact import redact
+
+    try:
+        plain = json.dumps(json.loads(line), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return line
+    return redact(plain, known)
+
+
+def make_redacting(tell: Callable[[str], None], known: tuple[str, ...]) -> Callable[[str], None]:
+    """What tells a line without any key in it."""
+    from runner.secrets.redact import redact
+
+    return lambda line: tell(redact(line, known))

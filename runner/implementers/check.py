@@ -1,0 +1,34 @@
+"""The implementer of a check: it changes nothing, and only the proof runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.implementers.base import Said
+
+if TYPE_CHECKING:
+    from runner.config.settings import Settings
+    from runner.context.brief import Brief
+    from runner.implementers.base import ImplementerContext
+    from runner.model import Task
+
+NAME = "check"
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Leaves the tree as it is."""
+
+    name: str = NAME
+    is_agent: bool = False
+    repeatable: bool = True
+
+    @classmethod
+    def for_task(cls, task: Task, settings: Settings) -> Nothing:  # noqa: ARG003  fits any task
+        """A check."""
+        return cls()
+
+    def implement(self, brief: Brief, bench: ImplementerContext) -> Said:  # noqa: ARG002  the protocol's
+        """Nothing to do."""
+        return Said()

@@ -1,0 +1,93 @@
+"""What kind of failure a provider's error is: the one border to pydantic-ai's exceptions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pydantic_ai import exceptions as said
+
+from runner.implementers.base import CHECK
+from runner.implementers.llm.tool_session import SessionEnded, make_limit_finding
+from runner.model import Failure, Finding
+from runner.text.display import display
+
+_LONGEST = 600
+_TRANSIENT = (
+    said.ModelRateLimitError,
+    said.ModelUnavailableError,
+    said.ModelServerError,
+    said.ModelConnectionError,
+    said.ModelRequestTimeout,
+    said.ConcurrencyLimitExceeded,
+)
+_DETERMINISTIC = (said.ModelRequestRejectedError, said.ModelQuotaExceededError, said.UserError)
+_UNITS = {"total_tokens": "tokens", "cost": "dollars", "request": "requests"}
+_TIMED_OUT, _TOO_MANY, _SERVER = 408, 429, 500
+_REFUSED = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """How a session failed."""
+
+    finding: Finding
+    failure: Failure | None = None
+    retry_after: float = 0.0
+    """Seconds that the provider asked to wait; 0 where it asked nothing."""
+
+
+def classify_error(error: Exception) -> Failed | None:
+    """What an exception means for the attempt; None for one that is a bug."""
+    if isinstance(error, SessionEnded):
+        return Failed(error.finding)
+    if isinstance(error, said.UsageLimitExceeded):
+        return Failed(make_limit_finding(_limit(error)))
+    if isinstance(error, said.RunCancelled):
+        return Failed(_finding("the session took longer than the attempt may", error))
+    kind = _kind(error)
+    if kind is None:
+        return None
+    wait = getattr(error, "retry_after", None) if kind is Failure.TRANSIENT else None
+    return Failed(_finding(_ABOUT[kind], error), kind, float(wait or 0.0))
+
+
+_ABOUT = {
+    Failure.TRANSIENT: "the provider could not answer now",
+    Failure.DETERMINISTIC: "the provider refuses the request",
+    Failure.SEMANTIC: "the model's answer cannot be used",
+}
+
+
+def _kind(error: Exception) -> Failure | None:
+    if isinstance(error, said.ModelContextWindowExceededError):
+        return Failure.SEMANTIC  # it read too much; another attempt may read less
+    if isinstance(error, _TRANSIENT):
+        return Failure.TRANSIENT
+    if isinstance(error, _DETERMINISTIC):
+        return Failure.DETERMINISTIC
+    if isinstance(error, said.ModelHTTPError):
+        return _by_status(error.status_code)
+    if isinstance(error, said.ModelAPIError):  # an answer that broke off, or one nobody can read
+        return Failure.TRANSIENT
+    return Failure.SEMANTIC if isinstance(error, said.UnexpectedModelBehavior) else None
+
+
+def _by_status(status: int) -> Failure:
+    if status in (_TIMED_OUT, _TOO_MANY) or status >= _SERVER:
+        return Failure.TRANSIENT
+    return Failure.DETERMINISTIC if status >= _REFUSED else Failure.SEMANTIC
+
+
+def _finding(message: str, error: Exception) -> Finding:
+    return Finding(CHECK, f"{message}: {_words(error)}")
+
+
+def _limit(error: Exception) -> str:
+    """Which limit was reached, from the library's own sentence."""
+    found = re.search(r"`?(total_tokens|cost|request)_limit`? of (\S+)", str(error))
+    return f"{found[2]} {_UNITS[found[1]]}" if found else _words(error)
+
+
+def _words(error: Exception) -> str:
+    return display(str(error).partition("\n")[0] or type(error).__name__)[:_LONGEST]

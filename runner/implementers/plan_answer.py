@@ -1,0 +1,181 @@
+"""A task's plan as an agent or a model tells it in its last message, and how it is asked for.
+
+Asked for is a fenced block whose info string is `json plan`. Read is what people and models make
+of that: another fence that holds such an object, the object alone, headings with lists below
+them, or just one numbered list. Nothing here judges the plan.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from runner.context.task_plan import path_in, read_plan
+from runner.model import Phase, TaskPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ASKED_FOR = """\
+End your answer with the plan in exactly one fenced block, as JSON:
+
+```json plan
+{
+  "steps": ["what is done first", "what is done then"],
+  "files": ["every/path/that/will/be/created/or/modified.py"],
+  "context": ["paths/that/must/be/read.py"],
+  "type": "the kind of task",
+  "gates": ["checks that will pass, such as TC-003"],
+  "phases": []
+}
+```
+
+`files` is binding: no other file may be written later. `phases` stays empty unless the work is
+large and each phase can be proven by itself; then each is
+`{"title": "…", "steps": ["…"], "files": ["…"]}`.
+"""
+_EXAMPLES = ("every/path/that/will/be/created/or/modified.py",)
+_FENCE = re.compile(
+    r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)\n(.*?)^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL
+)
+_NUMBERED = re.compile(r"^ {0,3}\d{1,3}[.)]\s+(\S.*)$", re.MULTILINE)
+_PATH = re.compile(r"`([\w.@+-]+(?:/[\w.@+-]+)*\.[A-Za-z0-9]{1,8}|[\w.@+-]+(?:/[\w.@+-]+)+)`")
+_FIELDS = frozenset({"steps", "files", "context", "type", "gates", "phases"})
+_OTHER_NAMES = {
+    "step": "steps",
+    "file": "files",
+    "output_files": "files",
+    "outputs": "files",
+    "context_files": "context",
+    "inputs": "context",
+    "task_type": "type",
+    "checks": "gates",
+}
+_MOST = 1 << 20
+_SHOWN, _SHOWN_LENGTH = 6, 40
+
+
+def plan_in(text: str) -> TaskPlan | None:
+    """The plan that a message tells, the last one where there are several; None for none."""
+    text = text[-_MOST:].replace("\r\n", "\n")
+    for candidate in _objects(text):
+        found = _plan_of(candidate)
+        if found is not None and found.files != _EXAMPLES:  # who repeats the question says nothing
+            return found
+    sheet = read_plan(text)
+    return sheet if sheet.steps else _parse_list(text)
+
+
+def why_no_plan(text: str) -> str:
+    """Why a message holds no plan, where `plan_in` found none: a few words that end a sentence."""
+    text = text[-_MOST:].replace("\r\n", "\n").strip()
+    if not text:
+        return "it said nothing"
+    found = [one for one in _objects(text) if isinstance(one, dict)]
+    if any(_plan_of(one) for one in found):
+        return "it gave back the example"
+    if found:
+        given = found[0].get("plan") if isinstance(found[0].get("plan"), dict) else found[0]
+        return f"its object has no `steps`, or nothing beside them; it has {_keys(given)}"
+    for fence in reversed(list(_FENCE.finditer(text))):
+        if "json" in fence[2].lower() or "plan" in fence[2].lower():
+            return f"its block is no JSON{_mistake(fence[3])}"
+    if text.startswith("{"):
+        return f"what it said is no JSON{_mistake(text)}"
+    return "its last message has neither such a block nor a numbered list"
+
+
+def _keys(found: object) -> str:
+    names = [str(name) for name in found][:_SHOWN] if isinstance(found, dict) else []
+    return ", ".join(ascii(name[:_SHOWN_LENGTH]) for name in names) or "nothing"
+
+
+def _mistake(text: str) -> str:
+    try:
+        json.loads(text)
+    except ValueError as error:
+        return f" ({error})"
+    except RecursionError:
+        return " (it is nested too deeply)"
+    return ""
+
+
+# --- JSON -----------------------------------------------------------------------------
+
+
+def _objects(text: str) -> Iterator[object]:
+    """What in a text could be the plan's object: marked blocks first, the last one before all."""
+    fences = list(_FENCE.finditer(text))
+    marked = [fence for fence in fences if "plan" in fence[2].lower().split()]
+    others = [fence for fence in fences if fence not in marked]
+    for fence in (*reversed(marked), *reversed(others)):
+        yield from _load_json(fence[3])
+    yield from _load_json(text)
+    if 0 <= (start := text.find("{")) < (end := text.rfind("}")):
+        yield from _load_json(text[start : end + 1])
+
+
+def _load_json(text: str) -> Iterator[object]:
+    try:
+        yield json.loads(text)
+    except (ValueError, RecursionError):
+        return
+
+
+def _plan_of(found: object) -> TaskPlan | None:
+    if isinstance(found, dict) and isinstance(found.get("plan"), dict):
+        found = found["plan"]
+    if not isinstance(found, dict):
+        return None
+    fields = {_OTHER_NAMES.get(str(name).lower(), str(name).lower()): found[name] for name in found}
+    steps = tuple(_texts(fields.get("steps")))
+    if not steps or _FIELDS.isdisjoint(fields.keys() - {"steps"}):
+        return None
+    phases = fields.get("phases")
+    return TaskPlan(
+        steps=steps,
+        files=tuple(_paths(fields.get("files"))),
+        context=tuple(_paths(fields.get("context"))),
+        type=fields["type"] if isinstance(fields.get("type"), str) else "",
+        gates=tuple(_texts(fields.get("gates"))),
+        phases=tuple(_phases(phases if isinstance(phases, list) else [])),
+    )
+
+
+def _phases(rows: Iterable[object]) -> Iterator[Phase]:
+    for number, row in enumerate(rows, start=1):
+        if isinstance(row, dict):
+            title = row.get("title") or row.get("name") or f"Phase {number}"
+            steps, files = _texts(row.get("steps")), _paths(row.get("files"))
+            yield Phase(str(title), tuple(steps), tuple(files))
+
+
+_NAMED = ("step", "title", "description", "text", "path", "name")
+"""What models call the text of an entry that is an object."""
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The texts of a list; an entry may be an object that has one."""
+    rows = value if isinstance(value, list) else [value]
+    for row in rows:
+        named = [row.get(name) for name in _NAMED] if isinstance(row, dict) else [row]
+        text = next((one for one in named if isinstance(one, str)), "")
+        if text.strip():
+            yield " ".join(text.split())
+
+
+def _paths(value: object) -> Iterator[str]:
+    return (path_in(text) for text in _texts(value))
+
+
+# --- prose ----------------------------------------------------------------------------
+
+
+def _parse_list(text: str) -> TaskPlan | None:
+    """A numbered list alone: its items are the steps, the paths they show are the files."""
+    steps = tuple(" ".join(found[1].split()) for found in _NUMBERED.finditer(text))
+    if not steps:
+        return None
+    files = dict.fromkeys(found[1] for step in steps for found in _PATH.finditer(step))
+    return TaskPlan(steps=steps, files=tuple(path.removeprefix("./") for path in files))

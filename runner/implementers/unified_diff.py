@@ -1,0 +1,282 @@
+"""Unified diffs to one file, applied in memory: exactly, or not at all.
+
+The format is that of GNU diffutils ("Detailed Unified") as git writes it. A hunk applies where
+its context and removed lines are found byte for byte: at the line it names, else at the one
+other place behind the hunk before it. There is no fuzz and no guess between two places.
+Nothing here touches a disk or obeys a name that the diff holds.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HUNK = re.compile(rb"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_NO_NEWLINE = b"\\"
+_BEYOND_TEXT = (
+    b"rename ",
+    b"copy ",
+    b"old mode",
+    b"new mode",
+    b"GIT binary patch",
+    b"Binary files",
+)
+_NEXT_FILE = (b"--- ", b"diff ", b"index ")
+_NOWHERE = "/dev/null"
+
+
+class DoesNotApplyError(ValueError):
+    """A diff that is malformed or does not fit; lines are counted from 1, 0 for none."""
+
+    def __init__(self, message: str, *, hunk: int = 0, patch_line: int = 0, line: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hunk = hunk
+        self.patch_line = patch_line
+        self.line = line
+
+
+@dataclass(slots=True)
+class _Hunk:
+    """One hunk while it is read."""
+
+    number: int
+    patch_line: int
+    start: int
+    """Line of the old file, from 1; with no old lines, the line after which it inserts."""
+    old: list[bytes] = field(default_factory=list)
+    new: list[bytes] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Patch:
+    hunks: tuple[_Hunk, ...]
+    source: str
+    target: str
+
+
+def apply_patch(content: bytes | None, diff: bytes, path: str) -> bytes | None:
+    """`content` after the diff; None stands for a file that is not there, before or after.
+
+    A file whose lines all end with CRLF keeps them so. A diff that is in the file already, every
+    hunk where it would have put it, changes nothing: a task may be built again on its own work.
+    Raises DoesNotApplyError.
+    """
+    patch = _read(diff, path)
+    if patch.source == _NOWHERE and content:
+        raise DoesNotApplyError("the diff makes a new file, and there is one")
+    if content is None and patch.source != _NOWHERE and any(hunk.old for hunk in patch.hunks):
+        raise DoesNotApplyError("there is no such file")
+    before = content or b""
+    is_dos = b"\n" in before and before.count(b"\n") == before.count(b"\r\n")
+    plain = before.replace(b"\r\n", b"\n") if is_dos else before
+    if content is not None and patch.target != _NOWHERE and _is_in(plain, patch.hunks):
+        return content
+    after = _apply(plain, patch.hunks)
+    if patch.target == _NOWHERE:
+        if after:
+            raise DoesNotApplyError("the diff removes the file, but not all of its lines")
+        return None
+    return after.replace(b"\n", b"\r\n") if is_dos else after
+
+
+# --- applying -------------------------------------------------------------------------
+
+
+def _apply(before: bytes, hunks: Sequence[_Hunk]) -> bytes:
+    lines = _split(before)
+    result: list[bytes] = []
+    done = 0
+    shift = 0
+    for hunk in hunks:
+        place = _place(lines, hunk, done, shift)
+        result += [*lines[done:place], *hunk.new]
+        done = place + len(hunk.old)
+        shift = place - _hunk_start(hunk)
+    return b"".join([*result, *lines[done:]])
+
+
+def _is_in(before: bytes, hunks: Sequence[_Hunk]) -> bool:
+    """Whether each hunk's new lines stand where applying it would have put them.
+
+    Where its old lines stand there as well, the longer of the two is the better witness.
+    """
+    lines = _split(before)
+    shift = 0
+    for hunk in hunks:
+        place = _hunk_start(hunk) + shift
+        is_new = bool(hunk.new) and lines[place : place + len(hunk.new)] == hunk.new
+        is_old = lines[place : place + len(hunk.old)] == hunk.old
+        if not is_new or (is_old and len(hunk.old) >= len(hunk.new)):
+            return False
+        shift += len(hunk.new) - len(hunk.old)
+    return bool(hunks)
+
+
+def _split(text: bytes) -> list[bytes]:
+    """Lines with their ends, where only LF ends a line."""
+    return re.findall(rb"[^\n]*\n|[^\n]+\Z", text)
+
+
+def _hunk_start(hunk: _Hunk) -> int:
+    """The index at which a hunk says it begins."""
+    return hunk.start - 1 if hunk.old else hunk.start
+
+
+def _place(lines: list[bytes], hunk: _Hunk, first: int, shift: int) -> int:
+    """The index where a hunk's old lines are: as it says, or the only other place."""
+    wanted = _hunk_start(hunk) + shift
+    if not hunk.old:
+        if not first <= wanted <= len(lines):
+            raise _misfit(lines, hunk, wanted, "lies outside the file")
+        return wanted
+    for place in dict.fromkeys((wanted, _hunk_start(hunk))):
+        if place >= first and lines[place : place + len(hunk.old)] == hunk.old:
+            return place
+    found = _all_places(lines, hunk.old, first)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        listed = ", ".join(str(place + 1) for place in found[:5])
+        raise _misfit(lines, hunk, wanted, f"fits at several places (lines {listed})")
+    raise _misfit(lines, hunk, wanted, "does not apply")
+
+
+def _all_places(lines: list[bytes], old: list[bytes], first: int) -> list[int]:
+    size = len(old)
+    return [
+        place
+        for place in range(first, len(lines) - size + 1)
+        if lines[place] == old[0] and lines[place : place + size] == old
+    ]
+
+
+def _misfit(lines: list[bytes], hunk: _Hunk, place: int, why: str) -> DoesNotApplyError:
+    """The error with the first line that differs at the place the hunk names."""
+    place = max(place, 0)
+    for offset, expected in enumerate(hunk.old):
+        there = lines[place + offset] if place + offset < len(lines) else None
+        if there != expected:
+            told = f"line {place + offset + 1} should be {_format_line(expected)}, and "
+            told += "the file has ended" if there is None else f"is {_format_line(there)}"
+            break
+    else:
+        told = f"it names line {hunk.start}"
+    return DoesNotApplyError(
+        f"hunk {hunk.number} {why}: {told}",
+        hunk=hunk.number,
+        patch_line=hunk.patch_line,
+        line=place + 1,
+    )
+
+
+def _format_line(line: bytes) -> str:
+    text = line.decode("utf-8", "replace")
+    return repr(text.removesuffix("\n")[:120]) + ("" if text.endswith("\n") else " without newline")
+
+
+# --- reading --------------------------------------------------------------------------
+
+
+def _read(diff: bytes, path: str) -> _Patch:
+    lines = _split(diff)
+    position, names = _header(lines)
+    source, target = (_check_name(name, path) for name in names)
+    hunks: list[_Hunk] = []
+    while position < len(lines):
+        if not lines[position].strip():
+            position += 1
+            continue
+        hunk, position = _hunk(lines, position, len(hunks) + 1)
+        hunks.append(hunk)
+    if not hunks:
+        raise DoesNotApplyError("the diff holds no hunk (@@ -1,3 +1,4 @@)")
+    return _Patch(tuple(hunks), source, target)
+
+
+def _header(lines: list[bytes]) -> tuple[int, tuple[str, str]]:
+    """The index of the first hunk, and the two names above it."""
+    source = target = ""
+    for position, line in enumerate(lines):
+        if line.startswith(b"@@"):
+            return position, (source, target)
+        if line.startswith(_BEYOND_TEXT):
+            what = line.strip().decode("utf-8", "replace")[:80]
+            raise DoesNotApplyError(
+                f"only the lines of a file can be changed, not {what!r}", patch_line=position + 1
+            )
+        if line.startswith(b"--- "):
+            source = _name(line)
+        elif line.startswith(b"+++ "):
+            target = _name(line)
+    return len(lines), (source, target)
+
+
+def _name(line: bytes) -> str:
+    """The name of a `---` or `+++` line, without the time that diff writes behind a tab."""
+    return line[4:].partition(b"\t")[0].strip().decode("utf-8", "replace")
+
+
+def _check_name(name: str, path: str) -> str:
+    """The name, where it means `path`; a diff for another file is a mistake of the plan."""
+    if name in ("", _NOWHERE) or name.startswith('"'):  # a quoted name is git's own escape
+        return name
+    if path not in (name, name.partition("/")[2]) and not path.endswith("/" + name):
+        raise DoesNotApplyError(f"the diff is for {name!r}, and the block for {path!r}")
+    return name
+
+
+def _hunk(lines: list[bytes], position: int, number: int) -> tuple[_Hunk, int]:
+    header = _HUNK.match(lines[position])
+    if lines[position].startswith(_NEXT_FILE):
+        raise DoesNotApplyError("the diff changes more than one file", patch_line=position + 1)
+    if header is None:
+        raise _make_malformed_error(
+            number, position, "a hunk must begin with @@ -line,count +line,count @@"
+        )
+    hunk = _Hunk(number, position + 1, int(header[1]))
+    old, new = (int(count) if count else 1 for count in (header[2], header[4]))
+    at = position + 1
+    while len(hunk.old) < old or len(hunk.new) < new:
+        at = _line(lines, at, hunk)
+    if (len(hunk.old), len(hunk.new)) != (old, new):
+        counts = f"{len(hunk.old)} old and {len(hunk.new)} new lines, not {old} and {new}"
+        raise _make_malformed_error(number, position, f"it holds {counts}")
+    following = lines[at] if at < len(lines) else b""
+    if following.strip() and following[:1] in b"+- " and not following.startswith(_NEXT_FILE):
+        raise _make_malformed_error(
+            number, position, f"it holds more than {old} old and {new} new lines"
+        )
+    return hunk, at
+
+
+def _line(lines: list[bytes], at: int, hunk: _Hunk) -> int:
+    """Take one line into a hunk; the index of the next."""
+    line = lines[at] if at < len(lines) else b"@"
+    sign, text = line[:1], line[1:]
+    if sign == b"\n":  # an editor took the blank of an empty context line away
+        sign, text = b" ", line
+    if sign == _NO_NEWLINE:
+        raise _make_malformed_error(hunk.number, at, "there is no line that could lack its newline")
+    if sign not in (b" ", b"-", b"+"):
+        counts = f"after {len(hunk.old)} old and {len(hunk.new)} new lines"
+        raise _make_malformed_error(hunk.number, at, f"it ends {counts}, before its header says")
+    after = at + 1
+    if after < len(lines) and lines[after].startswith(_NO_NEWLINE):
+        text = text.removesuffix(b"\n")
+        after += 1
+    if sign != b"+":
+        hunk.old.append(text)
+    if sign != b"-":
+        hunk.new.append(text)
+    return after
+
+
+def _make_malformed_error(number: int, position: int, why: str) -> DoesNotApplyError:
+    return DoesNotApplyError(
+        f"hunk {number} is malformed: {why}", hunk=number, patch_line=position + 1
+    )

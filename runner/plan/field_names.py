@@ -1,0 +1,109 @@
+"""The names fields go by in TASK-GRAPH.md."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from runner.text.hints import nearest
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    "status": ("Status",),
+    "type": ("Type", "Task type"),
+    "depends_on": ("Depends on", "Dependencies", "Needs"),
+    "outputs": ("Output files", "Files", "Outputs"),
+    "inputs": ("Inputs", "Input files", "Reads", "Context files"),
+    "acceptance": ("Acceptance", "Acceptance criteria", "Acceptance criterion"),
+    "test_contracts": ("Test contracts", "TC", "Tests"),
+    "contracts": ("Contracts",),
+    "changes_tests": ("Changes tests",),
+    "gates": ("Gates",),
+    "coverage": ("Coverage",),
+    "implementer": ("Implementer",),
+    "command": ("Command",),
+    "red_first": ("Red first",),
+    "uses": ("Uses",),
+    "network": ("Network",),
+    "timeout": ("Timeout",),
+    "keywords": ("Keywords",),
+    "stack": ("Stack",),
+    "patterns": ("Patterns",),
+    "requires": ("Requires",),
+    "budget": ("Budget",),
+    "review": ("Review",),
+    "no_proof": ("Proof",),
+}
+"""Key of a field, and its names; the first is the one that messages use."""
+
+_NAME = r"[^\W\d_](?:[\w /-]*[\w])?"
+_MARKED = re.compile(
+    rf"(?P<mark>\*\*\*|\*\*|__|\*|_|`)(?P<name>{_NAME})\s*(?::\s*(?P=mark)|(?P=mark)\s*:)\s*"
+)
+_PLAIN = re.compile(rf"(?P<name>{_NAME}?)\s*:\s*")
+_NEAR = 0.8
+"""Ratio of equal letters (difflib) from which a list of prose is none."""
+_LONGEST = 3
+"""Words in the name of a field; what is longer is a sentence."""
+
+
+class Named(NamedTuple):
+    """The name a line begins with."""
+
+    name: str
+    key: str
+    """Key of a known field, or empty."""
+    start: int
+    """Where the name begins."""
+    value: int
+    """Where the value begins."""
+    marked: bool
+    """Whether the name is bold, in emphasis or in code."""
+
+
+def stem(name: str) -> str:
+    """A name without case, kind of separator and plural."""
+    return " ".join(map(_singular, re.split(r"[\s_-]+", name.strip().casefold())))
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-1] if word.endswith("s") and word != "status" else word
+
+
+@cache
+def _stems() -> dict[str, str]:
+    return {stem(name): key for key, names in FIELDS.items() for name in names}
+
+
+@lru_cache(maxsize=1024)
+def key_of(name: str) -> str:
+    """The key of the field that goes by `name`, or an empty text."""
+    return _stems().get(stem(name), "")
+
+
+def parse_name(text: str) -> Named | None:
+    """The `Name:` at the beginning of a line, or None when it begins otherwise."""
+    match = _MARKED.match(text)
+    plain = None if match else _PLAIN.match(text)
+    match = match or plain
+    if match is None or len(match["name"].split()) > _LONGEST:
+        return None
+    key = key_of(match["name"])
+    if plain and not key and not (plain[0].endswith((" ", "\t")) or plain.end() == len(text)):
+        return None
+    return Named(match["name"], key, match.start("name"), match.end(), marked=plain is None)
+
+
+def suggest_name(name: str) -> str:
+    """The known name that an unknown one resembles, or an empty text."""
+    near = nearest(stem(name), _stems())
+    return FIELDS[_stems()[near]][0] if near else ""
+
+
+def is_mistyped(name: str) -> bool:
+    """Whether an unknown name is so near to a known one that a field must have been meant."""
+    from difflib import get_close_matches
+
+    return bool(get_close_matches(stem(name), _stems(), n=1, cutoff=_NEAR))

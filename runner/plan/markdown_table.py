@@ -1,0 +1,88 @@
+"""The one table of a Markdown file that has the columns asked for: its rows, line by line."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.plan.inline import plain
+from runner.plan.source import body_start, text_of
+from runner.plan.table_rows import Cell, cells, is_dashes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})")
+_CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |$)|={7}$")
+
+
+class Row(NamedTuple):
+    """A row of the table; `line` counts from 0, `cells` by lower-case name of their column."""
+
+    line: int
+    cells: dict[str, Cell]
+
+
+class MarkdownTable(NamedTuple):
+    """A table in its file."""
+
+    lines: tuple[str, ...]
+    columns: tuple[str, ...]
+    """Names of the columns, lower case; empty when there is no such table."""
+    head: int
+    """Line of the head, or -1."""
+    rows: tuple[Row, ...]
+    end: int
+    """Line behind the last row."""
+    conflicts: tuple[int, ...]
+    """Lines with conflict markers; between them rows are read from both sides."""
+
+
+def read_sheet(data: bytes, wanted: Sequence[str]) -> MarkdownTable:
+    """The first table outside of fences that has all `wanted` columns (lower case)."""
+    lines = tuple(text_of(data[body_start(data) :]).split("\n"))
+    conflicts = tuple(at for at, line in enumerate(lines) if _CONFLICT.match(line))
+    for at in _heads(lines):
+        columns = tuple(plain(cell.text).casefold() for cell in cells(lines[at]))
+        if set(wanted) <= set(columns):
+            rows = tuple(_rows(lines, at + 2, columns, frozenset(conflicts)))
+            end = rows[-1].line + 1 if rows else at + 2
+            return MarkdownTable(lines, columns, at, rows, end, conflicts)
+    return MarkdownTable(lines, (), -1, (), len(lines), conflicts)
+
+
+def _heads(lines: Sequence[str]) -> Iterator[int]:
+    """Lines that are the head of a table."""
+    for at, (line, fenced) in enumerate(zip(lines, _find_fenced(lines), strict=True)):
+        if not fenced and "|" in line and at + 1 < len(lines) and is_dashes(lines[at + 1]):
+            yield at
+
+
+def _find_fenced(lines: Sequence[str]) -> Iterator[bool]:
+    """For every line, whether it belongs to a fence."""
+    fence = ""
+    for line in lines:
+        match = _FENCE.match(line)
+        closes = match and match["mark"].startswith(fence) and not line[match.end() :].strip()
+        yield bool(fence or match)
+        if not fence and match:
+            fence = match["mark"]
+        elif closes:
+            fence = ""
+
+
+def ends_fenced(data: bytes) -> bool:
+    """Whether a line added to the file's end would stand in a fence."""
+    lines = text_of(data[body_start(data) :]).split("\n")
+    return list(_find_fenced([*lines, "", "."]))[-1]
+
+
+def _rows(
+    lines: Sequence[str], start: int, columns: Sequence[str], conflicts: frozenset[int]
+) -> Iterator[Row]:
+    for at in range(start, len(lines)):
+        if at in conflicts:
+            continue
+        if "|" not in lines[at]:
+            return
+        yield Row(at, dict(zip(columns, cells(lines[at]), strict=False)))

@@ -1,0 +1,102 @@
+"""Where in TASK-GRAPH.md a value of a task stands, found again when a message needs it."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.plan.block_tree import Kind
+from runner.plan.body import read_body
+from runner.plan.inline import plain
+from runner.plan.markdown import Cuts, piece_at
+from runner.plan.source import Run, body_start, text_of
+from runner.plan.task_ids import task_id
+from runner.plan.values import locate_values
+
+if TYPE_CHECKING:
+    from runner.model import Task
+    from runner.plan.fields import Field
+
+
+class Position(NamedTuple):
+    """A place to point at; `line` and `column` count from 1."""
+
+    line: int
+    column: int
+    width: int
+    source_line: str
+
+
+class Places:
+    """The places of one file. Keeps no place of its own: a section is read again when asked for."""
+
+    def __init__(self, data: bytes, path: str) -> None:
+        self.path = path
+        self._data = data
+        self._read = lru_cache(maxsize=64)(self._read_fields)
+
+    def heading(self, task: Task) -> Position:
+        """The heading of a task."""
+        line = self._line(task.line)
+        column = len(line) - len(line.lstrip("# \t"))
+        return Position(task.line, column + 1, max(1, len(line[column:].rstrip())), line)
+
+    def find(self, task: Task, key: str, text: str = "") -> Position:
+        """A field of a task, at `text` in its values when it is there; else the heading."""
+        fields = [field for field in self._read(task.line) if field.key == key]
+        for field in fields:
+            if text and (run := _at(field, text)):
+                return self._position(task, run)
+        if fields:
+            return self._position(task, fields[0].name)
+        return self.heading(task)
+
+    def at_line(self, line: int, text: str = "") -> Position:
+        """A text on a known line."""
+        source = self._line(line)
+        column = max(source.find(text), len(source) - len(source.lstrip()), 0)
+        return Position(line, column + 1, max(1, len(text)), source)
+
+    def _position(self, task: Task, run: Run) -> Position:
+        line = task.line + run.line
+        return Position(line, run.column + 1, max(1, len(run.text)), self._line(line))
+
+    def _read_fields(self, line: int) -> tuple[Field, ...]:
+        """The fields of the section whose heading is on `line`; their lines count from it."""
+        start = self._starts[line - 1]
+        piece = piece_at(self._data, start, line, self._cuts)
+        below = piece.nodes[1:]
+        stop = next((at for at, node in enumerate(below) if node.kind is Kind.HEADING), len(below))
+        return tuple(read_body(below[:stop], piece.source).fields)
+
+    @cached_property
+    def _cuts(self) -> Cuts:
+        return Cuts(self._data)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The byte at which each line begins."""
+        starts, position = [], 0
+        for line in self._data.splitlines(keepends=True):
+            starts.append(position)
+            position += len(line)
+        if starts:
+            starts[0] = body_start(self._data)
+        return starts
+
+    def _line(self, line: int) -> str:
+        ends = [*self._starts[line : line + 1], len(self._data)]
+        return text_of(self._data[self._starts[line - 1] : ends[0]]).rstrip("\n")
+
+
+def _at(field: Field, text: str) -> Run | None:
+    """Where `text` stands among the values of a field."""
+    for entry in locate_values(field):
+        spelled = plain(entry.text)
+        if text in (entry.text, entry.text.removeprefix("./"), task_id(spelled)):
+            return Run("x" * entry.width, entry.line, entry.column)
+    for value in field.values:
+        for run in value.runs:
+            if (column := run.text.casefold().find(text.casefold())) >= 0:
+                return Run(text, run.line, run.column + column)
+    return None

@@ -1,0 +1,189 @@
+"""Where the proxy of `Network: registries` goes on to: the host, or the person's own proxy."""
+
+from __future__ import annotations
+
+import base64
+import socket
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from ipaddress import IPv4Network, IPv6Network
+
+    from runner.config.registries import Registries
+    from runner.process.proxy_request import Connections, Request
+
+_SECONDS = 20.0
+"""For one connection to be made, or for a proxy's answer."""
+_ANSWER = 16384
+_PRIVATE = (
+    # RFC 6890 and the registries it began, but for addresses that only documents use
+    *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
+    *("172.16.0.0/12", "192.0.0.0/24", "192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/3"),
+    *("::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"),
+    *("fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8", "::ffff:0:0/96"),
+)
+"""Addresses of this machine, of networks behind it, and those that carry an IPv4 address."""
+
+
+class CannotReach(Exception):  # noqa: N818 - the word for what happened
+    """There is no way to a host, and why."""
+
+    def __init__(self, why: str, *, is_private: bool = False) -> None:
+        super().__init__(why)
+        self.why, self.is_private = why, is_private
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """The person's own proxy."""
+
+    host: str
+    port: int
+    authorization: str = ""
+    """The value of Proxy-Authorization."""
+
+
+class UpstreamConnector:
+    """Makes connections to registries."""
+
+    def __init__(self, registries: Registries, environ: Mapping[str, str]) -> None:
+        self._registries = registries
+        self._environ = environ
+
+    def connect(self, request: Request, door: Connections) -> tuple[socket.socket, bytes]:
+        """A connection that has the head of the request behind it, and what the server said so far.
+
+        Raises CannotReach.
+        """
+        upstream = upstream_for(request, self._environ)
+        if upstream is not None:
+            return self._through(upstream, request, door)
+        server = _connect(self._addresses(request), request.port, door)
+        if not request.is_tunnel:
+            server.sendall(request.head(absolute=False))
+        return server, b""
+
+    def _addresses(self, request: Request) -> list[str]:
+        """The addresses of a host that may be reached: each is looked at, then used as it is."""
+        found = list(dict.fromkeys(_resolve(request.host, request.port)))
+        if self._registries.is_named(request.host, request.port):
+            return found
+        public = [address for address in found if not is_private(address)]
+        if not public:
+            raise CannotReach("its address is one of a private network", is_private=True)
+        return public
+
+    def _through(
+        self, upstream: Upstream, request: Request, door: Connections
+    ) -> tuple[socket.socket, bytes]:
+        """The person's proxy resolves the name: what it may reach is its own concern."""
+        addresses = list(dict.fromkeys(_resolve(upstream.host, upstream.port)))
+        server = _connect(addresses, upstream.port, door)
+        said = f"Proxy-Authorization: {upstream.authorization}" if upstream.authorization else ""
+        try:
+            if not request.is_tunnel:
+                head = request.head(absolute=True)
+                first, _, rest = head.partition(b"\r\n")
+                server.sendall(b"\r\n".join(filter(None, (first, said.encode(), rest))))
+                return server, b""
+            lines = (f"CONNECT {request.authority} HTTP/1.1", f"Host: {request.authority}", said)
+            server.sendall("\r\n".join((*filter(None, lines), "", "")).encode("ascii"))
+            return server, _accept(server)
+        except (OSError, CannotReach) as problem:
+            server.close()
+            why = problem.why if isinstance(problem, CannotReach) else "your own proxy broke off"
+            raise CannotReach(why) from problem
+
+
+def is_private(address: str) -> bool:
+    """Whether an address means this machine or a network behind it."""
+    from ipaddress import ip_address
+
+    found = ip_address(address.partition("%")[0])
+    return any(
+        found in network for network in _private_networks() if network.version == found.version
+    )
+
+
+@cache
+def _private_networks() -> tuple[IPv4Network | IPv6Network, ...]:
+    from ipaddress import ip_network
+
+    return tuple(map(ip_network, _PRIVATE))
+
+
+def _resolve(host: str, port: int) -> Iterator[str]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as problem:
+        raise CannotReach("its name is not known") from problem
+    for _family, _kind, _protocol, _name, address in found:
+        yield str(address[0])
+
+
+def _connect(addresses: list[str], port: int, door: Connections) -> socket.socket:
+    """A connection to the first address that answers."""
+    for address in addresses:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        server = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            server.settimeout(_SECONDS)
+            if door.keep(server):
+                server.connect((address, port))
+                return server
+        except OSError:
+            pass
+        door.forget(server)
+        server.close()
+    raise CannotReach("it does not answer")
+
+
+# --- the person's own proxy -----------------------------------------------------------
+
+
+def upstream_for(request: Request, environ: Mapping[str, str]) -> Upstream | None:
+    """The proxy that the person's environment names for a request, if any.
+
+    Raises CannotReach for one that we do not speak with.
+    """
+    scheme = "https" if request.is_tunnel else "http"
+    names = (f"{scheme}_proxy", f"{scheme}_PROXY".upper(), "all_proxy", "ALL_PROXY")
+    told = next((environ[name] for name in names if environ.get(name)), "")
+    if not told or _is_direct(request.host, environ):
+        return None
+    from urllib.parse import unquote, urlsplit
+
+    parts = urlsplit(told if "://" in told else f"http://{told}")
+    if parts.scheme != "http" or not parts.hostname:
+        raise CannotReach(f"your own proxy is one of {parts.scheme}, and only http is spoken")
+    user = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    basic = f"Basic {base64.b64encode(user.encode()).decode()}" if parts.username else ""
+    return Upstream(parts.hostname, parts.port or 80, basic)
+
+
+def _is_direct(host: str, environ: Mapping[str, str]) -> bool:
+    """Whether NO_PROXY leaves the host out: names, all below a name, or `*`."""
+    told = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
+    names = [name.strip().lower().removeprefix("*").lstrip(".") for name in told.split(",")]
+    return told.strip() == "*" or any(
+        name and (host == name or host.endswith(f".{name}")) for name in names
+    )
+
+
+def _accept(server: socket.socket) -> bytes:
+    """What comes behind a proxy's yes to CONNECT. Raises CannotReach for its no."""
+    read = bytearray()
+    while b"\r\n\r\n" not in read and len(read) < _ANSWER:
+        chunk = server.recv(_ANSWER)
+        if not chunk:
+            break
+        read += chunk
+    head, _, rest = bytes(read).partition(b"\r\n\r\n")
+    status = head.split(b"\r\n")[0].split(b" ")
+    if len(status) < 2 or not status[1].startswith(b"2"):  # noqa: PLR2004 - version, status, words
+        said = b" ".join(status[1:]).decode("latin-1")[:100]
+        raise CannotReach(f"your own proxy says no: {said}")
+    return rest

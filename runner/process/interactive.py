@@ -1,0 +1,128 @@
+"""A command that stays and is spoken with, line by line, in its sandbox, until it is closed."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.process import spawn
+from runner.process.cgroups import group_for
+
+if TYPE_CHECKING:
+    import threading
+
+    from runner.process.base import Command, Sandbox
+
+LONGEST_LINE = 16 << 20
+"""Bytes of one line: whoever says more is not to be listened to."""
+_CHUNK = 1 << 16
+_LOOK = 0.1
+_GRACE = 1.0
+
+
+class InteractiveProcessOver(Exception):  # noqa: N818 - the word for what happened
+    """The other side is gone, says too much, or says nothing for too long; the text says which."""
+
+
+class InteractiveProcess:
+    """The running command; an open resource until `close`. It ends when its input does.
+
+    The place, environment, network and limits of the command hold as for any other; its time
+    limits do not, since it stays for as long as it is needed. Raises OSError or ValueError
+    where it cannot be started.
+    """
+
+    def __init__(
+        self, command: Command, sandbox: Sandbox, cancelled: threading.Event | None = None
+    ) -> None:
+        self._cancelled = cancelled
+        self._prepared = sandbox.enclose(command)
+        self._group = group_for(command.limits)
+        try:
+            self._tree = spawn.plant(self._prepared, self._group, piped=True)
+        except BaseException:
+            self._tidy()
+            raise
+        first = self._tree.first
+        assert first.stdin is not None  # both are pipes, as asked for
+        assert first.stdout is not None
+        self._input, self._output = first.stdin.fileno(), first.stdout.fileno()
+        os.set_blocking(self._input, False)
+        self._heard = bytearray()
+
+    def say(self, line: bytes, seconds: float) -> None:
+        """Say one line, without its end. Raises DialogueOver."""
+        left = memoryview(line + b"\n")
+        until = effects.monotonic() + seconds
+        while left:
+            self._wait(self._input, select.POLLOUT, until)
+            with suppress(BlockingIOError):
+                try:
+                    left = left[os.write(self._input, left) :]
+                except BrokenPipeError as error:
+                    raise InteractiveProcessOver(self._why()) from error
+
+    def hear(self, seconds: float) -> bytes:
+        """The next line, without its end. Raises DialogueOver."""
+        until = effects.monotonic() + seconds
+        while b"\n" not in self._heard:
+            if len(self._heard) > LONGEST_LINE:
+                raise InteractiveProcessOver("said a line without an end")
+            self._wait(self._output, select.POLLIN, until)
+            chunk = os.read(self._output, _CHUNK)
+            if not chunk:
+                raise InteractiveProcessOver(self._why())
+            self._heard += chunk
+        line, _, rest = bytes(self._heard).partition(b"\n")
+        self._heard[:] = rest
+        return line
+
+    def close(self) -> None:
+        """Let it end, or end it with all it started."""
+        first = self._tree.first
+        try:
+            if first.stdin:
+                first.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                first.wait(_GRACE)
+        finally:
+            if self._group:
+                self._group.kill()
+            self._tree.kill()
+            self._tree.close()
+            for pipe in (first.stdout, first.stderr):
+                if pipe:
+                    pipe.close()
+            self._tidy()
+
+    def _why(self) -> str:
+        """Why nothing more comes: what the sandbox said of itself, where it could not be made."""
+        report = self._tree.first.stderr
+        if report is None:
+            return "ended"
+        os.set_blocking(report.fileno(), False)
+        said = (report.read(_CHUNK) or b"").decode("utf-8", "replace").splitlines()
+        refused = next((line for line in said if line.startswith("bwrap: ")), "")
+        return f"could not be put into the sandbox: {refused}" if refused else "ended"
+
+    def _wait(self, descriptor: int, event: int, until: float) -> None:
+        """Until the pipe is ready. Raises DialogueOver where it takes too long."""
+        poll = select.poll()  # select() knows no descriptor above 1,023
+        poll.register(descriptor, event)
+        while not poll.poll(_LOOK * 1000):
+            if self._cancelled is not None and self._cancelled.is_set():
+                raise InteractiveProcessOver("was cancelled")
+            if effects.monotonic() > until:
+                raise InteractiveProcessOver("did not answer in time")
+
+    def _tidy(self) -> None:
+        if self._group:
+            self._group.close()
+        if self._prepared.door:
+            self._prepared.door.close()
+        if self._prepared.leave:
+            self._prepared.leave()

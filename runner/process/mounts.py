@@ -1,0 +1,182 @@
+"""The file system as a command in bubblewrap sees it, as bubblewrap's options.
+
+Later options win, so the order is: the machine read-only, what is personal hidden, the tools
+shown again, and at last the folders the command works in.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.process.limits import MEGABYTE
+from runner.process.other_trees import other_trees
+from runner.process.toolchain import tool_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from runner.process.base import Place
+
+TMP = "/tmp"  # noqa: S108 - inside, /tmp is the command's own
+_OBJECTS = f"{TMP}/.objects"
+_ROOM = 2048 * MEGABYTE
+"""What may be written to each of HOME, /tmp and their like: they are memory."""
+_HIDDEN = (TMP, "/var/tmp", "/run", "/home", "/root")  # noqa: S108 - they are hidden
+MASKED = (
+    # The user who owns a file reads it without any capability: this matters for root.
+    *("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers"),
+    *("/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private", "/var/log", "/var/backups"),
+    *("/var/spool", "/var/lib/docker", "/var/lib/containerd", "/var/lib/kubelet"),
+    # Triggers that root may use without any, as it may the controls below.
+    *("/proc/sysrq-trigger", "/proc/acpi"),
+)
+"""What no command reads."""
+_CONTROLS = ("/proc/sys", "/proc/fs", "/proc/irq", "/proc/bus")
+"""Controls of the kernel. bubblewrap 0.8 leaves /proc/sys writable for a root without
+capabilities, and with kernel/core_pattern the whole machine."""
+
+_CACHES = {"vite": (".vite", ".vite-temp"), "nyc": (".cache",)}
+"""By package: where in `node_modules` it writes."""
+
+
+@lru_cache(maxsize=8)
+def floor(home: str, *, sized: bool) -> tuple[str, ...]:
+    """The machine, read-only, with kernel controls closed and personal places empty."""
+    size = ("--size", str(_ROOM)) if sized else ()
+    options = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]
+    options += [*size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108 - its own
+    for path in filter(os.path.exists, _CONTROLS):
+        options += ["--ro-bind", path, path]
+    for path in filter(_readable, MASKED):
+        options += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", os.devnull, path]  # noqa: PTH112 - text
+    roots = find_hidden_folders(home)
+    for root in roots:
+        options += [*size, "--tmpfs", root]
+    if home not in roots and _below(home, roots):
+        options += ["--dir", home]
+    return tuple(options)
+
+
+@lru_cache(maxsize=8)
+def find_hidden_folders(home: str) -> tuple[str, ...]:
+    """Real paths of the folders that are empty inside, none within another.
+
+    Where this process keeps temporary files, keys and sockets lie, too.
+    """
+    from tempfile import gettempdir
+
+    places = (*_HIDDEN, gettempdir(), home)
+    wanted = {os.path.realpath(path) for path in places if path.startswith("/")} - {"/"}
+    there = sorted(path for path in wanted if os.path.isdir(path))  # noqa: PTH112 - text
+    return tuple(path for path in there if not _below(path, set(there) - {path}))
+
+
+def others(
+    shown: str, where: frozenset[tuple[str, str]], read: tuple[Path, ...], *, sized: bool
+) -> tuple[str, ...]:
+    """Other repositories' work trees and other people's homes, empty, where they are not yet."""
+    roots = find_hidden_folders(dict(where).get("HOME", ""))
+    options: list[str] = []
+    for path in other_trees(shown, where, read):
+        known = path in roots or _below(path, roots)
+        if not known and os.path.isdir(path):  # noqa: PTH112 - text; it may have gone since
+            options += [*(("--size", str(MEGABYTE)) if sized else ()), "--tmpfs", path]
+    return tuple(options)
+
+
+@lru_cache(maxsize=32)
+def tools(where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> tuple[str, ...]:
+    """The tool chain of these variables, shown read-only where it is hidden.
+
+    What holds a hidden folder whole is not shown, unless a person asked for it in `read`.
+    """
+    environ = dict(where)
+    roots = find_hidden_folders(environ.get("HOME", ""))
+    home = real(Path(environ.get("HOME", "/nonexistent")))
+    found = {path for tool in tool_paths(environ) for path in _spellings(tool)} - {home}
+    asked = {path for each in read if each.exists() for path in _spellings(each)}
+    shown = {path for path in found if _below(str(path), roots)} | asked
+    outermost = [path for path in sorted(shown) if shown.isdisjoint(path.parents)]
+    return tuple(_bind("--ro-bind", outermost))
+
+
+def resolver() -> tuple[str, ...]:
+    """What /etc/resolv.conf points to, which systemd keeps in /run."""
+    target = os.path.realpath("/etc/resolv.conf")
+    return ("--ro-bind-try", target, target) if target.startswith("/run/") else ()
+
+
+def desk(place: Place, *, reads_only: bool = False) -> tuple[str, ...]:
+    """The scratch tree in the repository's place, its shared folders, its objects, the box."""
+    shown = real(place.shown)
+    shares = [name for name in place.shares if (shown / name).exists()]
+    options = ["--ro-bind" if reads_only else "--bind", str(place.tree), str(shown)]
+    for name in shares:
+        there = os.path.realpath(shown / name)
+        options += ["--ro-bind", there, str(shown / name)]
+        for cache in caches(Path(there)):
+            options += ["--tmpfs", str(shown / name / cache)]
+    if place.objects:
+        options += ["--ro-bind", str(place.objects), _OBJECTS]
+        options += _bind("--ro-bind", alternates(place.objects))
+    return (*options, "--bind", str(place.box), str(place.box))
+
+
+def caches(packages: Path) -> list[str]:
+    """Folders in installed packages where tools of theirs keep what they made.
+
+    Vite and nyc end with an error where they cannot write there; inside they are the command's
+    own. What is mounted needs a place, so an empty folder is made, as the tool itself would.
+    """
+    found = [
+        name for tool, names in _CACHES.items() if (packages / tool).is_dir() for name in names
+    ]
+    try:
+        for name in found:
+            if not (packages / name).is_dir():
+                effects.make_folder(packages / name)
+    except OSError:
+        return []
+    return found
+
+
+def object_paths(place: Place) -> list[str]:
+    """Where git finds the repository's objects inside."""
+    return [_OBJECTS, *map(str, alternates(place.objects) if place.objects else ())]
+
+
+def real(path: Path) -> Path:
+    """The path without symbolic links."""
+    return Path(os.path.realpath(path))
+
+
+def alternates(objects: Path) -> list[Path]:
+    """Object folders that a repository borrows itself (gitrepository-layout(5))."""
+    try:
+        lines = (objects / "info" / "alternates").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    paths = (real(objects / line) for line in lines if line and not line.startswith("#"))
+    return [path for path in paths if path.is_dir()]
+
+
+def _spellings(path: Path) -> set[Path]:
+    """The path as it is named and as it really is."""
+    return {path, real(path)}
+
+
+def _bind(option: str, paths: Iterable[Path]) -> Iterable[str]:
+    for path in paths:
+        yield from (option, str(path), str(path))
+
+
+def _below(path: str, roots: Iterable[str]) -> bool:
+    return any(path.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def _readable(path: str) -> bool:
+    return os.access(path, os.R_OK) or os.access(path, os.W_OK)

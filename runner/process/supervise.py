@@ -1,0 +1,282 @@
+"""The course of one command from start to end: its output heard, its patience kept."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.errors import ExitCode, RunnerError
+from runner.model import Network
+from runner.process.base import Command, Ended, Ran
+from runner.process.cgroups import group_for
+from runner.process.child import Child
+from runner.process.disk_room import require_room
+from runner.process.output import Output
+from runner.process.tools import which
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable
+
+    from runner.process.base import Sandbox
+
+GRACE = 3.0
+"""Seconds between SIGTERM and SIGKILL for a command that took too long."""
+_GRACE_LEFT_BEHIND = 0.5
+"""The same for what a command left running when it ended by itself."""
+_POLL = 0.1
+_TELL_EVERY = 0.25
+_NOT_HELD = b"runner: without a sandbox, network registries is as yes\n"
+_PAUSES = (0.05, 0.2, 0.5)
+"""Seconds between tries to start a command that the system would not start."""
+_ITS_OWN = frozenset(
+    {
+        *(errno.ENOENT, errno.EACCES, errno.E2BIG, errno.ENOEXEC, errno.ENOTDIR, errno.ELOOP),
+        *(errno.ENAMETOOLONG, errno.EINVAL, errno.EISDIR, errno.EPERM),
+    }
+)
+"""Why a command itself cannot be started, on every machine like this one."""
+CANNOT_RUN = 126
+NOT_FOUND = 127
+
+
+def run(
+    command: Command,
+    sandbox: Sandbox,
+    *,
+    tell: Callable[[str], None] | None = None,
+    cancelled: threading.Event | None = None,
+) -> Ran:
+    """Run a command to its end, and end all it started.
+
+    `tell` hears the lines of output as they come, some at a time, joined by line ends (of very
+    much the last ones, with how many were left out), and once that the command still runs after
+    `limits.soft`; what it hears is redacted but not made safe for a terminal. Setting `cancelled`
+    ends the command. A command that fails or cannot start is a value, too; what this machine is to
+    blame for (it starts nothing, its disk is full) is a RunnerError.
+    """
+    began = effects.monotonic()
+    output = Output(command.log, command.limits.output, command.known_secrets)
+    missing = _explain_missing(command)
+    if missing:
+        return _not_started(output, began, missing, NOT_FOUND)
+    try:
+        child = _start(command, sandbox, output, cancelled)
+    except (OSError, ValueError) as problem:
+        return _not_started(output, began, _why(problem, command), CANNOT_RUN)
+    course = _Course(command, child, output, tell or _nobody, cancelled)
+    if command.network is Network.REGISTRIES and not sandbox.encloses:
+        output.take(_NOT_HELD)
+    try:
+        ended = course.attend()
+    except BaseException:
+        child.kill()
+        child.close()
+        output.finish()
+        raise
+    ran = course.result(ended, began)
+    if ended is Ended.EXITED:
+        require_room(command.place, ran)
+    return ran
+
+
+def _nobody(_line: str) -> None:
+    """Hear nothing."""
+
+
+def _start(
+    command: Command, sandbox: Sandbox, output: Output, cancelled: threading.Event | None
+) -> Child:
+    """The command, running. What only the system is to blame for is tried again.
+
+    Raises OSError and ValueError for what is the command's own, and RunnerError where the system
+    starts nothing: that says nothing of the work, so it must not become a failed check.
+    """
+    for pause in (*_PAUSES, 0.0):
+        try:
+            return Child(sandbox.enclose(command), command.stdin, output, group_for(command.limits))
+        except OSError as problem:
+            gone = not command.place.tree.is_dir()
+            if problem.errno in _ITS_OWN and not gone:
+                raise
+            if gone or not pause or (cancelled is not None and cancelled.is_set()):
+                raise _cannot_start(problem, gone=gone) from problem
+            time.sleep(pause)
+    raise AssertionError
+
+
+def _cannot_start(problem: OSError, *, gone: bool) -> RunnerError:
+    if gone:
+        message = "the scratch tree is gone: something removed it while a command was to start"
+    else:
+        message = f"this machine starts no command: {problem.strerror}"
+    hint, where = "nothing of the task is to blame; run again to go on", str(problem.filename or "")
+    return RunnerError(message, where=where, hint=hint, code=ExitCode.CONFLICT)
+
+
+class _Course:
+    """One running command with the patience it is met with."""
+
+    def __init__(
+        self,
+        command: Command,
+        child: Child,
+        output: Output,
+        tell: Callable[[str], None],
+        cancelled: threading.Event | None,
+    ) -> None:
+        self._limits = command.limits
+        self._child = child
+        self._output = output
+        self._tell = tell
+        self._cancelled = cancelled
+        self._began = self._told = effects.monotonic()
+        self._soft = False
+
+    def attend(self) -> Ended:
+        """Hear the command until its first process has ended, by itself or by us."""
+        while not self._child.exited:
+            self._child.pump(self._pause())
+            self._speak()
+            ended = self._verdict()
+            if ended:
+                self._end(GRACE)
+                return ended
+        return Ended.EXITED
+
+    def result(self, ended: Ended, began: float) -> Ran:
+        """End what is left, hear the rest, and say how it went."""
+        spent = self._child.processor if ended is Ended.EXITED else None
+        left = self._bury(ended)
+        code = self._child.close()
+        report = self._child.report
+        if ended is Ended.EXITED and report.refusal:
+            return _not_started(self._output, began, report.refusal, CANNOT_RUN)
+        if ended is Ended.EXITED:
+            self._output.take(report.words)
+        self._output.take(self._child.reached.encode())
+        self._output.finish()
+        self._tell_lines(self._output.fresh(whole=True))
+        ran = _ran(self._output, began, ended, code, left + report.left_behind)
+        spent = report.processor if spent is None else spent
+        return ran if spent is None else replace(ran, processor=spent)
+
+    def _bury(self, ended: Ended) -> int:
+        """End what outlived the first process; how many there were.
+
+        A sandbox counts them itself, and the kernel ends them with it: the end of the output
+        comes when they are gone.
+        """
+        if self._child.enclosed:
+            self._child.drain()
+            self._child.kill()
+            return 0
+        left = len(self._child.survivors()) if ended is Ended.EXITED else 0
+        if left:
+            self._end(_GRACE_LEFT_BEHIND)
+        self._child.drain()
+        return left
+
+    def _verdict(self) -> Ended | None:
+        """Why the command must end now; `None` while it may go on."""
+        if self._child.exited:
+            return None
+        now = effects.monotonic()
+        if self._cancelled is not None and self._cancelled.is_set():
+            return Ended.CANCELLED
+        if self._limits.hard and now - self._began >= self._limits.hard:
+            return Ended.HARD
+        if self._limits.idle and now - self._child.heard >= self._limits.idle:
+            return Ended.IDLE
+        return None
+
+    def _pause(self) -> float:
+        """Seconds until something is due if the command stays silent."""
+        now = effects.monotonic()
+        due = [self._began + self._limits.hard] if self._limits.hard else []
+        due += [self._child.heard + self._limits.idle] if self._limits.idle else []
+        due += [] if self._soft or not self._limits.soft else [self._began + self._limits.soft]
+        due += [now + _POLL] if self._cancelled is not None else []
+        due += [self._told + _TELL_EVERY] if self._child.heard > self._told else []
+        return max(0.0, min(due, default=now + 60.0) - now)
+
+    def _speak(self) -> None:
+        """Tell the lines that came, not too often, and once that it takes long."""
+        now = effects.monotonic()
+        if self._child.heard > self._told and now - self._told >= _TELL_EVERY:
+            self._told = now
+            self._tell_lines(self._output.fresh())
+        if not self._soft and self._limits.soft and now - self._began >= self._limits.soft:
+            self._soft = True
+            self._tell(f"still running after {_duration(self._limits.soft)}")
+
+    def _tell_lines(self, lines: str) -> None:
+        if lines.strip():
+            self._tell(lines)
+
+    def _end(self, grace: float) -> None:
+        """Ask every process to end, give them time to, then end them."""
+        self._child.terminate()
+        until = effects.monotonic() + grace
+        while effects.monotonic() < until and self._child.busy:
+            self._child.pump(0.01)
+        self._child.kill()
+
+
+def _explain_missing(command: Command) -> str:
+    """Why an argv cannot start; a shell says so itself, with 127."""
+    if isinstance(command.line, str):
+        return ""
+    if not command.line:
+        return "the command is empty"
+    name = command.line[0]
+    if os.sep not in name:
+        found = which(name, command.environment)
+        return "" if found else f"{name}: not found on PATH"
+    place = command.place
+    shown = place.tree / os.path.relpath(name, place.shown)
+    here = place.tree / place.start / command.folder / name
+    found_here = any(which(str(path), {}) for path in (here, shown))
+    return "" if found_here else f"{name}: there is no such executable"
+
+
+def _why(problem: OSError | ValueError, command: Command) -> str:
+    if isinstance(problem, OSError):
+        if problem.errno == errno.E2BIG:
+            return "the command line is longer than this system allows"
+        return f"{problem.filename or command.argv[0]}: {problem.strerror}"
+    return f"the command cannot be started: {problem}"
+
+
+def _not_started(output: Output, began: float, why: str, code: int) -> Ran:
+    output.take(why.encode("utf-8", "replace") + b"\n")
+    output.finish()
+    return _ran(output, began, Ended.COULD_NOT_START, code, 0)
+
+
+def _ran(output: Output, began: float, ended: Ended, code: int, left: int) -> Ran:
+    seconds = effects.monotonic() - began
+    return Ran(
+        exit=code,
+        seconds=seconds,
+        ended=ended,
+        output=output.digest,
+        size=output.size,
+        tail=output.tail,
+        log=output.log,
+        left_behind=left,
+        processor=seconds,
+    )
+
+
+def _duration(seconds: float) -> str:
+    """Seconds as a person says them."""
+    minute = 60
+    if seconds < minute:
+        return f"{seconds:g} seconds"
+    minutes = round(seconds / minute)
+    return "1 minute" if minutes == 1 else f"{minutes} minutes"

@@ -1,0 +1,99 @@
+"""Calls to the kernel that Python has no words for: privileges, filters and Landlock.
+
+All of them bind the calling thread alone, and what it starts: see capabilities(7), seccomp(2),
+landlock(7). Each raises OSError where the kernel refuses.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from functools import lru_cache
+
+_PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP, _PR_SET_SECCOMP = 38, 24, 22
+_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+_SECCOMP_MODE_FILTER = 2
+_CAPABILITY_VERSION = 0x20080522
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+"""The same on all architectures but alpha."""
+_CREATE_RULESET_VERSION = 1
+_PATH_BENEATH = 1
+
+
+@lru_cache(maxsize=1)
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), what)
+    return result
+
+
+def _prctl(option: int, first: int, second: object, what: str) -> None:
+    words = (ctypes.c_ulong(first), second, ctypes.c_ulong(0), ctypes.c_ulong(0))
+    _check(_libc().prctl(option, *words), what)
+
+
+def _syscall(number: int, *arguments: object) -> int:
+    wide = (ctypes.c_long(each) if isinstance(each, int) else each for each in arguments)
+    return int(_libc().syscall(ctypes.c_long(number), *wide))
+
+
+# --- privileges -----------------------------------------------------------------------
+
+
+def give_up_privileges() -> None:
+    """No capabilities, none to be had by executing anything either."""
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1, ctypes.c_ulong(0), "no_new_privs")
+    if os.geteuid() == 0:
+        for number in range(_last_capability() + 1):
+            _prctl(_PR_CAPBSET_DROP, number, ctypes.c_ulong(0), "capability bounding set")
+    _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, ctypes.c_ulong(0), "ambient set")
+    header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
+    _check(_libc().capset(header, bytes(24)), "capabilities")
+
+
+@lru_cache(maxsize=1)
+def _last_capability() -> int:
+    with open("/proc/sys/kernel/cap_last_cap", encoding="ascii") as file:  # noqa: PTH123 - one line
+        return int(file.read())
+
+
+def filter_calls(program: bytes) -> None:
+    """Have the kernel ask this BPF program (`seccomp.program`) before each call."""
+    code = ctypes.create_string_buffer(program, len(program))
+    filter_ = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
+    words = ctypes.create_string_buffer(filter_, len(filter_))
+    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, words, "seccomp")
+
+
+# --- landlock -------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def landlock_version() -> int:
+    """The version of Landlock's interface; 0 where the kernel has none or has it off."""
+    found = _syscall(_CREATE_RULESET, None, 0, _CREATE_RULESET_VERSION)
+    return max(found, 0)
+
+
+def new_ruleset(files: int, ports: int, scope: int, version: int) -> int:
+    """A descriptor of rules that handle these accesses; what no rule allows is then denied."""
+    sizes = {1: 8, 2: 8, 3: 8, 4: 16, 5: 16}
+    attributes = struct.pack("=QQQ", files, ports, scope)[: sizes.get(version, 24)]
+    return _check(_syscall(_CREATE_RULESET, attributes, len(attributes), 0), "landlock")
+
+
+def allow(ruleset: int, path: int, access: int) -> None:
+    """Allow this access at and below what a descriptor stands for."""
+    rule = struct.pack("=Qi", access, path)
+    _check(_syscall(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0), "landlock rule")
+
+
+def restrict_self(ruleset: int) -> None:
+    """Bind this thread and what it starts to the rules, for ever."""
+    _check(_syscall(_RESTRICT_SELF, ruleset, 0), "landlock")

@@ -1,0 +1,132 @@
+"""Small git folders that borrow another repository's objects, laid out without a process."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.repo.git import raw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runner.repo.prefix import Prefix
+
+BY_PRODUCTS = (
+    "__pycache__/",
+    "*.pyc",
+    "*.egg-info/",
+    ".coverage",
+    ".coverage.*",
+    ".hypothesis/",
+    ".mypy_cache/",
+    ".nox/",
+    ".pytest_cache/",
+    ".ruff_cache/",
+    ".tox/",
+    ".venv/",
+    "node_modules/",
+    "target/",
+    ".gradle/",
+    ".terraform/",
+    ".DS_Store",
+)
+"""What tools leave behind; a `.gitignore` may take one back (`!target/`), a tracked file stays."""
+
+_ATTRIBUTES = "* -text -filter -ident -working-tree-encoding -diff -merge\n"
+"""Bytes as they are: `info/attributes` is stronger than any file of the tree (gitattributes(5))."""
+
+_CONFIG = """\
+[core]
+\trepositoryformatversion = {version}
+\tbare = false
+\tfilemode = true
+\tsymlinks = true
+\tignorecase = false
+\tautocrlf = false
+\tsafecrlf = false
+\tuntrackedCache = false
+\tlogallrefupdates = false
+\tattributesFile = /dev/null
+\texcludesFile = /dev/null
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[commit]
+\tgpgSign = false
+[user]
+\tname = {name}
+\temail = {email}
+"""
+_SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Lender:
+    """What a scratch tree needs to know of the repository it borrows from."""
+
+    objects: Path
+    object_format: str
+    shallow: Path
+    branch: str | None
+    """The ref HEAD names, such as `refs/heads/main`; None when detached."""
+    prefix: Prefix
+    ignored: bytes
+    """The person's own ignore rules."""
+    who: tuple[str, str] = ("runner", "runner@localhost")
+    """Name and address of commits that an agent makes in the tree; none of them leaves it."""
+
+    def require(self) -> None:
+        """Raise RunnerError where the repository is no longer at its place."""
+        if not self.objects.is_dir():
+            hint = "something moved or removed it during the run; run again where it is now"
+            where, gone = str(self.objects), "the repository is gone from where it was"
+            raise RunnerError(gone, where=where, hint=hint, code=ExitCode.CONFLICT)
+
+
+def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> None:
+    """Make, or put right, a git folder that borrows; objects and index in it stay.
+
+    `head` is the content of its HEAD.
+    """
+    for folder in ("objects/info", "objects/pack", "refs/heads", "info"):
+        (git / folder).mkdir(parents=True, exist_ok=True)
+    sha256 = lender.object_format == "sha256"
+    name, email = map(_quote, lender.who)
+    config = _CONFIG.format(version=1 if sha256 else 0, name=name, email=email)
+    _put(git / "config", (config + (_SHA256 if sha256 else "")).encode("utf-8", "replace"))
+    _put(git / "HEAD", head.encode() + b"\n")
+    _put(git / "info" / "attributes", _ATTRIBUTES.encode())
+    _put(git / "info" / "exclude", _exclude_lines(lender, shares))
+    _put(git / "objects" / "info" / "alternates", os.fsencode(lender.objects) + b"\n")
+    if lender.shallow.is_file():
+        _put(git / "shallow", lender.shallow.read_bytes())
+    else:
+        (git / "shallow").unlink(missing_ok=True)  # of a time when the repository was shallow
+
+
+def _exclude_lines(lender: Lender, shares: tuple[str, ...]) -> bytes:
+    # no slash at the end: a share may be a link or a mount point as well as a folder
+    bound = [f"/{_escape(lender.prefix.whole(share).strip('/'))}" for share in shares]
+    return lender.ignored + b"\n" + raw("\n".join((*BY_PRODUCTS, *bound))) + b"\n"
+
+
+def _quote(value: str) -> str:
+    """A value as git-config(1) quotes it."""
+    plain = "".join(letter for letter in value if letter.isprintable())
+    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _escape(path: str) -> str:
+    return "".join(f"\\{mark}" if mark in "*?[]\\!# " else mark for mark in path)
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Write only what differs: an agent without a sandbox could have changed it."""
+    if path.is_symlink():
+        path.unlink()
+    if not path.is_file() or path.read_bytes() != content:
+        path.write_bytes(content)

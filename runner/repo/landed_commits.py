@@ -1,0 +1,96 @@
+"""The commits of tasks, read back from history by their trailers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from runner.repo.git import text
+from runner.repo.trailers import parse_checked, parse_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runner.repo.git import Git
+    from runner.repo.trailers import Message
+
+_FORMAT = "--format=%H%n%T%n%P%n%ct%n%B"
+
+
+@dataclass(frozen=True, slots=True)
+class LandedCommit:
+    """A commit of a task, as its message and headers say."""
+
+    commit: str
+    tree: str
+    parent: str
+    """First parent; empty for a root commit."""
+    time: datetime
+    subject: str
+    task: str
+    attempt: int
+    """0 when the message does not say."""
+    spec_what: str
+    spec_proof: str
+    trailers: Mapping[str, tuple[str, ...]]
+    """Of the task: a record commit's own are about others too, and are left out."""
+    checked: bool = False
+    """Whether the task changed nothing, and only a record commit tells of its proof."""
+    cut: bool = False
+    """Whether it had more proofs than a record commit tells."""
+
+
+def find_landed_commits(git: Git, tips: tuple[str, ...], limit: int = 0) -> Iterator[LandedCommit]:
+    """What commits tell of tasks, newest first; `limit` counts all commits looked at."""
+    ours = ("--fixed-strings", "--grep=Task: ", "--grep=Checked: ")
+    many = (f"--max-count={limit}",) if limit else ours
+    out = git.run(
+        *("log", "-z", "--no-color", "--no-decorate", "--no-show-signature", "--no-notes"),
+        *(*many, _FORMAT, "--end-of-options", *tips, "--"),
+    )
+    for entry in out.split(b"\0"):
+        if b"\nTask:" in entry or b"\nChecked:" in entry:
+            yield from _parse_entry(text(entry))
+
+
+def _parse_entry(entry: str) -> Iterator[LandedCommit]:
+    commit, tree, parents, seconds, message = entry.split("\n", 4)
+    said = parse_message(message)
+    landed = _make_landed_commit(commit, tree, parents, seconds, said)
+    if landed.task:
+        yield landed
+    for line in said.trailers.get("Checked", ()):
+        told = parse_checked(line)
+        if told is not None:
+            yield replace(
+                landed,
+                tree=told.tree,
+                task=told.task,
+                attempt=told.attempt,
+                spec_what=told.spec_what,
+                spec_proof=told.spec_proof,
+                trailers={"Proof": told.proofs},
+                checked=True,
+                cut=told.cut,
+            )
+
+
+def _make_landed_commit(
+    commit: str, tree: str, parents: str, seconds: str, said: Message
+) -> LandedCommit:
+    task = said.trailers.get("Task", ("",))[-1]
+    spec = said.trailers.get("Spec", ("",))[-1].split()
+    attempt = said.trailers.get("Attempt", ("",))[-1]
+    return LandedCommit(
+        commit=commit,
+        tree=tree,
+        parent=parents.partition(" ")[0],
+        time=datetime.fromtimestamp(int(seconds), UTC),
+        subject=said.subject,
+        task=task,
+        attempt=int(attempt) if attempt.isdecimal() else 0,
+        spec_what=spec[0] if spec else "",
+        spec_proof=spec[1] if len(spec) > 1 else "",
+        trailers=said.trailers,
+    )

@@ -1,0 +1,108 @@
+"""The settings under which git runs nothing that a repository brought along."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Settings: TypeAlias = "tuple[tuple[str, str], ...]"
+"""Pairs of a git configuration key and its value."""
+
+SETTINGS: Settings = (
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.alternateRefsCommand", ""),
+    ("core.askPass", ""),
+    ("core.editor", ":"),
+    ("core.gitProxy", ""),
+    ("core.pager", "cat"),
+    ("core.sshCommand", "false"),
+    ("credential.helper", ""),
+    ("diff.external", ""),
+    ("gc.auto", "0"),
+    ("gpg.program", "false"),
+    ("gpg.ssh.defaultKeyCommand", ""),
+    ("i18n.commitEncoding", "UTF-8"),
+    ("i18n.logOutputEncoding", "UTF-8"),
+    ("log.showSignature", "false"),
+    ("maintenance.auto", "false"),
+    ("protocol.allow", "never"),
+    ("safe.bareRepository", "explicit"),
+    ("submodule.recurse", "false"),
+)
+"""Said to every git: no hook, no monitor, no helper, no network, no editor."""
+
+ENVIRONMENT: Mapping[str, str] = {
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_ASKPASS": "",
+    "GIT_EDITOR": ":",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_PAGER": "cat",
+    "GIT_SEQUENCE_EDITOR": ":",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "SSH_ASKPASS": "",
+}
+"""Said to every git beside the settings; wins over configuration where both speak."""
+
+_KEPT = frozenset(
+    {
+        "GIT_AUTHOR_EMAIL",
+        "GIT_AUTHOR_NAME",
+        "GIT_CEILING_DIRECTORIES",
+        "GIT_COMMITTER_EMAIL",
+        "GIT_COMMITTER_NAME",
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_CONFIG_SYSTEM",
+        "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+        "GIT_EXEC_PATH",
+    }
+)
+
+_RUNS = re.compile(
+    r"(?:filter\..+\.(?:clean|smudge|process)|diff\..+\.(?:textconv|command)|merge\..+\.driver)",
+    re.DOTALL,
+)
+_REQUIRED = re.compile(r"filter\..+\.required", re.DOTALL)
+
+
+def silence(names: Iterable[str]) -> Settings:
+    """Settings that empty every filter, text conversion and merge driver among these names.
+
+    An empty filter is none (git's convert.c), but one that is `required` would fail.
+    """
+    found = sorted(set(names))
+    commands = tuple((name, "") for name in found if _RUNS.fullmatch(name))
+    required = tuple((name, "false") for name in found if _REQUIRED.fullmatch(name))
+    return commands + required
+
+
+def as_environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
+    """Settings as `GIT_CONFIG_COUNT` variables, after those that `environ` already has."""
+    count = environ.get("GIT_CONFIG_COUNT", "")
+    first = int(count) if count.isdecimal() else 0
+    said = {
+        name: value
+        for name, value in environ.items()
+        if first and name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
+    }
+    for number, (key, value) in enumerate(settings, start=first):
+        said[f"GIT_CONFIG_KEY_{number}"] = key
+        said[f"GIT_CONFIG_VALUE_{number}"] = value
+    return said | {"GIT_CONFIG_COUNT": str(first + len(settings))}
+
+
+def find_unwanted(said: Mapping[str, str]) -> list[str]:
+    """Names of git's own variables in this process (a hook sets them) that must not reach git."""
+    return [
+        name
+        for name in os.environ
+        if name.startswith("GIT_") and name not in _KEPT and name not in said
+    ]

@@ -1,0 +1,172 @@
+"""DECISIONS.md and the run-time folder's .gitignore, and how a document is appended to."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.journal.events import DecisionMade
+from runner.report import decisions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from runner.journal.events import Record
+    from runner.journal.state import RunState
+
+BUILD = "artifacts/build"
+_IGNORED = """\
+# Made by the runner: files of a run, which belong to this clone alone.
+/journal.jsonl
+/WRITE_LOG.jsonl
+/SAST_FINDINGS.jsonl
+/staged/
+/logs/
+/plans/
+/reports/
+/runs/
+*.lock
+.*.tmp
+"""
+
+_APPENDING = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def append_text(file: Path, text: str, *, head: str, mend: bool = False) -> None:
+    """Append to a document durably, making it with `head` when it is new.
+
+    A crash may come between the write and its event, or tear the write: a text that ends the file
+    already stays once, and its torn beginning there is made whole. With `mend` that alone is done.
+    """
+    effects.make_folder(file.parent)
+    added = text.encode()
+    descriptor = os.open(file, _APPENDING, 0o644)
+    try:
+        size = os.fstat(descriptor).st_size
+        reach = len(head.encode()) + len(added)
+        tail = os.pread(descriptor, reach, max(0, size - reach))
+        there = tail.strip().endswith(added.strip())
+        torn = 0 if there else _count_torn(tail, added, head.encode() if size == len(tail) else b"")
+        if torn or not (there or mend):
+            _append(descriptor, added, file, keep=tail[: len(tail) - torn], cut=torn, head=head)
+        effects.fsync(descriptor, file)
+    finally:
+        os.close(descriptor)
+    if size == 0:
+        effects.fsync_folder(file.parent)
+
+
+def _append(descriptor: int, added: bytes, file: Path, *, keep: bytes, cut: int, head: str) -> None:
+    """Take away a torn end, then append behind what is kept."""
+    if cut:
+        effects.step("truncate", file)
+        os.ftruncate(descriptor, os.fstat(descriptor).st_size - cut)
+    start = b"" if keep.endswith(b"\n") else b"\n" if keep else head.encode()
+    effects.append(descriptor, start + added, file)
+
+
+def _count_torn(tail: bytes, added: bytes, head: bytes) -> int:
+    """How many bytes at the end of a file are the beginning of what is to be added, cut off.
+
+    `head` is given where the tail is the whole file: then it may be torn itself.
+    """
+    if head and (head + added).startswith(tail) and not tail.startswith(head):
+        return len(tail)
+    at = tail.find(added[:_TELLING])
+    while at >= 0:
+        rest = tail[at:]
+        begins_a_line = at == 0 or tail[at - 1 : at] == b"\n"
+        if len(rest) < len(added) and begins_a_line and added.startswith(rest):
+            return len(rest)
+        at = tail.find(added[:_TELLING], at + 1)
+    return 0
+
+
+_TELLING = 4
+"""Fewer bytes than these may be a person's own."""
+
+
+_ENTRY = re.compile(r"^## DECISION-(\d+):", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class DecisionsDocument:
+    """DECISIONS.md: of it the entries that tasks made are ours; people write theirs beside."""
+
+    root: Path
+    path: str = f"{BUILD}/DECISIONS.md"
+    ours: bool = True
+    _numbers: set[int] = field(default_factory=set)
+
+    def hear(self, record: Record, state: RunState) -> None:
+        """Append a decision that was made."""
+        del state
+        if isinstance(record.event, DecisionMade):
+            self._append(record.event, record.task, record.time[:10])
+
+    def catch_up(self, records: Iterable[Record]) -> None:
+        """Write the entries that a crash kept from the file, and know those of killed runs."""
+        for record in records:
+            if isinstance(record.event, DecisionMade):
+                self._append(record.event, record.task, record.time[:10])
+
+    def next_number(self, last: int) -> int:
+        """The number of the next decision, after those in the file and in the journal."""
+        return decisions.next_number(self._text(), last)
+
+    def _append(self, event: DecisionMade, task: str, date: str) -> None:
+        self._numbers.add(event.number)
+        entry = decisions.decision_entry(event.number, event.decision, task, date)
+        there = event.number in self._in_file()
+        append_text(self.root / self.path, entry, head=decisions.HEAD, mend=there)
+
+    def _text(self) -> str:
+        try:
+            return (self.root / self.path).read_text("utf-8", "replace")
+        except FileNotFoundError:
+            return ""
+
+    def _in_file(self) -> set[int]:
+        return {int(number) for number in _ENTRY.findall(self._text())}
+
+    def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
+        """The committed file with our entries; a person's unsaved ones stay theirs to commit."""
+        text = committed.decode("utf-8", "surrogateescape")
+        whole = working.decode("utf-8", "surrogateescape")
+        known = {int(number) for number in _ENTRY.findall(text)}
+        for number, entry in _entries(whole):
+            if number in self._numbers and number not in known:
+                text = (text or decisions.HEAD) + entry
+        return text.encode("utf-8", "surrogateescape")
+
+
+def _entries(text: str) -> list[tuple[int, str]]:
+    starts = [*_ENTRY.finditer(text)]
+    ends = [match.start() for match in starts[1:]] + [len(text)]
+    return [
+        (int(match[1]), text[match.start() : end]) for match, end in zip(starts, ends, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreDocument:
+    """`artifacts/build/.gitignore`: keeps the files of a run out of commits."""
+
+    root: Path
+    path: str = f"{BUILD}/.gitignore"
+    ours: bool = True
+
+    def write(self) -> None:
+        """Make it where it is missing; a person's own is left alone."""
+        file = self.root / self.path
+        if not file.exists():
+            effects.make_folder(file.parent)
+            effects.write_file(file, _IGNORED.encode())
+
+    def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
+        """Ours as we made it; a person's changes to it are theirs to commit."""
+        return committed or working

@@ -1,0 +1,207 @@
+"""What a worker is told, and what its job slot has to work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from runner import effects
+from runner.implementers.base import Allowance, Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+    from threading import Event
+
+    from runner.config.settings import Settings
+    from runner.context.brief import Brief
+    from runner.gates.regression import Suspects
+    from runner.implementers.base import Implementer
+    from runner.journal.events import Event as Happening
+    from runner.journal.sessions import PermissionAnswered, PermissionAsked
+    from runner.model import Change, Outcome, ReviewMode, Task, TaskPlan
+    from runner.process.base import Place, Sandbox
+    from runner.repo.scratch import Scratch
+    from runner.run.review import Ruling
+    from runner.writes.pipeline import WriteRules
+    from runner.writes.sast import SastPool, SastScan
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Everything a worker is told: it asks nobody else."""
+
+    task: Task
+    attempt: int
+    base: str
+    """Commit to build on; empty before the first commit."""
+    brief: Brief
+    rules: WriteRules
+    implementer: Implementer | None
+    """None where only the proof runs again, on `carried`."""
+    review: ReviewMode
+    author: str = ""
+    """Whose work it is: an implementer's name, also where it was made before; else a person's."""
+    left: Allowance = field(default_factory=Allowance)
+    """What it may still use of the budgets of attempt, task and run."""
+    carried: tuple[Change, ...] = ()
+    """Changes that were made before: proven on a new base, or a person's edit to go on from."""
+    unproven: frozenset[str] = frozenset()
+    """Tasks whose tests are not run against this change: they are built anew after it."""
+    stands: bool = False
+    """Whether its own tests need not run again: what they ran is the same on this base."""
+    beneath: frozenset[str] = frozenset()
+    """Tasks not DONE yet that this change stands on: their tests are run against it."""
+    reviewed: bool = True
+    """Whether a person wrote the change, or will have seen it before it lands."""
+    by_person: bool = False
+    """Whether a person wrote the change themselves: blocks of the plan, a branch handed in."""
+    revised: bool = False
+    """Whether what is to be built was changed since the task last landed."""
+    red_first: bool = False
+    """Whether its test contracts must fail before anything is implemented."""
+    again: bool = False
+    """Whether it was DONE before: what it landed then is its own work, too."""
+    former: tuple[tuple[str, bytes | None], ...] = ()
+    """That work, for a worker who has no history: see `GateContext.former`."""
+    secrets: tuple[tuple[str, str], ...] = ()
+    """Names and values that this task's commands get."""
+    mode: Mode = Mode.EXECUTE
+    """What the implementer is asked for; in plan mode `review` is that of the plan."""
+    plan: TaskPlan | None = None
+    """The approved plan; in plan mode one that is there, and only has to be reviewed."""
+    phase: int = 0
+    """Which phase of the plan is to be built now, from 1; 0 for all of it at once."""
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether another phase of the plan follows: nothing lands before the last one."""
+        return self.plan is not None and 0 < self.phase < len(self.plan.phases)
+
+    @property
+    def kind(self) -> str:
+        """What the journal calls such an attempt."""
+        if self.mode is Mode.PLAN:
+            return "plan"
+        if self.is_partial:
+            return "phase"
+        return "build" if self.implementer else "prove"
+
+    @property
+    def is_check(self) -> bool:
+        """Whether nobody implements anything: only the proof runs, on the base as it is."""
+        return (
+            self.implementer is not None and self.implementer.name == "check" and not self.carried
+        )
+
+
+def _former_contents(assignment: Assignment) -> Mapping[str, bytes | None]:
+    return dict(assignment.former)
+
+
+class SpareSites(Protocol):
+    """Job slots that nobody works in now."""
+
+    def lend(self) -> AbstractContextManager[WorkerContext | None]:
+        """One of them for as long as this is entered; None where every slot is busy."""
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether what is lent is still nobody's."""
+
+
+class Coordinator(Protocol):
+    """Whom a worker tells and asks: the one thread that writes the journal."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a person wants the run to end."""
+
+    @property
+    def lanes(self) -> SpareSites:
+        """What workers use beside their own slots."""
+
+    def ends(self, number: int) -> Event:
+        """What is set when the work in a slot is to end."""
+
+    def report(self, task: str, number: int, event: Happening) -> None:
+        """Something for the journal."""
+
+    def add_scan(self, task: str, number: int, scan: SastScan) -> None:
+        """A scan to ask for its findings later."""
+
+    def ask(self, outcome: Outcome) -> Ruling:
+        """Have the writes reviewed, and wait for the answer."""
+
+    def permit(
+        self, task: str, number: int, question: PermissionAsked
+    ) -> PermissionAnswered | None:
+        """A person's word about one call; None where the question waits."""
+
+    def trace(self, assignment: Assignment, outcome: Outcome) -> Suspects:
+        """The tests of other tasks that a change may break."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerContext:
+    """What one job slot works with."""
+
+    scratch: Scratch
+    place: Place
+    sandbox: Sandbox
+    settings: Settings
+    logs: Path
+    logs_shown: str
+    crew: Coordinator
+    """Hands events to the coordinator, which alone writes the journal."""
+    show: Callable[[str, str], None]
+    """Shows a line of progress of a task."""
+    release: Callable[[], None]
+    before: Callable[[str, str], bytes | None]
+    """The bytes of a path in a commit."""
+    base_environment: Mapping[str, str]
+    """The allow-list of the person's own variables."""
+    kept: Path
+    """Folder in the user's cache for what is known of earlier trees."""
+    sast: SastPool | None = None
+    former: Callable[[Assignment], Mapping[str, bytes | None]] = _former_contents
+    """What a task landed before its attempt, as it stands at the base: see `GateContext.former`."""
+    number: int = 0
+    of_commits: bool = True
+    """Whether a base is a commit; a worker of a cluster knows trees alone."""
+
+    @property
+    def cancelled(self) -> Event:
+        """Set when the run is to end, or the task in this slot alone."""
+        return self.crew.ends(self.number)
+
+    def teller(self, assignment: Assignment) -> Callable[[str], None]:
+        """What shows the output lines of this task's commands."""
+        return lambda line: self.show(assignment.task.id, line)
+
+    def reset(self, base: str) -> None:
+        """Make the scratch tree the base; without a sandbox, shared folders are linked into it."""
+        self.scratch.reset(base or None, is_commit=self.of_commits)
+        if self.sandbox.contains:
+            return
+        for share in self.place.shares:
+            link = self.scratch.project / share
+            if not link.exists() and not link.is_symlink() and link.parent.is_dir():
+                effects.step("link", link)
+                link.symlink_to(self.place.shown / share)
+
+    def close(self) -> None:
+        """Give the slot back."""
+        self.release()
+
+    def environment(self, assignment: Assignment) -> dict[str, str]:
+        """What a task's commands get beside the allow-list."""
+        return {
+            **self.base_environment,
+            "RUNNER_TASK": assignment.task.id,
+            "RUNNER_ATTEMPT": str(assignment.attempt),
+            "RUNNER_SLOT": str(self.number),
+            "RUNNER_PORT_BASE": str(20000 + 100 * self.number),
+            **dict(assignment.secrets),
+        }

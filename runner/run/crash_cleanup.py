@@ -1,0 +1,121 @@
+"""What a killed run leaves beside the journal, put right before the next one begins."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.journal.events import TaskAdopted, TaskLanded
+from runner.journal.evidence import parse_unproven, proofs_told
+from runner.journal.read_journal import read_journal
+from runner.model import Spec
+from runner.run.landing.lander import Made, changes_between
+from runner.run.landing.record_commit import find_checked_in
+from runner.run.reverts import find_reverts, is_undone
+from runner.writes.log import Fate
+from runner.writes.safe_io import sweep_beneath
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
+    from runner.repo.landed_commits import LandedCommit
+    from runner.repo.read import Repository
+    from runner.run.journal_writer import JournalWriter
+    from runner.run.landing.lander import Lander
+    from runner.run.unfinished_runs import UnfinishedRuns
+    from runner.writes.log import WriteLog
+
+_BESIDE = re.compile(r"\.(?P<name>.+)\.\d+\.\d+\.tmp")
+"""How `effects.write_file` calls what it writes beside a file."""
+
+
+_KEPT = tuple(f"artifacts/build/{name}" for name in ("plans", "reports", "runs"))
+"""Folders that hold nothing but files of the runner's own."""
+
+
+def all_landings(journal: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Every task that ever landed, with the paths it wrote."""
+    for record in read_journal(journal, wanted=frozenset(("task.landed",))):
+        if isinstance(record.event, TaskLanded):
+            yield record.task, record.event.paths
+
+
+def sweep(root: Path, documents: Collection[str]) -> None:
+    """Remove what was being written beside the runner's documents; only under the run's lock."""
+    places = {root / path for path in documents}
+    for folder in {place.parent for place in places}:
+        for left in folder.glob(".*.tmp"):
+            beside = _BESIDE.fullmatch(left.name)
+            if beside and folder / beside["name"] in places:
+                effects.unlink(left)
+    for kept in _KEPT:
+        for left in (root / kept).glob(".*.tmp"):
+            if _BESIDE.fullmatch(left.name):
+                effects.unlink(left)
+
+
+def adopt_unknown(lander: Lander, ledger: JournalWriter, story: UnfinishedRuns) -> None:
+    """Believe commits of tasks that the journal lost: its end may be gone while they are not.
+
+    The last of them may not even be in the real tree yet.
+    """
+    repository = lander.repository
+    head = repository.head().commit
+    if head is None:
+        return
+    since = story.head if story.head and repository.resolve(story.head) else None
+    known = {landed.commit for landed in story.landed.values()}
+    newest: dict[str, LandedCommit] = {}
+    for commit in repository.log_trailers(head, since=since):
+        if commit.checked:
+            continue
+        newest.setdefault(commit.task, commit)
+    gone = find_reverts(repository, head) if newest else {}
+    for task, commit in newest.items():
+        if is_undone(repository, gone, task, commit.commit):
+            continue
+        if commit.commit in known or ledger.state.task(task).commit == commit.commit:
+            continue
+        if commit.commit == head:
+            made = Made(commit.commit, commit.tree, commit.parent or None)
+            changes = changes_between(repository, made.parent, head)
+            for change in changes:
+                sweep_beneath(lander.root, change.path)
+            lander.finish(task, commit.attempt, made, changes)
+        if commit.spec_what and commit.spec_proof:
+            event = TaskAdopted(
+                spec=Spec(commit.spec_what, commit.spec_proof),
+                commit=commit.commit,
+                verified=True,
+                source="recovery",
+                note="its commit is in this branch",
+                proofs=tuple(proofs_told(commit.trailers.get("Proof", ()))),
+                unproven=parse_unproven(commit.trailers.get("Grade", ())),
+            )
+            ledger.note(event, task=task, attempt=commit.attempt, durable=True)
+
+
+def close_writes(
+    write_log: WriteLog, ledger: JournalWriter, landed: Mapping[tuple[str, int], str]
+) -> None:
+    """Say what became of approved writes whose attempt a crash cut off; `landed` has commits."""
+    open_ones = dict.fromkeys(
+        (one.task, one.attempt) for one in write_log.show().writes if one.fate is None
+    )
+    for task, attempt in open_ones:
+        held = ledger.state.task(task).held
+        if held is not None and held.attempt == attempt:
+            continue
+        commit = landed.get((task, attempt), "")
+        fate = Fate.LANDED if commit else Fate.DROPPED
+        write_log.close(run=ledger.run, task=task, attempt=attempt, fate=fate, commit=commit)
+
+
+def find_unrecorded_checks(repository: Repository, story: UnfinishedRuns) -> list[str]:
+    """What the next record commit has yet to say of tasks without a commit of their own."""
+    if not story.checked:
+        return []
+    said = find_checked_in(repository, story.head)
+    return [line for line in story.checked if line not in said]

@@ -1,0 +1,167 @@
+"""How far a change of a task reaches: who depends on it, reads its files, shares its contracts."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from runner.plan.globs import is_glob, may_overlap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from runner.model import Contract
+
+
+class Placed(Protocol):
+    """What is asked of a task: the plan's own have it, and an outline's the most of it."""
+
+    @property
+    def id(self) -> str:
+        """The task's id."""
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """What it needs."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What it may write."""
+
+
+class Reached(NamedTuple):
+    """Why a task is reached."""
+
+    via: str
+    """The task next to it on the way."""
+    reason: str
+    """`depends on TASK-005`, as it goes on after the task's name."""
+
+
+def find_reached(tasks: Iterable[Placed], changed: Iterable[str]) -> dict[str, Reached]:
+    """Every task behind the changed ones, those left out, the nearest first.
+
+    Pure. A task reaches those that depend on it, that name a file it writes among their Inputs, or
+    a contract of its own among their Contracts; what it needs itself is behind nobody.
+    """
+    roads = _Roads(tasks)
+    start = [id_ for id_ in dict.fromkeys(changed) if id_ in roads.tasks]
+    found: dict[str, Reached] = {}
+    waiting = deque(start)
+    while waiting:
+        via = waiting.popleft()
+        before = roads.ancestors(via)
+        for id_, reason in roads.next(via):
+            if id_ not in found and id_ not in before and id_ not in start:
+                found[id_] = Reached(via, reason)
+                waiting.append(id_)
+    return found
+
+
+def behind_whom(tasks: Iterable[Placed], ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The tasks that each of some tasks is right behind: one step of `find_reached`, backwards."""
+    roads = _Roads(tasks)
+    written = _Written(roads.tasks.values())
+    found = {}
+    for id_ in ids:
+        task = roads.tasks[id_]
+        needed = dict.fromkeys(one for one in task.depends_on if one in roads.tasks)
+        sources = (one for one in dict.fromkeys(written.sources(task)) if one not in needed)
+        others = (one for one in sources if id_ not in roads.ancestors(one))
+        found[id_] = (*needed, *others)
+    return found
+
+
+class _Written:
+    """Who writes or shares the files that a task reads."""
+
+    def __init__(self, tasks: Iterable[Placed]) -> None:
+        self._by_path: dict[str, list[str]] = {}
+        self._globs: list[tuple[str, str]] = []
+        for task in tasks:
+            for path in dict.fromkeys((*task.outputs, *_contracts(task))):
+                if is_glob(path) or path == "any":
+                    self._globs.append(("**" if path == "any" else path, task.id))
+                else:
+                    self._by_path.setdefault(path, []).append(task.id)
+
+    def sources(self, task: Placed) -> Iterator[str]:
+        for path in (*_inputs(task), *_contracts(task)):
+            if is_glob(path):
+                for written, writers in self._by_path.items():
+                    if may_overlap(path, written):
+                        yield from (one for one in writers if one != task.id)
+            else:
+                yield from (one for one in self._by_path.get(path, ()) if one != task.id)
+            yield from (
+                one for glob, one in self._globs if one != task.id and may_overlap(glob, path)
+            )
+
+
+class _Roads:
+    """Who is next to whom, looked up rather than searched for."""
+
+    def __init__(self, tasks: Iterable[Placed]) -> None:
+        self.tasks: dict[str, Placed] = {}
+        for task in tasks:
+            self.tasks.setdefault(task.id, task)
+        self._needed_by: dict[str, list[str]] = {}
+        self._read_by: dict[str, list[str]] = {}
+        self._globs: list[tuple[str, str]] = []
+        self._written = {path for task in self.tasks.values() for path in task.outputs}
+        for task in self.tasks.values():
+            for need in task.depends_on:
+                self._needed_by.setdefault(need, []).append(task.id)
+            for path in (*_inputs(task), *_contracts(task)):
+                if is_glob(path):
+                    self._globs.append((path, task.id))
+                else:
+                    self._read_by.setdefault(path, []).append(task.id)
+
+    def ancestors(self, id_: str) -> set[str]:
+        """All that a task needs, itself among it."""
+        found, waiting = {id_}, [id_]
+        while waiting:
+            task = self.tasks.get(waiting.pop())
+            for need in task.depends_on if task else ():
+                if need not in found:
+                    found.add(need)
+                    waiting.append(need)
+        return found
+
+    def next(self, id_: str) -> Iterator[tuple[str, str]]:
+        """The tasks right behind one, with the reason; one may come twice."""
+        task = self.tasks[id_]
+        for other in self._needed_by.get(id_, ()):
+            yield other, f"depends on {id_}"
+        for path in task.outputs:
+            for other in self._readers(path):
+                yield other, f"reads {path} of {id_}"
+        for path in _contracts(task):
+            if path not in self._written:
+                for other in self._readers(path):
+                    yield other, f"shares the contract {path} with {id_}"
+
+    def _readers(self, path: str) -> Iterator[str]:
+        path = "**" if path == "any" else path
+        if is_glob(path):
+            for read, readers in self._read_by.items():
+                if may_overlap(path, read):
+                    yield from readers
+        else:
+            yield from self._read_by.get(path, ())
+        yield from (reader for glob, reader in self._globs if may_overlap(glob, path))
+
+
+def _inputs(task: Placed) -> Sequence[str]:
+    found: tuple[str, ...] = getattr(task, "inputs", ())  # an outline does not know them
+    return found
+
+
+def _contracts(task: Placed) -> tuple[str, ...]:
+    """The files that a task's contracts name: the word before `=`."""
+    entries: tuple[Contract, ...] = getattr(task, "contracts", ())  # the same
+    words = (entry.value.partition("=")[0].strip().strip("`") for entry in entries)
+    kinds = (entry.kind for entry in entries)
+    pairs = zip(kinds, words, strict=True)
+    return tuple(word for kind, word in pairs if kind != "command" and word and " " not in word)

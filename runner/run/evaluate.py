@@ -1,0 +1,174 @@
+"""What the write pipeline, a review and the proof say of a proposal, in that order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runner.gates.base import command_limits
+from runner.model import Ending, Reason, ReviewMode
+from runner.process.base import Command
+from runner.process.supervise import run
+from runner.run.planned import (
+    phases,
+)
+from runner.run.proof.prove import bench_of, proof_of
+from runner.run.proof_required import too_little
+from runner.run.review import Answer
+from runner.run.reviewer import UNABLE, review_of
+from runner.writes.compile_check import lacks_only_tools
+from runner.writes.pipeline import admit_writes, compile_writes
+from runner.writes.scan_workspace import ScanWorkspace
+from runner.writes.write_context import WriteContext as WriteBench
+
+if TYPE_CHECKING:
+    from runner.model import Finding, Outcome, Proof
+    from runner.process.base import Ran
+    from runner.run.assignment import Assignment, WorkerContext
+    from runner.run.review import Ruling
+
+
+def evaluate(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
+    """The outcome with what pipeline, review and proof say of it, one after the other."""
+    if not outcome.changes:
+        return _prove(assignment, site, outcome)
+    bench = write_bench(assignment, site, outcome)
+    admitted = admit_writes(outcome.changes, assignment.rules, bench)
+    outcome = replace(outcome, tainted=admitted.tainted)
+    if admitted.clean and _is_reviewed_at_write(assignment, site, outcome):
+        ruling = site.crew.ask(outcome)
+        if ruling.answer is Answer.WAITS:
+            return replace(outcome, ending=Ending.WAITS)
+        if ruling.answer is Answer.EDITED:
+            return evaluate(assignment, site, _with_edit(assignment, site, outcome, ruling))
+        if ruling.standing:  # said before: the attempt counts, and is told of it when it is settled
+            return outcome
+        outcome = replace(outcome, findings=(*outcome.findings, *ruling.findings))
+        if ruling.answer is Answer.REJECTED:
+            return outcome
+    passed = compile_writes(admitted, assignment.rules, bench)
+    outcome = replace(outcome, findings=(*outcome.findings, *passed.findings))
+    site.crew.add_scan(assignment.task.id, assignment.attempt, passed.sast)
+    if not passed.clean:
+        return without_tools(outcome)
+    if site.settings.sast_block_at != "never":  # then a person wants to wait for it
+        blocking = passed.sast.result().find_blocking(site.settings.sast_block_at)
+        outcome = replace(outcome, findings=(*outcome.findings, *blocking))
+        if blocking:
+            return outcome
+    return _prove(assignment, site, outcome)
+
+
+def without_tools(outcome: Outcome) -> Outcome:
+    """The outcome as one for a person, where nothing but a missing compiler refuses the work."""
+    if not lacks_only_tools(outcome.findings):
+        return outcome
+    return replace(outcome, ending=Ending.BLOCKED, reason=Reason.TOOL)
+
+
+def screen(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
+    """The outcome of work that goes no further, with what may be kept of it nowhere.
+
+    A draft branch keeps the rest: what holds a secret or lies out of scope must not come along.
+    """
+    if not outcome.changes:
+        return outcome
+    admitted = admit_writes(
+        outcome.changes, assignment.rules, write_bench(assignment, site, outcome)
+    )
+    findings = tuple(finding for finding in admitted.findings if finding.refuses)
+    return replace(outcome, tainted=admitted.tainted, findings=(*outcome.findings, *findings))
+
+
+def _is_reviewed_at_write(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> bool:
+    """Whether a person looks before anything is compiled, rather than once at the end."""
+    at_write = site.settings.review_at == "write" and assignment.review is ReviewMode.PROMPT
+    return at_write and bool(outcome.changes)
+
+
+def _with_edit(
+    assignment: Assignment, site: WorkerContext, outcome: Outcome, ruling: Ruling
+) -> Outcome:
+    """The proposal as a person edited it: it begins again at the first step."""
+    site.reset(assignment.base)
+    site.scratch.apply(ruling.changes)
+    seen = site.scratch.snapshot()
+    return replace(outcome, tree=seen.tree, changes=seen.changes)
+
+
+def _prove(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
+    """The outcome with its proof, and with the reviewing command's word where one is asked."""
+    proof = phases.proof_so_far if assignment.is_partial else proof_of
+    proven = proof(assignment, site, outcome)
+    findings = (*outcome.findings, *proven.findings)
+    bad = any(finding.refuses for finding in findings)
+    if assignment.review is ReviewMode.AUTO and outcome.changes and not bad:
+        review = review_of(assignment, site, outcome)
+        findings = (*findings, *review.findings)
+        outcome = replace(outcome, usage=outcome.usage + review.usage)
+    good = not any(finding.refuses for finding in findings)
+    # another attempt helps nobody
+    reason = Reason.TOOL if any(finding.check == UNABLE for finding in findings) else None
+    if good and (lack := _too_little(assignment, site, outcome, proven.proofs)) is not None:
+        good, reason, findings = False, Reason.PROOF, (*findings, lack)
+    failed = Ending.BLOCKED if reason else Ending.FAILED
+    return replace(
+        outcome,
+        ending=Ending.PASSED if good else failed,
+        reason=reason or outcome.reason,
+        findings=findings,
+        proofs=proven.proofs,
+        coverage=proven.coverage,
+        observed=proven.observed,
+        tools=proven.tools,
+    )
+
+
+def _too_little(
+    assignment: Assignment, site: WorkerContext, outcome: Outcome, proofs: tuple[Proof, ...]
+) -> Finding | None:
+    """What a whole proof lacks that passed, by whose work it is of."""
+    if assignment.is_partial or assignment.stands:
+        return None  # phases are proven together; tests that stand are among the proofs later
+    written = [change.path for change in outcome.changes]
+    return too_little(assignment.task, site.settings, assignment.author, proofs, written)
+
+
+def write_bench(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> WriteBench:
+    """What the write pipeline works with."""
+    bench = bench_of(assignment, site, outcome)
+    limits = command_limits(assignment.task, site.settings)
+
+    def run_command(line: str | tuple[str, ...], *, stdin: bytes = b"", folder: str = "") -> Ran:
+        return run(
+            Command(
+                line=line,
+                place=site.place,
+                environment=bench.environment,
+                stdin=stdin,
+                limits=limits,
+                known_secrets=bench.known_secrets,
+                folder=folder,
+            ),
+            site.sandbox,
+            tell=site.teller(assignment),
+            cancelled=site.cancelled,
+        )
+
+    return WriteBench(
+        tree=site.scratch.project,
+        before=lambda path: site.before(assignment.base, path),
+        run_command=run_command,
+        sast=site.sast,
+        secrets=assignment.secrets,
+        stopped=site.scratch.stopped,
+        laboratory=ScanWorkspace(
+            folder=site.place.box.parent / "scans",
+            tree=site.scratch.project,
+            base=lambda path: site.before(assignment.base, path),
+            place=site.place,
+            sandbox=site.sandbox,
+            environment=site.base_environment,
+            interrupted=lambda: site.crew.interrupted,  # a crew that ends in peace ends no scan
+        ),
+    )

@@ -1,0 +1,197 @@
+"""The executor that a person's settings name, opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.run.executors.addresses import scheduler_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import Executor
+
+    from runner.config.settings import Loaded, Settings
+    from runner.repo.read import Repository
+    from runner.run.assignment import WorkerContext
+    from runner.run.executors.addresses import Address
+    from runner.run.executors.message import Ground
+    from runner.run.executors.wait_times import WaitTimes
+    from runner.run.workers import WorkerPool
+
+INLINE = "inline"
+_KNOCK = 3.0
+"""Seconds that a scheduler may take to open its door."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A cluster to work on, and how many tasks at once."""
+
+    executor: Executor
+    slots: int
+
+
+def is_cluster(settings: Settings) -> bool:
+    """Whether attempts run on a cluster."""
+    return settings.executor.partition(":")[0] == "dask"
+
+
+def require_private(scheduler: Address, settings: Settings) -> None:
+    """Raise RunnerError where code would go over a network that others may listen on."""
+    if scheduler.is_private or settings.insecure_cluster:
+        return
+    raise RunnerError(
+        f"{scheduler} is a network address without TLS: whoever can listen there reads your code, "
+        "and whoever can speak there runs commands on the workers",
+        where="executor",
+        hint="start the cluster with TLS (docs/cluster), or accept it by --insecure-cluster",
+        code=ExitCode.PERSON,
+    )
+
+
+def crew_of(
+    cluster: Opened | None,
+    jobs: int,
+    make_site: Callable[[int, WorkerPool], WorkerContext],
+    *,
+    inline: bool,
+) -> WorkerPool:
+    """The slots of a run, and where what is started in them runs."""
+    from runner.run.workers import WorkerPool
+
+    if cluster is None:
+        return WorkerPool(jobs, make_site, inline=inline)
+    from runner.run.executors.lazy_slot import LazySlots
+
+    return WorkerPool(cluster.slots, LazySlots(make_site).site, executor=cluster.executor)
+
+
+def open_cluster(
+    loaded: Loaded,
+    repository: Repository,
+    environ: Mapping[str, str],
+    say: Callable[[str], None],
+    patience: WaitTimes | None = None,
+) -> Opened | None:
+    """The cluster that the settings name, started where they say no address; None for none.
+
+    Where nobody chose how many `jobs`, as many as it has threads. Raises RunnerError.
+    """
+    settings = loaded.settings
+    if not is_cluster(settings):
+        return None
+    _require_library()
+    scheduler = scheduler_of(settings.executor)
+    if scheduler is not None:
+        require_private(scheduler, settings)
+    from runner.run.executors.certificates import Certificates
+    from runner.run.executors.cluster import Cluster
+    from runner.run.executors.local_cluster import LocalCluster
+    from runner.run.executors.object_transfer import ObjectTransfer
+    from runner.run.executors.pending import PendingResults
+    from runner.run.executors.remote import ClusterExecutor
+    from runner.run.executors.remote_job import Dispatch
+
+    local = None
+    certificates = Certificates(settings.dask_tls_ca, settings.dask_tls_cert, settings.dask_tls_key)
+    if scheduler is None:
+        _require_keys()
+        local = LocalCluster(settings.jobs, environ, settings.sandbox)
+        certificates = local.certificates
+    try:
+        tickets = PendingResults(say)
+        cluster = Cluster(
+            scheduler or local_address(local),
+            certificates,
+            tickets.hear,
+            open_network=settings.insecure_cluster,
+            patience=patience,
+        )
+    except BaseException:
+        if local is not None:
+            local.close()
+        raise
+
+    def close() -> None:
+        cluster.close()
+        if local is not None:
+            local.close()
+
+    chosen = scheduler is None or loaded.sources.get("jobs") != "default"
+    slots = settings.jobs if chosen else max(cluster.threads, 1)
+    dispatch = Dispatch(cluster, ObjectTransfer(repository), tickets, _ground(repository), say)
+    return Opened(ClusterExecutor(slots, dispatch, close), slots)
+
+
+def _ground(repository: Repository) -> Ground:
+    """What workers are told of the repository; names and settings, no contents."""
+    from runner.config.paths import repository_key
+    from runner.run.executors.message import Ground
+
+    lender = repository.lender()
+    return Ground(
+        key=repository_key(repository.root),
+        name=repository.folders.top.name,
+        object_format=lender.object_format,
+        prefix=lender.prefix.value,
+        branch=lender.branch or "",
+        ignored=lender.ignored,
+        who=lender.who,
+    )
+
+
+def describe_cluster(settings: Settings) -> str:
+    """What a run would work on, in words; nothing is started. Raises RunnerError."""
+    import socket
+
+    if not is_cluster(settings):
+        return settings.executor
+    _require_library()
+    scheduler = scheduler_of(settings.executor)
+    if scheduler is None:
+        _require_keys()
+        return f"dask, {settings.jobs} workers on this machine"
+    require_private(scheduler, settings)
+    try:
+        socket.create_connection((scheduler.host.strip("[]"), scheduler.port), _KNOCK).close()
+    except OSError as error:
+        raise RunnerError(
+            f"nobody listens at {scheduler}: {error.strerror or error}",
+            hint="start it: dask scheduler",
+            code=ExitCode.PERSON,
+        ) from error
+    return f"dask, a scheduler listens at {scheduler}"
+
+
+def _require_library() -> None:
+    """Raise RunnerError where Dask is missing: a child that cannot import it only says it ended."""
+    from importlib.util import find_spec
+
+    hint = "pip install 'task-graph-runner[dask]'"
+    if find_spec("distributed") is None:
+        raise RunnerError("dask is not installed", hint=hint, code=ExitCode.PERSON)
+
+
+def _require_keys() -> None:
+    """Raise RunnerError where no key can be made for a cluster of our own."""
+    from importlib.util import find_spec
+
+    if find_spec("cryptography") is None:
+        raise RunnerError(
+            "a cluster on this machine needs a key of its own, and cryptography is not installed",
+            where="executor",
+            hint="pip install 'task-graph-runner[dask]', or --executor threads",
+            code=ExitCode.PERSON,
+        )
+
+
+def local_address(local: object) -> Address:
+    """Where a cluster that was just started listens."""
+    from runner.run.executors.addresses import read_address
+
+    found = read_address(str(getattr(local, "address", "")))
+    if found is None:
+        raise RunnerError("the local cluster says no address")
+    return found

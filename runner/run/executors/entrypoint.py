@@ -1,0 +1,100 @@
+"""The worker's border: one function, bytes in and bytes out."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runner.config.paths import Places
+from runner.errors import RunnerError, refusal_of
+from runner.run.attempt import attempt
+from runner.run.executors.json_shape import MisshapenError
+from runner.run.executors.lease import LATE, LINE, STARTED, Lease
+from runner.run.executors.message import Answer, Lacks, Trouble, as_bytes, read_job
+from runner.run.executors.object_store import Store
+from runner.run.executors.remote_slot import RemoteSlots
+from runner.run.executors.remote_worker import RemoteWorker, others, with_implementer
+
+if TYPE_CHECKING:
+    from runner.run.executors.message import Job, Work
+    from runner.run.executors.remote_slot import RemoteSlot
+
+STATIONS = RemoteSlots()
+"""A fact about this process, which is nothing but a worker."""
+
+
+def run_job(data: bytes) -> bytes:
+    """Do one job; whatever goes wrong is an answer, too."""
+    return as_bytes(_process_message(data))
+
+
+def _process_message(data: bytes) -> Answer:
+    try:
+        job = read_job(data)
+        duty = Lease.of(job.ticket, job.topic)
+        duty.tell(STARTED)
+        answer = _answer(job, duty)
+        if duty.is_over():
+            duty.tell(LATE)
+        return replace(answer, ticket=job.ticket, worker=duty.name)
+    except MisshapenError as error:
+        return _trouble(f"the job cannot be read: {error}")
+    except Exception:  # noqa: BLE001 - a bug here would travel as a pickle, which nobody opens
+        return _trouble("a bug in the worker: " + traceback.format_exc()[-2000:])
+
+
+def _answer(job: Job, duty: Lease) -> Answer:
+    try:
+        return _process(job, duty)
+    except RunnerError as error:
+        told = f"{error.where}: {error.message}" if error.where else error.message
+        return _trouble(told, error.hint)
+    except OSError as error:
+        refused = refusal_of(error)
+        return _trouble(refused.message if refused else str(error), refused.hint if refused else "")
+
+
+def _trouble(message: str, hint: str = "") -> Answer:
+    return Answer("", "", trouble=Trouble(message, hint))
+
+
+def _process(job: Job, duty: Lease) -> Answer:
+    """Keep what came along, then work on it where the base is whole."""
+    if job.work is None:
+        return _keep_piece(job)
+    with STATIONS.lend(job.ground) as station:
+        if job.pack and not station.store.has(job.pack.makes):
+            station.store.take(job.pack)
+        if not station.store.has(job.tree):
+            return Answer("", "", lacks=Lacks(station.store.trees()))
+        return _work(job, job.work, duty, station)
+
+
+def _keep_piece(job: Job) -> Answer:
+    """A piece of a pack, which needs no slot."""
+    if job.part is None:
+        raise MisshapenError("there is nothing to do")
+    store = Store(Places.of(os.environ).cache, job.ground)
+    try:
+        store.take_part(job.part)
+    finally:
+        store.close()
+    return Answer("", "", kept=True)
+
+
+def _work(job: Job, work: Work, duty: Lease, station: RemoteSlot) -> Answer:
+    crew = RemoteWorker(lambda line: duty.tell(LINE, line))
+    assignment = with_implementer(work.assignment, job.settings)
+    station.clear_logs()
+    site = station.site(job.tree, job.settings, crew, lambda _task, line: duty.tell(LINE, line))
+    try:
+        with duty.watch(crew.cancel):
+            if work.suspects is None:
+                said = Answer("", "", outcome=attempt(assignment, site))
+            else:
+                said = Answer("", "", others=others(assignment, site, work.suspects))
+    finally:
+        crew.close()
+    return replace(said, events=crew.lines(), logs=station.logs(assignment))

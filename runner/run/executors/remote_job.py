@@ -1,0 +1,262 @@
+"""One job for one attempt, taken to workers until one of them has answered it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.run.executors.exposure import is_sealed, restrict_settings
+from runner.run.executors.json_shape import MisshapenError
+from runner.run.executors.message import Answer, Job, Pack, as_bytes, read_answer
+from runner.run.executors.object_transfer import PIECE, in_parts
+from runner.run.executors.recheck import require_asked_for
+from runner.run.executors.remote_results import tell_events
+from runner.secrets.redact import redact
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.run.assignment import Assignment, WorkerContext
+    from runner.run.executors.cluster import Cluster, Running
+    from runner.run.executors.message import Ground, Part, Work
+    from runner.run.executors.object_transfer import ObjectTransfer
+    from runner.run.executors.pending import PendingResult, PendingResults
+
+TRIES = 3
+"""Workers that one job may lose."""
+_LOOK = 0.1
+"""Seconds between two looks whether a job is still wanted, and its worker still there."""
+_FETCH = 60.0
+"""Seconds for an answer to come over, once it is there."""
+_LONGEST_WHY = 500
+_BUSY = "works on something else"
+
+
+class Cancelled(Exception):  # noqa: N818 - the word for what happened
+    """The task was to end while its job ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A job that came to nothing through no fault of its task."""
+
+    worker: str
+    why: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """What all errands of a run share."""
+
+    cluster: Cluster
+    supply: ObjectTransfer
+    tickets: PendingResults
+    ground: Ground
+    """What workers are told of the repository."""
+    say: Callable[[str], None]
+    """Tells a person what is worth a line that stays."""
+
+
+@dataclass(slots=True)
+class RemoteJob:
+    """Takes one job away and brings its answer home."""
+
+    dispatch: Dispatch
+    assignment: Assignment
+    site: WorkerContext
+    work: Work
+    tree: str
+    _tried: list[Lost] = field(default_factory=list)
+
+    def run(self) -> Answer | tuple[Lost, ...]:
+        """The answer, or what became of each try.
+
+        Raises Cancelled, and RunnerError where the cluster itself is gone.
+        """
+        while len(self._tried) < TRIES and self._may_help():
+            worker = self._worker()
+            try:
+                said = self._on(worker)
+            finally:
+                self.dispatch.cluster.give_back(worker)
+            if isinstance(said, Answer):
+                return said
+            if said.why == _BUSY:  # with another run's jobs: that is nobody's fault
+                continue
+            self.dispatch.supply.forget(worker)
+            self._tried.append(said)
+            self.dispatch.say(f"note: {self.assignment.task.id}: {_place(worker)} {said.why}")
+        return tuple(self._tried)
+
+    @property
+    def lost(self) -> tuple[Lost, ...]:
+        """What became of the tries before the last one."""
+        return tuple(self._tried)
+
+    def _may_help(self) -> bool:
+        """A worker that says itself why it cannot is asked once; one that was lost may be back."""
+        if not self._tried or not self._tried[-1].hint:
+            return True
+        return self.dispatch.cluster.others_than({lost.worker for lost in self._tried})
+
+    def _worker(self) -> str:
+        worker = self.dispatch.cluster.take(
+            {lost.worker for lost in self._tried},
+            lambda one: self.dispatch.supply.has(one, self.tree),
+            self.site.cancelled,
+        )
+        if not worker:
+            raise Cancelled
+        return worker
+
+    # --- with one worker --------------------------------------------------------------
+
+    def _on(self, worker: str) -> Answer | Lost:
+        """Ask one worker, sending what it lacks first."""
+        supply = self.dispatch.supply
+        if self._secrets and not self.dispatch.cluster.is_private(worker):
+            return Lost(worker, "may be overheard: secrets go only over TLS or loopback")
+        known = supply.knows(worker) and not supply.has(worker, self.tree)
+        pack = self._pack_for(worker) if known else None
+        for _ in range(3):
+            if pack is not None and len(pack.data) > PIECE:
+                lost = self._send_pieces(pack, worker)
+                if lost is not None:
+                    return lost
+                pack = None
+            said = self._submit(self._job(work=self.work, pack=pack), worker)
+            if isinstance(said, Lost):
+                return said
+            if said.lacks is None:
+                supply.note(worker, (self.tree,))
+                return said
+            supply.forget(worker)
+            supply.note(worker, reversed(said.lacks.has))
+            pack = self._pack_for(worker)
+        return Lost(worker, "does not keep the base that it is sent", "look at its disk")
+
+    def _pack_for(self, worker: str) -> Pack:
+        return Pack(self.dispatch.supply.pack_for(worker, self.tree), self.tree)
+
+    def _send_pieces(self, pack: Pack, worker: str) -> Lost | None:
+        """Send a large pack piece by piece; None where all of it arrived."""
+        for part in in_parts(pack, effects.new_id()):
+            said = self._submit(self._job(part=part), worker)
+            if isinstance(said, Lost):
+                return said
+        return None
+
+    def _job(
+        self, *, work: Work | None = None, pack: Pack | None = None, part: Part | None = None
+    ) -> Job:
+        """The job without its ticket."""
+        settings = self.site.settings
+        sealed = is_sealed(self.dispatch.cluster.scheduler, settings)
+        return Job(
+            ticket="",
+            topic=self.dispatch.cluster.topic,
+            ground=self.dispatch.ground,
+            tree=self.tree,
+            settings=settings if sealed else restrict_settings(settings),
+            work=work,
+            pack=pack,
+            part=part,
+        )
+
+    def _submit(self, job: Job, worker: str) -> Answer | Lost:
+        """Hand the job over, and wait for its answer or for a reason to give it up."""
+        task = self.assignment.task.id
+        ticket = self.dispatch.tickets.open(
+            task,
+            self.assignment.attempt,
+            lambda line: self.site.show(task, line),
+            self._secrets,
+        )
+        running = None
+        try:
+            data = as_bytes(job.with_ticket(ticket.name))
+            running = self.dispatch.cluster.begin(worker, ticket.name, data)
+            lost = self._wait(running, ticket, worker)
+            if lost is not None:
+                return lost
+            return self._read(running, ticket, worker)
+        except (Cancelled, RunnerError):
+            self.dispatch.tickets.forget(ticket)
+            raise
+        finally:
+            self.dispatch.tickets.close(ticket)
+            if running is not None:
+                running.give_up()
+
+    def _wait(self, running: Running, ticket: PendingResult, worker: str) -> Lost | None:
+        """Wait until the job is over; why it is lost, where it is."""
+        cluster, longest = self.dispatch.cluster, self._longest_silence()
+        opened = effects.monotonic()
+        while not running.wait(_LOOK):
+            if self.site.cancelled.is_set():
+                raise Cancelled
+            cluster.require_there()
+            if not cluster.is_alive(worker):
+                return Lost(worker, "was lost while it worked; its work runs elsewhere")
+            if ticket.began and effects.monotonic() - ticket.heard > longest:
+                return Lost(worker, "has been silent for too long; its work runs elsewhere")
+            if not ticket.began and effects.monotonic() - opened > cluster.patience.silence:
+                return Lost(worker, _BUSY)
+        return None
+
+    def _longest_silence(self) -> float:
+        """Seconds that a worker may say nothing: as long as one command may take, and some more."""
+        settings, task = self.site.settings, self.assignment.task
+        gates = (*settings.gates, *(gate for _, many in settings.gates_by_type for gate in many))
+        seconds = (settings.seconds_for(gate) for gate in (*gates, *task.gates))
+        limits = (settings.hard_seconds, task.timeout or 0.0, *seconds)
+        return max(limits) + self.dispatch.cluster.patience.silence
+
+    def _read(self, running: Running, ticket: PendingResult, worker: str) -> Answer | Lost:
+        """The answer, if it is one to this job and of the right shape."""
+        data = running.data(_FETCH)
+        if data is None:
+            return Lost(worker, "gave no answer that can be opened; its work runs elsewhere")
+        try:
+            answer = read_answer(data)
+            self._require_fit(answer, ticket)
+        except MisshapenError as error:
+            hint = "install the same version of runner there, or take it out of the cluster"
+            return Lost(worker, f"answers what is no answer: {_clean(str(error))}", hint)
+        if answer.trouble is not None:
+            why = _clean(redact(answer.trouble.message, self._secrets))
+            return Lost(worker, f"cannot work: {why}", _clean(answer.trouble.hint) or "look at it")
+        if not self.dispatch.tickets.honour(ticket.name):
+            return Lost(worker, "answered twice")
+        tell_events(answer, self.assignment, self.site, self._secrets)
+        return answer
+
+    def _require_fit(self, answer: Answer, ticket: PendingResult) -> None:
+        """Raise MisshapenError where an answer is not to what was asked."""
+        if answer.trouble is not None:
+            return
+        if answer.ticket != ticket.name:
+            raise MisshapenError("it is to another job")
+        if answer.outcome is not None:
+            base = self.tree if self.assignment.base else ""
+            prefix = self.dispatch.supply.repository.prefix
+            require_asked_for(answer.outcome, self.assignment, base, prefix)
+        said = (answer.outcome, answer.others, answer.lacks)
+        if sum(one is not None for one in said) + answer.kept != 1:
+            raise MisshapenError("it says nothing, or too much")
+
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        return self.work.secrets
+
+
+def _place(worker: str) -> str:
+    return f"the worker {display(worker)}"
+
+
+def _clean(text: str) -> str:
+    return display(text)[:_LONGEST_WHY]

@@ -1,0 +1,192 @@
+"""A job slot on a worker: a scratch tree of its own, on objects that came over the wire."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.config.paths import Places
+from runner.process.base import Place
+from runner.process.environment import command_environment
+from runner.process.sandbox import choose_sandbox
+from runner.repo.alternates import Lender
+from runner.repo.pool import Pool
+from runner.repo.prefix import Prefix
+from runner.repo.proposal_bounds import Bounds
+from runner.repo.scratch import Scratch
+from runner.run.assignment import WorkerContext
+from runner.run.executors.json_shape import MisshapenError
+from runner.run.executors.message import PLAIN, Log
+from runner.run.executors.object_store import Store
+from runner.run.last_look import LastLook
+from runner.run.worker_setup import LOGS, end_former_owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from runner.config.settings import Settings
+    from runner.repo.pool import Slot
+    from runner.run.assignment import Assignment
+    from runner.run.executors.message import Ground
+    from runner.run.workers import WorkerPool
+
+_LONGEST_LOG = 1 << 20
+"""Bytes of one command's output that travel home: its end."""
+_MOST_LOGS = 200
+
+
+@dataclass(slots=True)
+class RemoteSlot:
+    """A slot with its scratch tree, kept open between jobs of this process."""
+
+    ground: Ground
+    store: Store
+    slot: Slot
+    scratch: Scratch
+    _known: dict[tuple[str, ...], dict[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, ground: Ground, cache: Path) -> RemoteSlot:
+        """A slot of this repository that no other worker holds. Raises RunnerError, OSError."""
+        store = Store(cache, ground)
+        slot = Pool(store.folder).take()
+        end_former_owner(slot.folder / "owner")
+        lender = Lender(
+            objects=store.objects,
+            object_format=ground.object_format,
+            shallow=store.folder / "no-shallow",
+            branch=ground.branch or None,
+            prefix=Prefix(_prefix(ground)),
+            ignored=ground.ignored,
+            who=ground.who,
+        )
+        return cls(ground, store, slot, Scratch.open(slot.folder, lender))
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.scratch.close()
+        self.store.close()
+        self.slot.release()
+
+    def site(
+        self, tree: str, settings: Settings, crew: WorkerPool, show: Callable[[str, str], None]
+    ) -> WorkerContext:
+        """What one job works with. Raises RunnerError where no sandbox can be had."""
+        self.scratch.bounds = Bounds.of(settings)
+        self.scratch.stopped = LastLook(crew, self.slot.number)
+        box = self.slot.folder / "box"
+        effects.make_folder(box / "tmp")
+        read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
+        return WorkerContext(
+            scratch=self.scratch,
+            place=Place(
+                tree=self.scratch.tree_folder,
+                shown=self._visible_path(),
+                box=box,
+                objects=self.store.objects,
+                start=self.scratch.lender.prefix.value,
+            ),
+            sandbox=choose_sandbox(settings.sandbox, read),
+            settings=settings,
+            logs=self.slot.folder / "logs",
+            logs_shown=LOGS,
+            crew=crew,
+            show=show,
+            release=self.close,
+            before=partial(self._before, tree),
+            base_environment=self._variables(settings.pass_env),
+            kept=self.store.folder / "kept",
+            number=self.slot.number,
+            of_commits=False,
+        )
+
+    def _variables(self, pass_env: tuple[str, ...]) -> dict[str, str]:
+        """This process's own variables, as far as commands get them; they do not change."""
+        if pass_env not in self._known:
+            mine = {"TMPDIR": str(self.slot.folder / "box" / "tmp")}
+            self._known[pass_env] = command_environment(os.environ, pass_env=pass_env, extra=mine)
+        return self._known[pass_env]
+
+    def clear_logs(self) -> None:
+        """Forget what earlier jobs printed."""
+        from runner.repo.clean import remove_tree
+
+        folder = self.slot.folder / "logs"
+        effects.step("rmtree", folder)
+        if folder.is_dir():
+            remove_tree(os.fsencode(folder))
+
+    def logs(self, assignment: Assignment) -> tuple[Log, ...]:
+        """What the commands of an attempt printed."""
+        folder = self.slot.folder / "logs" / assignment.task.id / str(assignment.attempt)
+        files = sorted(folder.glob("*.log"))[:_MOST_LOGS] if folder.is_dir() else []
+        return tuple(Log(file.name, _end_of(file)) for file in files if PLAIN.fullmatch(file.name))
+
+    def _visible_path(self) -> Path:
+        """Where commands see the tree: one path for every slot, as a repository has."""
+        name = self.ground.name if PLAIN.fullmatch(self.ground.name) else "repository"
+        shown = self.store.folder / "shown" / name
+        effects.make_folder(shown)
+        return shown
+
+    def _before(self, tree: str, _base: str, path: str) -> bytes | None:
+        return self.store.blob(tree, self.scratch.lender.prefix.whole(path))
+
+
+def _prefix(ground: Ground) -> str:
+    parts = ground.prefix.split("/")
+    if ground.prefix and (parts[-1] or any(part in {"", ".", "..", ".git"} for part in parts[:-1])):
+        raise MisshapenError("no folder of a repository")
+    return ground.prefix
+
+
+def _end_of(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        size = opened.seek(0, os.SEEK_END)
+        opened.seek(max(0, size - _LONGEST_LOG))
+        return opened.read()
+
+
+@dataclass(slots=True)
+class RemoteSlots:
+    """The slots that this worker process holds; one a thread that works at the same time."""
+
+    _free: list[RemoteSlot] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def lend(self, ground: Ground) -> Iterator[RemoteSlot]:
+        """A slot for one job; one that is out of order is not used again."""
+        station = self._take(ground)
+        try:
+            yield station
+        except BaseException:
+            station.close()
+            raise
+        with self._lock:
+            self._free.append(station)
+
+    def close(self) -> None:
+        """Give back what is not lent."""
+        with self._lock:
+            free, self._free = self._free, []
+        for station in free:
+            station.close()
+
+    def _take(self, ground: Ground) -> RemoteSlot:
+        with self._lock:
+            fitting = next((one for one in self._free if one.ground == ground), None)
+            if fitting is not None:
+                self._free.remove(fitting)
+                return fitting
+            stale = [one for one in self._free if one.ground.key == ground.key]
+            self._free = [one for one in self._free if one not in stale]
+        for one in stale:
+            one.close()
+        return RemoteSlot.open(ground, Places.of(os.environ).cache)

@@ -1,0 +1,119 @@
+"""The journal and the state it folds to, kept in step: the one writer of a run.
+
+While the coordinator works it gathers: what tells how a task stands is made durable together, with
+one fsync, before the coordinator acts on it. It acts when it hands a task to a worker (whose
+commands may reach outside the slot), writes what a person reads (plan, checkpoint), or waits.
+What lands is no part of this: its record is durable before the branch moves, and all before it.
+So after a crash the journal is a prefix of what happened, and what is lost was seen by nobody: a
+task whose end is not in it is proven again, and one that has landed is found by its trailers.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from runner.journal.events import (
+    AttemptFinished,
+    AttemptStarted,
+    TaskBlocked,
+    TaskDone,
+    TaskLanded,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    from runner.journal.events import Event, Record
+    from runner.journal.state import RunState
+
+    Listener: TypeAlias = Callable[[Record, RunState], None]
+
+
+_GATHERED = frozenset({AttemptStarted, AttemptFinished, TaskLanded, TaskDone, TaskBlocked})
+"""Events that may wait for the next `sync`; a person's word never does."""
+
+
+class Appender(Protocol):
+    """Where events go: the journal of the repository, or a rehearsal's memory."""
+
+    @property
+    def run(self) -> str:
+        """Id of the run that writes."""
+
+    def append(
+        self,
+        event: Event,
+        *,
+        task: str = "",
+        attempt: int = 0,
+        cause: str = "",
+        durable: bool = False,
+    ) -> Record:
+        """Write one event."""
+
+    def sync(self) -> None:
+        """Make everything appended so far durable."""
+
+
+class JournalWriter:
+    """Appends what happened and folds it at once; used by the coordinator alone."""
+
+    def __init__(self, journal: Appender, state: RunState) -> None:
+        self._journal = journal
+        self.state = state
+        self._listeners: list[Listener] = []
+        self._gathers = False
+        self._owed = False  # whether something durable was noted and is not yet
+
+    @property
+    def run(self) -> str:
+        """Id of the run that writes."""
+        return self._journal.run
+
+    def listen(self, listener: Listener) -> None:
+        """Have `listener` told of every event after it was folded: console, checkpoint, reports."""
+        self._listeners.append(listener)
+
+    def note(
+        self,
+        event: Event,
+        *,
+        task: str = "",
+        attempt: int = 0,
+        cause: str = "",
+        durable: bool = False,
+    ) -> Record:
+        """Write one event down; `durable` ones are on disk before this returns.
+
+        While it gathers, those that tell how a task stands are so after the next `sync`.
+        """
+        later = durable and self._gathers and type(event) in _GATHERED
+        record = self._journal.append(
+            event, task=task, attempt=attempt, cause=cause, durable=durable and not later
+        )
+        self._owed = later or (self._owed and not durable)
+        self.state = self.state.after(record)
+        for listener in self._listeners:
+            listener(record, self.state)
+        return record
+
+    @contextmanager
+    def gather(self) -> Iterator[None]:
+        """Let what tells how tasks stand wait for `sync`; all of it is durable at the end."""
+        self._gathers = True
+        try:
+            yield
+        finally:
+            self._gathers = False
+            self.sync()
+
+    def sync(self, *, everything: bool = False) -> None:
+        """Make durable what is still owed: one fsync for all of it, none for nothing.
+
+        `everything` takes along what nobody asked to be durable when it was noted.
+        """
+        if self._owed or everything:
+            self._journal.sync()
+            self._owed = False

@@ -1,0 +1,61 @@
+"""Git's own locks: held by another git for an instant, or left for ever by one that was killed."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.repo.commit import swap_branch
+from runner.repo.index import sync_index
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runner.repo.head import Head
+    from runner.repo.read import Repository
+
+_TRIES = 20
+_PAUSE = 0.1
+"""Seconds between tries; a git that works holds the lock of a branch for some milliseconds."""
+
+
+def move_branch(repository: Repository, head: Head, commit: str, why: str = "") -> bool:
+    """Move the branch of `head` from where it was seen; False when it is elsewhere by now.
+
+    Raises RunnerError where nothing moved and git cannot lock it however often we try: the same
+    changes would be proven again without end.
+    """
+    for _ in range(_TRIES):
+        if swap_branch(repository, head, head.commit, commit, why):
+            return True
+        now = repository.head() if head.beneath else repository.find_head()
+        if (now.ref, now.commit) != (head.ref, head.commit):
+            return False
+        time.sleep(_PAUSE)
+    raise _make_lock_error(repository, f"{head.ref}.lock")
+
+
+def bring_index(
+    repository: Repository, paths: Sequence[str], base: str | None, landed: str | None
+) -> None:
+    """Have the index follow a commit; may be repeated. Raises RunnerError where it is locked.
+
+    Where landings wait for a person's commit, the index is that person's alone.
+    """
+    if repository.head().beneath is not None:
+        return
+    if sync_index(repository, paths, base, landed).locked:
+        raise _make_lock_error(repository, "index.lock")
+
+
+def _make_lock_error(repository: Repository, name: str) -> RunnerError:
+    folders = repository.folders
+    places = [folder / name for folder in (folders.git, folders.common)]
+    where = next((place for place in places if place.exists()), places[0])
+    return RunnerError(
+        "another git holds a lock of this repository, so nothing can land",
+        where=str(where),
+        hint="if no git is running here, remove that file; then run again",
+        code=ExitCode.CONFLICT,
+    )

@@ -1,0 +1,121 @@
+"""What is done about a failed attempt, by the class of its failure: one table, and nothing else.
+
+`blocks` gives the same bytes again and is called once. A `command` that tells no class of failure
+is local work: it is called again at once, as often as the task's attempts allow, since a pause
+would help nobody. The table is for agents and models, and for whatever names a class itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from runner.model import Failure, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from runner.journal.task_state import TaskState, Try
+    from runner.model import Finding
+
+_LONGEST_SAID = 160
+LONGEST_ASKED = 3600.0
+"""Seconds a provider may ask to wait: for longer no run stays up, and the task is BLOCKED."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Exponential back-off with jitter; all times in seconds."""
+
+    first: float
+    growth: float
+    longest: float
+    jitter: float
+    """Share by which a pause is at most shorter or longer: callers do not come back together."""
+
+    def seconds(self, failures: int, chance: float) -> float:
+        """Before the next try after `failures` of the class; `chance` lies in [0, 1)."""
+        even = min(self.longest, self.first * self.growth ** (failures - 1))
+        return even * (1 + self.jitter * (2 * chance - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What is done about one class of failure."""
+
+    tries: int
+    """Attempts of this class before a person is asked; 0: as many as of all classes."""
+    pause: Pause | None
+    reason: Reason
+    """Why the task is BLOCKED once they are used up."""
+
+
+COURSES: Mapping[Failure, Course] = {
+    Failure.TRANSIENT: Course(5, Pause(1, 2, 60, 0.2), Reason.TOOL),
+    Failure.DETERMINISTIC: Course(1, None, Reason.TOOL),
+    Failure.SEMANTIC: Course(3, Pause(5, 1.5, 30, 0.1), Reason.CHECKS),
+    Failure.INFRASTRUCTURE: Course(0, None, Reason.CHECKS),  # the journal says where to go on
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Another attempt, after so many seconds."""
+
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """No further attempt."""
+
+    reason: Reason
+    tries: int
+    """Those of the class that ended it."""
+
+
+Next: TypeAlias = Again | Over
+
+
+def class_of(attempt: Try) -> Failure:
+    """The class of a failed attempt: work that a check refused, where nothing else was said."""
+    return attempt.failure or Failure.SEMANTIC
+
+
+def find_own_failure(known: TaskState) -> Failure | None:
+    """The failure for which attempts left a task BLOCKED (tool); None where a tool was missing.
+
+    Then nothing here says when it would go better: a person does, or a later run that names it.
+    """
+    last = known.tries[-1].failure if known.tries else None
+    if known.reason is not Reason.TOOL or last not in (Failure.TRANSIENT, Failure.DETERMINISTIC):
+        return None
+    said = (one.message.splitlines()[0][:_LONGEST_SAID] for one in known.findings if one.message)
+    return last if any(known.note.startswith(one) for one in said) else None
+
+
+def first_refusal(findings: Iterable[Finding]) -> str:
+    """What stood in the way, as a task's note begins with it."""
+    refusals = (one.message for one in findings if one.refuses)
+    return next(refusals, "it did not pass").splitlines()[0][:_LONGEST_SAID]
+
+
+def count_worked(tries: Sequence[Try]) -> int:
+    """How many of these attempts came to work that a check refused."""
+    return sum(class_of(one) is Failure.SEMANTIC for one in tries)
+
+
+def after(tries: Sequence[Try], most: int, *, asked: float = 0.0, chance: float = 0.5) -> Next:
+    """What follows the last of these failed attempts, of which a task may have `most` in all.
+
+    `asked` are the seconds its provider asked to wait: they are the least that is waited.
+    """
+    failure = class_of(tries[-1])
+    course = COURSES[failure]
+    same = sum(class_of(one) is failure for one in tries)
+    if course.tries and (same >= course.tries or asked > LONGEST_ASKED):
+        return Over(course.reason, same)
+    if len(tries) >= most:
+        return Over(course.reason, same)
+    pause = course.pause.seconds(same, chance) if course.pause else 0.0
+    return Again(max(pause, asked))

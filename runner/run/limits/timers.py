@@ -1,0 +1,100 @@
+"""The coordinator's clock: what has to end by itself, what may start again, when a run is over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.run.limits import (
+    budget,
+)
+from runner.run.limits.deadlines import Deadlines, Scope, of_attempt
+from runner.run.workers import Finished
+
+if TYPE_CHECKING:
+    from runner.model import Task
+    from runner.run.limits.backoff import Backoff
+    from runner.run.limits.deadlines import Deadline
+    from runner.run.outcomes import OutcomeHandler
+    from runner.run.workers import Message, WorkerPool
+
+_THE_RUN = ""
+"""What the deadline of the run itself stands under."""
+
+
+@dataclass(slots=True)
+class Timers:
+    """Asks the clock of `effects` alone, so that a simulation can run it; nobody is held up."""
+
+    crew: WorkerPool
+    settlement: OutcomeHandler
+    used_up: str = ""
+    """Which budget of the run nothing is left of, in words: then nothing new starts."""
+    _deadlines: Deadlines = field(default_factory=Deadlines)
+
+    @property
+    def backoff(self) -> Backoff:
+        """Tasks that are tried again later."""
+        return self.settlement.retries.backoff
+
+    def begin(self, run: Deadline | None) -> None:
+        """The run begins, and must be over by then."""
+        self._deadlines.begin(_THE_RUN, run)
+
+    def start_attempt(self, task: Task) -> None:
+        """An attempt starts that may take what is left of its minutes."""
+        settled = self.settlement
+        known, now = settled.ledger.state.task(task.id), effects.monotonic()
+        self._deadlines.begin(task.id, of_attempt(task, known, settled.settings, now))
+
+    def take_due(self) -> tuple[str, ...]:
+        """Tasks that may be tried again by now."""
+        due = self.backoff.take(effects.monotonic()) if self.backoff else ()
+        for id_ in due:
+            self.settlement.retries.waiting.pop(id_, None)
+        return due
+
+    def cancel(self, task: Task | None) -> bool:
+        """A person wants a task ended; whether it waited for its next try, and is BLOCKED now."""
+        if task is None:
+            return False
+        if task.id in self.crew.working:  # its pause was over just before
+            self.crew.end(task.id)
+            return False
+        return self.settlement.retries.cancel(task)
+
+    def wait(self) -> Message | None:
+        """The next news; None when the time of something came first."""
+        times = [at for at in (self._deadlines.first, self.backoff.first) if at is not None]
+        seconds = max(0.0, min(times) - effects.monotonic()) if times else None
+        message = self.crew.wait(seconds)
+        if isinstance(message, Finished):
+            self._deadlines.over(message.task)
+        if times:
+            self._look_at_the_clock(effects.monotonic())
+        return message
+
+    def _look_at_the_clock(self, now: float) -> None:
+        """Warn of what comes near its end, and end what has come to it."""
+        for name, near in self._deadlines.take_near(now):
+            who, share = name or "the run", budget.WARNED_AT
+            self.settlement.say(f"{who} has used {share:.0%} of {near.minutes:g} minutes")
+        for name, late in self._deadlines.take(now):
+            self._end(name, late)
+
+    def _end(self, name: str, late: Deadline) -> None:
+        """End an attempt, or with the run's own time all that go on; they come back by and by."""
+        if late.scope is Scope.RUN:
+            self.used_up = str(late)
+        for id_ in self.crew.working if late.scope is Scope.RUN else (name,):
+            self.settlement.overdue[id_] = late
+            self._deadlines.over(id_)
+            self.crew.end(id_)
+
+    def look_into_the_purse(self) -> None:
+        """Start nothing more where a budget of the run is used up."""
+        purse = self.settlement.preparation.purse
+        used = purse.used_up if purse is not None else None
+        if used is not None:
+            self.used_up = self.used_up or f"the run's budget is used up: {used}"

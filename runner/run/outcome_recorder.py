@@ -1,0 +1,229 @@
+"""What the journal and the write log are told of an outcome, and where its work is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner.journal.events import AttemptFinished, DecisionMade, TaskBlocked, TaskDone
+from runner.model import Ending, Reason, Usage
+from runner.run.landing import (
+    drafts,
+)
+from runner.run.landing.status_notes import why_unproven
+from runner.writes.log import Fate
+from runner.writes.log import Review as Approval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runner.journal.task_state import Held
+    from runner.model import Decision, Digest, Finding, Outcome, Task
+    from runner.repo.read import Repository
+    from runner.run.journal_writer import JournalWriter
+    from runner.writes.log import WriteLog
+    from runner.writes.staging import Staging
+
+
+@dataclass(slots=True)
+class OutcomeRecorder:
+    """Writes down what became of work; decides nothing."""
+
+    ledger: JournalWriter
+    repository: Repository
+    staging: Staging
+    write_log: WriteLog
+    next_decision: Callable[[int], int]
+    """The number of the next decision, after the last in the journal and those in the file."""
+    applied: dict[str, tuple[str, ...]]
+    """Ids of the patterns that each task's brief was given."""
+    decided: set[tuple[str, Decision]] = field(default_factory=set)
+    """Task and decision of what is noted: a proof or an attempt again may tell it again."""
+    observe: Callable[[str, Outcome], None] | None = None
+    """Remembers which files and lines the tests of a task that became DONE ran."""
+    held_before: Mapping[str, Held] = field(default_factory=dict)
+    """What was held of tasks before this run read anything."""
+    _recorded: dict[str, tuple[int, tuple[tuple[str, Digest | None], ...]]] = field(
+        default_factory=dict
+    )
+    """Attempt and writes of each task that the write log has last."""
+    _tried: set[str] = field(default_factory=set)
+    """Tasks of which a ref keeps what an attempt left that did not pass."""
+
+    # --- an attempt -------------------------------------------------------------------
+
+    def record_finished(
+        self, task: Task, outcome: Outcome, *, held: str = "", ref: str = "", draft: str = ""
+    ) -> None:
+        """An attempt came back; `held` says why work that passed may not land now."""
+        self.ledger.note(
+            AttemptFinished(
+                ending=outcome.ending,
+                tree=outcome.tree,
+                seconds=outcome.seconds,
+                reason=outcome.reason,
+                findings=outcome.findings,
+                proofs=outcome.proofs,
+                decisions=len(outcome.decisions),
+                held=held,
+                ref=ref,
+                draft=draft,
+                summary=outcome.summary,
+                coverage=outcome.coverage,
+                usage=outcome.usage if outcome.usage != Usage() else None,
+                failure=outcome.failure,
+                unproven=self._explain_unproven(task, outcome),
+            ),
+            task=task.id,
+            attempt=outcome.attempt,
+            durable=bool(outcome.changes) or outcome.ending is not Ending.PASSED,
+        )
+
+    def record_interrupted(self, task: Task) -> None:
+        """An attempt was ended from outside: it counts for nothing."""
+        attempt = self.ledger.state.task(task.id).last_attempt
+        event = AttemptFinished(ending=Ending.INTERRUPTED, tree="", seconds=0.0)
+        self.ledger.note(event, task=task.id, attempt=attempt, durable=True)
+
+    def decisions(self, task: Task, outcome: Outcome) -> None:
+        """Keep what was decided, once a run and its crashes, before anything of it lands."""
+        for decision in outcome.decisions:
+            if (task.id, decision) in self.decided:
+                continue
+            self.decided.add((task.id, decision))
+            number = self.next_decision(self.ledger.state.decisions)
+            event = DecisionMade(number=number, decision=decision)
+            self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
+
+    def keep_tried(self, task: Task, outcome: Outcome) -> None:
+        """Keep the work of an attempt that did not pass: the ones after it may come to nothing."""
+        if drafts.keep_tried(self.repository, task, outcome):
+            self._tried.add(task.id)
+
+    def _drop_tried(self, task: Task) -> None:
+        if task.id in self._tried:
+            self._tried.discard(task.id)
+            drafts.drop_tried(self.repository, task.id)
+
+    # --- its writes -------------------------------------------------------------------
+
+    def record_approved(self, task: Task, outcome: Outcome, how: str) -> None:
+        """Write down what was approved, once an attempt: a second proof approves nothing new."""
+        writes = tuple((change.path, change.after) for change in outcome.changes)
+        if self._recorded.get(task.id) == (outcome.attempt, writes):
+            return
+        self.write_log.record(
+            outcome.changes,
+            run=self.ledger.run,
+            task=task.id,
+            attempt=outcome.attempt,
+            review=Approval(how),
+        )
+        self._recorded[task.id] = (outcome.attempt, writes)
+
+    def close_writes(self, outcome: Outcome, fate: Fate, commit: str = "") -> None:
+        """Say what became of approved writes."""
+        self._recorded.pop(outcome.task, None)
+        self.write_log.close(
+            run=self.ledger.run,
+            task=outcome.task,
+            attempt=outcome.attempt,
+            fate=fate,
+            commit=commit,
+        )
+
+    def drop_left(self, task: str) -> None:
+        """Say that writes which this run approved were dropped, if they are not held."""
+        approved = self._recorded.pop(task, None)
+        if approved:
+            self._drop(task, approved[0])
+
+    def drop_let_go(self) -> None:
+        """The same of writes that were held when the run began, and are no more."""
+        for task, held in self.held_before.items():
+            # nobody has approved what waits for a review, or for what it breaks
+            if held.kind not in (Reason.REVIEW, Reason.REGRESSION):
+                self._drop(task, held.attempt)
+        self.held_before = {}
+
+    def _drop(self, task: str, attempt: int) -> None:
+        held = self.ledger.state.task(task).held
+        if held is None or held.attempt != attempt:
+            run = self.ledger.run
+            self.write_log.close(run=run, task=task, attempt=attempt, fate=Fate.DROPPED)
+
+    # --- the task ---------------------------------------------------------------------
+
+    def record_done(
+        self, task: Task, outcome: Outcome, *, commit: str, tree: str, note: str = ""
+    ) -> None:
+        """The task is DONE, and this is what that rests on."""
+        self.decisions(task, outcome)
+        self.ledger.note(
+            TaskDone(
+                spec=task.spec,
+                commit=commit,
+                tree=tree,
+                proofs=outcome.proofs,
+                coverage=outcome.coverage,
+                patterns=self.applied.get(task.id, ()),
+                note=note,
+                tools=dict(outcome.tools),
+                unproven=self._explain_unproven(task, outcome),
+            ),
+            task=task.id,
+            attempt=outcome.attempt,
+            durable=True,
+        )
+        self._drop_tried(task)
+        if self.observe:
+            self.observe(task.id, outcome)
+
+    def _explain_unproven(self, task: Task, outcome: Outcome) -> str:
+        """Why work that passed is not proven, for the status note."""
+        if outcome.ending is not Ending.PASSED:
+            return ""
+        return why_unproven(task, outcome.proofs, outcome.changes, self.ledger.state.tasks)
+
+    def hold(self, task: Task, outcome: Outcome, kind: str, note: str) -> None:
+        """Keep proven bytes for later: they land without calling the implementer again."""
+        self.keep_held(task, outcome, kind)
+        event = TaskBlocked(reason=Reason.REVIEW, note=note)
+        self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
+
+    def keep_held(self, task: Task, outcome: Outcome, kind: str, draft: str = "") -> None:
+        """Put proven bytes under a ref and where a person can read them."""
+        ref = drafts.hold(self.repository, task, outcome)
+        self.staging.stage(
+            outcome.changes, run=self.ledger.run, task=task.id, attempt=outcome.attempt
+        )
+        self.record_finished(task, outcome, held=kind, ref=ref, draft=draft)
+        self.decisions(task, outcome)
+
+    def let_go(self, task: str) -> None:
+        """Forget held work that has landed."""
+        drafts.let_go(self.repository, task)
+        self.staging.remove(self.staging.list(task))
+
+    def block(self, task: Task, outcome: Outcome, reason: Reason, note: str) -> None:
+        """The task cannot go on; its work is kept on a draft branch."""
+        branch, findings = drafts.keep_draft(self.repository, task, outcome), outcome.findings
+        if not branch:
+            branch, findings = self._of_before(task, outcome)
+        note = f"{note}; work kept on {branch}" if branch else note
+        self.ledger.note(
+            TaskBlocked(reason=reason, note=note, draft=branch, findings=findings),
+            task=task.id,
+            attempt=outcome.attempt,
+            durable=True,
+        )
+        self._drop_tried(task)
+
+    def _of_before(self, task: Task, outcome: Outcome) -> tuple[str, tuple[Finding, ...]]:
+        """The branch of an earlier attempt where the last one left nothing, and what is open."""
+        known = self.ledger.state.task(task.id)
+        branch = drafts.draft_of_tried(self.repository, task, {one.attempt for one in known.tries})
+        if branch:
+            self._tried.add(task.id)  # perhaps by a run before this one
+        open_still = (one for one in known.findings if one not in outcome.findings)
+        return branch, (*outcome.findings, *(open_still if branch else ()))

@@ -1,0 +1,170 @@
+"""A session in plan mode, in a worker: nothing is written, and a plan that fits comes of it.
+
+It is read-only by construction: every command of it runs in a sandbox that shows the tree
+read-only, and the tree is asked afterwards whether anything changed all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from runner.context.task_plan import files_of, plan_text, redact_plan
+from runner.journal.plan_fold import CHECK
+from runner.model import Ending, Finding, ReviewMode
+from runner.run.reviewer import ask_review_command
+from runner.secrets.redact import redact
+from runner.writes.paths import check_path, in_scope, is_forbidden, scope_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Protocol
+
+    from runner.config.permission_rules import Permission
+    from runner.model import Outcome, Task, TaskPlan
+    from runner.run.assignment import Assignment, WorkerContext
+
+LONGEST_PLAN = 1 << 16
+"""Characters of a plan's text: it goes into the journal, and a person reads it."""
+_NO_PLAN = "end with the plan: numbered steps, and every file that it creates or modifies"
+_FILE_MODE = 0o100644
+
+
+if TYPE_CHECKING:
+
+    class Ruled(Protocol):
+        """Holds permission rules: the settings, or the rules of an attempt."""
+
+        @property
+        def permission(self) -> tuple[Permission, ...]:
+            """The person's."""
+
+        @property
+        def permission_floor(self) -> tuple[Permission, ...]:
+            """The repository's, which only tighten."""
+
+
+def evaluate_plan(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
+    """The outcome of a session: passed with a plan that fits, or what is wrong with it."""
+    task = assignment.task
+    wrote = tuple(_wrote(change.path) for change in outcome.changes)
+    if outcome.changes:
+        site.reset(assignment.base)
+    clean = partial(redact, known=tuple(value for _, value in assignment.secrets))
+    plan = redact_plan(outcome.plan, clean) if outcome.plan else None
+    findings = (*outcome.findings, *wrote)
+    if not _has_refusal(findings):
+        exists = partial(_is_there, assignment, site)
+        findings = (
+            *findings,
+            *plan_findings(task, plan, make_rule_check(assignment.rules, exists)),
+        )
+    if plan and assignment.review is ReviewMode.AUTO and not _has_refusal(findings):
+        findings = (*findings, *_review(assignment, site, plan))
+    return replace(
+        outcome,
+        ending=Ending.FAILED if _has_refusal(findings) else Ending.PASSED,
+        tree="",  # there is none: sessions that only read do not come to the same files
+        changes=(),
+        findings=findings,
+        plan=plan,
+    )
+
+
+def _is_there(assignment: Assignment, site: WorkerContext, path: str) -> bool:
+    return site.before(assignment.base, path) is not None
+
+
+def _no_rules(_path: str) -> Finding | None:
+    return None
+
+
+def make_rule_check(rules: Ruled, exists: Callable[[str], bool]) -> Callable[[str], Finding | None]:
+    """What the permission rules have against a file of a plan; one that asks is asked later.
+
+    A rule is about a new file (`write_file`) or a change of one that `exists` (`modify_file`).
+    """
+    if not (rules.permission or rules.permission_floor):
+        return _no_rules
+
+    def check_rule(path: str) -> Finding | None:
+        from runner.config.permissions import write_finding
+
+        mine, floor = rules.permission, rules.permission_floor
+        new = not exists(path)
+        return write_finding(path, mine, floor, is_new=new, reviewed=True)
+
+    return check_rule
+
+
+def plan_findings(
+    task: Task, plan: TaskPlan | None, ruled: Callable[[str], Finding | None] = _no_rules
+) -> tuple[Finding, ...]:
+    """What is wrong with a plan; where it is too wide, with the one line that would allow it.
+
+    `ruled` is what the permission rules have against one of its files.
+    """
+    if plan is None:
+        return (Finding(CHECK, "no plan came of it", hint=_NO_PLAN),)
+    return tuple(_mistakes(task, plan, ruled))
+
+
+def _mistakes(
+    task: Task, plan: TaskPlan, ruled: Callable[[str], Finding | None]
+) -> Iterator[Finding]:
+    files = files_of(plan)
+    if not plan.steps:
+        yield Finding(CHECK, "the plan has no steps", hint=_NO_PLAN)
+    if not files:
+        yield Finding(CHECK, "the plan names no file to create or modify", hint=_NO_PLAN)
+    if len(plan_text(plan, task.id)) > LONGEST_PLAN:
+        yield Finding(CHECK, "the plan is too long", hint=f"at most {LONGEST_PLAN} characters")
+    sound = []
+    for path in files:
+        said = check_path(path, _FILE_MODE)
+        if said is not None and said.refuses:
+            yield replace(said, check=CHECK)
+        elif is_forbidden(path):
+            yield Finding(CHECK, f"no task may write {path!a}", path=path, hint="leave it out")
+        elif (against := ruled(path)) is not None:
+            yield replace(against, check=CHECK, hint="plan without it")
+        else:
+            sound.append(path)
+    if outside := [path for path in sound if not in_scope(path, task.outputs)]:
+        yield _too_wide(task, outside)
+
+
+def _too_wide(task: Task, outside: list[str]) -> Finding:
+    named = ", ".join(f"{path!a}" for path in outside)
+    kept = () if task.outputs == ("any",) else task.outputs
+    line = scope_line(outside[-1], (*kept, *outside[:-1]))
+    return Finding(
+        CHECK,
+        f"the plan names files that are not in the Output files of {task.id}: {named}",
+        path=outside[0],
+        hint=f"plan without them; what would allow them is this line of the task: {line}",
+    )
+
+
+def _wrote(path: str) -> Finding:
+    return Finding(
+        CHECK,
+        f"{path!a} was written in plan mode, where nothing may be",
+        path=path,
+        hint="write nothing yet: say in the plan what is to be written",
+    )
+
+
+def _review(assignment: Assignment, site: WorkerContext, plan: TaskPlan) -> tuple[Finding, ...]:
+    """Let `review_command` read the plan on standard input."""
+    line = site.settings.review_command
+    if not line:
+        hint = "set review_command in your own settings, or plan_review = prompt"
+        return (Finding(CHECK, "plan_review is auto, and no command reviews", hint=hint),)
+    text = plan_text(plan, assignment.task.id, assignment.task.title)
+    return ask_review_command(assignment, site, line, text, CHECK)
+
+
+def _has_refusal(findings: tuple[Finding, ...]) -> bool:
+    return any(finding.refuses for finding in findings)

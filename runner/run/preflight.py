@@ -1,0 +1,128 @@
+"""What a task cannot go on without, known before anything of it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.implementers.registry import choose
+from runner.implementers.requirements import find_unmet_requirements
+from runner.model import Finding, Reason
+from runner.plan.globs import is_glob
+from runner.plan.shell.exit_status import no_proof_in
+from runner.process.tools import which
+from runner.run.proof_required import unprovable
+from runner.run.resource_locks import capacities, too_much
+from runner.writes.project_compile import find_missing_compiler
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runner.config.settings import Settings
+    from runner.implementers.base import Implementer
+    from runner.model import Task
+
+
+def find_lacking(
+    task: Task,
+    settings: Settings,
+    environ: Mapping[str, str],
+    root: Path,
+    *,
+    implements: bool = True,
+) -> tuple[Reason, str] | None:
+    """A reason code and a note for a person, or None where the task may start in this project.
+
+    Without `implements` only its proof is to run, on what is there.
+    """
+    if task.is_milestone:
+        return None
+
+    def find_program(name: str) -> str | None:
+        place = which(name, environ)
+        return None if place is None else str(place)
+
+    if why := no_proof(task):
+        return Reason.PROOF, why
+    unmet = find_unmet_requirements(
+        task,
+        environ,
+        find_program,
+        gates=settings.gates_for(task.type),
+        permitted=settings.secrets,
+    )
+    if unmet:
+        return unmet[0][0], "; ".join(text for _, text in unmet)
+    if task.contracts:
+        from runner.gates.contracts.extra_packages import find_missing_tools
+
+        if missing := find_missing_tools(task, environ):
+            return Reason.TOOL, "; ".join(missing)
+    outputs = [path for path in task.outputs if not is_glob(path)]
+    if uncompiled := find_missing_compiler(root, outputs, find_program):
+        return Reason.TOOL, uncompiled.message
+    much = too_much(task, capacities(settings.resources))
+    if unable := _of_its_implementer(task, settings, environ, root, implements=implements):
+        return unable
+    return (Reason.POLICY, much) if much else None
+
+
+def _of_its_implementer(
+    task: Task, settings: Settings, environ: Mapping[str, str], root: Path, *, implements: bool
+) -> tuple[Reason, str] | None:
+    """Why nobody could build it, or would in vain."""
+    chosen = choose(task, settings)
+    if isinstance(chosen, Finding):
+        return (Reason.POLICY, _format_advice(chosen)) if implements else None
+    if exposed := _explain_exposure(task, chosen, settings):
+        return Reason.POLICY, exposed
+    if not implements:
+        return None
+    if unproven := unprovable(task, settings, chosen):
+        return unproven
+    if unable := _of_its_agent(chosen, settings, environ, root):
+        return Reason.TOOL, _format_advice(unable)
+    return None
+
+
+def no_proof(task: Task) -> str:
+    """Why its test contracts would prove nothing: one cannot fail, or skips checks; else empty."""
+    for contract in task.test_contracts:
+        if why := no_proof_in(contract):
+            return f"{contract.id} {why.message}; {why.hint}".replace("`", '"')
+    return ""
+
+
+def _explain_exposure(task: Task, chosen: Implementer, settings: Settings) -> str:
+    """Why it must not run on a cluster that asks nobody for a key."""
+    if not settings.executor.startswith("dask:"):
+        return ""
+    from runner.run.executors.exposure import explain_exposure
+
+    return explain_exposure(task, chosen, settings)
+
+
+def _of_its_agent(
+    chosen: Implementer, settings: Settings, environ: Mapping[str, str], root: Path
+) -> Finding | None:
+    """Why the program that implements a task could not even begin; workers know of their own."""
+    if not chosen.is_agent or ":" in settings.executor:  # a cluster of their own
+        return None
+    from runner.errors import RunnerError
+    from runner.implementers.agents.program import AgentProgram
+    from runner.process.sandbox import choose_sandbox
+
+    if not isinstance(chosen, AgentProgram):
+        return None
+    read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
+    try:
+        sandbox = choose_sandbox(settings.sandbox, read)
+    except RunnerError as error:
+        return Finding(chosen.name, error.message, hint=error.hint)
+    return chosen.lacks(sandbox, environ.get("PATH", ""), root)
+
+
+def _format_advice(finding: Finding) -> str:
+    """A note of one line with what would help, where that is no text of Markdown itself."""
+    short = finding.hint and "`" not in finding.hint
+    return f"{finding.message}; {finding.hint}" if short else finding.message

@@ -1,0 +1,261 @@
+"""Bytes of DONE tasks that no proof is about: by hand, an edit, a manual commit, a merge.
+
+What a task's landing wrote is proven, and so is what a later landing made of it: their commits
+tell by `Spec:` that the runner proved them, and by `Files:` that it was these bytes, in every
+clone. A commit whose message says so of other bytes (amended, squashed, picked with a conflict,
+copied) proves nothing, nor does one of the first versions, which named no bytes, unless this
+clone's journal made it. Any other bytes are unverified until the task's proof has run on them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.journal.read_journal import commits_made
+from runner.model import Status
+from runner.plan.globs import is_glob, matches
+from runner.repo.files_digest import is_about, says_files
+from runner.repo.git import text
+from runner.repo.trailers import parse_message
+from runner.run.landing.own_work import entries_of
+from runner.run.reverts import RESTORES, UNDOES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
+    from runner.model.planned_task import PlannedTask
+    from runner.repo.read import Repository
+    from runner.repo.trees import TreeChange
+
+JOURNAL = "artifacts/build/journal.jsonl"
+_GONE = ""
+"""The blob of a path that is not there."""
+
+
+class Unverified(NamedTuple):
+    """Why what a DONE task rests on is not proven as it stands."""
+
+    paths: tuple[str, ...]
+    """Files whose bytes no proof is about."""
+    missing: tuple[str, ...] = ()
+    """Those of them that do not exist."""
+    uncommitted: bool = False
+    """Whether all of it is in the work tree alone: HEAD is as a proof knows it."""
+    claimed: bool = False
+    """Whether the commit that holds them says that they were proven, and cannot show it."""
+
+    @property
+    def why(self) -> str:
+        """In words, as it stands behind `unproven`."""
+        if not self.paths:
+            return "nobody but a person says that it is DONE"
+        gone = bool(self.missing)
+        named = (self.missing or self.paths)[:2]
+        more = len(self.missing or self.paths) - len(named)
+        shown = ", ".join(named) + (f" and {more} more" if more else "")
+        if self.claimed and not gone:
+            return f"the proof in the commit of {shown} is not about these bytes"
+        return f"{shown} {'is gone' if gone else 'was changed'} since it was proven"
+
+
+class _Landing(NamedTuple):
+    commit: str
+    task: str
+    trailers: Mapping[str, tuple[str, ...]]
+
+    @property
+    def claims(self) -> bool:
+        """Whether it says that the runner proved what it holds; undo and replay are its own."""
+        return not self.task or "Spec" in self.trailers
+
+
+@dataclass
+class Bytes:
+    """What landed in the history of one head, and what stands there now."""
+
+    repository: Repository
+    head: str
+    made: Callable[[str], bool] = lambda _commit: False
+    """Whether the journal of this clone made a commit."""
+    _wrote: dict[str, dict[str, None]] = field(default_factory=dict)
+    """By task the paths that its landings wrote."""
+    _proven: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """By path each landing that wrote it, newest first: commit, and blob; `?` for bytes by hand."""
+    _claimed: set[str] = field(default_factory=set)
+    """Commits that say of other bytes than theirs that they were proven."""
+
+    def __post_init__(self) -> None:
+        """Git is asked twice for all tasks together."""
+        landings = _landings(self.repository, self.head)
+        entries = entries_of(self.repository, [one.commit for one in landings])
+        for one in landings:
+            changed = entries.get(one.commit, ())
+            is_proven = one.claims and self._is_proof(one, changed)
+            if one.claims and not is_proven:
+                self._claimed.add(one.commit)
+            for entry in changed:
+                blob = (entry.new_sha if entry.new_mode else _GONE) if is_proven else "?"
+                self._proven.setdefault(entry.path, []).append((one.commit, blob))
+                if one.task:
+                    self._wrote.setdefault(one.task, {})[entry.path] = None
+
+    def _is_proof(self, one: _Landing, changed: Sequence[TreeChange]) -> bool:
+        """Whether what a landing says is about its own bytes, as far as anything here tells."""
+        if says_files(one.trailers):
+            return is_about(self.repository.prefix, changed, one.trailers)
+        return self.made(one.commit)
+
+    def paths(self, task: PlannedTask, known: TaskState) -> tuple[str, ...]:
+        """The files that are a task's own: those of its landings, or of the commit it is in."""
+        if task.id in self._wrote or not known.commit:
+            return tuple(self._wrote.get(task.id, ()))
+        if self.repository.resolve(known.commit) is None:
+            return ()
+        parent = self.repository.resolve(f"{known.commit}^")
+        found = self.repository.diff_trees(parent, known.commit)
+        for entry in found:
+            blob = entry.new_sha if entry.new_mode else _GONE
+            self._proven.setdefault(entry.path, []).append((known.commit, blob))
+        return tuple(entry.path for entry in found if _may_write(task, entry.path))
+
+    def is_proven(self, path: str, blob: str) -> bool:
+        """Whether the last landing that wrote a file left these bytes.
+
+        Of two branches that were merged each has a last one.
+        """
+        newest, *others = self._proven.get(path) or [("", blob)]
+        if newest[1] == blob:
+            return True
+        same = (commit for commit, left in others if left == blob)
+        return any(not self.repository.is_ancestor(commit, newest[0]) for commit in same)
+
+    def is_claimed(self, path: str) -> bool:
+        """Whether the last landing that wrote a file says of other bytes that they are proven."""
+        return bool(self._proven.get(path)) and self._proven[path][0][0] in self._claimed
+
+    def was_there(self, path: str) -> bool:
+        """Whether the last landing that wrote a file left one there."""
+        return bool(self._proven.get(path)) and self._proven[path][0][1] != _GONE
+
+
+def _may_write(task: PlannedTask, path: str) -> bool:
+    return task.outputs == ("any",) or any(matches(glob, path) for glob in task.outputs)
+
+
+def find_unverified(
+    repository: Repository,
+    head: str,
+    tasks: Iterable[PlannedTask],
+    state: RunState,
+    dirty: Callable[[Mapping[str, str]], Iterable[str]] = lambda _blobs: (),
+) -> Mapping[str, Unverified]:
+    """By id the DONE tasks whose files are not as a proof knows them, on this head and in the tree.
+
+    `dirty` gives the paths of those it is asked about that differ in the work tree, by the blobs
+    that the head has.
+    """
+    done = [
+        (task, known)
+        for task in tasks
+        if (known := state.task(task.id)).status is Status.DONE and known.verified
+    ]
+    if not done or not head:
+        return {}
+    landed = Bytes(repository, head, _make_own_commit_test(repository))
+    owned = {task.id: landed.paths(task, known) for task, known in done}
+    wanted = sorted({path for paths in owned.values() for path in paths})
+    blobs = _blobs(repository, head, wanted)
+    changed = {path for path in wanted if not landed.is_proven(path, blobs[path])}
+    edited = set(dirty({path: blobs[path] for path in wanted}))
+    found = {}
+    for task, known in done:
+        moved = [path for path in owned[task.id] if path in changed]
+        if moved and _is_proven_again(repository, moved, blobs, known, state):
+            moved = []
+        here = [path for path in owned[task.id] if path in moved or path in edited]
+        if here:
+            gone = tuple(path for path in here if blobs[path] == _GONE and landed.was_there(path))
+            claimed = bool(moved) and all(map(landed.is_claimed, moved))
+            found[task.id] = Unverified(tuple(here), gone, not moved, claimed)
+    return found
+
+
+def prove_what_they_say(repository: Repository, commits: Sequence[str]) -> frozenset[str]:
+    """Those of these commits whose message is about the very bytes that they hold."""
+    made = _make_own_commit_test(repository)
+    entries = entries_of(repository, commits)
+    found = set()
+    for commit in commits:
+        said = parse_message(repository.message(commit)).trailers
+        own = entries.get(commit, ())
+        if is_about(repository.prefix, own, said) or (not says_files(said) and made(commit)):
+            found.add(commit)
+    return frozenset(found)
+
+
+def _make_own_commit_test(repository: Repository) -> Callable[[str], bool]:
+    """Whether a commit is this clone's own; the journal is read only where it has to be."""
+
+    @cache
+    def load_recorded() -> frozenset[str]:
+        return frozenset(commits_made(repository.root / JOURNAL))
+
+    return lambda commit: commit in load_recorded()
+
+
+def never_made(
+    repository: Repository, head: str, tasks: Iterable[PlannedTask], state: RunState
+) -> Mapping[str, str]:
+    """By id DONE tasks that no landing is known of and of whose named files none exists."""
+    found = {}
+    for task in tasks:
+        known = state.task(task.id)
+        named = [path for path in task.outputs if not is_glob(path) and path != "any"]
+        if known.status is Status.DONE and not known.verified and named:
+            there = repository.tree_entries(head, named)
+            if not there:
+                found[task.id] = named[0]
+    return found
+
+
+def _is_proven_again(
+    repository: Repository,
+    paths: list[str],
+    blobs: Mapping[str, str],
+    known: TaskState,
+    state: RunState,
+) -> bool:
+    """Whether the task's proof, or that of everything, ran on a tree with these very bytes."""
+    whole = state.whole_head if state.whole_head and not state.failed_tree else ""
+    for tree in (known.tree, whole):
+        if tree and repository.git.ask("cat-file", "-e", tree).exit == 0:
+            there = _blobs(repository, tree, paths)
+            if all(there[path] == blobs[path] for path in paths):
+                return True
+    return False
+
+
+def _blobs(repository: Repository, tree: str, paths: list[str]) -> dict[str, str]:
+    found = repository.tree_entries(tree, paths) if paths else {}
+    return {path: found[path].sha if path in found else _GONE for path in paths}
+
+
+def _landings(repository: Repository, head: str) -> list[_Landing]:
+    """The commits in which bytes of tasks came, newest first; undo and replay are the runner's."""
+    out = repository.git.run(
+        *("log", "-z", "--topo-order", "--no-color", "--no-show-signature", "--no-notes"),
+        *("--fixed-strings", "--grep=Task: ", f"--grep={UNDOES}: ", f"--grep={RESTORES}: "),
+        *("--format=%H%n%B", "--end-of-options", head, "--"),
+    )
+    found = []
+    for entry in text(out).split("\0"):
+        commit, _, message = entry.partition("\n")
+        said = parse_message(message).trailers if commit else {}
+        task = said.get("Task", ("",))[-1]
+        if task or UNDOES in said or RESTORES in said:
+            found.append(_Landing(commit, task, said))
+    return found

@@ -1,0 +1,236 @@
+"""Early cut-off in a run: what is STALE through others alone is only proven again.
+
+A task that was built anew and offers what it offered before leaves those behind it as they are:
+their tests run on the new head, and they are DONE again by themselves. Nothing of this is kept
+anywhere but in the journal, so a run that was killed in between goes on from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from runner.journal.events import CUT_OFF, TaskApproved, TaskStaled
+from runner.model import Status
+from runner.run.dependents import behind_whom
+from runner.run.regressions.exports import TaskExports
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from runner.impact.cutoff import CutOff
+    from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
+    from runner.model import Outcome, Task
+    from runner.repo.read import Repository
+    from runner.run.journal_writer import JournalWriter
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of a task that is STALE through others."""
+
+    proves: bool
+    """Whether it is only to be proven again; else it waits, for a person or for those others."""
+    text: str = ""
+    """Why, in words; empty where there is nothing new to say."""
+
+
+def waits_through(known: TaskState) -> bool:
+    """Whether a task is STALE through others alone, or was and is not proven again yet."""
+    return bool(known.via) and (
+        known.status is Status.STALE or (known.status is Status.PENDING and bool(known.cut_off))
+    )
+
+
+def still_speaks(task: Task, state: RunState) -> bool:
+    """Whether a task is STALE through others alone, and all that it rests on is in the tree.
+
+    Pure. Then its tests passed there and say something about a change, as those of a DONE one do.
+    Where the work of one of these others was taken back, they say nothing.
+    """
+    known, seen = state.task(task.id), set()
+    if known.spec is None or known.spec.what != task.spec.what or not waits_through(known):
+        return False
+    while known.done_at and known.id not in seen:
+        seen.add(known.id)
+        if not waits_through(known):
+            return True
+        known = state.task(known.via)
+    return known.id in seen
+
+
+def anew_since(
+    id_: str, before: Iterable[str], state: RunState, needed: Collection[str] = ()
+) -> tuple[str, ...] | None:
+    """The tasks before one that became DONE after it was; None while one of them is not DONE.
+
+    Pure. Who is STALE through the task itself does not count: they wait for it. What is `needed`
+    (Depends on) cannot be.
+    """
+    found = []
+    for one in before:
+        known = state.task(one)
+        if known.status is not Status.DONE:
+            if one in needed or not _is_through(one, id_, state):
+                return None
+        elif known.done_at > state.task(id_).done_at:
+            found.append(one)
+    return tuple(found)
+
+
+def _is_through(id_: str, other: str, state: RunState) -> bool:
+    """Whether the chain by which a task is STALE leads over another one."""
+    seen = set()
+    while id_ and id_ not in seen:
+        if id_ == other:
+            return True
+        seen.add(id_)
+        known = state.task(id_)
+        id_ = known.via if waits_through(known) else ""
+    return False
+
+
+def may_be_let_go(
+    tasks: Mapping[str, Task], state: RunState, built: Iterable[str]
+) -> dict[str, str]:
+    """The STALE tasks that a run may let go, each with the task on whose work that depends.
+
+    Pure: `built` are those that the run would build. Whether these offer then what they did
+    before is not known yet.
+    """
+    known = (state.task(id_) for id_ in tasks)
+    waiting = [one.id for one in known if one.via and one.status is Status.STALE]
+    behind = behind_whom(tasks.values(), waiting) if waiting else {}
+    anew, more = set(built), True
+    found: dict[str, str] = {}
+    while more:
+        more = False
+        for id_ in waiting:
+            if id_ not in anew and (through := _through(tasks[id_], behind[id_], state, anew)):
+                found[id_] = through
+                anew.add(id_)
+                more = True
+    return found
+
+
+def _through(task: Task, before: Iterable[str], state: RunState, anew: Collection[str]) -> str:
+    """The one whose work decides of a task; empty where that does not come, or a person must."""
+    known = state.task(task.id)
+    if known.spec is None or known.spec.what != task.spec.what:
+        return ""
+    needed = (one for one in task.depends_on if one not in anew)
+    if any(state.task(one).status is not Status.DONE for one in needed):
+        return ""
+    if known.via in anew:
+        return known.via
+    return next((one for one in before if one in anew), "")
+
+
+@dataclass
+class EarlyCutoff:
+    """Lets go what nothing has changed for; the coordinator's, as the journal is."""
+
+    tasks: Mapping[str, Task]
+    ledger: JournalWriter
+    repository: Repository
+    documents: frozenset[str]
+    """The runner's own documents, which no task offers to another."""
+    _before: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _behind: dict[str, list[str]] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """What a run finds: also what a crash has cut off between a DONE and what it frees."""
+        waiting = [id_ for id_ in self.tasks if waits_through(self.ledger.state.task(id_))]
+        self._before = behind_whom(self.tasks.values(), waiting) if waiting else {}
+        for id_, before in self._before.items():
+            known = self.ledger.state.task(id_)
+            for one in dict.fromkeys((*before, known.via)):
+                self._behind.setdefault(one, []).append(id_)
+            if known.status is Status.PENDING and known.tries:
+                self._say(known, "its proof failed")
+            else:
+                self._judge(id_)
+
+    def after(self, done: str) -> tuple[str, ...]:
+        """Those of which a task's DONE decides: PENDING, to be proven again, or STALE for good."""
+        if done in self._behind:
+            self._offerings.record_landed(done, self.ledger.state.task(done).commit)
+        behind = [one for one in self._behind.get(done, ()) if self._is_stale(one)]
+        return tuple(id_ for id_ in behind if self._judge(id_))
+
+    def _is_stale(self, id_: str) -> bool:
+        known = self.ledger.state.task(id_)
+        return known.status is Status.STALE and waits_through(known)
+
+    def _judge(self, id_: str) -> bool:
+        """Say what becomes of a task; whether there was anything to say."""
+        known, verdict = self.ledger.state.task(id_), self._verdict(id_)
+        if verdict.proves and known.status is Status.STALE:
+            event = TaskApproved(by=CUT_OFF, note=verdict.text, reuse=True)
+            cause = self.ledger.state.task(known.via).cause
+            self.ledger.note(event, task=id_, attempt=known.last_attempt, cause=cause, durable=True)
+            return True
+        if not verdict.proves and (known.cut_off or verdict.text not in ("", known.note)):
+            text = verdict.text or f"{known.via} is not DONE again; this rests on it"
+            self._say(known, text, via=known.via)
+            return True
+        return not verdict.proves and self._waits_for_another(known)
+
+    def _waits_for_another(self, known: TaskState) -> bool:
+        """Say of whom a task waits once the one that is named is DONE; whether there was that."""
+        state = self.ledger.state
+        if state.task(known.via).status is not Status.DONE or not self._is_stale(known.id):
+            return False
+        before = (one for one in self._before[known.id] if one != known.via)
+        rest = next((one for one in before if state.task(one).status is Status.STALE), "")
+        if not rest or _is_through(rest, known.id, state):
+            return False
+        self._say(known, f"{rest} is STALE; this rests on it", via=rest)
+        return True
+
+    def _say(self, known: TaskState, text: str, *, via: str = "") -> None:
+        stale_again(self.ledger, known, text, via=via)
+
+    def _verdict(self, id_: str) -> Verdict:
+        state = self.ledger.state
+        known = state.task(id_)
+        if known.spec is None or known.spec.what != self.tasks[id_].spec.what:
+            return Verdict(proves=False)  # it was edited itself, or nothing proved it
+        via = () if known.via in self._before[id_] or known.via not in self.tasks else (known.via,)
+        anew = anew_since(id_, (*self._before[id_], *via), state, self.tasks[id_].depends_on)
+        if not anew:
+            return Verdict(proves=False)
+        said = []
+        for one in anew:
+            offered = self._offerings.compare(self.tasks[one], known)
+            text = f"{one} {_how(offered)} and {offered.text}"
+            if not offered.same:
+                return Verdict(proves=False, text=f"{text}; approve to have this built on it")
+            said.append(text)
+        return Verdict(proves=True, text="; ".join(said))
+
+    @cached_property
+    def _offerings(self) -> TaskExports:
+        return TaskExports(self.repository, self.documents)
+
+
+def _how(offered: CutOff) -> str:
+    """How a task became DONE once more: nobody built what has the very files of before."""
+    from runner.impact.cutoff import UNTOUCHED
+
+    return "is DONE again" if offered.text == UNTOUCHED else "was built anew"
+
+
+def stale_again(ledger: JournalWriter, known: TaskState, text: str, *, via: str = "") -> None:
+    """A task that was let go is STALE again; without `via` it waits for a person alone."""
+    note = f"{known.cut_off}, but {text}" if known.cut_off and not via else text
+    event = TaskStaled(note=note, via=via)
+    ledger.note(event, task=known.id, attempt=known.last_attempt, durable=True)
+
+
+def what_failed(outcome: Outcome) -> str:
+    """The checks of a proof that failed, as a note has them."""
+    checks = list(dict.fromkeys(one.check for one in outcome.findings if one.refuses))
+    return f"{', '.join(checks[:3]) or 'its proof'} failed"

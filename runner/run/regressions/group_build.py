@@ -1,0 +1,267 @@
+"""A held change and the tasks it breaks, built one on the other and landed in one step, or none.
+
+Approved by a person: the culprit's recorded bytes come first, then each victim is implemented
+anew on them, in scratch. Nothing reaches the branch before the last proof has passed, so the tree
+is never red.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from runner.errors import ExitCode, RunnerError
+from runner.model import Ending, Finding, Reason, Status, digest_of
+from runner.run import (
+    approvals,
+)
+from runner.run.landing.lander import Landed, Moved
+from runner.run.landing.plan_conflict import put_back
+from runner.run.regressions import (
+    regression,
+)
+from runner.run.regressions.commit_chain import land_chain, link
+from runner.run.review import HELD, Answer
+from runner.writes.log import Fate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runner.model import Change, Outcome, Task
+    from runner.run.assignment import Assignment
+    from runner.run.landing.lander import Lander
+    from runner.run.outcomes import OutcomeHandler
+    from runner.run.preparation import Preparation
+    from runner.run.regressions.commit_chain import Link
+    from runner.run.regressions.retry_pace import Pace
+
+_ROUNDS = 3
+"""How often a group begins again because the branch moved meanwhile."""
+_AGAIN = "mend the task, then approve it again"
+
+
+class Work(Protocol):
+    """Has one assignment worked on to its end; the engine's part."""
+
+    def __call__(self, assignment: Assignment) -> Outcome:
+        """What came back."""
+
+
+@dataclass(slots=True)
+class GroupBuild:
+    """Builds groups, one at a time, while nothing else runs."""
+
+    preparation: Preparation
+    settlement: OutcomeHandler
+    lander: Lander
+    work: Work
+    pace: Pace
+
+    def build(self, group: Sequence[Task]) -> bool:
+        """Build a culprit and its victims and land them; False when they wait again."""
+        findings = tuple(self.settlement.ledger.state.task(group[0].id).findings)
+        try:
+            return self._build(group, findings)
+        except (KeyboardInterrupt, RunnerError):
+            self._break_off(group, findings)
+            raise
+
+    def _build(self, group: Sequence[Task], findings: tuple[Finding, ...]) -> bool:
+        chain: list[Link] = []
+        for _ in range(_ROUNDS):
+            chain = self._chain(group, findings)
+            if not chain:
+                return False
+            if edited := self._find_edited(group):  # a person asks for something else by now
+                return self._put_back(group[0], chain, findings, edited)
+            match land_chain(self.lander, chain):
+                case Landed() as landed:
+                    self._finish(chain, landed)
+                    return True
+                case Moved():
+                    self._drop_writes(chain)
+                case refused:
+                    self._wait(group[0], chain, findings, f"{_words(refused)}: {_AGAIN}")
+                    self.settlement.codes.add(ExitCode.CONFLICT)
+                    return False
+        moved = "the branch moved again and again"
+        self._wait(group[0], chain, findings, f"{moved}: {_AGAIN}")
+        return False
+
+    def _chain(self, group: Sequence[Task], findings: tuple[Finding, ...]) -> list[Link]:
+        """Every member proven on the one before; none when one of them did not come through."""
+        base = self.preparation.base()
+        links: list[Link] = []
+        for position, task in enumerate(group):
+            outcome, how, why = self._member(group, position, base)
+            if outcome.ending is Ending.PASSED:
+                links.append(link(self.lander, task, outcome, base, how))
+                base = links[-1].commit
+                if self._find_edited(group):
+                    return links
+            elif not position:
+                self._culprit_failed(task, outcome, findings)
+                return []
+            elif outcome.ending is Ending.WAITS:
+                asks = f"{task.id} waits for your review: runner review {task.id}"
+                self._wait(group[0], links, findings, f"{asks}, and approve it")
+                return []
+            else:
+                failed = f"could not be built on it{f' ({why})' if why else ''}"
+                note = f"{task.id} {failed}: {_AGAIN}"
+                self._wait(group[0], links, findings, note)
+                return []
+        return links
+
+    def _member(self, group: Sequence[Task], position: int, base: str) -> tuple[Outcome, str, str]:
+        """Work on one member until it passes or nothing more can be tried.
+
+        Gives the outcome, how it was approved, and what ended it where no check did.
+        """
+        books, task, held = self.settlement.books, group[position], not position
+        first = True
+        while True:
+            assignment = replace(
+                self._assignment(task, base, held=held, first=first),
+                unproven=frozenset(one.id for one in group[position + 1 :]),
+                beneath=frozenset(one.id for one in group[:position]),
+            )
+            first = False
+            outcome, why = self.settlement.in_time(task, self.work(assignment))
+            asked = self.settlement.apply_answers if held else self.settlement.settle_questions
+            outcome = asked(task, outcome)
+            if outcome.ending is Ending.PASSED:
+                ruling = self.settlement.rule(task, outcome)
+                if ruling.answer is Answer.APPROVED:
+                    books.record_finished(task, outcome)
+                    books.record_approved(task, outcome, ruling.how)
+                    return outcome, ruling.how, ""
+                if ruling.answer is Answer.WAITS and not held:
+                    return self._kept(task, outcome)
+                waits = Ending.WAITS if ruling.answer is Answer.WAITS else Ending.FAILED
+                outcome = replace(outcome, ending=waits, findings=ruling.findings)
+            edited = bool(self.settlement.edited(task))
+            if outcome.ending is Ending.WAITS and not (held or edited):
+                return self._kept(task, outcome)
+            books.record_finished(task, outcome)
+            if held or edited or outcome.ending is not Ending.FAILED:
+                return outcome, "", why
+            pause = self.settlement.retries.pause(task, outcome)
+            if pause is None:
+                return outcome, "", why
+            if why := self.pace.rest(task.id, pause):
+                return outcome, "", why
+
+    def _kept(self, task: Task, outcome: Outcome) -> tuple[Outcome, str, str]:
+        """Work that a person has to look at first: its bytes wait with it, for the next build."""
+        self.settlement.books.keep_held(task, outcome, HELD)
+        return replace(outcome, ending=Ending.WAITS), "", ""
+
+    def _assignment(self, task: Task, base: str, *, held: bool, first: bool) -> Assignment:
+        known = self.settlement.ledger.state.task(task.id)
+        changes = self.preparation.held.get(task.id, ()) if first else ()
+        if held or (changes and self._fits(changes, base)):
+            changes = self.preparation.regressive[task.id] if held else changes
+            return self.preparation.make_carried(task, changes, base, known.last_attempt + 1)
+        self.preparation.held.pop(task.id, None)
+        return replace(self.preparation.assignment(task), base=base)
+
+    def _fits(self, changes: Sequence[Change], base: str) -> bool:
+        """Whether the files that they were made on are there as they were."""
+        blob = self.lander.repository.blob
+        found = ((one.before, blob(base, one.path)) for one in changes)
+        return all(was == (None if now is None else digest_of(now)) for was, now in found)
+
+    def _culprit_failed(self, task: Task, outcome: Outcome, findings: tuple[Finding, ...]) -> None:
+        """The held change breaks more than was approved, or does not even pass by itself."""
+        books = self.settlement.books
+        if outcome.ending is Ending.INTERRUPTED:  # a person cancelled it: it waits as it did
+            regression.hold_again(task.id, findings, books.ledger)
+            self.settlement.codes.add(ExitCode.REGRESSION)
+            return
+        if regression.victims(outcome.findings):
+            known = books.ledger.state.task(task.id)
+            every = (*findings, *(one for one in outcome.findings if one.refuses))
+            regression.hold_back(task, replace(outcome, findings=every), books, known.draft)
+            self.settlement.codes.add(ExitCode.REGRESSION)
+            return
+        books.block(task, outcome, Reason.CHECKS, "the held change no longer passes its proof")
+        regression.give_back(task.id, books.ledger, books.let_go)
+
+    def _find_edited(self, group: Sequence[Task]) -> tuple[Task, str] | None:
+        """The first member whose section of the plan a person edited meanwhile, and how."""
+        words = ((task, self.settlement.edited(task)) for task in group)
+        return next((one for one in words if one[1]), None)
+
+    def _put_back(
+        self,
+        culprit: Task,
+        chain: Sequence[Link],
+        findings: tuple[Finding, ...],
+        edited: tuple[Task, str],
+    ) -> bool:
+        """Nothing of the old words lands: the work on them is a draft, and no approval holds.
+
+        An edited change is given up, and what it broke is DONE again: the run goes on. With an
+        edited victim the change waits, as it did before.
+        """
+        books, (task, how) = self.settlement.books, edited
+        for one in chain:
+            if one.task is task:
+                put_back(task, one.outcome, how, books)
+        if task is not culprit:
+            self._wait(culprit, chain, findings, f"{task.id}: {how}: {_AGAIN}")
+            return False
+        self._drop_writes(chain)
+        self._interrupt([one.task for one in chain])
+        regression.give_back(task.id, books.ledger, books.let_go)
+        return True
+
+    def _wait(
+        self, task: Task, chain: Sequence[Link], findings: tuple[Finding, ...], note: str
+    ) -> None:
+        """Put all back as it was before the approval: the change held, its victims STALE."""
+        self._drop_writes(chain)
+        again = tuple(replace(finding, hint=note) for finding in findings)
+        books = self.settlement.books
+        kept = books.ledger.state.task(task.id).draft
+        regression.hold_back(task, replace(chain[0].outcome, findings=again), books, kept)
+        self.settlement.codes.add(ExitCode.REGRESSION)
+
+    def _drop_writes(self, chain: Sequence[Link]) -> None:
+        for one in chain:
+            self.settlement.books.close_writes(one.outcome, Fate.DROPPED)
+
+    def _break_off(self, group: Sequence[Task], findings: tuple[Finding, ...]) -> None:
+        """A run that ends in the midst leaves all as it was, the approvals too."""
+        books = self.settlement.books
+        if books.ledger.state.landing is not None:
+            return  # it may have reached the branch: the next run looks that up
+        self._interrupt(group)
+        regression.hold_again(group[0].id, findings, books.ledger)
+
+    def _interrupt(self, group: Sequence[Task]) -> None:
+        """What was worked on is as it was before."""
+        books = self.settlement.books
+        for task in group:
+            if books.ledger.state.task(task.id).status is Status.IN_PROGRESS:
+                books.record_interrupted(task)
+
+    def _finish(self, chain: Sequence[Link], landed: Landed) -> None:
+        books = self.settlement.books
+        for one in chain:
+            note = f"kept your own {', '.join(landed.late)}" if landed.late else ""
+            commit = one.own_commit
+            if commit:
+                books.close_writes(one.outcome, Fate.LANDED, commit)
+            note = "; ".join(filter(None, (note, approvals.note_on_done(one.outcome))))
+            waited = one.task.id in self.preparation.held or one is chain[0]
+            books.record_done(one.task, one.outcome, commit=commit, tree=one.tree, note=note)
+            if waited:
+                books.let_go(one.task.id)
+
+
+def _words(refused: object) -> str:
+    paths = getattr(refused, "paths", ())
+    shown = ", ".join(paths)
+    return f"{shown} stands in the way" if paths else getattr(refused, "message", "it cannot land")

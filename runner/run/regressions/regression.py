@@ -1,0 +1,268 @@
+"""A change that breaks other tasks: it is held back, they wait as STALE, and a person decides.
+
+Three kinds of records tell of it, in this order: the culprit's attempt (`held` is `regression`),
+its BLOCKED with the findings that name its victims, one STALE with `culprit` for each of them. A
+person's no is a fourth kind, about the digest of the change. So a crash between any two of them is
+completed from the first that is there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from runner.gates.regression import PREFIX, find_broken_tasks
+from runner.journal.events import (
+    REJECTION,
+    TaskAdopted,
+    TaskApproved,
+    TaskBlocked,
+    TaskFailed,
+    TaskReopened,
+    TaskStaled,
+)
+from runner.journal.task_fold import REJECTED
+from runner.model import Ending, Reason, Status
+from runner.run.approvals import note_of
+from runner.run.landing import (
+    drafts,
+)
+from runner.run.review import CHECK, open_questions, refusals, rejection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
+    from runner.model import Change, Finding, Outcome, Task
+    from runner.run.journal_writer import JournalWriter
+    from runner.run.outcome_recorder import OutcomeRecorder
+
+    LetGo = Callable[[str], None]
+    """Forgets the bytes that are held for a task."""
+
+HELD = "regression"
+
+
+def victims(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """The tasks that a change breaks; none where its own proof failed as well."""
+    return find_broken_tasks(finding.check for finding in findings if finding.refuses)
+
+
+def hold_back(task: Task, outcome: Outcome, books: OutcomeRecorder, kept: str = "") -> None:
+    """Keep a proven change that breaks other tasks from landing, and give it to a person.
+
+    `kept` is the draft branch that has the work already.
+    """
+    broken = victims(outcome.findings)
+    branch = kept or drafts.keep_draft(books.repository, task, outcome)
+    books.keep_held(task, replace(outcome, ending=Ending.PASSED), HELD, branch)
+    _block(task.id, outcome.findings, branch, books.ledger)
+    for victim in broken:
+        _stale(victim, task.id, outcome.findings, books.ledger)
+
+
+def hold_again(culprit: str, findings: Iterable[Finding], ledger: JournalWriter) -> None:
+    """Let a change that is still held wait once more, after an attempt that came to nothing."""
+    known = ledger.state.task(culprit)
+    if is_held(known) and not _waits(known):
+        _block(culprit, findings, known.draft, ledger)
+
+
+def _block(culprit: str, findings: Iterable[Finding], branch: str, ledger: JournalWriter) -> None:
+    findings = tuple(findings)
+    note = f"waits for approve or reject of {', '.join(victims(findings))}"
+    note += f"; work kept on {branch}" if branch else ""
+    ledger.note(
+        TaskBlocked(reason=Reason.REGRESSION, note=note, draft=branch, findings=findings),
+        task=culprit,
+        attempt=ledger.state.task(culprit).last_attempt,
+        durable=True,
+    )
+
+
+def _stale(victim: str, culprit: str, findings: Iterable[Finding], ledger: JournalWriter) -> None:
+    """Have a task wait that a change breaks; what is not built (any more) is PENDING as it is."""
+    if not _is_built(ledger.state.task(victim)):
+        return
+    known = ledger.state.task(victim)
+    note = _asks(known, culprit) if known.held else _chain(victim, culprit, findings)
+    event = TaskStaled(note=note, culprit=culprit)
+    attempt = ledger.state.task(victim).last_attempt
+    ledger.note(event, task=victim, attempt=attempt, durable=True)
+
+
+def _asks(victim: TaskState, culprit: str) -> str:
+    """What was built on the change waits for a person itself."""
+    asked = note_of(open_questions(victim))
+    waits = f"built on the change of {culprit}, it waits for your review: runner review {victim.id}"
+    return "; ".join(filter(None, (asked, waits)))
+
+
+def _chain(victim: str, culprit: str, findings: Iterable[Finding]) -> str:
+    """`TASK-009 changed src/db.py:41; TC-004 fails`."""
+    mine = [one for one in findings if one.check.startswith(f"{PREFIX}{victim}/")]
+    failed = ", ".join(dict.fromkeys(one.check.partition("/")[2] for one in mine))
+    place = next((_place(one) for one in mine if one.path), "what it relies on")
+    return f"{culprit} changed {place}; {failed} {'fails' if ',' not in failed else 'fail'}"
+
+
+def _place(finding: Finding) -> str:
+    return f"{finding.path}:{finding.line}" if finding.line else finding.path
+
+
+# --- a person's no ----------------------------------------------------------------------
+
+
+def drop(culprit: str, findings: tuple[Finding, ...], ledger: JournalWriter, let_go: LetGo) -> None:
+    """Give a held change up: its task is PENDING with these findings, its victims are DONE again.
+
+    The draft branch stays. What a crash leaves undone of this, `complete` does.
+    """
+    attempt = ledger.state.task(culprit).last_attempt
+    ledger.note(TaskFailed(findings=findings), task=culprit, attempt=attempt, durable=True)
+    refused = any(one.check == CHECK for one in findings)
+    note = REJECTED if refused else "the change that was held is dropped: tried again"
+    ledger.note(TaskApproved(by="review", note=note), task=culprit, durable=True)
+    give_back(culprit, ledger, let_go)
+
+
+def give_back(culprit: str, ledger: JournalWriter, let_go: LetGo) -> None:
+    """Make DONE again what a change broke that does not come.
+
+    The held bytes go first: while a victim is left, a crash before this is seen.
+    """
+    let_go(culprit)
+    for victim in _find_broken(culprit, ledger.state):
+        if victim.held is not None:  # built on the change, and not looked at yet
+            let_go(victim.id)
+        restore(victim, ledger)
+
+
+def restore(victim: TaskState, ledger: JournalWriter) -> None:
+    """A task that a held change broke is DONE again, with its evidence: the change does not come.
+
+    What was taken back meanwhile is not DONE by that: it is to be built.
+    """
+    if not _is_built(victim):
+        again = TaskReopened(note="what it built was taken back", by="review")
+        ledger.note(again, task=victim.id, attempt=victim.last_attempt, durable=True)
+        return
+    event = TaskAdopted(
+        spec=victim.spec,
+        commit=victim.commit,
+        verified=victim.verified,
+        source=REJECTION,
+        note=f"DONE again: the change of {victim.culprit} does not land",
+        proofs=tuple(victim.proofs),
+    )
+    ledger.note(event, task=victim.id, attempt=victim.last_attempt, durable=True)
+
+
+# --- at the start of a run --------------------------------------------------------------
+
+
+def set_apart(
+    held: dict[str, tuple[Change, ...]], ledger: JournalWriter, let_go: LetGo
+) -> dict[str, tuple[Change, ...]]:
+    """Take the held changes that break other tasks out of what may land by itself.
+
+    Puts right what a crash, a rejection or an edit left half told.
+    """
+    for culprit in tuple(ledger.state.tasks.values()):
+        if is_held(culprit):
+            _settle_culprit(culprit, held.get(culprit.id), ledger, let_go)
+    _complete(ledger, let_go)
+    return {id_: held.pop(id_) for id_ in tuple(held) if _waits(ledger.state.task(id_))}
+
+
+def _settle_culprit(
+    culprit: TaskState, changes: tuple[Change, ...] | None, ledger: JournalWriter, let_go: LetGo
+) -> None:
+    """Drop what a person refused or what is not there any more; else it waits."""
+    if changes is None:
+        drop(culprit.id, tuple(culprit.findings), ledger, let_go)
+    elif said := refusals(ledger.state, culprit.id, changes):
+        drop(culprit.id, tuple(rejection(one) for one in said), ledger, let_go)
+    else:  # a crash between its proof and the landing with its victims
+        hold_again(culprit.id, culprit.findings, ledger)
+
+
+def _complete(ledger: JournalWriter, let_go: LetGo) -> None:
+    for culprit in tuple(ledger.state.tasks.values()):
+        if _waits(culprit):
+            for victim in victims(culprit.findings):
+                if ledger.state.task(victim).status is Status.DONE:
+                    _stale(victim, culprit.id, culprit.findings, ledger)
+    broken = (one for one in ledger.state.tasks.values() if one.culprit)
+    for id_ in dict.fromkeys(one.culprit for one in broken):
+        _settle_victims(ledger.state.task(id_), ledger, let_go)
+
+
+def _settle_victims(culprit: TaskState, ledger: JournalWriter, let_go: LetGo) -> None:
+    """Bring the tasks that a change breaks in line with what became of it."""
+    if culprit.status is not Status.DONE and not _waits(culprit):
+        give_back(culprit.id, ledger, let_go)
+        return
+    for victim in _find_broken(culprit.id, ledger.state):
+        if culprit.status is Status.DONE:  # it landed: what changed no file is proven on it anew
+            note = f"{culprit.id} landed: proven again"
+            event = TaskApproved(by="runner", note=note, reuse=True)
+            ledger.note(event, task=victim.id, durable=True)
+        elif victim.status is Status.PENDING:  # a build on it had failed
+            _stale(victim.id, culprit.id, culprit.findings, ledger)
+
+
+def is_held(task: TaskState) -> bool:
+    """Whether a change of a task is held that breaks others."""
+    return task.held is not None and task.held.kind == HELD and task.status is not Status.DONE
+
+
+def _waits(task: TaskState) -> bool:
+    return is_held(task) and task.status is Status.BLOCKED and task.reason is Reason.REGRESSION
+
+
+def _find_broken(culprit: str, state: RunState) -> tuple[TaskState, ...]:
+    open_ones = (Status.STALE, Status.PENDING)
+    tasks = tuple(state.tasks.values())
+    found = (one for one in tasks if one.culprit == culprit and one.status in open_ones)
+    return tuple(sorted(found, key=lambda one: one.id))
+
+
+def victims_of(culprit: str, state: RunState) -> tuple[str, ...]:
+    """The tasks that wait as STALE for a decision about this one's change."""
+    found = _find_broken(culprit, state)
+    return tuple(task.id for task in found if task.status is Status.STALE)
+
+
+def find_approved_groups(
+    tasks: Mapping[str, Task], held: Iterable[str], state: RunState
+) -> tuple[tuple[Task, ...], ...]:
+    """Held changes of which every victim was approved: the culprit, then they, in plan order.
+
+    A victim that is not in the plan any more is asked about no more.
+    """
+    groups = []
+    order = {id_: number for number, id_ in enumerate(tasks)}
+    for id_ in sorted(held, key=order.__getitem__):
+        broken = [one for one in victims(state.task(id_).findings) if one in tasks]
+        if not find_unapproved(broken, state):
+            in_order = sorted(broken, key=order.__getitem__)
+            groups.append(tuple(tasks[one] for one in (id_, *in_order)))
+    return tuple(groups)
+
+
+def find_unapproved(broken: Iterable[str], state: RunState) -> tuple[str, ...]:
+    """Those that nobody has approved yet to be built anew on the change that breaks them."""
+    known = (state.task(one) for one in broken)
+    return tuple(one.id for one in known if not _is_approved(one))
+
+
+def _is_approved(victim: TaskState) -> bool:
+    """Whether a person let it be built anew; one that is PENDING was edited, and approved then."""
+    return victim.approved or (victim.status is Status.PENDING and _is_built(victim))
+
+
+def _is_built(task: TaskState) -> bool:
+    """Whether it was DONE, and nobody has taken that back since."""
+    return bool(task.done_at)

@@ -1,0 +1,279 @@
+"""Traces a proposal back to the proofs of other tasks; the coordinator's, as the plan is.
+
+What is known of the repository is read once a run and follows each landing, so a question costs
+what the change is large and not what the plan is long. A plan without test contracts asks nothing.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from runner.gates.regression import Suspects
+from runner.model import Status
+from runner.run.regressions.early_cutoff import still_speaks
+from runner.run.regressions.test_selection import TestSelection
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from runner.config.settings import Settings
+    from runner.gates.regression import Traced
+    from runner.impact.answer import Why
+    from runner.impact.change import Changed
+    from runner.impact.inputs import Knowledge
+    from runner.impact.traces import Observations
+    from runner.model import Finding, Outcome, Task
+    from runner.repo.read import Repository
+    from runner.run.assignment import Assignment
+    from runner.run.journal_writer import JournalWriter
+    from runner.run.regressions.reached_contracts import ReachedContract
+
+_ENOUGH = 10
+"""Failures after which no more of them tell the next attempt what to do."""
+_PATIENCE = 2.0
+"""Seconds before it is said that a repository is read for the first time."""
+_READING = "reading which file refers to which, for what a change may break: once, then remembered"
+
+
+@dataclass
+class Tracer:
+    """Answers which tests a change may break; used by one thread."""
+
+    repository: Repository
+    cache: Path
+    tasks: Mapping[str, Task]
+    ledger: JournalWriter
+    settings: Settings
+    owners: Callable[[], bytes | None]
+    """The bytes of FILE_OWNERSHIP_MAP.md. Rows that a run adds are known from Output files."""
+    say: Callable[[str], None] = lambda _text: None
+    environ: Mapping[str, str] = field(default_factory=dict)
+    """The person's own variables, of which some are secrets that tasks require."""
+    _doubts: tuple[Why, ...] = ()
+    """What could not be decided of the change that was traced last."""
+    _knowledge: Knowledge | None = None
+    _breaking: dict[str, bool | None] = field(default_factory=dict)
+    _new: set[str] = field(default_factory=set)
+    """Tasks with test contracts or contracts that became DONE in this run."""
+    _trouble: str = ""
+    """Why nothing can be decided in this run; empty as long as that goes well."""
+
+    @cached_property
+    def _proven(self) -> tuple[str, ...]:
+        """The tasks that have something to prove: test contracts, contracts."""
+        return tuple(
+            id_ for id_, task in self.tasks.items() if task.test_contracts or task.contracts
+        )
+
+    def trace(self, assignment: Assignment, outcome: Outcome) -> Suspects:
+        """The proofs of DONE tasks that may change result, what fails soonest first."""
+        self._doubts = ()
+        if not outcome.changes or not any(self._counts(one, assignment) for one in self._proven):
+            return Suspects()
+        found = self._find_suspects(outcome)
+        if found is None:
+            found = self._everything(assignment, outcome)
+        counted = tuple(one for one in found if self._counts(one.task.id, assignment))
+        notes = _in_doubt(self._doubts)
+        return Suspects(self._suspecting.in_order(counted), self._enough(assignment), notes)
+
+    def _enough(self, assignment: Assignment) -> int | None:
+        """All failures count where the change is held for them; else another attempt follows."""
+        implementer, task = assignment.implementer, assignment.task
+        if implementer is None or implementer.repeatable or self.settings.regression == "halt":
+            return None
+        tries = self.ledger.state.task(task.id).attempts_in_row + 1
+        return _ENOUGH if tries < (task.budget.attempts or self.settings.attempts) else None
+
+    def why_not_standing(self, task: Task, outcome: Outcome, head: str) -> str:
+        """Why a task's own tests have to run again on a branch that moved; "" if they need not."""
+        from runner.repo.commit import commit_tree
+        from runner.run.regressions import (
+            proof_reuse,
+        )
+
+        if why := proof_reuse.explain_unseen(task, outcome) or self._trouble:
+            return why
+        with self._guard_border():
+            made = (self.repository, outcome.base, outcome.changes, "a proposal")
+            changes = proof_reuse.find_moved(self.repository, outcome.base, head)
+            knowledge = self._load_knowledge(commit_tree(*made, sign=False).sha, changes)
+            return proof_reuse.explain_reach(task, outcome, changes, knowledge)
+        return "it could not be decided"
+
+    def is_outdated(self, outcome: Outcome) -> bool:
+        """Whether a change may break tests that were not there when it was traced."""
+        return bool(self._new - {outcome.task})
+
+    def observe(self, task: str, outcome: Outcome) -> None:
+        """Follow a landing, and remember what the tests ran, also those of other tasks."""
+        if self.tasks[task].test_contracts or self.tasks[task].contracts:
+            self._new.add(task)
+        if self._trouble or not (outcome.observed or self._proven):
+            return
+        with self._guard_border():
+            changes = self._change(outcome, ".py")
+            if self._knowledge is None:
+                self._observations.follow(changes)
+            else:
+                self._observations.follow(changes, self._knowledge.content)
+            if outcome.observed:
+                self._observations.keep(task, outcome.observed)
+
+    def _counts(self, task: str, assignment: Assignment) -> bool:
+        """Whether a task's tests say something about the change."""
+        if task == assignment.task.id or task in assignment.unproven:
+            return False
+        return task in assignment.beneath or self._is_in_the_tree(task, assignment)
+
+    def _is_in_the_tree(self, task: str, assignment: Assignment) -> bool:
+        """Whether a task was DONE when the attempt began: what landed since is not in its tree.
+
+        So was one that is only to be proven again: its code is there, and its tests speak for it.
+        """
+        known, mine = self.ledger.state.task(task), self.ledger.state.task(assignment.task.id)
+        began = mine.open_attempt.time if mine.open_attempt else ""
+        done = known.status is Status.DONE or still_speaks(self.tasks[task], self.ledger.state)
+        return done and (not began or known.done_at <= began)
+
+    # --- asking -----------------------------------------------------------------------
+
+    def _find_suspects(self, outcome: Outcome) -> tuple[Traced, ...] | None:
+        """What may change result; None where nobody can say: then everything counts."""
+        from runner.impact.answer import Dependents, Width, judge
+
+        if self._trouble:
+            return None
+        width = Width(Dependents(self.settings.changed_dependents), self.settings.conservative)
+        with self._guard_border():
+            change = self._change(outcome)
+            knowledge = self._load_knowledge(outcome.base, change)
+            answer = judge(change, knowledge, width)
+            kept = self._suspecting.find_kept(change, knowledge, width)
+            self._doubts = _filter_decided(answer.doubts, kept)
+            tests = self._suspecting.tests(answer.affected)
+            return (*tests, *self._suspecting.contracts(kept))
+        return None  # the border told why
+
+    @contextmanager
+    def _guard_border(self) -> Iterator[None]:
+        """The one border to a repository that may hold anything: what goes wrong there is told.
+
+        Nothing is decided from then on in this run, so that every test counts as affected.
+        """
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - foreign code, git and a database; see above
+            self._trouble = display(f"{type(error).__name__}: {error}")
+            self.say(
+                "note: what a change may break cannot be decided "
+                f"({self._trouble}): the tests of all DONE tasks run on each change"
+            )
+
+    def _everything(self, assignment: Assignment, outcome: Outcome) -> tuple[Traced, ...]:
+        tasks = (self.tasks[id_] for id_ in self._proven if self._counts(id_, assignment))
+        return tuple(self._suspecting.everything(tasks, outcome.changes[0].path))
+
+    def _change(self, outcome: Outcome, suffix: str = "") -> tuple[Changed, ...]:
+        from runner.impact.change import Changed
+
+        return tuple(
+            Changed(change.path, self._blob(outcome.base, change.path), change.content)
+            for change in outcome.changes
+            if change.path.endswith(suffix)
+        )
+
+    def _blob(self, base: str, path: str) -> bytes | None:
+        return self.repository.blob(base, path) if base else None
+
+    # --- what is known ----------------------------------------------------------------
+
+    @cached_property
+    def _suspecting(self) -> TestSelection:
+        return TestSelection(
+            self.tasks, self.ledger, self.settings, self.environ, self.cache, self._shown
+        )
+
+    @property
+    def _shown(self) -> str:
+        return str(self.repository.folders.top)
+
+    @cached_property
+    def _observations(self) -> Observations:
+        from runner.impact.store import Store
+        from runner.impact.traces import Observations
+
+        store = Store(self.cache)
+        self.repository.on_close(store.close)
+        return Observations(store)
+
+    def _load_knowledge(self, base: str, change: tuple[Changed, ...]) -> Knowledge:
+        from runner.gates.contracts.compatibility import is_breaking
+        from runner.impact.load_inputs import refresh
+
+        if self._knowledge is None:
+            self._knowledge = self._read(base)
+        else:
+            refresh(self._knowledge.references, self.repository, base)
+        self._breaking.clear()
+        for one in change:
+            if self._knowledge.contract_files.of(one.path):
+                self._breaking[one.path] = is_breaking(one.path, one.before, one.after)
+        return self._knowledge
+
+    def _read(self, base: str) -> Knowledge:
+        """The first reading; a large repository takes seconds, which is said."""
+        from threading import Timer
+
+        from runner.impact.load_inputs import knowledge_of
+        from runner.run.regressions.durations import past_of
+
+        patience = Timer(_PATIENCE, self.say, (_READING,))
+        patience.daemon = True
+        patience.start()
+        try:
+            return knowledge_of(
+                self.repository,
+                self.cache,
+                self.tasks.values(),
+                base,
+                owners=self.owners(),
+                prefixes=self.settings.id_prefixes,
+                breaking=self._breaking,
+                past=past_of(self.ledger.state.tasks, self.tasks.values()),
+            )
+        finally:
+            patience.cancel()
+
+
+def _filter_decided(doubts: tuple[Why, ...], kept: tuple[ReachedContract, ...]) -> tuple[Why, ...]:
+    if not doubts or not kept:
+        return doubts
+    from runner.run.regressions.reached_contracts import filter_decided
+
+    return filter_decided(doubts, kept)
+
+
+def _in_doubt(doubts: tuple[Why, ...]) -> tuple[Finding, ...]:
+    """One line for what nobody can say whom it reaches."""
+    if not doubts:
+        return ()
+    from runner.model import Finding, Severity
+
+    first, more = doubts[0], f" (and {len(doubts) - 1} more)" if len(doubts) > 1 else ""
+    return (
+        Finding(
+            check="impact",
+            message=f"not decided whom this may break: {first.text}{more}; "
+            "--conservative counts that as affected",
+            path=first.path,
+            line=first.line,
+            severity=Severity.NOTE,
+            hint="name it among the Inputs of the tasks that use it, or run with --conservative",
+        ),
+    )

@@ -1,0 +1,42 @@
+"""Tasks that a later commit took back: `Undoes:` trailers tell it to every clone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.repo.git import text
+from runner.repo.trailers import parse_message
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runner.repo.read import Repository
+
+UNDOES = "Undoes"
+"""`Undoes: TASK-009`: the code of this task is gone with this commit."""
+RESTORES = "Restores"
+"""`Restores: TASK-005`: this commit brought back what was there when that task had landed."""
+CHECKPOINT = "Checkpoint"
+"""The commit whose bytes a restoring one has."""
+
+
+def find_reverts(repository: Repository, head: str) -> Mapping[str, tuple[str, ...]]:
+    """For each task the commits that took it back, as far as `head` reaches them."""
+    out = repository.git.run(
+        *("log", "-z", "--no-color", "--no-show-signature", "--no-notes", "--format=%H%n%B"),
+        *("--fixed-strings", f"--grep={UNDOES}: ", "--end-of-options", head, "--"),
+    )
+    found: dict[str, tuple[str, ...]] = {}
+    for entry in text(out).split("\0"):
+        commit, _, message = entry.partition("\n")
+        for line in parse_message(message).trailers.get(UNDOES, ()):
+            task = line.split(" ")[0]
+            found[task] = (*found.get(task, ()), commit)
+    return found
+
+
+def is_undone(
+    repository: Repository, told: Mapping[str, tuple[str, ...]], task: str, commit: str
+) -> bool:
+    """Whether a landing of a task was taken back later: by a commit that descends from it."""
+    return any(repository.is_ancestor(commit, later) for later in told.get(task, ()))

@@ -1,0 +1,126 @@
+"""Equips job slots: a scratch tree, a place for commands, a sandbox, and what workers may ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.process.base import Place
+from runner.process.environment import command_environment
+from runner.process.tree import end_marked, own_prefix
+from runner.repo.pool import Pool
+from runner.repo.proposal_bounds import Bounds
+from runner.repo.scratch import Scratch
+from runner.run.assignment import WorkerContext
+from runner.run.landing.own_work import Landings
+from runner.run.last_look import LastLook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from runner.config.settings import Settings
+    from runner.process.base import Sandbox
+    from runner.repo.pool import Slot
+    from runner.repo.read import Repository
+    from runner.run.assignment import Assignment
+    from runner.run.workers import WorkerPool
+    from runner.writes.sast import SastPool
+
+LOGS = "artifacts/build/logs"
+_ENVIRONMENTS = (".venv", "venv", "env")
+
+
+def find_shared_folders(root: Path) -> tuple[str, ...]:
+    """Installed environments of the repository, which commands need and no task may change."""
+    found = [name for name in _ENVIRONMENTS if (root / name / "pyvenv.cfg").is_file()]
+    return (*found, *(["node_modules"] if (root / "node_modules").is_dir() else ()))
+
+
+@dataclass(slots=True)
+class WorkerSetup:
+    """Makes the site of a slot when it is first used; slots are kept for the next run."""
+
+    root: Path
+    repository: Repository
+    cache: Path
+    settings: Settings
+    sandbox: Sandbox
+    environ: Mapping[str, str]
+    say: Callable[[str, str], None]
+    """Shows a line of progress of a task: (task, line)."""
+    sast: SastPool | None = None
+    _shares: tuple[str, ...] = field(init=False)
+    _pool: Pool = field(init=False)
+    _landings: Landings = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._shares = find_shared_folders(self.root)
+        self._pool = Pool(self.cache)
+        self._landings = Landings(self.repository)
+
+    def site(self, number: int, crew: WorkerPool) -> WorkerContext:
+        """A slot that no other process holds, with processes of an earlier run ended."""
+        slot = self._pool.take()
+        end_former_owner(slot.folder / "owner")
+        scratch = Scratch.open(slot.folder, self.repository.lender(), shares=self._shares)
+        scratch.bounds = Bounds.of(self.settings)
+        scratch.stopped = LastLook(crew, number)
+        box = slot.folder / "box"
+        effects.make_folder(box / "tmp")
+        mine = {"TMPDIR": str(box / "tmp")}  # bubblewrap shows a /tmp of the command's own instead
+        base = command_environment(self.environ, pass_env=self.settings.pass_env, extra=mine)
+        return WorkerContext(
+            scratch=scratch,
+            place=Place(
+                tree=scratch.tree_folder,
+                shown=self.repository.folders.top,
+                box=box,
+                objects=self.repository.folders.objects,
+                shares=tuple(self.repository.prefix.whole(share) for share in self._shares),
+                start=self.repository.prefix.value,
+            ),
+            sandbox=self.sandbox,
+            settings=self.settings,
+            logs=self.root / LOGS,
+            logs_shown=LOGS,
+            crew=crew,
+            show=self.say,
+            release=partial(_give_back, scratch, slot),
+            before=self._before,
+            base_environment=base,
+            kept=self.cache,
+            sast=self.sast,
+            former=self._former,
+            number=number,
+        )
+
+    def _former(self, assignment: Assignment) -> Mapping[str, bytes | None]:
+        """Nothing, and nobody is asked, for a task that lands for the first time."""
+        task = assignment.task
+        measured = task.test_contracts and task.writes_anything and not assignment.stands
+        if not (assignment.again and assignment.base and measured):
+            return {}
+        return self._landings.work(task.id, assignment.base).others
+
+    def _before(self, base: str, path: str) -> bytes | None:
+        return self.repository.blob(base, path) if base else None
+
+
+def _give_back(scratch: Scratch, slot: Slot) -> None:
+    scratch.close()
+    slot.release()
+
+
+def end_former_owner(note: Path) -> None:
+    """End what a killed run still has running in this slot, and write down that it is ours now."""
+    try:
+        former = note.read_text("utf-8").strip()
+    except (FileNotFoundError, UnicodeDecodeError):
+        former = ""
+    if former and former != own_prefix():
+        end_marked(former)
+    if former != own_prefix():
+        effects.write_file(note, own_prefix().encode())

@@ -1,0 +1,291 @@
+"""The workers: job slots with a scratch tree each, and the one queue they report to."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Event
+from typing import TYPE_CHECKING, TypeAlias
+
+from runner.gates.regression import Suspects
+from runner.run.attempt import attempt
+from runner.run.regressions.spare_slots import SpareSlots
+from runner.run.review import Answer, Ruling
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.journal.events import Event as Happening
+    from runner.journal.sessions import PermissionAnswered, PermissionAsked
+    from runner.model import Outcome
+    from runner.run.assignment import Assignment, WorkerContext
+    from runner.writes.sast import SastScan
+
+
+_PATIENCE = 1.0
+"""Seconds between two looks whether a run that is asked still goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """A worker has something for the journal."""
+
+    task: str
+    attempt: int
+    event: Happening
+
+
+@dataclass(frozen=True, slots=True)
+class Scanning:
+    """A static analysis of an attempt's files goes on behind."""
+
+    task: str
+    attempt: int
+    scan: SastScan
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A worker came back; `result()` gives the outcome or raises the bug it met."""
+
+    task: str
+    result: Callable[[], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A worker waits for a person's word about its writes; `answer` lets it go on."""
+
+    outcome: Outcome
+    answer: Callable[[Ruling], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Permitting:
+    """A worker waits for a person's word about one call of a tool."""
+
+    task: str
+    attempt: int
+    question: PermissionAsked
+    answer: Callable[[PermissionAnswered | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    """A worker waits to hear which tests of other tasks its proven change may break."""
+
+    assignment: Assignment
+    outcome: Outcome
+    answer: Callable[[Suspects], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelling:
+    """A person wants a task ended that nobody works on: it may wait for its next try."""
+
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """A person wants the run to end."""
+
+
+Message: TypeAlias = (
+    Happened | Scanning | Asking | Permitting | Tracing | Finished | Cancelling | Interrupted
+)
+
+
+def _traces_nothing(_assignment: Assignment, _outcome: Outcome) -> Suspects:
+    """Where no other tasks are known."""
+    return Suspects()
+
+
+class InlineExecutor(Executor):
+    """Runs what is submitted at once, in this thread: one job at a time, easy to reason about."""
+
+    def submit(  # type: ignore[override]  # the standard one is generic in ways not used here
+        self,
+        fn: Callable[[Assignment, WorkerContext], Outcome],
+        assignment: Assignment,
+        site: WorkerContext,
+    ) -> Future[Outcome]:
+        """Run it and give a future that is finished."""
+        future: Future[Outcome] = Future()
+        try:
+            future.set_result(fn(assignment, site))
+        except Exception as bug:  # noqa: BLE001 - raised again where the result is asked for
+            future.set_exception(bug)
+        return future
+
+
+class WorkerPool:
+    """Hands assignments to free slots and brings back what the workers say."""
+
+    def __init__(
+        self,
+        slots: int,
+        make_site: Callable[[int, WorkerPool], WorkerContext],
+        *,
+        inline: bool = False,
+        executor: Executor | None = None,
+    ) -> None:
+        self.cancelled = Event()
+        """Set when everything is to end."""
+        self.ended: set[str] = set()
+        """Tasks whose attempt a person had ended, until somebody takes note of it."""
+        self._endings: dict[int, Event] = {}
+        self.interrupted = False
+        """Whether a person wants the run to end."""
+        self.inline = inline
+        self.tracer: Callable[[Assignment, Outcome], Suspects] = _traces_nothing
+        """Asked in the coordinator's thread alone."""
+        self.permitter: Callable[[str, int, PermissionAsked], PermissionAnswered | None] = (
+            self._report_question
+        )
+        """The same; nobody is asked where no engine runs."""
+        self._inbox: SimpleQueue[Message] = SimpleQueue()
+        self._make_site = make_site
+        self._sites: dict[int, WorkerContext] = {}
+        self._free = list(range(1 if inline else slots))[::-1]
+        self._busy: dict[str, int] = {}
+        self.lanes = SpareSlots(
+            len(self._free), lambda: len(self._busy), lambda number: make_site(number, self)
+        )
+        """What workers use beside their own slots."""
+        self._executor: Executor = executor or (
+            InlineExecutor()
+            if inline
+            else ThreadPoolExecutor(max_workers=slots, thread_name_prefix="slot")
+        )
+
+    @property
+    def working(self) -> tuple[str, ...]:
+        """Tasks that are being worked on now."""
+        return tuple(self._busy)
+
+    @property
+    def has_free_slot(self) -> bool:
+        """Whether another task may start."""
+        return bool(self._free)
+
+    def take_slot(self) -> int:
+        """The number of a free slot, kept for the assignment that is started in it next."""
+        return self._free.pop()
+
+    def start(self, assignment: Assignment, number: int) -> None:
+        """Give an assignment to the slot that was taken for it."""
+        site = self._sites.get(number)
+        if site is None:
+            site = self._sites[number] = self._make_site(number, self)
+        self._endings.pop(number, None)
+        self._busy[assignment.task.id] = number
+        future = self._executor.submit(attempt, assignment, site)
+        future.add_done_callback(
+            lambda done: self._inbox.put(Finished(assignment.task.id, done.result))
+        )
+
+    def ends(self, number: int) -> Event:
+        """What is set when the work in a slot is to end: all of it, or that task alone."""
+        event = self._endings.setdefault(number, Event())
+        if self.cancelled.is_set():
+            event.set()
+        return event
+
+    def end(self, task: str) -> bool:
+        """End one task's attempt; called from any thread. False where it is not worked on."""
+        number = self._busy.get(task)
+        if number is None:
+            return False
+        self.ended.add(task)
+        self.ends(number).set()
+        return True
+
+    def cancel_task(self, task: str) -> None:
+        """End a task on a person's word, be it worked on or not; called from any thread."""
+        if not self.end(task):
+            self._inbox.put(Cancelling(task))
+
+    def _end_all(self) -> None:
+        self.cancelled.set()
+        for event in tuple(self._endings.values()):
+            event.set()
+
+    def report(self, task: str, number: int, event: Happening) -> None:
+        """Called by workers: something for the journal."""
+        self._inbox.put(Happened(task, number, event))
+
+    def add_scan(self, task: str, number: int, scan: SastScan) -> None:
+        """Called by workers: a scan to ask for its findings later."""
+        self._inbox.put(Scanning(task, number, scan))
+
+    def ask(self, outcome: Outcome) -> Ruling:
+        """Called by workers: have the writes reviewed, and wait for the answer."""
+        if self.inline:  # the coordinator is this very thread: it cannot be asked from here
+            return Ruling(Answer.WAITS)
+        answers: SimpleQueue[Ruling] = SimpleQueue()
+        self._inbox.put(Asking(outcome, answers.put))
+        return answers.get()
+
+    def permit(
+        self, task: str, number: int, question: PermissionAsked
+    ) -> PermissionAnswered | None:
+        """Called by workers: a person's word about one call; None where the question waits."""
+        if self.inline:  # the coordinator is this very thread
+            return self.permitter(task, number, question)
+        answers: SimpleQueue[PermissionAnswered | None] = SimpleQueue()
+        self._inbox.put(Permitting(task, number, question, answers.put))
+        while not self.cancelled.is_set():
+            with suppress(Empty):
+                return answers.get(timeout=_PATIENCE)
+        return None
+
+    def _report_question(self, task: str, number: int, question: PermissionAsked) -> None:
+        self.report(task, number, question)
+
+    def trace(self, assignment: Assignment, outcome: Outcome) -> Suspects:
+        """Called by workers: the tests of other tasks that a change may break."""
+        if self.inline:  # the coordinator is this very thread
+            return self.tracer(assignment, outcome)
+        answers: SimpleQueue[Suspects] = SimpleQueue()
+        self._inbox.put(Tracing(assignment, outcome, answers.put))
+        while not self.cancelled.is_set():
+            with suppress(Empty):
+                return answers.get(timeout=_PATIENCE)
+        return Suspects()  # nobody is there to answer, and what comes of this is thrown away
+
+    @property
+    def has_news(self) -> bool:
+        """Whether `wait` would answer at once."""
+        return not self._inbox.empty()
+
+    def wait(self, seconds: float | None = None) -> Message | None:
+        """The next thing a worker has to say; None when nothing came in time."""
+        try:
+            message = self._inbox.get(timeout=seconds)
+        except Empty:
+            return None
+        if isinstance(message, Finished):
+            self._free.append(self._busy.pop(message.task))
+        return message
+
+    def interrupt(self) -> None:
+        """Called by a signal's handler, at any moment: wake the coordinator, who ends the run."""
+        self.interrupted = True
+        self._inbox.put(Interrupted())
+        if self.inline:  # the coordinator is busy with the command itself
+            self._end_all()
+
+    def cancel(self) -> None:
+        """End everything that runs; the workers come back with interrupted outcomes."""
+        self._end_all()
+
+    def close(self) -> None:
+        """Wait for the workers and give the slots back."""
+        self._end_all()
+        self._executor.shutdown(wait=True)
+        for site in self._sites.values():
+            site.close()
+        self.lanes.close()

@@ -1,0 +1,277 @@
+"""Where declared values stand in a text, in whatever form a program may have printed them.
+
+Plain and reversed; base64 at each alignment, both alphabets; hex; for URLs; escaped for JSON, also
+twice; UTF-16; and each of these with control sequences in between, which a terminal does not show,
+or cut by ends of lines, as base64 is by mails (76), keys (64) and whatever folds it.
+Whether any of it is there is asked of one automaton, which reads the text once.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+_SHORTEST = 4
+"""Characters; a declared secret shorter than this would blot out ordinary text."""
+_SHORTEST_DERIVED = 8
+"""Bytes of a form that says no more than a part of the value: fewer are in ordinary text."""
+_SHORTEST_HELD = 8
+"""Characters of a value that no file may hold."""
+_REVERSED_FROM = 6
+"""Characters from which a value is looked for from its end."""
+_BITS = 6
+"""Of a letter of base64."""
+
+_WRITTEN_OUT = rb"(?:\\(?:u00|x)1[bB]|\\033|\\e|\xe2\x90\x9b)"
+"""The escape character as JSON, a shell and this program's own display write it."""
+_SEQUENCE = (
+    # ECMA-48: CSI; OSC and its like up to their end; the rest of two bytes. Then what has no width.
+    rb"(?:\x1b\[|\xc2\x9b|" + _WRITTEN_OUT + rb"\[)[0-?]*[ -/]*[@-~]"
+    rb"|\x1b[\]PX^_][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)"
+    rb"|\x1b[ -/]*[0-~]"
+    rb"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)"
+    rb"|\xc2\xad|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xa4\xa6-\xaf]|\xef\xbb\xbf"
+)
+_OVERSTRUCK = rb"(?:[^\n\x80-\xff]|[\xc2-\xf4][\x80-\xbf]{1,3})\x08|" + _SEQUENCE
+_BREAK = rb"\r?\n|(?:\\r)?\\n|&#(?:10|13|x[aAdD]);"
+"""The end of a line; also as strings of code, JSON and XML write it."""
+_INDENTED = rb"(?:" + _BREAK + rb")[ \t]*"
+_ANY = _INDENTED + rb"|" + _SEQUENCE
+_SHORTEST_BEGUN = 4
+"""Bytes at the end of a text that may begin a value which goes on in the next line."""
+_HIDING = (
+    rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r[^\n]|\r\z|\xc2[\xad\x9b]|\xe2\x80[\x8b-\x8f\xaa-\xae]"
+    rb"|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\\u001|\\x1|\\033|\\e\[|\xe2\x90\x9b"
+)
+"""What every text has in which control sequences hide something; in the words of RE2."""
+_NEAR = 64
+"""Bytes of a text's end that are looked at before all of it is."""
+_WRITTEN_BREAK = rb"\\n|&#"
+_BLANKS = b" \t\r\n"
+
+
+class _Stripped(NamedTuple):
+    """A text without control sequences, and where its parts stood before."""
+
+    text: bytes
+    starts: list[int]
+    """Where each part begins now."""
+    origins: list[int]
+    """Where it began."""
+
+    def origin(self, at: int) -> int:
+        """The place of a byte in the text as it was."""
+        part = bisect_right(self.starts, at) - 1
+        return self.origins[part] + at - self.starts[part]
+
+
+def forms_of_values(known: Collection[str]) -> tuple[bytes, ...]:
+    """The forms in which declared values are looked for, of each line, too; the longest first."""
+    return _all_forms(tuple(known)) if known else ()
+
+
+def places(text: bytes, forms: tuple[bytes, ...]) -> list[tuple[int, int]]:
+    """Where any of these forms begins and ends in a text, whatever is hidden in between."""
+    found = list(_in(text, forms))
+    for expression in _strippers(text, forms):
+        if _automaton(forms).search(_compile(expression).sub(b"", text)) is None:
+            continue  # which is nearly always so, and quickly told
+        stripped = _without(expression, text)
+        found += [
+            (stripped.origin(start), stripped.origin(end - 1) + 1)
+            for start, end in _in(stripped.text, forms)
+        ]
+    return found
+
+
+def find_begun(text: bytes, forms: tuple[bytes, ...]) -> int:
+    """Where a form begins of which a text that ends a line holds no more than the first part.
+
+    The length of the text where there is none.
+    """
+    near = text[-_NEAR:]
+    if not _quick(_HIDING).search(near) and not _ends_begun(near.translate(None, b"\r\n"), forms):
+        return len(text)
+    return min(_begun(_without(one, text), forms) for one in (_ANY, _BREAK + rb"|" + _SEQUENCE))
+
+
+def _begun(stripped: _Stripped, forms: tuple[bytes, ...]) -> int:
+    longest, text = 0, stripped.text
+    end = text[-_SHORTEST_BEGUN:]
+    for form in forms if _ends_begun(text, forms) else ():
+        at = form.find(end)
+        while at >= 0:
+            size = at + len(end)
+            if size >= longest and text.endswith(form[:size]):
+                if size == len(form):  # all of one is there, which may be a line of a longer one
+                    return stripped.origin(len(text))
+                longest = size
+            at = form.find(end, at + 1)
+    return stripped.origin(len(text) - longest)
+
+
+def _ends_begun(text: bytes, forms: tuple[bytes, ...]) -> bool:
+    return text[-_SHORTEST_BEGUN:] in _grams(forms)
+
+
+def find_held(
+    content: bytes, before: bytes, secrets: Iterable[tuple[str, str]]
+) -> Iterator[tuple[str, int]]:
+    """Names of secrets whose value a content holds and the one before did not, with the line.
+
+    A short value may be an ordinary word, and says nothing here.
+    """
+    for name, value in secrets:
+        forms = forms_of_values((value,)) if len(value.strip()) >= _SHORTEST_HELD else ()
+        found = places(content, forms) if forms else []
+        if found and not places(before, forms):
+            yield name, content.count(b"\n", 0, min(found)[0]) + 1
+
+
+def _in(text: bytes, forms: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:
+    if _automaton(forms).search(text) is None:
+        return
+    for form in forms:
+        start = text.find(form)
+        while start >= 0:
+            yield start, start + len(form)
+            start = text.find(form, start + len(form))
+
+
+@lru_cache(maxsize=16)
+def _grams(forms: tuple[bytes, ...]) -> frozenset[bytes]:
+    """All that a begun form may end with: one look tells most texts from those that hold any."""
+    size = _SHORTEST_BEGUN
+    return frozenset(form[at : at + size] for form in forms for at in range(len(form) - size))
+
+
+@lru_cache(maxsize=16)
+def _automaton(forms: tuple[bytes, ...]) -> Any:
+    """All forms at once: it reads a text once, however many there are."""
+    import re2
+
+    return _quick(b"|".join(map(re2.escape, forms)))
+
+
+@lru_cache(maxsize=32)
+def _quick(expression: bytes) -> Any:  # RE2 ships no types
+    import re2
+
+    options = re2.Options()
+    options.never_nl, options.encoding = False, re2.Options.Encoding.LATIN1
+    options.max_mem = 64 << 20
+    return re2.compile(expression, options)
+
+
+# --- without control sequences --------------------------------------------------------
+
+
+def _strippers(text: bytes, forms: tuple[bytes, ...]) -> Iterator[bytes]:
+    """How to read a text again: without control sequences or ends of lines, and as it looks.
+
+    Whether it has to be is told by one automaton over the text without any of them and without
+    blanks, in which each form is that is hidden in one of these ways.
+    """
+    hides = _quick(_HIDING).search(text) is not None
+    if hides and b"\x08" in text:
+        yield _OVERSTRUCK
+    bare = _compile(_SEQUENCE).sub(b"", text) if hides else text
+    if _quick(_WRITTEN_BREAK).search(bare):
+        bare = _compile(_BREAK).sub(b"", bare)
+    elif not hides and b"\n" not in text:
+        return
+    if _automaton(_bare(forms)).search(bare.translate(None, _BLANKS)) is None:
+        return
+    if hides:
+        yield _SEQUENCE
+    yield _BREAK
+    yield _ANY if hides else _INDENTED
+
+
+@lru_cache(maxsize=16)
+def _bare(forms: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    bare = {_compile(_ANY).sub(b"", form).translate(None, _BLANKS) for form in forms}
+    return tuple(sorted(form for form in bare if form))
+
+
+def _without(expression: bytes, text: bytes) -> _Stripped:
+    parts, starts, origins = [], [], []
+    done = length = 0
+    for match in _compile(expression).finditer(text):
+        if match.start() > done:
+            parts.append(text[done : match.start()])
+            starts.append(length)
+            origins.append(done)
+            length += match.start() - done
+        done = match.end()
+    parts.append(text[done:])
+    return _Stripped(b"".join(parts), [*starts, length], [*origins, done])
+
+
+@lru_cache(maxsize=8)
+def _compile(expression: bytes) -> re.Pattern[bytes]:
+    return re.compile(expression)
+
+
+# --- forms ----------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def _all_forms(known: tuple[str, ...]) -> tuple[bytes, ...]:
+    forms: set[bytes] = set()
+    for value in known:
+        for part in {value, *value.splitlines()}:
+            if len(part.strip()) >= _SHORTEST:
+                forms.update(_forms(part.strip()))
+    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
+
+
+def _forms(value: str) -> Iterable[bytes]:
+    plain = value.encode("utf-8", "surrogatepass")
+    yield plain
+    yield from _escape_forms(value)
+    yield from _for_urls(plain)
+    yield from _in_base64(plain)
+    yield plain.hex().encode()
+    yield plain.hex().upper().encode()
+    for encoding in ("utf-16-le", "utf-16-be"):
+        yield value.encode(encoding, "surrogatepass")
+    if len(value) >= _REVERSED_FROM:
+        yield value[::-1].encode("utf-8", "surrogatepass")
+
+
+def _escape_forms(value: str) -> Iterator[bytes]:
+    """As a string of JSON, plain ASCII or not; and as one inside of another."""
+    import json
+
+    for ascii_alone in (True, False):
+        once = json.dumps(value, ensure_ascii=ascii_alone)[1:-1]
+        for text in (once, once.replace("/", "\\/"), json.dumps(once)[1:-1]):
+            yield text.encode("utf-8", "surrogatepass")
+
+
+def _for_urls(plain: bytes) -> Iterator[bytes]:
+    from urllib.parse import quote, quote_plus
+
+    for text in (quote(plain, safe=""), quote(plain), quote_plus(plain)):
+        yield text.encode()
+        yield re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), text).encode()
+
+
+def _in_base64(plain: bytes) -> Iterator[bytes]:
+    """Alone, and as a part of something longer: only letters that the value decides alone."""
+    from base64 import b64encode
+
+    yield b64encode(plain).rstrip(b"=")
+    for before in range(3):
+        first = -(-8 * before // _BITS)
+        last = 8 * (before + len(plain)) // _BITS
+        letters = b64encode(b"\0" * before + plain)[first:last]
+        if len(letters) >= _SHORTEST_DERIVED:
+            yield letters
+            yield letters.translate(bytes.maketrans(b"+/", b"-_"))

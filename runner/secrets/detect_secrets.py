@@ -1,0 +1,261 @@
+"""detect-secrets as the second opinion: its plug-ins alone, on marked lines, within a time limit.
+
+Its own way of scanning can be switched off by what it scans (a pragma, a path that contains
+`swagger`, one byte that is no UTF-8, a function call on the line), a baseline in the repository
+can make it run Python, and it verifies keys over the network. So none of its filters, files or
+settings are used: only the plug-ins, of which all must be there.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol
+
+from runner.secrets.entropy import (
+    is_no_password,
+    is_noise,
+    is_placeholder,
+    is_reserved,
+    looks_random,
+)
+from runner.secrets.prefilter import Family, Mark, marks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+_NAMED = """
+    ArtifactoryDetector AWSKeyDetector AzureStorageKeyDetector BasicAuthDetector
+    CloudantDetector DiscordBotTokenDetector GitHubTokenDetector GitLabTokenDetector
+    IbmCloudIamDetector IbmCosHmacDetector JwtTokenDetector MailchimpDetector NpmDetector
+    OpenAIDetector PrivateKeyDetector PypiTokenDetector SendGridDetector SlackDetector
+    SoftlayerDetector SquareOAuthDetector StripeDetector TelegramBotTokenDetector
+    TwilioKeyDetector
+"""
+_FAMILIES = {
+    Family.ENTROPY: frozenset({"Base64HighEntropyString", "HexHighEntropyString"}),
+    Family.KEYWORD: frozenset({"KeywordDetector"}),
+    Family.ADDRESS: frozenset({"IPPublicDetector"}),
+    Family.NAMED: frozenset(_NAMED.split()),
+}
+_VERIFICATION = "detect_secrets.filters.common.is_ignored_due_to_verification_policies"
+
+# These two fit any word of the right length; the value has to look like chance as well.
+_SHAPELESS = frozenset({"ArtifactoryDetector", "IbmCloudIamDetector"})
+
+_LONGEST_LINE = 1000
+"""Bytes of a line the backtracking plug-ins are given whole; of a longer one, a part."""
+_AROUND = 200
+_PREFIX = 8
+_SECONDS = 0.15
+_SECONDS_PER_MB = 0.2
+"""Of this thread's own processor time: a busy machine must not refuse an honest file."""
+_MOST_LOOKED_AT = 500
+"""Strings, addresses and keywords of one text that are judged; the rest is one warning."""
+_MOST_WEAK = 50
+"""Warnings a text is given; a lock file would have thousands, and nobody reads them."""
+
+_Part = tuple[Family, tuple[str, ...], int, int]
+"""A family, those of its plug-ins that are asked (none: all), and the bytes they read."""
+
+_lock = Lock()
+"""detect-secrets keeps its settings in one global of the process."""
+
+
+class SecondOpinionError(Exception):
+    """The second scan could not be done, so nothing may be concluded from it."""
+
+
+class Plugin(Protocol):
+    """What is used of a plug-in of detect-secrets."""
+
+    secret_type: str
+
+    def analyze_line(self, filename: str, line: str, line_number: int = 0) -> Iterable[Potential]:
+        """What the plug-in takes for secrets in one line."""
+        ...
+
+
+class Potential(Protocol):
+    """What is used of a secret that a plug-in found."""
+
+    secret_value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """What one plug-in found, in bytes of the text."""
+
+    family: Family
+    kind: str
+    """The plug-in's own word, such as `Basic Auth Credentials`."""
+    start: int
+    value: str
+
+    def __repr__(self) -> str:
+        return f"Suspicion({self.kind!r}, {self.start})"
+
+    @property
+    def blocks(self) -> bool:
+        """Whether the plug-in knows a vendor's shape; entropy, keywords and addresses warn."""
+        return self.family is Family.NAMED
+
+
+_LOCKS = """
+    package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock deno.lock poetry.lock
+    uv.lock pdm.lock pipfile.lock conda-lock.yml cargo.lock go.sum composer.lock gemfile.lock
+    mix.lock pubspec.lock podfile.lock packages.lock.json flake.lock .terraform.lock.hcl
+"""
+_LOCK_FILES = frozenset(_LOCKS.split())
+
+
+def is_lock_file(path: str) -> bool:
+    """Whether a file is one in which a package manager keeps digests, which are no keys.
+
+    Such a file is read by named patterns alone, so its name hides no vendor's key.
+    """
+    return path.rpartition("/")[2].lower() in _LOCK_FILES
+
+
+def second_opinion(text: bytes, path: str) -> tuple[Suspicion, ...]:
+    """What detect-secrets' plug-ins find in `text` (UTF-8, other bytes allowed).
+
+    Raises SecondOpinionError when the plug-ins are not all there or time is up. Without a
+    marked line nothing is imported.
+    """
+    found: Iterable[Mark] = marks(text)
+    if is_lock_file(path):
+        found = (mark for mark in found if mark.family is Family.NAMED)
+    marked = _parts(text, found)
+    first = next(marked, None)
+    if first is None:
+        return ()
+    with _lock:
+        plugins = _plugins()
+        limit = time.thread_time() + _SECONDS + _SECONDS_PER_MB * len(text) / 1e6
+        return tuple(_suspicions(plugins, chain([first], marked), text, path, limit))
+
+
+def _suspicions(
+    plugins: dict[Family, list[tuple[str, Plugin]]],
+    parts: Iterable[_Part],
+    text: bytes,
+    path: str,
+    limit: float,
+) -> Iterator[Suspicion]:
+    weak = looked_at = 0
+    for family, wanted, start, end in parts:
+        if time.thread_time() > limit:
+            raise SecondOpinionError("it took too long")
+        if family is not Family.NAMED:  # these come first, so nothing named is passed over
+            looked_at += 1
+            if weak >= _MOST_WEAK:
+                return
+            if looked_at >= _MOST_LOOKED_AT:
+                yield Suspicion(Family.ENTROPY, "more odd strings than are looked at", start, "")
+                return
+        line = text[start:end].decode("utf-8", "replace").rstrip()
+        for name, plugin in plugins[family]:
+            if wanted and name.removesuffix("Detector") not in wanted:
+                continue
+            for value in _values(plugin, path, line):
+                if _counts(name, family, value) and not _is_other(name, line, value):
+                    weak += family is not Family.NAMED
+                    yield Suspicion(family, plugin.secret_type, _where(text, start, value), value)
+
+
+def _values(plugin: Plugin, path: str, line: str) -> list[str]:
+    """The border to foreign code: whatever a plug-in raises means that the scan failed."""
+    try:
+        found = [one.secret_value or "" for one in plugin.analyze_line(path, line, 1)]
+    except Exception as error:  # noqa: BLE001 - foreign code, see below
+        # A plug-in may raise anything at all over hostile text, and a scan that did not end
+        # must not look like a scan that found nothing.
+        raise SecondOpinionError(f"{plugin.secret_type}: {type(error).__name__}") from None
+    return [_whole_token(value, line) for value in found]
+
+
+def _counts(name: str, family: Family, value: str) -> bool:
+    """Whether a find is worth telling, judged by its value alone."""
+    if name == "BasicAuthDetector":
+        return not is_no_password(value)
+    if name in _SHAPELESS:
+        return looks_random(value)
+    if name == "SlackDetector" and value.startswith("xox"):
+        last = value.rpartition("-")[2]
+        return looks_random(last) or not (last.isalpha() or last.isdigit() or is_placeholder(value))
+    return not (is_placeholder(value) if family is Family.NAMED else is_noise(value))
+
+
+def _is_other(name: str, line: str, value: str) -> bool:
+    """Whether what stands around a find says that it is something else.
+
+    An address whose host is reserved for documentation; an id of AWS within a longer word.
+    """
+    if name == "AWSKeyDetector":
+        within = rf"(?:[A-Za-z0-9]{re.escape(value)}|{re.escape(value)}[A-Za-z0-9])"
+        return value.isupper() and re.search(within, line) is not None
+    text = line.encode()
+    end = text.find(value.encode() + b"@") + len(value.encode())
+    return name == "BasicAuthDetector" and is_reserved(text, end, value)
+
+
+def _whole_token(value: str, line: str) -> str:
+    """`value`, or the token it begins: some plug-ins report no more than a key's prefix."""
+    match = re.search(re.escape(value) + r"[\w.~+/=-]*", line) if len(value) < _PREFIX else None
+    return match[0] if match else value
+
+
+def _where(text: bytes, start: int, value: str) -> int:
+    found = text.find(value.encode("utf-8", "replace"), start) if value else -1
+    return found if found >= 0 else start
+
+
+def _parts(text: bytes, marked: Iterable[Mark]) -> Iterator[_Part]:
+    """For each mark what a plug-in has to read: its line, or a part of a long line; each once."""
+    done: set[_Part] = set()
+    for mark in marked:
+        part = (mark.family, mark.plugins, *_part(text, mark))
+        if part not in done:
+            done.add(part)
+            yield part
+
+
+def _part(text: bytes, mark: Mark) -> tuple[int, int]:
+    if mark.family is Family.ENTROPY:
+        return mark.start, mark.end  # quotes and all: the plug-in needs no more
+    first = text.rfind(b"\n", max(0, mark.start - _LONGEST_LINE), mark.start) + 1
+    last = text.find(b"\n", mark.end, mark.end + _LONGEST_LINE)
+    start_known = first > 0 or mark.start < _LONGEST_LINE
+    end_known = last >= 0 or mark.end + _LONGEST_LINE >= len(text)
+    last = last if last >= 0 else len(text)
+    if start_known and end_known and last - first <= _LONGEST_LINE:
+        return first, last
+    start = max(mark.start - _AROUND, first if start_known else 0)
+    end = min(mark.end, mark.start + 2 * _LONGEST_LINE) + _AROUND
+    return start, min(end, last) if end_known else end
+
+
+@cache
+def _plugins() -> dict[Family, list[tuple[str, Plugin]]]:
+    """All 27 plug-ins, by family; SecondOpinionError when one is missing or verification is on."""
+    try:
+        from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+        from detect_secrets.settings import get_settings
+    except ImportError as error:
+        raise SecondOpinionError(f"detect-secrets is not installed: {error}") from None
+    if _VERIFICATION in get_settings().filters or get_settings().plugins:
+        raise SecondOpinionError("its settings were changed in this process")
+    mapping: Mapping[str, type[Plugin]] = get_mapping_from_secret_type_to_class()
+    classes = {kind.__name__: kind for kind in mapping.values()}
+    expected = frozenset().union(*_FAMILIES.values())
+    if not expected <= classes.keys():
+        raise SecondOpinionError(f"plug-ins are missing: {', '.join(expected - classes.keys())}")
+    return {
+        family: [(name, classes[name]()) for name in sorted(names)]
+        for family, names in _FAMILIES.items()
+    }

@@ -1,0 +1,196 @@
+"""Hot compile, file by file: does what a task wrote parse in its own language."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.model import Finding, Severity
+from runner.writes import parsers
+from runner.writes.parse_limits import is_costly
+from runner.writes.script_syntax import is_script, script_mistake
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from runner.model import Change
+    from runner.process.base import Ran, RunCommand
+
+CHECK = "compile"
+MISSING = "compiler"
+"""The check that refuses what nothing here can compile: no work of a task can mend that."""
+NO_SUCH_COMMAND = 127
+
+_LANGUAGES = {
+    ".py": "python",
+    ".pyi": "python",
+    ".pyw": "python",
+    ".json": "json",
+    ".toml": "toml",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".sh": "shell",
+    ".bash": "shell",
+}
+_SHEBANG = re.compile(rb"#![^\n]*?[/ ](python|bash|sh|dash|ksh)[0-9.]*(?:[ \t\r\n]|$)")
+# These are JSON with comments, whatever their names say.
+_COMMENTED_JSON = re.compile(
+    r"(^|/)(tsconfig|jsconfig|\.eslintrc|devcontainer)[^/]*\.json$|\.vscode/"
+)
+# Files that are there to be wrong: what they hold is the tests' business.
+_SAMPLES = frozenset(("fixtures", "testdata", "test_data", "golden", "snapshots", "__snapshots__"))
+_BASH_SAYS = re.compile(r"line (\d+): (.*)")
+_SECONDS_PER_MEGABYTE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """The project's own Python, asked again when ours refuses: it may be a newer one."""
+
+    program: str
+
+
+def compile_file(
+    change: Change, run_command: RunCommand | None, interpreter: Interpreter | None = None
+) -> Finding | None:
+    """What keeps one changed file from compiling; None when it compiles or no one can tell."""
+    if change.content is not None and is_script(change.path, change.content):
+        return None if run_command is None else _check_script(change, run_command)
+    language = language_of(change.path, change.content or b"")
+    if change.content is None or not language or _is_template(change):
+        return None
+    if language == "shell":
+        return _check_shell(change.path, change.content, run_command)
+    mistake = _mistake(language, change, run_command)
+    if mistake and language == "python" and interpreter and run_command:
+        mistake = _ask_child(interpreter.program, language, change, run_command)
+    return None if mistake is None else _finding(change.path, mistake)
+
+
+def language_of(path: str, content: bytes) -> str:
+    """`python`, `json`, `toml`, `yaml`, `shell`, or empty for what is not compiled alone."""
+    language = _LANGUAGES.get(Path(path).suffix.lower(), "")
+    if language == "json" and _COMMENTED_JSON.search(path):
+        return ""
+    if not language and "." not in Path(path).name and (found := _SHEBANG.match(content[:200])):
+        return "python" if found[1] == b"python" else "shell"
+    return language
+
+
+def is_missing_tool(ran: Ran) -> bool:
+    """Whether a command ended because its program is not there."""
+    return ran.exit == NO_SUCH_COMMAND or ran.ended == "could-not-start"
+
+
+def make_missing_tool(tool: str, paths: Sequence[str], said: str = "") -> Finding:
+    """The refusal of files whose compiler is not there: uncompiled, nothing lands."""
+    return Finding(
+        MISSING,
+        f"{tool} is not installed, so this was not compiled",
+        path=paths[0] if len(paths) == 1 else "",
+        hint=f"install {tool}, then: runner; runner doctor says what is missing",
+        detail="\n".join((*(paths if len(paths) > 1 else ()), *((said,) if said else ()))),
+    )
+
+
+def lacks_only_tools(findings: Iterable[Finding]) -> bool:
+    """Whether work was refused, and for no other reason than compilers that are not there."""
+    refusals = [finding for finding in findings if finding.refuses]
+    return bool(refusals) and all(finding.check == MISSING for finding in refusals)
+
+
+# --- details --------------------------------------------------------------------------
+
+
+def _mistake(
+    language: str, change: Change, run_command: RunCommand | None
+) -> parsers.Mistake | None:
+    content = change.content or b""
+    if is_costly(language, content):
+        if run_command is None:
+            return parsers.Mistake("this is too large or too tangled to be parsed here")
+        return _ask_child(sys.executable, language, change, run_command)
+    try:
+        parsers.parse(language, content, change.path)
+    except parsers.Mistake as mistake:
+        return mistake
+    return None
+
+
+def _ask_child(
+    program: str, language: str, change: Change, run_command: RunCommand
+) -> parsers.Mistake | None:
+    content = change.content or b""
+    seconds = max(1, -(-len(content) * _SECONDS_PER_MEGABYTE >> 20))
+    script = Path(parsers.__file__).read_text(encoding="utf-8") + "\nchild()\n"
+    # -I: neither the tree's modules nor the user's environment reach this interpreter.
+    argv = (program, "-I", "-c", script, language, change.path, str(seconds))
+    ran = run_command(argv, stdin=content)
+    if ran.passed:
+        return None
+    return _parse_mistake(ran) or parsers.Mistake(
+        f"this could not be parsed within {seconds} s of processor time"
+    )
+
+
+def _parse_mistake(ran: Ran) -> parsers.Mistake | None:
+    """The mistake a child printed as its last line."""
+    last = ran.tail.rstrip().rpartition("\n")[2]
+    try:
+        said = json.loads(last)
+    except (ValueError, RecursionError):
+        return None
+    match said:
+        case [str(message), int(line), int(column)]:
+            return parsers.Mistake(message, line, column)
+    return None
+
+
+def _check_script(change: Change, run_command: RunCommand) -> Finding | None:
+    found = script_mistake(change, run_command)
+    match found:
+        case parsers.Mistake():
+            return _finding(change.path, found)
+        case str():
+            return make_missing_tool(found.removeprefix("tool:"), (change.path,))
+    return found
+
+
+def _check_shell(path: str, content: bytes, run_command: RunCommand | None) -> Finding | None:
+    if run_command is None:
+        return None
+    ran = run_command(("bash", "-n"), stdin=content)
+    if is_missing_tool(ran) and not path.endswith(".bash") and b"bash" not in content[:200]:
+        ran = run_command(("sh", "-n"), stdin=content)  # what it is written for is there
+    if ran.passed:
+        return None
+    if is_missing_tool(ran):
+        return make_missing_tool("bash", (path,))
+    found = _BASH_SAYS.search(ran.tail)
+    line, message = (int(found[1]), found[2]) if found else (0, "the shell's -n refuses this")
+    return _finding(path, parsers.Mistake(message, line), detail=ran.tail)
+
+
+def _finding(path: str, mistake: parsers.Mistake, detail: str = "") -> Finding:
+    sample = bool(_SAMPLES & set(path.split("/")[:-1]))
+    return Finding(
+        CHECK,
+        mistake.message,
+        path=path,
+        line=mistake.line,
+        column=mistake.column,
+        severity=Severity.WARNING if sample else Severity.ERROR,
+        hint="" if sample else "correct the syntax here",
+        detail=detail,
+    )
+
+
+def _is_template(change: Change) -> bool:
+    """Whether a data file is the template of one (Helm, Jinja), which only looks like it."""
+    folders = change.path.split("/")[:-1]
+    placed = "templates" in folders or any("{{" in folder for folder in folders)
+    return placed and not change.path.endswith(".py") and b"{{" in (change.content or b"")

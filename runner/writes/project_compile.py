@@ -1,0 +1,227 @@
+"""Hot compile of whole projects: one compiler a manifest, once per task."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from runner.model import Finding
+from runner.text.ignore_rules import ignore_rules
+from runner.writes.compile_check import CHECK, is_missing_tool, make_missing_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from runner.process.base import Ran, RunCommand
+
+MOST_FINDINGS = 20
+_READ = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A compiler that looks at a whole project: which files wake it, and how it is called."""
+
+    tool: str
+    manifest: str
+    suffixes: tuple[str, ...]
+    line: str
+    search: str = ""
+    """What is put before the line to have it run by the project's own copy of the tool."""
+    local: str = ""
+    """Where such a copy lies, below a folder at or above the manifest."""
+
+
+_TSC = "node_modules/.bin/tsc"
+# Up to the top of the repository, as node looks for packages. Not `npx`: where there is no local
+# typescript, it asks the registry first, and waits for it for more than a minute without network.
+_FIND_TSC = f"""\
+d=$PWD
+while :; do
+  if [ -x "$d/{_TSC}" ]; then PATH=$d/node_modules/.bin:$PATH; break; fi
+  if [ -e "$d/.git" ] || [ "$d" = / ] || [ -z "$d" ]; then break; fi
+  d=${{d%/*}}
+done
+"""
+
+COMPILERS = (
+    Compiler(
+        "tsc",
+        "tsconfig.json",
+        (".ts", ".tsx", ".mts", ".cts"),
+        "tsc --noEmit",
+        search=_FIND_TSC,
+        local=_TSC,
+    ),
+    # -o /dev/null: a single main package would leave its program in the tree.
+    Compiler("go", "go.mod", (".go",), "go build -o /dev/null ./..."),
+    Compiler("cargo", "Cargo.toml", (".rs",), "cargo check"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CompileCommand:
+    """A command of the settings, run when a changed path matches its gitignore-style glob.
+
+    `{file}` in the line stands for the path, quoted; the line is then run for each file.
+    """
+
+    glob: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One command to run in one folder of the tree, and the changed files it is about."""
+
+    tool: str
+    line: str
+    folder: str
+    paths: tuple[str, ...]
+    search: str = ""
+    """Shell lines that go before, and that nobody needs to read."""
+
+
+def compile_projects(
+    tree: Path, paths: Sequence[str], commands: Sequence[CompileCommand], run_command: RunCommand
+) -> tuple[Finding, ...]:
+    """Run what the changed paths call for, each job once; what it said as findings."""
+    jobs = (*project_jobs(tree, paths), *command_jobs(paths, commands))
+    return tuple(finding for job in jobs for finding in _run(job, run_command))
+
+
+def project_jobs(tree: Path, paths: Iterable[str]) -> tuple[Job, ...]:
+    """The whole-project compilers that changed paths call for, by their nearest manifest."""
+    wanted: dict[tuple[str, str], list[str]] = {}
+    chosen = {compiler.tool: compiler for compiler in COMPILERS}
+    for path in paths:
+        for compiler in COMPILERS:
+            folder = _project_folder(tree, path, compiler)
+            if folder is not None:
+                wanted.setdefault((compiler.tool, folder), []).append(path)
+    return tuple(
+        Job(tool, chosen[tool].line, folder, tuple(about), chosen[tool].search)
+        for (tool, folder), about in wanted.items()
+    )
+
+
+def command_jobs(paths: Sequence[str], commands: Iterable[CompileCommand]) -> tuple[Job, ...]:
+    """The commands of the settings that changed paths call for."""
+    jobs: list[Job] = []
+    for command in commands:
+        about = _match_paths(command.glob, paths)
+        tool = command.line.split(maxsplit=1)[0] if command.line.strip() else ""
+        if about and "{file}" in command.line:
+            jobs += [
+                Job(tool, command.line.replace("{file}", shlex.quote(path)), "", (path,))
+                for path in about
+            ]
+        elif about:
+            jobs.append(Job(tool, command.line, "", about))
+    return tuple(jobs)
+
+
+def find_needed_tools(tree: Path, commands: Sequence[CompileCommand] = ()) -> tuple[str, ...]:
+    """The programs that compiling this tree may call, for `doctor` and the start of a run."""
+    from_manifests = [
+        compiler.tool
+        for compiler in COMPILERS
+        if (tree / compiler.manifest).is_file()
+        and not (compiler.local and (tree / compiler.local).exists())
+    ]
+    from runner.plan.commands import executables
+
+    named = (tool for command in commands for tool in executables(command.line))
+    return tuple(dict.fromkeys((*from_manifests, *named)))
+
+
+def find_missing_compiler(
+    tree: Path, paths: Iterable[str], found: Callable[[str], object]
+) -> Finding | None:
+    """The refusal that writing these paths would end in, since their compiler is not there."""
+    chosen = {compiler.tool: compiler for compiler in COMPILERS}
+    for job in project_jobs(tree, paths):
+        local, folder = chosen[job.tool].local, PurePosixPath(job.folder)
+        own = local and any((tree / one / local).exists() for one in (folder, *folder.parents))
+        if not own and found(job.tool) is None:
+            return make_missing_tool(job.tool, job.paths)
+    return None
+
+
+# --- details --------------------------------------------------------------------------
+
+
+def _project_folder(tree: Path, path: str, compiler: Compiler) -> str | None:
+    """The folder of the nearest manifest at or above a path this compiler cares about."""
+    pure = PurePosixPath(path)
+    if pure.suffix not in compiler.suffixes and pure.name != compiler.manifest:
+        return None
+    for folder in pure.parents:
+        if (tree / folder / compiler.manifest).is_file():
+            return "" if folder == PurePosixPath() else folder.as_posix()
+    return None
+
+
+def _match_paths(glob: str, paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple(filter(ignore_rules((glob,)), paths))
+
+
+def _run(job: Job, run_command: RunCommand) -> tuple[Finding, ...]:
+    ran = run_command(job.search + job.line, folder=job.folder)
+    if ran.passed:
+        return ()
+    output = _output(ran)
+    if is_missing_tool(ran):
+        return (make_missing_tool(job.tool, job.paths, ran.tail.strip()),)
+    located = tuple(_locate(output, job.folder))[:MOST_FINDINGS]
+    if located:
+        return located
+    message = f"`{job.line}` ended with exit code {ran.exit}"
+    if ran.ended != "exited":
+        message = f"`{job.line}` did not end in time"
+    return (Finding(CHECK, message, path=job.paths[0], detail=ran.tail),)
+
+
+def _output(ran: Ran) -> str:
+    """The beginning of the output, where compilers put the first cause; else its tail."""
+    if ran.log is None or not ran.log.is_file():
+        return ran.tail
+    with ran.log.open("rb") as log:
+        return log.read(_READ).decode("utf-8", "replace")
+
+
+_PARENTHESES = re.compile(
+    r"(?P<path>[^\s(][^(]*)\((?P<line>\d+),(?P<column>\d+)\): (?P<message>error .*)"
+)
+_COLONS = re.compile(r"(?P<path>[^\s:][^:]*):(?P<line>\d+):(?:(?P<column>\d+):?)? (?P<message>.+)")
+_RUSTC = re.compile(r" *--> (?P<path>[^:]+):(?P<line>\d+):(?P<column>\d+)")
+_RUSTC_ERROR = re.compile(r"error(?:\[E\d+\])?: .*")
+
+
+def _locate(output: str, folder: str) -> Iterable[Finding]:
+    """The places a compiler names, in the three forms compilers use."""
+    rust_said = ""
+    for line in output.splitlines():
+        text = line.rstrip()
+        if _RUSTC_ERROR.fullmatch(text):
+            rust_said = text
+        elif rust_said and (found := _RUSTC.fullmatch(text)):
+            yield _at(found, rust_said, folder)
+            rust_said = ""
+        elif found := _PARENTHESES.fullmatch(text) or _COLONS.fullmatch(text):
+            yield _at(found, found["message"], folder)
+
+
+def _at(found: re.Match[str], message: str, folder: str) -> Finding:
+    path = PurePosixPath(folder, found["path"].removeprefix("./"))
+    inside = not path.is_absolute() and ".." not in path.parts
+    return Finding(
+        CHECK,
+        message,
+        path=path.as_posix() if inside else "",
+        line=int(found["line"][:9]),
+        column=int((found["column"] or "0")[:9]),
+    )

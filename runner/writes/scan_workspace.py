@@ -1,0 +1,281 @@
+"""Where analysers of other languages look at copies: behind the run, far from any scratch tree.
+
+A scan may take long after its task's slot has gone to another task. So the changed files, and
+what a tool needs of their surroundings, are copied into a folder of their own; the tools run on
+it in the sandbox that all commands run in.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import count
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from runner.errors import RunnerError
+from runner.model import digest_of
+from runner.writes.safe_io import read_beneath, write_beneath
+from runner.writes.sast_report import SastReport, make_unscanned
+from runner.writes.scanner_output import findings_of
+from runner.writes.scanners import folder_of, select_scanners
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from runner.model import Change, Digest
+    from runner.process.base import Place, Ran, Sandbox
+    from runner.writes.scanners import Scanner
+
+SECONDS = 120.0
+"""How long one tool may take."""
+_MOST_BESIDE = 500
+"""Files that are copied because they stand beside a changed one."""
+_SERIAL = count()
+
+
+@dataclass(frozen=True, slots=True)
+class ScanWorkspace:
+    """What it takes to look at the changed files of one attempt with other tools."""
+
+    folder: Path
+    """Where copies are made; out of reach of any task's commands."""
+    tree: Path
+    """The project with the changes in it, read only while `specimen` copies."""
+    base: Callable[[str], bytes | None]
+    """The bytes of a path before the changes: a repository's rules are read there."""
+    place: Place
+    """The repository's: what it is shown as, and what is shared with it."""
+    sandbox: Sandbox
+    environment: Mapping[str, str]
+    interrupted: Callable[[], bool] = lambda: False
+    """Whether a person wants the run to end now: then nobody waits for a tool."""
+    seconds: float = SECONDS
+
+    def specimen(self, changes: Sequence[Change]) -> ScanCopy | None:
+        """Copies of what installed tools are to look at; None where none is called for.
+
+        Takes as long as copying does. What cannot be copied is left out.
+        """
+        contents = {one.path: one.content for one in changes if one.content is not None}
+        tools = tuple(tool for tool in select_scanners(tuple(contents)) if not self.lacks(tool))
+        if not tools:
+            return None
+        sweep(self.folder)
+        top = self.folder / f"{os.getpid()}-{next(_SERIAL)}"
+        project = top / "tree" / self.place.start
+        for tool in tools:
+            for path in tool.select_paths(contents):
+                self._copy(project, path, contents[path])
+            for path, content in self._surroundings(tool, contents):
+                if path not in contents:
+                    self._copy(project, path, content)
+        if not self.sandbox.contains:
+            self._link_shares(top / "tree")
+        digests = {path: digest_of(content) for path, content in contents.items()}
+        return ScanCopy(self, top, tools, digests)
+
+    def program(self, tool: Scanner) -> str | None:
+        """The tool's program: that of the project's own packages, or that on PATH."""
+        from runner.process.tools import which
+
+        own = self._shown / "node_modules" / ".bin" / tool.program
+        if tool.packages and own.exists():
+            return str(own)
+        return tool.argv[0] if which(tool.program, self.environment) else None
+
+    def lacks(self, tool: Scanner) -> str:
+        """What keeps a tool from looking at anything here; empty where nothing does."""
+        if self.program(tool) is None:
+            return f"{tool.program} is not installed"
+        for name in tool.packages:
+            if not (self._shown / "node_modules" / name).is_dir():
+                return f"{name} is not installed in the project"
+        if tool.rules and self._rules(tool) is None:
+            return f"it has no rules here: {tool.rules[0]}"
+        return ""
+
+    # --- details ----------------------------------------------------------------------
+
+    @property
+    def _shown(self) -> Path:
+        return self.place.shown / self.place.start
+
+    def _rules(self, tool: Scanner) -> bytes | None:
+        found = (self._read(self.base, path) for path in tool.rules)
+        return next((content for content in found if content is not None), None)
+
+    def _surroundings(
+        self, tool: Scanner, contents: Mapping[str, bytes]
+    ) -> Iterator[tuple[str, bytes]]:
+        """What a tool needs beside the files it is to look at."""
+        name, text = tool.own_file
+        if name:
+            yield name, text.encode() or self._rules(tool) or b""
+        folders = {folder_of(path) for path in tool.select_paths(contents)}
+        folders |= {
+            found for one in folders if (found := home_of(self.tree, tool, one)) is not None
+        }
+        paths = (path for folder in sorted(folders) for path in self._beside(tool, folder))
+        for _, path in zip(range(_MOST_BESIDE), paths, strict=False):
+            content = self._read(lambda one: read_beneath(self.tree, one), path)
+            if content is not None:
+                yield path, content
+
+    def _beside(self, tool: Scanner, folder: str) -> Iterator[str]:
+        if not tool.beside:
+            return
+        try:
+            names = sorted(os.listdir(self.tree / folder))  # noqa: PTH208 - names, not paths
+        except OSError:
+            return  # a folder that this change itself makes or takes away
+        for name in names:
+            if any(fnmatchcase(name, glob) for glob in tool.beside):
+                yield f"{folder}/{name}" if folder else name
+
+    def _read(self, reading: Callable[[str], bytes | None], path: str) -> bytes | None:
+        try:
+            return reading(path)
+        except RunnerError:  # a link, a pipe: nothing that a scan has to follow
+            return None
+
+    def _copy(self, project: Path, path: str, content: bytes) -> None:
+        project.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_beneath(project, path, content, 0o100644, durable=False)
+
+    def _link_shares(self, tree: Path) -> None:
+        for share in self.place.shares:
+            link = tree / share
+            if not link.exists() and link.parent.is_dir():
+                link.symlink_to(self.place.shown / share)
+
+
+@dataclass(frozen=True, slots=True)
+class ScanCopy:
+    """The copies of one attempt, and the tools that are to look at them."""
+
+    laboratory: ScanWorkspace
+    top: Path
+    tools: tuple[Scanner, ...]
+    digests: Mapping[str, Digest] = field(default_factory=dict)
+
+    def examine(self, closing: Callable[[], bool] = lambda: False) -> SastReport:
+        """What the tools say, one after the other; the copies are gone afterwards.
+
+        They are ended once a person interrupts, or when `closing` says so.
+        """
+        report = SastReport()
+        ended = _Ended((self.laboratory.interrupted, closing))
+        try:
+            for tool in self.tools:
+                for folder, paths in self._jobs(tool).items():
+                    report = report.join(self._scan(tool, folder, paths, ended))
+        except OSError as error:
+            report = report.join(not_scanned(error))
+        finally:
+            _remove(self.top)
+        return report
+
+    def _jobs(self, tool: Scanner) -> dict[str, tuple[str, ...]]:
+        """The folders that a tool runs in, each with the changed files it is about."""
+        paths = tool.select_paths(self.digests)
+        if not tool.manifest:
+            return {"": paths}
+        project = self.top / "tree" / self.laboratory.place.start
+        homes: dict[str, tuple[str, ...]] = {}
+        for path in paths:
+            home = home_of(project, tool, folder_of(path))
+            if home is not None:
+                homes[home] = (*homes.get(home, ()), path)
+        return homes
+
+    def _scan(self, tool: Scanner, folder: str, paths: tuple[str, ...], ended: Event) -> SastReport:
+        program = self.laboratory.program(tool)
+        if program is None:
+            return SastReport()  # it was there a moment ago
+        ran = self._run((program, *tool.argv[1:], *(paths if tool.by_file else ())), folder, ended)
+        if ran.ended in ("hard", "idle", "cancelled"):
+            words = "was interrupted" if ran.ended == "cancelled" else "took too long"
+            note = make_unscanned(paths[0], f"{tool.tool} {words}", tool=tool.tool)
+            return SastReport(notes=(note,))
+        return findings_of(tool, ran, folder, {path: self.digests[path] for path in paths})
+
+    def _run(self, argv: tuple[str, ...], folder: str, ended: Event) -> Ran:
+        from runner.process.base import Command, Place
+        from runner.process.limits import Limits
+        from runner.process.supervise import run
+
+        lab = self.laboratory
+        box = self.top / "box"
+        box.mkdir(exist_ok=True)
+        place = Place(
+            tree=self.top / "tree",
+            shown=lab.place.shown,
+            box=box,
+            shares=lab.place.shares,
+            start=lab.place.start,
+        )
+        command = Command(
+            argv,
+            place,
+            lab.environment,
+            limits=Limits(soft=0, idle=0, hard=lab.seconds),
+            log=self.top / "output.log",
+            folder=folder,
+        )
+        return run(command, lab.sandbox, cancelled=ended)
+
+
+class _Ended(Event):
+    """Set as soon as one of these says so."""
+
+    def __init__(self, reasons: tuple[Callable[[], bool], ...]) -> None:
+        super().__init__()
+        self._reasons = reasons
+
+    def is_set(self) -> bool:
+        """Whether one of them does now."""
+        return any(reason() for reason in self._reasons)
+
+
+def not_scanned(error: OSError | RunnerError) -> SastReport:
+    """Copies that cannot be made are no reason to stop a task: the disk says so elsewhere."""
+    why = error.strerror if isinstance(error, OSError) else error.message
+    note = make_unscanned("", f"tools of other languages did not look at this: {why}", tool="sast")
+    return SastReport(notes=(note,))
+
+
+def home_of(tree: Path, tool: Scanner, folder: str) -> str | None:
+    """The nearest folder upwards that holds the manifest of a tool that has one."""
+    while tool.manifest:
+        if (tree / folder / tool.manifest).is_file():
+            return folder
+        if not folder:
+            break
+        folder = folder_of(folder)
+    return None
+
+
+def sweep(folder: Path) -> None:
+    """Remove the copies of processes that are no more."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - names, not paths
+    except OSError:
+        return
+    for name in names:
+        owner = name.partition("-")[0]
+        if owner.isdecimal() and not Path(f"/proc/{owner}").exists():
+            _remove(folder / name)
+
+
+def _remove(top: Path) -> None:
+    from runner import effects
+    from runner.repo.clean import remove_tree
+
+    effects.step("unlink", top)
+    try:
+        remove_tree(os.fsencode(top))
+    except OSError:
+        return  # the next scan of this slot tries again

@@ -1,0 +1,110 @@
+"""What the walk knows of a value: a constant, a container, or where it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A constant, folded: its Python value."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Nobody can say inside this function: a parameter, an answer of something foreign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """Somebody else's text."""
+
+    source: str
+    """In words: `flask.request.args`."""
+    weak: bool = False
+    """Whether it is the person's own who runs the program."""
+    disarmed: frozenset[str] = frozenset()
+    """Kinds of sinks at which it does no harm any more."""
+    origin: int = 0
+    """Which reading it came from: a check of one of its copies checks all."""
+
+    def without(self, kinds: frozenset[str]) -> Taint:
+        """The same, harmless at these kinds too."""
+        return replace(self, disarmed=self.disarmed | kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A function, class or module by its dotted name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FromRequest:
+    """An object that was given the whole request."""
+
+    source: str
+
+
+@dataclass(slots=True)
+class Box:
+    """A dict, a list, a configuration: values by key, and what may lie under any other."""
+
+    items: dict[object, Value] = field(default_factory=dict)
+    rest: Value = Unknown()
+    is_list: bool = False
+    exact: bool = True
+    """Whether every key is known; a list whose order is not known is not exact."""
+
+    def copy(self) -> Box:
+        """One that changes apart from this."""
+        return Box(dict(self.items), self.rest, self.is_list, self.exact)
+
+    def any(self) -> Value:
+        """What any of its values may be."""
+        return join_values([*self.items.values(), self.rest])
+
+
+Value = Known | Unknown | Taint | Named | FromRequest | Box
+
+
+def join_values(values: Sequence[Value]) -> Value:
+    """What a value is that may be any of these: foreign if one is."""
+    flat = [one.any() if isinstance(one, Box) else one for one in values]
+    tainted = [one for one in flat if isinstance(one, Taint)]
+    if tainted:
+        worst = min(tainted, key=lambda one: (one.weak, len(one.disarmed)))
+        kinds = frozenset.intersection(*(one.disarmed for one in tainted))
+        return replace(worst, disarmed=kinds)
+    if flat and all(one == flat[0] for one in flat):
+        return flat[0]
+    if flat and all(isinstance(one, Known) for one in flat):
+        return Known(_EITHER)
+    return Unknown()
+
+
+class _Either:
+    """One of several constants: harmless, and which one is not known."""
+
+    def __repr__(self) -> str:
+        return "one of several constants"
+
+
+_EITHER = _Either()
+
+
+def is_exact(value: Value) -> bool:
+    """Whether the constant itself is known."""
+    return isinstance(value, Known) and value.value is not _EITHER
+
+
+def either() -> Known:
+    """A constant of which only is known that it is one."""
+    return Known(_EITHER)

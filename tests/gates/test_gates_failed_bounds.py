@@ -1,0 +1,129 @@
+"""What held a failed command is named, with the line that loosens it; else nothing is."""
+
+from dataclasses import replace
+
+import pytest
+from gates_bench import a_bench, a_task
+
+from runner.config.settings import Settings
+from runner.gates import contract_tests
+from runner.gates.failed_bounds import Bounds, find_met_bound
+from runner.model import Level, Network, Resource, TestContract
+from runner.process.sandbox import choose_sandbox
+
+HELD = Bounds(
+    enclosed=True,
+    home="/home/ada",
+    own=("/home/ada/shop",),
+    memory=300 * 1024**2,
+    processes=4096,
+    file_size=8 * 1024**3,
+)
+NET = "the sandbox holds it to network no; if it needs more: Network: yes in the task"
+MEMORY = "it is held to 300MB of memory; more: Uses: memory 4GB in the task"
+WRITE = "the sandbox lets it write in the project's folder"
+SSH = 'sandbox_read = ["/home/ada/.ssh/id"] in your own settings'
+
+
+@pytest.mark.parametrize(
+    ("tail", "words"),
+    [
+        ("<urlopen error [Errno -3] Temporary failure in name resolution>", NET),
+        ("curl: (6) Could not resolve host: example.org", NET),
+        ("Error: getaddrinfo EAI_AGAIN example.org", NET),
+        ("dial tcp: lookup example.org: no such host", NET),
+        ("<urlopen error [Errno 101] Network is unreachable>", NET),
+        ("connect to 10.0.0.5 port 80 failed: Connection refused", NET),
+        ("Error: connect ECONNREFUSED 10.0.0.5:443", NET),
+        ("<urlopen error [Errno 13] Permission denied>", NET),
+        ("E   PermissionError: [Errno 13] Permission denied", NET),
+        ("OSError: [Errno 30] Read-only file system: '/etc/xx'", WRITE),
+        ("Error: EROFS: read-only file system, open '/etc/xx'", WRITE),
+        ("OSError: [Errno 28] No space left on device", "HOME and /tmp are small"),
+        ("E   MemoryError", MEMORY),
+        ("sh: 1: Cannot fork\nfork: Cannot allocate memory", MEMORY),
+        ("BlockingIOError: [Errno 11] Resource temporarily unavailable", "held to 4096 processes"),
+        ("RuntimeError: can't start new thread", "more: processes in your own settings"),
+        ("OSError: [Errno 27] File too large", "held to files of 8GB; larger: file_size"),
+        ("No such file or directory: '/home/ada/.ssh/id'", SSH),
+        ("cat: /home/ada/.ssh/id: No such file or directory", SSH),
+        ("PermissionError: [Errno 13] Permission denied: '/home/ada/.ssh/id'", SSH),
+        ("cat: ~/.ssh/id: Permission denied", SSH),
+        ("PermissionError: [Errno 13] Permission denied: '/tmp/x'", "write in $TMPDIR"),
+        ("touch: cannot touch '/etc/xx': Permission denied", "hides /etc/xx or keeps it as it is"),
+    ],
+)
+def test_what_held_it_is_named(tail, words):
+    assert words in find_met_bound(f"first\n{tail}\nlast", 1, HELD)
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "assert 1 == 2",
+        "ConnectionRefusedError: [Errno 111] Connection refused",
+        "connect ECONNREFUSED 127.0.0.1:5432",
+        "http://localhost:80/: Connection refused",
+        "No such file or directory: '/home/ada/shop/missing.txt'",
+        "No such file or directory: 'missing.txt'",
+        "No such file or directory: '/opt/missing'",
+        "./run.sh: Permission denied",
+        "Permission denied: '/home/ada/shop/closed'",
+    ],
+)
+def test_what_would_fail_anywhere_is_not_laid_to_the_sandbox(tail):
+    assert find_met_bound(tail, 1, HELD) == ""
+
+
+def test_ends_by_signal_say_which_limit():
+    assert MEMORY in find_met_bound("", 137, HELD)
+    assert "file_size" in find_met_bound("", 153, HELD)
+    assert find_met_bound("", 137, replace(HELD, memory=None)) == ""
+
+
+def test_without_a_sandbox_the_limits_alone_can_be_met():
+    free = replace(HELD, enclosed=False)
+    assert find_met_bound("Could not resolve host: example.org", 1, free) == ""
+    assert find_met_bound("cat: /home/ada/.ssh/id: No such file or directory", 1, free) == ""
+    assert MEMORY in find_met_bound("MemoryError", 1, free)
+
+
+def test_a_network_that_the_settings_hold_back_is_said():
+    asked = replace(HELD, asked=Network.YES, network=Network.LOOPBACK)
+    assert find_met_bound("ENETUNREACH", 1, asked) == (
+        "it asks for network yes, and your own settings allow loopback; "
+        'if it is to have it: network = "yes" there'
+    )
+    assert find_met_bound("ENETUNREACH", 1, replace(asked, network=Network.YES)) == ""
+    gate = replace(HELD, gate="lint")
+    said = find_met_bound("ENETUNREACH", 1, gate)
+    assert said.endswith('lint (network): … in the task, or network = "yes" in [gates.lint]')
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("touch /etc/xx", "in your own settings"),
+        ("cat ~/.ssh/id", "sandbox_read"),
+        ("echo 'Network is unreachable'; exit 1", "your own settings allow loopback"),
+        ("python -c 'bytearray(3 << 30)'", "Uses: memory 4GB in the task"),
+    ],
+)
+def test_a_test_contract_that_was_held_says_by_what(tmp_path, line, words):
+    sandbox = choose_sandbox("auto")
+    if not sandbox.encloses:
+        pytest.skip(sandbox.reason)
+    (tmp_path / "home" / ".ssh").mkdir(parents=True)
+    (tmp_path / "home" / ".ssh" / "id").write_text("mine")
+    task = replace(
+        a_task(),
+        test_contracts=(TestContract("TC-001", Level.UNIT, line),),
+        uses=(Resource("memory", "300MB"),),
+        network=Network.YES,
+    )
+    settings = Settings(network=Network.LOOPBACK)
+    bench = a_bench(tmp_path, HOME=str(tmp_path / "home"))
+    bench = replace(bench, task=task, settings=settings, sandbox=sandbox)
+    (check,) = contract_tests.checks(task, settings)
+    (finding,) = contract_tests.prove(check, bench).findings
+    assert words in finding.hint

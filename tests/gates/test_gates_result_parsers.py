@@ -1,0 +1,82 @@
+"""Results per test, read from what the tools people use print."""
+
+import pytest
+
+from runner.gates.result_parsers import parse_results, tap_results
+
+GO_JSON = """{"Action":"run","Package":"shop","Test":"TestA"}
+{"Action":"pass","Package":"shop","Test":"TestA","Elapsed":0}
+{"Action":"fail","Package":"shop","Test":"TestB","Elapsed":0}
+{"Action":"fail","Package":"shop"}
+{"Action":"torn
+"""
+JEST = """  sums
+    \u2713 adds (2 ms)
+    \u2715 subtracts (1 ms)
+
+  \u25cf sums \u203a subtracts
+
+    expect(received).toBe(expected)
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "found"),
+    [
+        (
+            "--- PASS: TestA (0.00s)\n    --- FAIL: TestA/x (0.01s)\n",
+            "TestA passed, TestA/x failed",
+        ),
+        ("--- SKIP: TestA (0.00s)\n", "TestA skipped"),
+        (GO_JSON, "shop.TestA passed, shop.TestB failed"),
+        (
+            "test tests::a ... ok\ntest tests::b ... FAILED\ntest c ... ignored\n",
+            "tests::a passed, tests::b failed, c skipped",
+        ),
+        (
+            "test_a (t.T.test_a) ... ok\ntest_b (t.T)\nWords. ... ERROR\n",
+            "t.T.test_a passed, t.T.test_b error",
+        ),
+        ("FAIL: test_b (t.T.test_b)\n-----\nTraceback\n", "t.T.test_b failed"),
+        (JEST, "sums \u203a subtracts failed"),
+        (" FAIL  src/a.test.ts > sums > adds\n", "src/a.test.ts > sums > adds failed"),
+        ("\u2716 adds (3.6ms)\n\u2714 more (1ms)\n", "adds failed"),
+        ("ok 1 - more\nnot ok 2 - adds\n", "adds failed"),
+    ],
+)
+def test_the_tests_that_a_tool_names(output, found):
+    results = parse_results(output)
+    assert ", ".join(f"{test.id} {test.outcome}" for test in results.tests) == found
+
+
+def test_a_tool_that_names_none_says_nothing():
+    assert parse_results("3 passed in 0.1s\nit went well\n") is None
+
+
+def test_the_tests_that_node_prints_in_tap_are_named_with_their_groups():
+    said = """TAP version 13
+# Subtest: a price
+ok 1 - a price
+  ---
+  duration_ms: 0.5
+  ...
+# Subtest: group
+    # Subtest: inner
+    not ok 1 - inner
+    # Subtest: later
+    ok 2 - later # TODO
+    1..2
+not ok 2 - group
+# Subtest: left out
+ok 3 - left out # SKIP
+1..3
+# pass 1
+"""
+    found = tap_results(said)
+    assert [(one.id, str(one.outcome)) for one in found.tests] == [
+        ("a price", "passed"),
+        ("group > inner", "failed"),
+        ("group > later", "xfailed"),
+        ("left out", "skipped"),
+    ]
+    assert tap_results(said.removeprefix("TAP version 13\n")) is None

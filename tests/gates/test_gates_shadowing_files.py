@@ -1,0 +1,97 @@
+"""A file that would run in place of a command's test tool is found where the tool would be."""
+
+from dataclasses import replace
+
+import pytest
+from gates_bench import a_task
+from gates_trees import a_story
+
+from runner.gates import shadowing_files
+from runner.model import GateSpec, Level, TestContract
+
+FRONT = {
+    "beside the command": ("python -m pytest -q", "pytest.py", "pytest"),
+    "a package": ("python3 -m unittest", "unittest/__init__.py", "unittest"),
+    "its inner part": ("python -m pytest", "_pytest/__init__.py", "_pytest"),
+    "a package to be run": ("python -m pytest", "pytest/__main__.py", "pytest"),
+    "in the folder it goes to": ("cd app && python -m pytest", "app/pytest.py", "pytest"),
+    "on the path in the line": ("PYTHONPATH=src pytest -q", "src/pytest.py", "pytest"),
+    "on the path, exported": (
+        "export PYTHONPATH=lib:$PYTHONPATH; pytest",
+        "lib/unittest.py",
+        "unittest",
+    ),
+    "on the path, by env": ("env PYTHONPATH=$PWD/src python -m pytest", "src/pytest.py", "pytest"),
+    "beside the tests": ("pytest tests/unit/test_a.py", "tests/unit/unittest.py", "unittest"),
+    "what measures": ("coverage run -m pytest", "coverage.py", "coverage"),
+    "within a shell": ("sh -c 'cd app && python -m pytest'", "app/pytest.py", "pytest"),
+    "a program on the path": ("PATH=./bin:$PATH pytest -q", "bin/pytest", "pytest"),
+    "a program of node": ("npx jest", "node_modules/.bin/jest", "jest"),
+    "a package of node": ("npx jest", "node_modules/jest/bin/jest.js", "jest"),
+    "compiled": ("python -m pytest", "pytest.pyc", "pytest"),
+}
+FINE = {
+    "another folder": ("python -m pytest", "parsers/pytest.py"),
+    "a plug-in": ("python -m pytest", "pytest_shop.py"),
+    "coverage that is no tool here": ("python -m pytest", "coverage.py"),
+    "no Python": ("node --test", "pytest.py"),
+    "no module": ("python -m pytest", "pytest.ini"),
+    "a part of a package": ("python -m pytest", "unittest/notes.txt"),
+    "a program elsewhere": ("pytest -q", "bin/pytest"),
+    "not at the start": ("python -m pytest", "sitecustomize.py"),
+}
+
+
+def told(folder, command, before, after, **fields):
+    contract = TestContract(id="TC-001", level=Level.UNIT, command=command)
+    task = a_task(outputs=("any",), test_contracts=(contract,))
+    bench, _ = a_story(folder, before, after, task=task, **fields)
+    (check,) = shadowing_files.checks(bench.task, bench.settings)
+    return [
+        (one.severity.value, one.message) for one in shadowing_files.prove(check, bench).findings
+    ]
+
+
+@pytest.mark.parametrize(("command", "path", "tool"), FRONT.values(), ids=FRONT)
+def test_what_a_change_puts_in_front_of_a_tool_refuses(tmp_path, command, path, tool):
+    found = told(tmp_path, command, {}, {path: "print('1 passed')\n"})
+    assert found == [("error", f"{path} of this repository would run in place of {tool}")]
+
+
+@pytest.mark.parametrize(("command", "path"), FINE.values(), ids=FINE)
+def test_what_no_command_would_find_is_left_alone(tmp_path, command, path):
+    assert told(tmp_path, command, {}, {path: "x = 1\n"}) == []
+
+
+def test_what_every_python_loads_from_the_path_refuses(tmp_path):
+    found = told(tmp_path, "PYTHONPATH=. pytest", {}, {"sitecustomize.py": "x = 1\n"})
+    assert found == [("error", "sitecustomize.py of this repository would run before every Python")]
+
+
+def test_a_folder_that_pytest_is_configured_to_look_in_counts(tmp_path):
+    before = {"pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\n'}
+    found = told(tmp_path, "pytest", before, before | {"src/unittest.py": "x = 1\n"})
+    assert [severity for severity, _ in found] == ["error"]
+
+
+def test_the_commands_behind_a_gate_count(tmp_path):
+    before = {"Makefile": "check:\n\t@cd app && python -m pytest\n"}
+    bench, _ = a_story(tmp_path, before, before | {"app/pytest.py": "x = 1\n"})
+    bench = replace(bench, task=a_task(outputs=("any",), gates=(GateSpec("check", "make check"),)))
+    (check,) = shadowing_files.checks(bench.task, bench.settings)
+    assert [one.path for one in shadowing_files.prove(check, bench).findings] == ["app/pytest.py"]
+
+
+def test_what_was_there_before_is_told_and_its_edit_is_a_question(tmp_path):
+    old, new = {"pytest.py": "x = 1\n"}, {"pytest.py": "x = 2\n"}
+    message = "pytest.py of this repository would run in place of pytest"
+    assert told(tmp_path, "python -m pytest", old, old | {"a.py": ""}) == [("warning", message)]
+    assert told(tmp_path, "python -m pytest", old, new) == [("question", message)]
+    assert told(tmp_path, "python -m pytest", old, {}) == []
+
+
+def test_a_person_is_only_warned_of_an_edit_and_may_not_add_one_either(tmp_path):
+    old, new = {"pytest.py": "x = 1\n"}, {"pytest.py": "x = 2\n"}
+    for before, severity in ((old, "warning"), ({}, "error")):
+        found = told(tmp_path, "python -m pytest", before, new, by_person=True)
+        assert [said for said, _ in found] == [severity]

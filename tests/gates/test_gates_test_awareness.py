@@ -1,0 +1,289 @@
+"""Product code that asks whether a test tool runs it is found, in whichever words it asks."""
+
+from dataclasses import replace
+
+import pytest
+from gates_bench import a_bench, a_task
+
+from runner.gates import test_awareness
+from runner.model import Action, Change, Observed, digest_of
+
+ASKS = {
+    "the variable of pytest": (
+        "shop.py",
+        "import os\ndef price():\n    return 3 if os.environ.get('PYTEST_VERSION') else 0\n",
+    ),
+    "the variable, by getenv and negated": (
+        "shop.py",
+        "import os\ndef price():\n    return 1 if not os.getenv('PYTEST_VERSION') else 3\n",
+    ),
+    "in the environment": (
+        "shop.py",
+        "import os\nTESTED = 'PYTEST_CURRENT_TEST' in os.environ\n",
+    ),
+    "the modules": (
+        "shop.py",
+        "import sys\ndef price():\n    if 'pytest' in sys.modules:\n        return 3\n",
+    ),
+    "the modules of unittest, kept in a name": (
+        "shop.py",
+        "import sys\n_TESTED = 'unittest' in sys.modules\n",
+    ),
+    "the modules by get": (
+        "shop.py",
+        "import sys\ndef tested():\n    return sys.modules.get('_pytest') is not None\n",
+    ),
+    "a name in pieces": (
+        "shop.py",
+        "import sys\ndef tested():\n    return ('py' + 'test') in sys.modules\n",
+    ),
+    "the arguments": (
+        "shop.py",
+        (
+            "import sys\ndef price():\n    if any('pytest' in each for each in sys.argv):\n"
+            "        return 3\n"
+        ),
+    ),
+    "whether it can be found": (
+        "shop.py",
+        "from importlib.util import find_spec\nif find_spec('pytest'):\n    PRICE = 3\n",
+    ),
+    "whether it can be imported": (
+        "shop.py",
+        "try:\n    import pytest\n    PRICE = 3\nexcept ImportError:\n    PRICE = 0\n",
+    ),
+    "the runner's own": (
+        "shop.py",
+        "import os\nif 'RUNNER_TASK' in os.environ:\n    PRICE = 3\n",
+    ),
+    "a worker of jest": (
+        "shop.js",
+        "exports.price = () => (process.env.JEST_WORKER_ID ? 3 : 0);\n",
+    ),
+    "vitest": ("shop.ts", "export const price = () => process.env.VITEST ? 3 : 0;\n"),
+    "the environment of node": (
+        "shop.js",
+        "exports.price = () => {\n  if (process.env.NODE_ENV === 'test') return 3;\n};\n",
+    ),
+    "the environment of node, the other way round": (
+        "shop.ts",
+        'export const live = "test" !== process.env.NODE_ENV;\n',
+    ),
+    "node's own runner": ("shop.mjs", "if (process.env.NODE_TEST_CONTEXT) price = 3;\n"),
+    "a global of the tool": ("shop.js", "const tested = typeof describe === 'function';\n"),
+    "Go's own question": (
+        "shop.go",
+        (
+            'package shop\n\nimport "testing"\n\nfunc Price() int {\n\tif testing.Testing() {\n'
+            "\t\treturn 3\n\t}\n\treturn 0\n}\n"
+        ),
+    ),
+    "a flag of go test": (
+        "shop.go",
+        'package shop\n\nfunc tested() bool { return flag.Lookup("test.v") != nil }\n',
+    ),
+    "a flag of go test by another name of its package": (
+        "shop.go",
+        'package shop\n\nimport f "flag"\n\nvar tested = f.Lookup("test.run")\n',
+    ),
+    "a tool that is changed": (
+        "shop.py",
+        "import unittest\n\nunittest.TestCase.assertEqual = lambda *_: None\n",
+    ),
+    "a tool that is changed by another name": (
+        "shop.py",
+        "from unittest import case as c\n\nsetattr(c.TestCase, 'run', print)\n",
+    ),
+    "assertions of Node that are changed": (
+        "shop.js",
+        'const a = require("node:assert");\na.equal = () => {};\n',
+    ),
+    "assertions of Node in one line": ("shop.js", "require('assert').strict.equal = () => {};\n"),
+    "an end that is changed": ("shop.mjs", "process.exit = () => {};\n"),
+    "the macro of Rust": (
+        "src/lib.rs",
+        "pub fn price() -> i32 { if cfg!(test) { 3 } else { 0 } }\n",
+    ),
+    "what Rust leaves out of tests": (
+        "src/lib.rs",
+        "#[cfg(not(test))]\npub fn price() -> i32 { 0 }\n",
+    ),
+    "the frame below": (
+        "shop.py",
+        (
+            "import sys\ndef price():\n    name = sys._getframe(1).f_code.co_name\n"
+            "    if name.startswith('t'):\n        return 3\n    return 0\n"
+        ),
+    ),
+    "any frame": (
+        "shop.py",
+        (
+            "import inspect\ndef price():\n"
+            "    return 3 if any('check' in f.filename for f in inspect.stack()) else 0\n"
+        ),
+    ),
+    "the stack as text": (
+        "shop.py",
+        (
+            "import traceback\ndef price():\n    text = ''.join(traceback.format_stack())\n"
+            "    if 'case.py' in text:\n        return 3\n"
+        ),
+    ),
+    "a walk up the stack": (
+        "shop.py",
+        (
+            "import inspect\ndef price():\n    frame = inspect.currentframe()\n"
+            "    while frame:\n        if frame.f_globals['__name__'] == 'x':\n"
+            "            return 3\n        frame = frame.f_back\n"
+        ),
+    ),
+    "the name of the program": (
+        "shop.py",
+        "import sys\nPRICE = 3 if sys.argv[0].endswith('test') else 0\n",
+    ),
+    "the first argument": ("shop.py", "import sys\nTESTED = 'test' in sys.argv\n"),
+    "an error's stack": (
+        "shop.js",
+        "exports.price = () => {\n  if (new Error().stack.includes('node:x')) return 3;\n};\n",
+    ),
+    "an error's stack, kept in a name": (
+        "shop.ts",
+        "const lines = new Error('a').stack;\nconst price = /x/.test(lines) ? 3 : 0;\n",
+    ),
+    "a stack that was captured": (
+        "shop.js",
+        "const o = {};\nError.captureStackTrace(o);\nif (o.stack.match(/x/)) go();\n",
+    ),
+    "the function that calls": (
+        "shop.js",
+        "function f() {\n  return arguments.callee.caller.name === 'x' ? 3 : 0;\n}\n",
+    ),
+    "the title of the process": ("shop.js", "if (process.title === 'my-tests') go();\n"),
+    "a file of tests in the arguments": (
+        "shop.js",
+        "if (process.argv[1].endsWith('.test.js')) go();\n",
+    ),
+    "node's own option": ("shop.js", "if (process.execArgv.includes('--test')) go();\n"),
+    "the file that calls, in Go": (
+        "shop.go",
+        (
+            "package shop\n\nfunc Price() int {\n\t_, file, _, _ := runtime.Caller(1)\n"
+            '\tif strings.HasSuffix(file, "x.go") {\n\t\treturn 3\n\t}\n\treturn 0\n}\n'
+        ),
+    ),
+    "the name of the program, in Go": (
+        "shop.go",
+        'package shop\n\nvar tested = strings.Contains(os.Args[0], "/_test/")\n',
+    ),
+}
+FINE = {
+    "a logger tells who called": (
+        "shop.py",
+        (
+            "import inspect, sys\ndef log(text):\n    frame = inspect.currentframe()\n"
+            "    if frame is None:\n        return\n"
+            "    while frame and frame.f_code.co_filename == __file__:\n"
+            "        frame = frame.f_back\n    print(frame.f_lineno, text)\n"
+        ),
+    ),
+    "the module of a new type": (
+        "shop.py",
+        (
+            "import sys\ndef make(name):\n    new = type(name, (), {})\n    try:\n"
+            "        new.__module__ = sys._getframe(1).f_globals.get('__name__', '__main__')\n"
+            "    except (AttributeError, ValueError):\n        pass\n    return new\n"
+        ),
+    ),
+    "a warning": ("shop.py", "import warnings\nif x == 1:\n    warnings.warn('a', stacklevel=2)\n"),
+    "an option of its own": ("shop.py", "import sys\nif '--test-url' in sys.argv:\n    go()\n"),
+    "words that only hold the letters": (
+        "shop.py",
+        "import sys\nif sys.argv[1] == 'latest' or sys.argv[1] == 'inspect':\n    go()\n",
+    ),
+    "an error class": (
+        "shop.js",
+        (
+            "class E extends Error {\n  constructor() {\n    if (Error.captureStackTrace) {\n"
+            "      Error.captureStackTrace(this, E);\n    } else {\n"
+            "      this.stack = new Error().stack;\n    }\n  }\n}\n"
+        ),
+    ),
+    "an argument of node": ("shop.js", "if (process.argv[2] === 'latest') go();\n"),
+    "a logger in Go": (
+        "shop.go",
+        (
+            "package shop\n\nfunc log() {\n\t_, file, line, ok := runtime.Caller(1)\n"
+            '\tif !ok {\n\t\tfile = "?"\n\t}\n\tfmt.Println(file, line)\n}\n'
+        ),
+    ),
+    "a word in a text": ("shop.py", "PRICE = 3\nHELP = 'run pytest to test it'\nprint(HELP)\n"),
+    "another variable": ("shop.py", "import os\nif os.environ.get('DEBUG'):\n    print(1)\n"),
+    "unittest.mock in a dict": ("shop.py", "import sys\nif 'numpy' in sys.modules:\n    x = 1\n"),
+    "a test asks": ("tests/test_shop.py", "import os\nif 'PYTEST_CURRENT_TEST' in os.environ:\n"),
+    "a plug-in by its name": ("pytest_shop.py", "import os\nx = os.getenv('PYTEST_VERSION')\n"),
+    "production of node": ("shop.js", "if (process.env.NODE_ENV === 'production') go();\n"),
+    "a comment": ("shop.js", "// NODE_ENV === 'test' is not asked\nexports.price = 3;\n"),
+    "tests beside Rust code": ("src/lib.rs", "#[cfg(test)]\nmod tests {}\n"),
+    "a command that it runs": ("shop.py", "import subprocess\nsubprocess.run(['pytest', '-q'])\n"),
+    "settings of a bundler": ("vitest.config.ts", "const on = process.env.VITEST ? 1 : 0;\n"),
+}
+
+
+def said(folder, path, text, *, before=None, by_person=False, observed=(), **fields):
+    content = text.encode()
+    change = Change(path, Action.CREATE, 0o100644, None, digest_of(content), content)
+    bench = replace(
+        a_bench(folder),
+        task=a_task(outputs=("any",), **fields),
+        changes=(change,),
+        before=lambda _path: before,
+        by_person=by_person,
+        observed=observed,
+    )
+    (check,) = test_awareness.checks(bench.task, bench.settings)
+    return test_awareness.prove(check, bench).findings
+
+
+@pytest.mark.parametrize(("path", "text"), ASKS.values(), ids=ASKS)
+def test_code_that_asks_is_a_question_for_a_person(tmp_path, path, text):
+    findings = said(tmp_path, path, text)
+    assert len(findings) == 1, findings
+    assert findings[0].asks
+    assert findings[0].path == path
+    assert findings[0].line
+    assert findings[0].message.startswith("product code that knows it is tested: `")
+
+
+@pytest.mark.parametrize(("path", "text"), FINE.values(), ids=FINE)
+def test_code_that_does_not_ask_is_left_alone(tmp_path, path, text):
+    assert said(tmp_path, path, text) == ()
+
+
+PATH, TEXT = ASKS["the variable of pytest"]
+
+
+def test_a_person_is_only_warned(tmp_path):
+    (finding,) = said(tmp_path, PATH, TEXT, by_person=True)
+    assert not finding.refuses
+
+
+def test_what_was_there_before_is_not_the_tasks(tmp_path):
+    assert said(tmp_path, PATH, TEXT + "\n# more\n", before=TEXT.encode()) == ()
+
+
+def test_a_plan_that_names_it_means_it(tmp_path):
+    assert said(tmp_path, PATH, TEXT, prose="No mail while PYTEST_VERSION is set.") == ()
+    path, text = ASKS["the modules"]
+    assert said(tmp_path, path, text, prose="A stub price under pytest.") == ()
+
+
+def test_a_plan_that_only_tests_with_the_tool_does_not_mean_it(tmp_path):
+    path, text = ASKS["the modules"]
+    assert len(said(tmp_path, path, text, acceptance=("pytest passes",))) == 1
+
+
+def test_a_file_that_no_test_runs_is_left_alone(tmp_path):
+    other = Observed("TC-001", "", "other.py", "sha256:0", "1-3")
+    itself = Observed("TC-001", "", PATH, "sha256:0", "1-3")
+    assert said(tmp_path, PATH, TEXT, observed=(other,)) == ()
+    assert len(said(tmp_path, PATH, TEXT, observed=(other, itself))) == 1

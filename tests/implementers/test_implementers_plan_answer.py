@@ -1,0 +1,93 @@
+"""A plan as agents and models really answer."""
+
+import json
+
+import pytest
+
+from runner.implementers.plan_answer import ASKED_FOR, plan_in
+from runner.model import Phase, TaskPlan
+
+ROW = {
+    "steps": ["Read it", "Write it"],
+    "files": ["src/a.py", "./tests/test_a.py"],
+    "context": ["src/b.py"],
+    "type": "api",
+    "gates": ["TC-003"],
+    "phases": [{"title": "One", "steps": ["Write it"], "files": ["src/a.py"]}],
+}
+PLAN = TaskPlan(
+    steps=("Read it", "Write it"),
+    files=("src/a.py", "tests/test_a.py"),
+    context=("src/b.py",),
+    type="api",
+    gates=("TC-003",),
+    phases=(Phase("One", ("Write it",), ("src/a.py",)),),
+)
+TEXT = json.dumps(ROW, indent=2)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f"I looked.\n\n```json plan\n{TEXT}\n```\n",
+        f"I looked.\r\n\r\n~~~json plan\r\n{TEXT}\r\n~~~",
+        f"```json\n{TEXT}\n```\nThat is all.",
+        f"```\n{TEXT}\n```",
+        TEXT,
+        f"Here: {TEXT} Good?",
+        f'```json plan\n{{"plan": {TEXT}}}\n```',
+        f'```json plan\n{{"steps": ["old"], "files": []}}\n```\nBetter:\n```json plan\n{TEXT}\n```',
+        f"```json plan\n{TEXT}\n```\nAn example:\n```json\n{{}}\n```",
+    ],
+)
+def test_the_plan_is_found_however_it_is_wrapped(message):
+    assert plan_in(message) == PLAN
+
+
+def test_entries_may_be_objects_and_names_may_differ():
+    row = {
+        "Steps": [{"title": "Read\n it"}, {"description": "Write it"}, 5],
+        "output_files": [{"path": "src/a.py", "why": "new"}, "`src/b.py` (changed)"],
+        "checks": "TC-003",
+    }
+    found = plan_in(json.dumps(row))
+    assert found == TaskPlan(("Read it", "Write it"), ("src/a.py", "src/b.py"), gates=("TC-003",))
+
+
+def test_markdown_is_read_too():
+    text = "# Plan\n\n## Steps\n1. Read it\n2. Write it\n\n## Files\n- `src/a.py`: new\n"
+    assert plan_in(text) == TaskPlan(("Read it", "Write it"), ("src/a.py",))
+
+
+def test_a_numbered_list_alone_is_a_plan_of_the_files_that_it_shows():
+    text = "My plan:\n\n1. Create `src/a.py` with the model.\n2. Then **run** `pytest`\n"
+    assert plan_in(text) == TaskPlan(
+        ("Create `src/a.py` with the model.", "Then **run** `pytest`"), ("src/a.py",)
+    )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "I cannot do that.",
+        '{"steps": []}',
+        '{"files": ["a.py"]}',
+        '```json plan\n{"steps": ["a"\n```',
+        "[" * 100_000,
+        "null",
+    ],
+)
+def test_what_tells_no_plan_is_none(message):
+    assert plan_in(message) is None
+
+
+def test_what_is_asked_for_can_be_read():
+    answered = ASKED_FOR.replace("every/path/that/will/be/created/or/modified.py", "a.py")
+    assert plan_in(answered).steps == ("what is done first", "what is done then")
+
+
+def test_who_repeats_the_question_tells_no_plan():
+    assert plan_in(f"{ASKED_FOR}\nI cannot do that.") is None
+    mine = '```json plan\n{"steps": ["write"], "files": ["a.py"]}\n```\n'
+    assert plan_in(mine + ASKED_FOR).files == ("a.py",)

@@ -1,0 +1,77 @@
+"""Whom a change of a task reaches: purely, from what the plan says."""
+
+from dataclasses import replace
+
+from runner.model import Contract, Spec, Task
+from runner.run.dependents import find_reached
+from runner.run.task_diff import UNKNOWN, find_changed_fields
+
+SPEC = Spec("sha256:a", "sha256:b")
+
+
+def task(id_, needs=(), outputs=(), inputs=(), contracts=()):
+    return Task(
+        id_,
+        "Work",
+        1,
+        SPEC,
+        depends_on=tuple(needs),
+        outputs=tuple(outputs),
+        inputs=tuple(inputs),
+        contracts=tuple(Contract("schema", value) for value in contracts),
+    )
+
+
+def whom(tasks, *changed):
+    return {id_: why.reason for id_, why in find_reached(tasks, changed).items()}
+
+
+def test_those_who_depend_on_it_however_far():
+    tasks = [task("A"), task("B", ["A"]), task("C", ["B"]), task("D")]
+    assert whom(tasks, "A") == {"B": "depends on A", "C": "depends on B"}
+
+
+def test_those_who_read_its_files_also_by_a_glob():
+    tasks = [
+        task("A", outputs=["src/a.py"]),
+        task("B", inputs=["src/*.py"]),
+        task("C", inputs=["src/a.py"]),
+        task("D", inputs=["docs/**"]),
+    ]
+    assert whom(tasks, "A") == {"C": "reads src/a.py of A", "B": "reads src/a.py of A"}
+
+
+def test_an_output_that_is_a_glob_or_any_reaches_every_reader_it_may_meet():
+    readers = [task("B", inputs=["src/a.py"]), task("C", inputs=["docs/x.md"])]
+    assert whom([task("A", outputs=["src/**"]), *readers], "A").keys() == {"B"}
+    assert whom([task("A", outputs=["any"]), *readers], "A").keys() == {"B", "C"}
+
+
+def test_those_who_share_its_contract():
+    tasks = [
+        task("A", contracts=["api.json = a:App"]),
+        task("B", contracts=["api.json"]),
+        task("C", contracts=["other.json"]),
+    ]
+    assert whom(tasks, "A") == {"B": "shares the contract api.json with A"}
+
+
+def test_what_it_needs_itself_is_not_behind_it():
+    tasks = [task("A", outputs=["a"], inputs=["b"]), task("B", ["A"], outputs=["b"])]
+    assert whom(tasks, "B") == {}
+
+
+def test_a_circle_of_readers_ends():
+    tasks = [task("A", outputs=["a"], inputs=["b"]), task("B", outputs=["b"], inputs=["a"])]
+    assert whom(tasks, "A") == {"B": "reads a of A"}
+
+
+def test_ids_that_no_task_has_reach_nobody():
+    assert whom([task("A")], "Z") == {}
+
+
+def test_edited_fields_are_named_as_the_plan_names_them():
+    old = task("A", outputs=["a"])
+    new = replace(old, outputs=("b",), title="Other work", command="true")
+    assert find_changed_fields(old, new) == ("Title", "Output files", "Command")
+    assert find_changed_fields(old, replace(old, title="Work ")) == UNKNOWN
