@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from house import circles
 
 ROOT = Path(__file__).parent.parent
 PRODUCT = sorted((ROOT / "runner").rglob("*.py"))
@@ -121,3 +122,8 @@ def test_starting_up_imports_nothing_heavy() -> None:
 
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.splitlines()[-1] == "[]"
+
+
+def test_no_modules_import_each_other() -> None:
+    """Not even over others, in one room, in a function or for their types alone."""
+    assert circles() == []

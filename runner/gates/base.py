@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from runner.gates.failed_bounds import Bounds, find_met_bound
 from runner.gates.test_paths import is_test_of, is_test_path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from runner.config.settings import Settings
-    from runner.gates.check_run import CheckRun
+    from runner.gates.junit import TestResults
     from runner.model import Change, Coverage, Level, Observed, Task
     from runner.process.base import Place, Ran, Sandbox
 
@@ -71,6 +71,30 @@ class Proved:
     tools: tuple[tuple[str, str], ...] = ()
 
 
+class CheckResult(Protocol):
+    """How a check ended, for those after it; `check_run.CheckRun` is one."""
+
+    @property
+    def ran(self) -> Ran:
+        """How its command ended."""
+
+    @property
+    def proof(self) -> Proof:
+        """What is kept of it."""
+
+    @property
+    def results(self) -> TestResults | None:
+        """How each test ended; None where its tool did not say."""
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether a tool ran that names its tests only where it is asked to."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the check may count as passed."""
+
+
 @dataclass(frozen=True, slots=True)
 class GateContext:
     """Where a task's checks run, and what they are about."""
@@ -117,7 +141,7 @@ class GateContext:
     """Whether a check before this one refuses already."""
     revised: bool = False
     """Whether what is to be built was changed since the task landed what `former` says."""
-    ran: dict[str, CheckRun] = field(default_factory=dict)
+    ran: dict[str, CheckResult] = field(default_factory=dict)
     """How each of the task's test contracts ended on the proposal, by its id."""
 
     def after(self, path: str) -> bytes | None:

@@ -14,8 +14,7 @@ from runner.process.base import Ended
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.gates.base import Check, GateContext
-    from runner.gates.check_run import CheckRun
+    from runner.gates.base import Check, CheckResult, GateContext
     from runner.model import Change
 
 
@@ -60,7 +59,7 @@ def earlier(check: Check, bench: GateContext, changes: tuple[Change, ...]) -> Ba
     return found
 
 
-def make_earlier(trial: CheckRun, bench: GateContext) -> BaseResult:
+def make_earlier(trial: CheckResult, bench: GateContext) -> BaseResult:
     """What there is to compare of one run."""
     results = trial.results or parse_results(output_of(trial.ran))
     tests = results.tests if results else None

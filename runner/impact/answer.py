@@ -174,7 +174,7 @@ class _Judge:
     def _narrowed(self, contracts: Iterable[Proven]) -> Mapping[Proven, Mapping[str, Reader]]:
         """The tests that see what changed on import, for contracts of which it can be said."""
         knowledge = self._knowledge
-        return narrow_contracts(self.change, contracts, knowledge.observed, self._before)
+        return narrow_contracts(self.change, contracts, knowledge.observed.of, self._before)
 
     def _before(self, path: str) -> bytes | None:
         """What a file held before the whole change."""

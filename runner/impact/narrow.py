@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from runner.impact.change import Changed
     from runner.impact.readers import Reader
     from runner.impact.test_id import Proven
-    from runner.impact.traces import Observations
     from runner.impact.units import Parts
     from runner.model import Observed
 
@@ -36,13 +35,13 @@ _SETTINGS = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".pytest.in
 def narrow_contracts(
     change: Changed,
     contracts: Iterable[Proven],
-    observed: Observations,
+    observed: Callable[[str, str], Sequence[Observed]],
     content: Callable[[str], bytes | None],
 ) -> Mapping[Proven, Mapping[str, Reader]]:
     """For contracts of which it can be said: the tests that see what changed on import, and where.
 
-    `content` gives the bytes of a file before the change. A contract that is not among the answers
-    counts as a whole.
+    `observed` gives what a contract was seen to run, `content` the bytes of a file before the
+    change. A contract that is not among the answers counts as a whole.
     """
     if not change.is_edited or not change.path.endswith(".py") or _TEST.search(change.path):
         return {}
@@ -61,7 +60,7 @@ def narrow_contracts(
         return {}
     if exposure.documented and _tests_docstrings(content):
         return {}
-    rows = {one: observed.of(*one) for one in contracts}
+    rows = {one: observed(*one) for one in contracts}
     files = _files(rows.values(), change, content)
     known = {one: some for one, some in rows.items() if {row.path for row in some} <= files.keys()}
     readers = Readers(change.path, old, new, exposure, files, read)

@@ -111,7 +111,7 @@ class Observations:
 
         rows = self.at(change.path)
         contracts = dict.fromkeys(Proven(seen.task, seen.row.contract) for seen in rows)
-        few = narrow_contracts(change, contracts, self, before)
+        few = narrow_contracts(change, contracts, self.of, before)
         return [seen for seen in rows if not _is_reached(seen, change, few)]
 
     def _replace(self, task: str, contract: str, path: str, rows: Iterable[Observed]) -> None:

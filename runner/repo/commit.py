@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
@@ -18,28 +18,13 @@ if TYPE_CHECKING:
     from runner.repo.configuration import Signing
     from runner.repo.head import Head
     from runner.repo.read import Repository
+    from runner.repo.trees import Written
 
 DURABLE = ("core.fsync", "all")
 """Git's own default syncs no loose object and no ref (core.fsync in git-config(1))."""
 
 _OWN_RIGHTS = frozenset({"", "umask", "false", "no", "off", "0"})
 """Values of core.sharedRepository under which objects have the rights of any new file."""
-
-
-class Written(Protocol):
-    """What a commit needs to know of a change; `runner.model.Change` is one."""
-
-    @property
-    def path(self) -> str:
-        """Path relative to the project."""
-
-    @property
-    def mode(self) -> int:
-        """Mode as git records it."""
-
-    @property
-    def content(self) -> bytes | None:
-        """The bytes, or None for a deletion."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from runner.repo.commit import DURABLE, commit_tree
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.repo.commit import Written
     from runner.repo.read import Repository
+    from runner.repo.trees import Written
 
 _SLUG_WIDTH = 50
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from runner.repo.git import text
 
@@ -25,6 +25,22 @@ EMPTY = {
 _RAW = ("-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv")
 _ARGUMENTS = 100_000
 """Characters of paths given to one process; Linux allows 2 MB in all."""
+
+
+class Written(Protocol):
+    """What a commit needs to know of a change; `runner.model.Change` is one."""
+
+    @property
+    def path(self) -> str:
+        """Path relative to the project."""
+
+    @property
+    def mode(self) -> int:
+        """Mode as git records it."""
+
+    @property
+    def content(self) -> bytes | None:
+        """The bytes, or None for a deletion."""
 
 
 @dataclass(frozen=True, slots=True)

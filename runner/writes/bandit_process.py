@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from runner.process.worker_process import WorkerProcess
-    from runner.writes.bandit_scan import Issue
+    from runner.writes.sast_issue import Issue
 
 MUCH = 48 << 10
 """Bytes of Python that a run has had scanned before a child is worth its start."""
@@ -98,7 +98,8 @@ class BanditProcess:
         self, companion: WorkerProcess, content: bytes, path: str, seconds: float
     ) -> tuple[Issue, ...]:
         from runner.process.worker_process import WorkerProcessGone
-        from runner.writes.bandit_scan import Issue, Unscanned, longest
+        from runner.writes.bandit_scan import Unscanned, longest
+        from runner.writes.sast_issue import Issue
 
         question = [b64encode(content).decode(), path, seconds]
         try:

@@ -12,13 +12,13 @@ import logging
 import threading
 import time
 import warnings
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from runner.text.syntax import one_at_a_time
 from runner.writes.parse_limits import is_tangled
 from runner.writes.parsers import compile_quietly, no_warnings
+from runner.writes.sast_issue import Issue
 from runner.writes.taint.findings import rank_issues
 from runner.writes.taint.newer_strings import readable
 
@@ -30,19 +30,6 @@ _IMPORTING = threading.Lock()
 
 class Unscanned(Exception):  # noqa: N818 - the word for what happened
     """A source that bandit could not or may not read; the message says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Issue:
-    """One of bandit's findings, its values given types again; line and column from 1."""
-
-    rule: str
-    line: int
-    column: int
-    severity: str
-    confidence: str
-    message: str
-    tool: str = "bandit"
 
 
 def scan(content: bytes, path: str, *, seconds: float) -> tuple[Issue, ...]:

@@ -10,7 +10,7 @@ from runner.model import Digest, Finding
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.writes.bandit_scan import Issue
+    from runner.writes.sast_issue import Issue
 
 Ranked = TypeVar("Ranked", "SastFinding", "Issue")
 

@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.prove.unverified_tasks import make_done_event
+from runner.commands.prove.prove_again import inspection_of, make_done_event
 from runner.commands.prove.verify_tree import (
     gates_alone,
     grades_after,
-    inspection_of,
     key_of_tree,
     subjects_of,
     verify_all,

@@ -5,11 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.commands.prove.unverified_tasks import (
-    find_unverified_tasks,
-    format_unverified,
-    stale_what_is_gone,
-)
+from runner.commands.prove.prove_again import inspection_of, stale_what_is_gone
+from runner.commands.prove.unverified_tasks import find_unverified_tasks, format_unverified
 from runner.commands.prove.verified_tree import find_verification
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskStaled
@@ -17,15 +14,14 @@ from runner.journal.grading import grade_alone, grades_of
 from runner.journal.tree_events import TreeVerified
 from runner.model import ProvenBy, Status
 from runner.model.grades import strongest
-from runner.run.proof.inspection import Inspection
 from runner.run.proof.same_tree import make_same_tree_test, tree_key
 from runner.run.proof.verification import Subject, plan_for
 from runner.run.waivers import stands
-from runner.run.worker_setup import WorkerSetup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from runner.commands.prove.prove_again import Wakes
     from runner.commands.running.session import Session
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
@@ -35,32 +31,11 @@ if TYPE_CHECKING:
     from runner.run.landing.status_writer import StatusWriter
     from runner.run.proof.verification import Inspected, Verified
 
-    Wakes = Callable[[Callable[[], None]], None]
-
 
 def subjects_of(tasks: Iterable[Task], states: Mapping[str, TaskState]) -> tuple[Subject, ...]:
     """The tasks that are DONE, in the order of the plan."""
     found = (Subject(task, states[task.id]) for task in tasks if task.id in states)
     return tuple(one for one in found if one.known.status is Status.DONE)
-
-
-def inspection_of(
-    project: Project, repository: Repository, say: Callable[[str], None]
-) -> Inspection:
-    """What proves again on HEAD as it is. Raises RunnerError where no sandbox can be had."""
-    from runner.commands.running.machine import sandbox_of
-
-    workshop = WorkerSetup(
-        root=project.root,
-        repository=repository,
-        cache=project.cache,
-        settings=project.settings,
-        sandbox=sandbox_of(project.settings),
-        environ=project.environ,
-        say=lambda _task, _line: None,
-    )
-    head = repository.head().commit or ""
-    return Inspection(repository, workshop, project.settings, project.environ, head, say)
 
 
 def verify_all(

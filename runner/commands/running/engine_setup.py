@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.commands.answer.task_plans import task_plans
-from runner.commands.prove.unverified_tasks import prove_before
+from runner.commands.prove.prove_again import prove_before
 from runner.commands.running.machine import sandbox_of
 from runner.commands.running.older_statuses import restore, tell_of_older
 from runner.commands.running.plan_forecast import Outlook

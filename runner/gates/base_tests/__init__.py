@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Check, Proved
+from runner.gates.base_tests.compare import CHECK
 from runner.gates.integrity import INTEGRITY
 from runner.process.limits import Limits
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import GateContext
     from runner.model import Task
-
-CHECK = "base-tests"
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001 - a family's shape

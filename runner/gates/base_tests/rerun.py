@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 from runner.gates import contract_tests
 from runner.gates.base import Check, Proved, command_limits
 from runner.gates.base_result import BaseResult, earlier, make_earlier
-from runner.gates.base_tests import CHECK
-from runner.gates.base_tests.compare import Fate, Lost, Ran, find_lost_tests, new_tests, ran_of
+from runner.gates.base_tests.compare import (
+    CHECK,
+    Fate,
+    Lost,
+    Ran,
+    find_lost_tests,
+    new_tests,
+    ran_of,
+)
 from runner.gates.base_tests.test_renames import Meaning
 from runner.gates.base_tests.test_support import as_before, support_of
 from runner.gates.base_tests.verbose_commands import for_files, make_verbose_command

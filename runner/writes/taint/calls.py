@@ -22,7 +22,7 @@ from runner.writes.taint.abstract_values import (
 from runner.writes.taint.taint_report import Place
 
 if TYPE_CHECKING:
-    from runner.writes.taint.expressions import Expressions
+    from runner.writes.taint.taint_report import Evaluator
 
 _CONFIGURATIONS = frozenset(("configparser.ConfigParser", "configparser.RawConfigParser"))
 _FOLDED = frozenset(
@@ -31,7 +31,7 @@ _FOLDED = frozenset(
 _ENTITIES = ("feature_external_ges", "feature_external_pes")
 
 
-def reach(walk: Expressions, kind: str, node: ast.AST, value: Value) -> None:
+def reach(walk: Evaluator, kind: str, node: ast.AST, value: Value) -> None:
     """Say what it means that this value comes to a sink of this kind."""
     line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0) + 1
     value = value.any() if isinstance(value, Box) else value
@@ -46,7 +46,7 @@ def reach(walk: Expressions, kind: str, node: ast.AST, value: Value) -> None:
         walk.report.constant.add((kind, line))
 
 
-def show(walk: Expressions, node: ast.AST, value: Value) -> None:
+def show(walk: Evaluator, node: ast.AST, value: Value) -> None:
     """What a page is made of: of a tuple its body, not its status and headers; a dict is JSON."""
     if isinstance(value, Box):
         if not value.is_list or not value.exact or 0 not in value.items:
@@ -55,13 +55,13 @@ def show(walk: Expressions, node: ast.AST, value: Value) -> None:
     reach(walk, "xss", node, value)
 
 
-def tell(walk: Expressions, kind: str, node: ast.AST, what: str) -> None:
+def tell(walk: Evaluator, kind: str, node: ast.AST, what: str) -> None:
     """A finding that needs no foreign value."""
     line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0) + 1
     walk.report.found.setdefault((kind, line), Place(kind, line, column, what))
 
 
-def attribute(walk: Expressions, name: str) -> Value:
+def attribute(walk: Evaluator, name: str) -> Value:
     """What an attribute of a module or a request is."""
     owner, _, last = name.rpartition(".")
     if owner in rules.SOURCES and owner not in rules.WEAK_SOURCES:
@@ -75,14 +75,14 @@ def attribute(walk: Expressions, name: str) -> Value:
     return Named(name)
 
 
-def item(walk: Expressions, name: str) -> Value:
+def item(walk: Evaluator, name: str) -> Value:
     """What an item of a named object is."""
     if name in rules.SOURCES:
         return walk.fresh(name, weak=name in rules.WEAK_SOURCES)
     return Unknown()
 
 
-def evaluate_call(walk: Expressions, node: ast.Call) -> Value:
+def evaluate_call(walk: Evaluator, node: ast.Call) -> Value:
     """What a call answers; sinks among its arguments are told."""
     given = [walk.value(one) for one in node.args]
     named = {one.arg: walk.value(one.value) for one in node.keywords if one.arg}
@@ -140,7 +140,7 @@ def _pass_on(name: str, value: Value) -> Value:
 
 
 def _of_named(
-    walk: Expressions, node: ast.Call, name: str, given: list[Value], named: dict[str, Value]
+    walk: Evaluator, node: ast.Call, name: str, given: list[Value], named: dict[str, Value]
 ) -> Value | None:
     """The answer of a function with a dotted name; None where it is handed on as ever."""
     if name in rules.SOURCE_CALLS:
@@ -174,7 +174,7 @@ def _length(value: Value) -> Value:
 
 
 def _simple(
-    walk: Expressions, node: ast.Call, name: str, given: list[Value], named: dict[str, Value]
+    walk: Evaluator, node: ast.Call, name: str, given: list[Value], named: dict[str, Value]
 ) -> None:
     """Weak digests and numbers: no foreign value is needed."""
     module, _, last = name.rpartition(".")
@@ -191,7 +191,7 @@ def _simple(
 
 
 def _of_method(
-    walk: Expressions, node: ast.Call, method: str, owner: Value, given: list[Value]
+    walk: Evaluator, node: ast.Call, method: str, owner: Value, given: list[Value]
 ) -> Value | None:
     """The answer of a method of a value; None where it is handed on as ever."""
     if isinstance(owner, FromRequest):
@@ -215,7 +215,7 @@ def _of_method(
     return None
 
 
-def _feature(walk: Expressions, node: ast.Call, given: list[Value]) -> Value:
+def _feature(walk: Evaluator, node: ast.Call, given: list[Value]) -> Value:
     on = len(given) > 1 and given[1] == Known(value=True)
     external = isinstance(given[0], Named) and given[0].name.endswith(_ENTITIES) if given else False
     target = node.func.value if isinstance(node.func, ast.Attribute) else None
@@ -289,7 +289,7 @@ class _Asked:
     named: dict[str, Value]
 
 
-def _sinks(walk: Expressions, node: ast.Call, asked: _Asked) -> None:
+def _sinks(walk: Evaluator, node: ast.Call, asked: _Asked) -> None:
     name, method, given, named = asked.name, asked.method, asked.given, asked.named
     sink = rules.CALLS.get(name)
     if sink is None and not name.startswith(("re.", "os.path.")):
@@ -320,7 +320,7 @@ def _argument(place: int | str, asked: _Asked) -> Value | None:
     return asked.named.get(place)
 
 
-def _process(walk: Expressions, node: ast.Call, words: Value, named: dict[str, Value]) -> None:
+def _process(walk: Evaluator, node: ast.Call, words: Value, named: dict[str, Value]) -> None:
     """A list of words is a command only by its first word, or behind the `-c` of a shell."""
     shell = named.get("shell") == Known(value=True)
     if not isinstance(words, Box) or shell:
@@ -335,6 +335,6 @@ def _process(walk: Expressions, node: ast.Call, words: Value, named: dict[str, V
     reach(walk, "cmdi", node, join_values([one for one in told if _carries(one)] or [either()]))
 
 
-def _cookie(walk: Expressions, node: ast.Call, named: dict[str, Value]) -> None:
+def _cookie(walk: Evaluator, node: ast.Call, named: dict[str, Value]) -> None:
     if named.get("secure") == Known(value=False):
         tell(walk, "securecookie", node, "secure=False")

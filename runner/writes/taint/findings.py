@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from runner.writes.sast_issue import Issue
 from runner.writes.taint.expressions import TooLong
 from runner.writes.taint.rules import BANDIT, SAYS
 from runner.writes.taint.walk import walk
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Callable, Sequence
 
-    from runner.writes.bandit_scan import Issue
     from runner.writes.taint.taint_report import Place, Report
 
 TOOL = "taint"
@@ -28,13 +28,11 @@ def rank_issues(
     Where both speak of one line, the walk's stands, since it says from where the value came. Where
     constants alone reach a sink, bandit's is left out; where checked values do, it is kept as low.
     """
-    from runner.writes.bandit_scan import Issue
-
     try:
         report = walk(tree, tick)
     except (TooLong, RecursionError):  # what was found so far would look like all
         return tuple(found)
-    own = [_issue(Issue, place) for _, place in sorted(report.found.items(), key=_line)]
+    own = [_issue(place) for _, place in sorted(report.found.items(), key=_line)]
     return (*(kept for one in found if (kept := _keep_issue(one, report)) is not None), *own)
 
 
@@ -55,9 +53,9 @@ def _keep_issue(issue: Issue, report: Report) -> Issue | None:
     return None if place in report.constant else issue
 
 
-def _issue(issue: type[Issue], place: Place) -> Issue:
+def _issue(place: Place) -> Issue:
     weakness, words, severity = SAYS[place.kind]
-    return issue(
+    return Issue(
         rule=f"{TOOL}-{place.kind}",
         line=place.line,
         column=place.column,
