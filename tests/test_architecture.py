@@ -127,3 +127,20 @@ def test_starting_up_imports_nothing_heavy() -> None:
 def test_no_modules_import_each_other() -> None:
     """Not even over others, in one room, in a function or for their types alone."""
     assert circles() == []
+
+
+def speaks(file: Path) -> list[str]:
+    """Where a module prints or reads a command line."""
+    tree = parsed(file)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    names = {"print", "input", "sys.stdout.write", "sys.stderr.write"}
+    said = [f"{file.name}:{one.lineno}" for one in calls if ast.unparse(one.func) in names]
+    imported = ast.unparse(tree)
+    return said + [file.name] * ("import argparse" in imported)
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "runner/app").rglob("*.py")), ids=lambda file: file.stem
+)
+def test_a_use_case_neither_prints_nor_parses(file: Path) -> None:
+    assert speaks(file) == []

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
     from runner.model import Task
     from runner.plan.document import Plan
     from runner.project import Project
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser, examples: str) -> None:
 
 def one_task(given: argparse.Namespace, environ: Mapping[str, str]) -> OneTask:
     """The task of these flags. Raises RunnerError for an id that no task has."""
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
     from runner.project import Project
     from runner.run.selection import find_id
 

@@ -7,9 +7,9 @@ import json
 import pytest
 from commands_build import a_ground, began, blocked, done
 
+from runner.app.change.impact_inputs import reasons_now
+from runner.app.inspect.view import View
 from runner.commands.catalogue import BY_NAME
-from runner.commands.change.impact_inputs import reasons_now
-from runner.commands.look.view import View
 from runner.impact.test_id import Proven
 from runner.run.regressions.durations import past_of
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from runner.commands.files.analysis import analysis_signs
+from runner.app.write.analysis import analysis_signs
 
 SAID = {
     "results": [

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from workplace import a_task
 
-from runner.commands.prove.ship_request import body_of
+from runner.app.prove.ship_request import body_of
 from runner.project import Project
 
 TESTED = a_task("TASK-001", "Tested", blocks={"one.txt": "good\n"}, tests=["grep -q good one.txt"])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.commands.running.session import Session
+    from runner.app.build.session import Session
     from runner.journal.task_state import TaskState
     from runner.model import Change, Task
     from runner.project import Project, Reading
@@ -77,7 +77,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _require_adoptable(project: Project, task: Task) -> None:
     """Raise RunnerError for a task that takes nobody's work now."""
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
 
     view = View.of(project)
     known = view.states[task.id]
@@ -103,9 +103,9 @@ def _require_adoptable(project: Project, task: Task) -> None:
 def _adopt(
     given: argparse.Namespace, project: Project, reading: Reading, task: Task, console: Console
 ) -> ExitCode:
+    from runner.app.build.session import Session
+    from runner.app.build.suitability import require_suitable
     from runner.commands.running.engine_setup import Options, build
-    from runner.commands.running.session import Session
-    from runner.commands.running.suitability import require_suitable
     from runner.run.adopt import adopt
     from runner.run.selection import Selection
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from runner.commands.answer import (
-    breakage,
-    permission_requests,
-    task_plan_review,
-)
+from runner.app.answer import breakage, permission_requests
+from runner.commands.answer import task_plan_review
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
 from runner.model import Reason
@@ -18,7 +15,7 @@ from runner.run.review import WHOLE, open_questions, proposal_digest, what_follo
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from runner.commands.answer.waiting import Waiting
+    from runner.app.answer.waiting import Waiting
     from runner.journal.events import Event
     from runner.journal.log import Journal
     from runner.journal.state import RunState

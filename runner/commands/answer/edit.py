@@ -14,7 +14,7 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.commands.answer.waiting import Waiting
+    from runner.app.answer.waiting import Waiting
     from runner.journal.state import RunState
     from runner.model import Change
     from runner.project import Project

@@ -118,7 +118,7 @@ def _send_back(project: Project, task: Task, there: Planned, reason: str) -> Non
 
 def _make(given: argparse.Namespace, project: Project, reading: Reading, task: Task) -> ExitCode:
     """Have the plan made in a run of its own, which executes nothing."""
-    from runner.commands.running.discovered_gates import take_up_default_gates
+    from runner.app.build.discovered_gates import take_up_default_gates
     from runner.report.console import NORMAL, QUIET, Console, wants_colour
 
     take_up_default_gates(project)
@@ -130,10 +130,10 @@ def _make(given: argparse.Namespace, project: Project, reading: Reading, task: T
 def _run(
     given: argparse.Namespace, project: Project, reading: Reading, task: Task, console: Console
 ) -> ExitCode:
+    from runner.app.build.session import Session
+    from runner.app.build.suitability import require_suitable
     from runner.commands.running.engine_setup import Options, build
     from runner.commands.running.run import has_person
-    from runner.commands.running.session import Session
-    from runner.commands.running.suitability import require_suitable
     from runner.commands.running.terminal_review import TerminalAsker
     from runner.commands.running.trust_prompt import require_trust
     from runner.run.selection import Selection

@@ -7,11 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.answer import (
-    permission_requests,
-)
-from runner.commands.answer.staged_by_hand import find_staged_by_hand, format_staged
-from runner.commands.answer.waiting import Waiting
+from runner.app.answer import permission_requests
+from runner.app.answer.staged_by_hand import find_staged_by_hand, format_staged
+from runner.app.answer.waiting import Waiting
 from runner.commands.files.staged_list import as_data
 from runner.errors import ExitCode, RunnerError
 from runner.journal.permission_fold import waits as permission_waits
@@ -83,8 +81,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """List or show what waits, or answer it."""
-    from runner.commands.answer.between_runs import answer_at_once
-    from runner.commands.look.view import View
+    from runner.app.answer.between_runs import answer_at_once
+    from runner.app.inspect.view import View
     from runner.project import Project
     from runner.repo.read import Repository
 
@@ -246,9 +244,7 @@ def _below(
     elif one.kind == permission_requests.KIND:
         yield from permission_requests.format_calls(state, one.task)
     elif one.kind == "regression":
-        from runner.commands.answer import (
-            breakage,
-        )
+        from runner.app.answer import breakage
 
         tasks = project.plan(project.plan_bytes).tasks
         in_vain = breakage.explain_vain_approval(tasks, state, one.task, repository)
@@ -278,10 +274,8 @@ def _how_to_answer(shown: tuple[Waiting, ...]) -> str:
 
 
 def _as_data(project: Project, state: RunState, one: Waiting) -> dict[str, object]:
-    from runner.commands.answer import (
-        breakage,
-        task_plan_review,
-    )
+    from runner.app.answer import breakage
+    from runner.commands.answer import task_plan_review
     from runner.commands.answer.stale_review import stale_data
 
     changes = [

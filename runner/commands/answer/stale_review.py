@@ -6,13 +6,13 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import short
 from runner.errors import RunnerError
 from runner.journal.events import TaskAdopted
 from runner.report.console import wants_colour
 from runner.run.landing.lander import changes_between
 from runner.secrets.redact import redact
 from runner.text.display import display
+from runner.text.wording import short
 
 if TYPE_CHECKING:
     from runner.journal.task_state import TaskState

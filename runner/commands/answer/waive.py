@@ -72,7 +72,7 @@ def _refusal(why: str) -> RunnerError:
 
 def _is_held(project: Project, id_: str, reason: str) -> bool:
     """Whether the journal holds this very waiver, and it still stands."""
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
 
     view = View.of(project)
     graded, waived = view.grades.get(id_), view.states[id_].waived
@@ -108,7 +108,7 @@ def _waive(amendment: Transaction, id_: str, reason: str) -> None:
 
 
 def _grade_task(amendment: Transaction, id_: str) -> Graded | None:
-    from runner.commands.prove.unverified_tasks import grades_in
+    from runner.app.prove.unverified_tasks import grades_in
 
     session = amendment.session
     tasks, state = amendment.plan.tasks, amendment.state

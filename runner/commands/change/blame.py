@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import short
 from runner.errors import ExitCode, RunnerError
 from runner.report.documents import document
 from runner.text.display import display
+from runner.text.wording import short
 
 if TYPE_CHECKING:
     import argparse

@@ -6,11 +6,11 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import plural
 from runner.errors import ExitCode, RunnerError
 from runner.model import Status
 from runner.report.documents import document
 from runner.text.display import display
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -89,8 +89,8 @@ def _id(word: str, known: Mapping[str, None]) -> str:
 
 def _look_ahead(project: Project, ids: Sequence[str], text: str) -> Change:
     """What it would do, read without the lock: nothing is written."""
+    from runner.app.inspect.view import View
     from runner.commands.change.transaction import require_readable
-    from runner.commands.look.view import View
     from runner.history.change import plan_change
 
     view = View.of(project)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import plural, short
 from runner.errors import ExitCode, RunnerError
 from runner.report.documents import document
 from runner.text.display import display
+from runner.text.wording import plural, short
 
 if TYPE_CHECKING:
     import argparse
@@ -64,7 +64,7 @@ def _commit_by_task(
     project: Project, tasks: Mapping[str, Task], only: str
 ) -> tuple[Grouped, tuple[str, ...]]:
     """Commit under the run's lock, once what a crash left is put right; then nothing waits."""
-    from runner.commands.running.session import Session
+    from runner.app.build.session import Session
 
     with Session(project, tuple(tasks.values())) as session:
         found = _group_writes(project, session.repository, tasks, only)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from runner.app.inspect.view import View
     from runner.commands.change.reprove import Reproven
-    from runner.commands.look.view import View
     from runner.config.settings import Settings
     from runner.impact.answer import Answer, Changed, Width
     from runner.project import Project
@@ -78,8 +78,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Answer. Raises RunnerError for a path, revision or task that there is not."""
-    from runner.commands.change.impact_inputs import evaluate_impact, knowledge_for
-    from runner.commands.look.view import View
+    from runner.app.change.impact_inputs import evaluate_impact, knowledge_for
+    from runner.app.inspect.view import View
     from runner.project import Project
     from runner.repo.read import Repository
 
@@ -121,7 +121,7 @@ def _ran(project: Project, repository: Repository, answer: Answer) -> tuple[Repr
 
 def _show(given: argparse.Namespace, asked: Asked, answer: Answer, notes: tuple[str, ...]) -> None:
     if given.format == "github":
-        from runner.commands.change.affected_lines import workflow_commands
+        from runner.app.change.affected_lines import workflow_commands
 
         print("".join(f"{line}\n" for line in workflow_commands(answer)), end="")
     else:
@@ -138,9 +138,7 @@ def _only_one(given: argparse.Namespace) -> None:
 def _read_question(
     given: argparse.Namespace, project: Project, view: View, repository: Repository
 ) -> Asked:
-    from runner.commands.change import (
-        change_source,
-    )
+    from runner.app.change import change_source
 
     if given.task:
         return _of_task(given.task, view, repository)
@@ -168,7 +166,7 @@ def inside(project: Project, typed: str) -> str:
 
 def _of_task(typed: str, view: View, repository: Repository) -> Asked:
     """What a task's last landing changed. Raises RunnerError for one that never landed."""
-    from runner.commands.change.change_source import of_commit
+    from runner.app.change.change_source import of_commit
     from runner.run.selection import find_id
 
     id_ = find_id(typed, view.states)
@@ -199,7 +197,7 @@ def without(answer: Answer, task: str) -> Answer:
 
 
 def _format_left_out(view: View, asked: int) -> Iterator[str]:
-    from runner.commands.wording import plural
+    from runner.text.wording import plural
 
     more = len(view.tasks) - asked
     if more:
@@ -211,9 +209,9 @@ def _format_left_out(view: View, asked: int) -> Iterator[str]:
 
 
 def _tell(asked: Asked, answer: Answer, notes: tuple[str, ...]) -> None:
-    from runner.commands.change.affected_lines import format_affected
+    from runner.app.change.affected_lines import format_affected
     from runner.commands.change.reprove import CONTRACT
-    from runner.commands.wording import plural
+    from runner.text.wording import plural
 
     for one in answer.affected:
         print("\n".join(format_affected(one)))

@@ -129,10 +129,10 @@ def _show(given: argparse.Namespace, project: Project, repository: Repository) -
 
 
 def _check(given: argparse.Namespace, project: Project, repository: Repository) -> ExitCode:
-    from runner.commands.look.view import View
-    from runner.commands.wording import plural
+    from runner.app.inspect.view import View
     from runner.impact.ownership_check import Fault, faults
     from runner.model import Status
+    from runner.text.wording import plural
 
     view = View.of(project)
     done = [id_ for id_ in view.states if view.status(id_) is Status.DONE]
@@ -211,7 +211,7 @@ def _write(project: Project, found: Sequence[Proposal]) -> None:
 
 
 def _tell_rows(found: Sequence[Proposal], without: int, *, written: bool) -> None:
-    from runner.commands.wording import plural
+    from runner.text.wording import plural
 
     for one in found:
         remark = "" if one.certain else "  (its commits only mention it)"

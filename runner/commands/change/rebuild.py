@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.commands.wording import plural, short
 from runner.errors import ExitCode, RunnerError
 from runner.report.documents import document
 from runner.text.display import display
+from runner.text.wording import plural, short
 
 if TYPE_CHECKING:
     import argparse
@@ -100,9 +100,9 @@ def _prover(
     project: Project, repository: Repository, plan: Plan, stack: ExitStack
 ) -> Callable[[Task, tuple[Change, ...], str, int], Outcome]:
     """A job slot in which recorded bytes are put and proven; what it prints goes to the cache."""
-    from runner.commands.running.machine import sandbox_of
-    from runner.commands.running.preparation_preview import preparation_of
-    from runner.commands.running.secret_allow_list import load_allow_list
+    from runner.app.build.machine import sandbox_of
+    from runner.app.build.preparation_preview import preparation_of
+    from runner.app.build.secret_allow_list import load_allow_list
     from runner.journal.state import RunState
     from runner.model import ReviewMode
     from runner.run.attempt import attempt

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import plural, short
 from runner.errors import ExitCode, RunnerError
 from runner.report.documents import document
 from runner.text.display import display
+from runner.text.wording import plural, short
 
 if TYPE_CHECKING:
     import argparse
@@ -69,7 +69,7 @@ def _id(project: Project, typed: str) -> str:
 
 def _look_ahead(project: Project, id_: str) -> Replay:
     """What it would do, read without the lock: nothing is written."""
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
     from runner.history.replay import plan_replay
     from runner.history.revert import require_free
     from runner.repo.read import Repository

@@ -46,7 +46,7 @@ def reprove(
     As many run at once as there are jobs, each in a tree of its own. Raises RunnerError where no
     sandbox can be had.
     """
-    from runner.commands.running.machine import sandbox_of
+    from runner.app.build.machine import sandbox_of
     from runner.run.worker_setup import WorkerSetup
     from runner.run.workers import WorkerPool
 
@@ -119,7 +119,7 @@ class _Room:
 
 def _not_committed(repository: Repository) -> Iterator[Change]:
     """Files of the project that are not as HEAD has them, as a proposal would have them."""
-    from runner.commands.change.change_source import of_working_tree
+    from runner.app.change.change_source import of_working_tree
     from runner.model import Action, Change, digest_of
     from runner.writes.safe_io import mode_beneath
 
@@ -180,8 +180,8 @@ def _run(bench: GateContext, id_: str) -> Reproven:
 
 def _tell(said: Reproven) -> None:
     """How it ended, as soon as it did; what it printed only where it failed."""
-    from runner.commands.wording import finding_lines
     from runner.text.display import display
+    from runner.text.wording import finding_lines
 
     sign = "failed" if said.failed else "passed"
     print(f"{display(said.task)}  {display(said.contract)}  {sign}", file=sys.stderr, flush=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from runner.commands.running.session import Session
+from runner.app.build.session import Session
 from runner.errors import ExitCode, RunnerError
 from runner.model import Status, digest_of
 from runner.run import recovery

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import plural, short
 from runner.errors import ExitCode
 from runner.report.documents import document
 from runner.text.display import display
+from runner.text.wording import plural, short
 
 if TYPE_CHECKING:
     import argparse
@@ -71,7 +71,7 @@ def _id(project: Project, typed: str) -> str:
 
 
 def _look_ahead(project: Project, id_: str, reason: str) -> Back:
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
     from runner.history.revert import require_free
     from runner.history.undo import plan_undo
     from runner.repo.read import Repository

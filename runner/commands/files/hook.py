@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.files.hook_calls import command_of, writes_of
+from runner.app.write.hook_calls import command_of, writes_of
 from runner.errors import ExitCode, RunnerError
 from runner.model import Action, Change, Finding, digest_of
 from runner.text.display import display
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
-    from runner.commands.files.hook_calls import Write
+    from runner.app.write.hook_calls import Write
     from runner.implementers.agents.hooks import Rules
     from runner.secrets.allowlist import AllowList
 
@@ -142,7 +142,7 @@ def _rules(named: str, environ: Mapping[str, str]) -> Rules:
 
 def _of_the_plan(environ: Mapping[str, str]) -> Rules:
     """For a program that a person started: the scope of $RUNNER_TASK, else any file."""
-    from runner.commands.files.workplace import Workplace
+    from runner.app.write.workplace import Workplace
     from runner.config.settings import load_settings
     from runner.implementers.agents.hooks import Rules
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.write.workplace import Workplace, display_path
 from runner.commands.files.single_files import (
     STANDARD_INPUT,
     Unreadable,
@@ -15,7 +16,6 @@ from runner.commands.files.single_files import (
     unique,
     write_output,
 )
-from runner.commands.files.workplace import Workplace, display_path
 from runner.errors import ExitCode, RunnerError
 from runner.text.display import display
 
@@ -132,7 +132,7 @@ def _scan(
 
 def _scan_file(workplace: Workplace, name: str, content: bytes) -> SastReport | None:
     """One file by bandit where it is Python, and by the installed tools of its language."""
-    from runner.commands.files.analysis import by_tools
+    from runner.app.write.analysis import by_tools
     from runner.writes.compile_check import language_of
     from runner.writes.sast import scan_file
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.write.workplace import Workplace, display_path
 from runner.commands.files.single_files import (
     STANDARD_INPUT,
     Unreadable,
@@ -16,7 +17,6 @@ from runner.commands.files.single_files import (
     unique,
     write_output,
 )
-from runner.commands.files.workplace import Workplace, display_path
 from runner.commands.progress_notice import patience
 from runner.errors import ExitCode, RunnerError, worst
 from runner.model import Severity
@@ -131,7 +131,7 @@ def _lines(found: Finding) -> Iterator[str]:
 
 
 def _summary(scanned: Scanned) -> str:
-    from runner.commands.wording import plural
+    from runner.text.wording import plural
 
     counts = {
         kind: sum(one.severity is kind for one in scanned.findings)

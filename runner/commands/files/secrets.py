@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.write.workplace import Workplace, display_path
 from runner.commands.files.single_files import STANDARD_INPUT, Unreadable, read_named
-from runner.commands.files.workplace import Workplace, display_path
 from runner.errors import ExitCode, RunnerError
 from runner.text.display import display
 

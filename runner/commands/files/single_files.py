@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.commands.files.workplace import display_path
+from runner.app.write.workplace import display_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from runner.commands.files.workplace import display_path
+from runner.app.write.workplace import display_path
 from runner.errors import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.commands.files.staged_states import Standing
+    from runner.app.write.staged_states import Standing
     from runner.writes.staging import Staged
 
 _HEAD = ("ID", "Task", "Action", "File", "Staged", "Standing")
@@ -21,9 +21,9 @@ def print_staged(
     known: Sequence[tuple[Staged, Standing]], *, everything: bool, as_json: bool
 ) -> ExitCode:
     """Print those that wait, or `everything`; how many are left out is said beside it."""
-    from runner.commands.wording import moment, plural
     from runner.report.documents import document
     from runner.report.table import table
+    from runner.text.wording import moment, plural
 
     shown = [(one, standing) for one, standing in known if everything or standing.is_open]
     if as_json:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.write.staged_states import BY_HAND, list_decided, refuse_decided
+from runner.app.write.workplace import Workplace, display_path
 from runner.commands.files.single_files import Unreadable, read_named
 from runner.commands.files.staged_list import as_data, print_staged
-from runner.commands.files.staged_states import BY_HAND, list_decided, refuse_decided
-from runner.commands.files.workplace import Workplace, display_path
 from runner.commands.progress_notice import patience
 from runner.errors import ExitCode, RunnerError
 from runner.model import digest_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping
 
-    from runner.commands.files.proposals import Proposals, Proposed
+    from runner.app.write.proposals import Proposals, Proposed
     from runner.model import Change, Finding
     from runner.writes.staging import Staged
 
@@ -64,7 +64,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Do what was asked for. Raises RunnerError for what cannot be staged, found or written."""
-    from runner.commands.files.proposals import Proposals
+    from runner.app.write.proposals import Proposals
 
     desk = _StagedWrite(Proposals(Workplace.of(Path.cwd(), environ)), environ)
     match given.command:

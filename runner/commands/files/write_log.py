@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.files.workplace import Workplace, display_path
+from runner.app.write.workplace import Workplace, display_path
 from runner.errors import ExitCode, RunnerError
 from runner.text.display import display
 
@@ -140,7 +140,7 @@ def _show(workplace: Workplace, typed: str, *, as_json: bool) -> ExitCode:
 
 
 def _row(one: Written) -> tuple[str, ...]:
-    from runner.commands.wording import moment
+    from runner.text.wording import moment
 
     fate = one.fate.value if one.fate else "open"
     outcome = f"{fate} {one.commit[:_SHORT]}".rstrip()

@@ -54,8 +54,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _render_brief(asked: OneTask) -> tuple[Brief, str]:
     """The brief with all that stands behind it in the next session, and what that is for."""
-    from runner.commands.answer.task_plans import task_plans
-    from runner.commands.running.preparation_preview import preparation_of
+    from runner.app.answer.task_plans import task_plans
+    from runner.app.build.preparation_preview import preparation_of
     from runner.context.brief import Part, tokens_of
     from runner.repo.read import Repository
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from runner.commands.look.diagnostic import Diagnostic
+    from runner.app.inspect.diagnostic import Diagnostic
 
 _EXAMPLES = """\
 examples:
@@ -30,8 +30,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Look at everything; exit 3 where something that is needed is missing."""
-    from runner.commands.look.diagnostic import State
-    from runner.commands.look.diagnostics import examine
+    from runner.app.inspect.diagnostic import State
+    from runner.app.inspect.diagnostics import examine
 
     signs = tuple(examine(Path.cwd(), environ, given.task_graph))
     missing = any(sign.state is State.MISSING for sign in signs)

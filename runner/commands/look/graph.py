@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
 
 _EXAMPLES = """\
 examples:
@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the graph."""
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
     from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})

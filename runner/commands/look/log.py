@@ -105,9 +105,9 @@ def _raw(record: Record) -> str:
 
 
 def _line(record: Record) -> str:
-    from runner.commands.look.event_summary import gist
-    from runner.commands.wording import moment
+    from runner.app.inspect.event_summary import gist
     from runner.text.display import display
+    from runner.text.wording import moment
 
     task = display(record.task) or "-"
     said = f"{moment(record.time)}  {task:<8}  {display(record.type):<18}  {gist(record)}"

@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the settings. Raises RunnerError with every mistake in them."""
-    from runner.commands.running.discovered_gates import take_up_default_gates
+    from runner.app.build.discovered_gates import take_up_default_gates
     from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, plan_needed=False)

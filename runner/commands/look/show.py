@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from runner.commands.look.task_view import format_task_type, portrait
+from runner.app.inspect.task_view import format_task_type, portrait
 from runner.commands.one_task import add_arguments, one_task
 from runner.errors import ExitCode
 from runner.report.documents import document, grade_part
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.commands.look.task_history import TaskHistory
-    from runner.commands.look.view import View
+    from runner.app.inspect.task_history import TaskHistory
+    from runner.app.inspect.view import View
     from runner.model import Task
 
 _EXAMPLES = """\
@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the task. Raises RunnerError for an id that no task has."""
-    from runner.commands.look.task_history import past_of
+    from runner.app.inspect.task_history import past_of
     from runner.report.task_report import find_report
     from runner.secrets.redact import redact
 

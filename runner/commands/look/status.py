@@ -7,19 +7,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.wording import join_few, plural
 from runner.errors import ExitCode, RunnerError
 from runner.model import Reason, Status
 from runner.report.cost import cost, cost_part, together
 from runner.report.documents import document, grade_part
 from runner.report.table import GAP, columns, pad, table
 from runner.text.display import display
+from runner.text.wording import join_few, plural
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
     from runner.model import Usage
     from runner.plan.outline import OutlineTask
     from runner.project import Project
@@ -58,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Read, and say it; always exit 0 where there was something to read."""
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
     from runner.project import Project
 
     wanted = _status(given.status) if given.command == "list" and given.status else None
@@ -81,7 +81,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _watch(project: Project, given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """The table, drawn anew when the plan, the journal or HEAD moves."""
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
     from runner.commands.running.watch import watch_text
 
     if given.json:

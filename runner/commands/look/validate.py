@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.look.resource_check import too_much_used
-from runner.commands.wording import plural
+from runner.app.inspect.resource_check import too_much_used
 from runner.errors import ExitCode
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -36,8 +36,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print every problem; exit 0 where none is a mistake, 2 otherwise."""
-    from runner.commands.look.plan_warnings import unready
-    from runner.commands.running.discovered_gates import take_up_default_gates
+    from runner.app.build.discovered_gates import take_up_default_gates
+    from runner.app.inspect.plan_warnings import unready
     from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})

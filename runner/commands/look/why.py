@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Mapping
 
-    from runner.commands.look.causes import Cause
-    from runner.commands.look.view import View
+    from runner.app.inspect.causes import Cause
+    from runner.app.inspect.view import View
     from runner.model import Reason
     from runner.project import Project
 
@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Say why. Raises RunnerError for an id that no task has."""
-    from runner.commands.look.causes import Inquiry, format_cause
+    from runner.app.inspect.causes import Inquiry, format_cause
 
     asked = one_task(given, environ)
     project, view, id_ = asked.project, asked.view, asked.id
@@ -88,7 +88,7 @@ def _lacks(project: Project, view: View) -> Callable[[str], tuple[Reason, str] |
     """What a task could not start without, looked for as the run does before it starts one."""
 
     def lacks(id_: str) -> tuple[Reason, str] | None:
-        from runner.commands.running.preparation_preview import preparation_of
+        from runner.app.build.preparation_preview import preparation_of
 
         plan = project.plan(project.plan_bytes)
         task = next(task for task in plan.tasks if task.id == id_)

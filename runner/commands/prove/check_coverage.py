@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.commands.prove.measure_coverage import Measurement
+    from runner.app.prove.measure_coverage import Measurement
     from runner.model import Coverage, Task
     from runner.project import Project
     from runner.repo.read import Repository
@@ -113,7 +113,7 @@ def _load_measurement(project: Project, repository: Repository, task: Task) -> _
 
 
 def _measure(project: Project, repository: Repository, task: Task, asked: float) -> _Told:
-    from runner.commands.prove.measure_coverage import measure
+    from runner.app.prove.measure_coverage import measure
 
     if not task.test_contracts:
         return _Told(None, (), "measured", (f"{task.id} has no test contracts",))

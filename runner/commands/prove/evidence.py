@@ -7,19 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.commands.one_task import add_arguments, one_task
-from runner.commands.wording import moment, short
 from runner.errors import ExitCode, RunnerError
 from runner.journal.grading import grade_alone
 from runner.model.grades import proof_kind
 from runner.run.proven_first import find_unproven_beneath
 from runner.text.counting import count_words
 from runner.text.display import display
+from runner.text.wording import moment, short
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping
 
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
     from runner.journal.evidence import Evidence, Standing
     from runner.journal.task_state import TaskState
     from runner.model import Level, Proof, Task, Usage

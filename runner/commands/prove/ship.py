@@ -6,6 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.app.build.reopen import SHIP, last_ship_tag
+from runner.app.prove.verify_tree import grades_after, subjects_of, verify_all
 from runner.commands.prove.verify import (
     is_verified,
     load_trusted_plan,
@@ -13,9 +15,6 @@ from runner.commands.prove.verify import (
     tell,
     whole_lines,
 )
-from runner.commands.prove.verify_tree import grades_after, subjects_of, verify_all
-from runner.commands.running.reopen import SHIP, last_ship_tag
-from runner.commands.wording import join_few, plural
 from runner.errors import ExitCode, RunnerError
 from runner.journal.grading import grades_of
 from runner.model import Grade, ProvenBy
@@ -24,13 +23,14 @@ from runner.report.documents import document
 from runner.report.grades import find_unproven
 from runner.run.waivers import stands
 from runner.text.display import display
+from runner.text.wording import join_few, plural
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from runner.commands.prove.ship_request import Request
-    from runner.commands.running.session import Session
+    from runner.app.build.session import Session
+    from runner.app.prove.ship_request import Request
     from runner.journal.tree_events import TreeVerified
     from runner.model import Graded, Task
     from runner.project import Project, Reading
@@ -71,8 +71,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Ship, or say what stands in the way."""
-    from runner.commands.running.session import Session
-    from runner.commands.running.suitability import require_suitable
+    from runner.app.build.session import Session
+    from runner.app.build.suitability import require_suitable
 
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     flags["mutation"] = "strict" if given.strict else None
@@ -107,7 +107,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _request(given: argparse.Namespace, project: Project) -> Request | None:
     """The pull request that is asked for. Raises RunnerError where none can be opened."""
-    from runner.commands.prove.ship_request import require_request
+    from runner.app.prove.ship_request import require_request
     from runner.repo.read import Repository
 
     if not given.pr:
@@ -120,7 +120,7 @@ def _publish(
     project: Project, reading: Reading, request: Request, tag: str, *, as_json: bool
 ) -> ExitCode:
     """Push what was shipped and open its pull request; it may be shipped before."""
-    from runner.commands.prove.ship_request import body_of
+    from runner.app.prove.ship_request import body_of
 
     tasks, title = reading.plan.tasks, reading.plan.title or project.root.name
     verified = _last_verification(project) if project.state().seq else None
@@ -209,7 +209,7 @@ def _refuse_what_is_not_there(
     session: Session, tasks: Sequence[Task], subjects: Sequence[Subject]
 ) -> None:
     """Raise RunnerError (exit 3) where the file of a DONE task does not exist."""
-    from runner.commands.prove.unverified_tasks import find_unverified_tasks
+    from runner.app.prove.unverified_tasks import find_unverified_tasks
     from runner.run.proof.unverified_bytes import never_made
 
     repository, state = session.repository, session.ledger.state

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.prove.prove_again import inspection_of, make_done_event
-from runner.commands.prove.verify_tree import (
+from runner.app.prove.prove_again import inspection_of, make_done_event
+from runner.app.prove.verify_tree import (
     gates_alone,
     grades_after,
     key_of_tree,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
     from runner.journal.events import TaskDone
     from runner.journal.tree_events import TreeVerified
     from runner.model import Graded, Task
@@ -60,7 +60,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Prove again; exit 1 where anything falls short of what was promised."""
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
     from runner.repo.read import Repository
 
     if bool(given.id) == given.all:
@@ -80,7 +80,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> Project:
     """The project with the gates that it declares; what is missing for them is said."""
-    from runner.commands.running.discovered_gates import take_up_default_gates
+    from runner.app.build.discovered_gates import take_up_default_gates
     from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, flags)
@@ -287,7 +287,7 @@ def _task_line(one: Inspected) -> str:
 
 
 def _task_lines(one: Inspected) -> Iterator[str]:
-    from runner.commands.wording import finding_lines
+    from runner.text.wording import finding_lines
 
     yield _task_line(one)
     for finding in one.findings:

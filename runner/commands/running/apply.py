@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.build.saved_proposal import SavedProposal
     from runner.commands.running.plans import SavedPlan
-    from runner.commands.running.saved_proposal import SavedProposal
     from runner.errors import ExitCode
 
 
@@ -41,7 +41,7 @@ def load_named_proposal(given: argparse.Namespace) -> SavedProposal | None:
     """What a dry run with the implementer saved, where that is what is to be applied."""
     if not given.apply:
         return None
-    from runner.commands.running.saved_proposal import is_proposal, read_proposal
+    from runner.app.build.saved_proposal import is_proposal, read_proposal
     from runner.commands.running.select_tasks import selection_of
 
     file = Path.cwd() / given.apply

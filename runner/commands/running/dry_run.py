@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
     from runner.model import Outcome, Task
     from runner.project import Project, Reading
     from runner.repo.read import Repository
@@ -33,7 +33,7 @@ def execute(
     given: argparse.Namespace, environ: Mapping[str, str], flags: dict[str, object]
 ) -> ExitCode:
     """Work on the task in a scratch tree, and show what would land."""
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
     from runner.commands.running.progress_view import console_of
     from runner.commands.running.trust_prompt import require_trust
     from runner.project import Project
@@ -86,7 +86,7 @@ def _try_task(bureau: DryRun, task: Task) -> ExitCode:
 
 
 def _save(bureau: DryRun, trial: Trial) -> None:
-    from runner.commands.running.saved_proposal import save_proposal
+    from runner.app.build.saved_proposal import save_proposal
 
     file = bureau.given.plan_out
     if not trial.passed:
@@ -104,7 +104,7 @@ def _save(bureau: DryRun, trial: Trial) -> None:
 
 def _run_trial(bureau: DryRun, task: Task) -> Trial:
     """The trial, in a scratch tree of its own that is given back."""
-    from runner.commands.running.machine import sandbox_of
+    from runner.app.build.machine import sandbox_of
     from runner.run.interruption import Interruption
     from runner.run.planned.dry_run import try_task
     from runner.run.worker_setup import WorkerSetup
@@ -154,9 +154,9 @@ def _apart(site: WorkerContext, project: Project) -> WorkerContext:
 
 def _preparation(bureau: DryRun) -> Preparation:
     """What a run would prepare, with a plan of the task's own where that comes first."""
-    from runner.commands.answer.task_plans import task_plans
-    from runner.commands.running.preparation_preview import preparation_of
-    from runner.commands.running.secret_allow_list import load_allow_list
+    from runner.app.answer.task_plans import task_plans
+    from runner.app.build.preparation_preview import preparation_of
+    from runner.app.build.secret_allow_list import load_allow_list
     from runner.run.planned.dry_run import without_review
 
     project = bureau.project
@@ -187,8 +187,8 @@ def _tracer(bureau: DryRun, preparation: Preparation) -> Tracer:
 
 def _impact(bureau: DryRun, trial: Trial) -> Impact:
     """Which other tasks, and which files, the proposal may reach."""
+    from runner.app.change.impact_inputs import knowledge_for
     from runner.commands.change.impact import without
-    from runner.commands.change.impact_inputs import knowledge_for
     from runner.impact.answer import Changed, Dependents, Width, judge
     from runner.impact.reach import find_reaching
 

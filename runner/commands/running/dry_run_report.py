@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.commands.change.affected_lines import format_affected
+from runner.app.change.affected_lines import format_affected
 from runner.model import Usage
 from runner.report.diff_view import diff_text
 from runner.text.display import display
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from runner.commands.look.view import View
+    from runner.app.inspect.view import View
     from runner.impact.answer import Answer
     from runner.model import Change, Finding, Outcome, Proof
     from runner.project import Project, Reading

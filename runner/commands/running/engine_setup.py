@@ -7,12 +7,12 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.commands.answer.task_plans import task_plans
-from runner.commands.prove.prove_again import prove_before
-from runner.commands.running.machine import sandbox_of
-from runner.commands.running.older_statuses import restore, tell_of_older
+from runner.app.answer.task_plans import task_plans
+from runner.app.build.machine import sandbox_of
+from runner.app.build.older_statuses import restore, tell_of_older
+from runner.app.build.secret_allow_list import load_allow_list
+from runner.app.prove.prove_again import prove_before
 from runner.commands.running.plan_forecast import Outlook
-from runner.commands.running.secret_allow_list import load_allow_list
 from runner.errors import ExitCode, worst
 from runner.model import digest_of
 from runner.run import (
@@ -50,7 +50,7 @@ from runner.writes.sast import SastPool
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from runner.commands.running.session import Session
+    from runner.app.build.session import Session
     from runner.history.recorded_changes import Records
     from runner.journal.task_state import Held
     from runner.model import Change, Task
@@ -146,7 +146,7 @@ class _Building:
 
     def _verify_at_end(self, engine: Engine, *, owed: bool) -> frozenset[ExitCode]:
         """What everything says together, once all of it is DONE."""
-        from runner.commands.prove.verify_tree import verify_at_end
+        from runner.app.prove.verify_tree import verify_at_end
 
         engine.crew.close()  # its scratch trees are used again
         return verify_at_end(
@@ -188,7 +188,7 @@ class _Building:
         prove_first = recovery.reconcile(tasks, session.ledger, facts)
         tell_of_older(session, tasks, facts, self.tell)
         if self.asker is not None:
-            from runner.commands.running.edited_tasks import ask_about_edits
+            from runner.app.build.edited_tasks import ask_about_edits
 
             ask_about_edits(tasks, session.ledger, self.interruption.wrap_asker(self.asker).choose)
         wakes = self.interruption.wakes

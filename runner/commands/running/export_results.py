@@ -52,7 +52,7 @@ class Exports:
     ) -> None:
         """Write them all. Raises RunnerError for a file that cannot be written."""
         folder = project.root.relative_to(project.folders.top).as_posix()
-        from runner.commands.prove.unverified_tasks import grades_in
+        from runner.app.prove.unverified_tasks import grades_in
 
         results = self.listener.results(
             tasks,

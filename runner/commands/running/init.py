@@ -60,7 +60,7 @@ def _there(path: Path) -> bool:
 
 def _trust(here: Path, environ: Mapping[str, str]) -> None:
     """The plan is our own: its commands need no question, unless the repository brings others."""
-    from runner.commands.running.discovered_gates import take_up_default_gates
+    from runner.app.build.discovered_gates import take_up_default_gates
     from runner.config.trust import Trust
     from runner.project import Project
 

@@ -112,7 +112,7 @@ def _run(
     *,
     as_json: bool,
 ) -> ExitCode:
-    from runner.commands.running.machine import sandbox_of
+    from runner.app.build.machine import sandbox_of
     from runner.repo.read import Repository
     from runner.run.batch import Batch, unfit
     from runner.run.interruption import Interruption

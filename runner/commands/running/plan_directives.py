@@ -11,7 +11,7 @@ from runner.run import recovery
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from runner.commands.running.session import Session
+    from runner.app.build.session import Session
     from runner.plan.sections import Written
     from runner.project import Reading
 

@@ -12,7 +12,7 @@ from runner.journal.events import TaskReopened
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from runner.commands.running.session import Session
+    from runner.app.build.session import Session
     from runner.journal.state import RunState
     from runner.project import Project
     from runner.repo.read import Repository

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.build.saved_proposal import SavedProposal
     from runner.commands.running.export_results import Exports
     from runner.commands.running.plan_forecast import Foresight
-    from runner.commands.running.saved_proposal import SavedProposal
     from runner.project import Project, Reading
     from runner.report.console import Console
     from runner.run.review import Asker
@@ -148,9 +148,9 @@ def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         )
         if everything and _nothing_to_do(project):
             return _say_all_done(project, console, as_json=given.json)
-        from runner.commands.running.discovered_gates import take_up_default_gates
+        from runner.app.build.discovered_gates import take_up_default_gates
+        from runner.app.build.reopen import require_open
         from runner.commands.running.export_results import Exports
-        from runner.commands.running.reopen import require_open
 
         for note in take_up_default_gates(project):
             console.say(f"note: {note}")
@@ -164,7 +164,7 @@ def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
             require_unmoved(saved, project, reading, seen)
         if proposal:
-            from runner.commands.running.saved_proposal import require_unmoved as require_fitting
+            from runner.app.build.saved_proposal import require_unmoved as require_fitting
 
             require_fitting(proposal, project, reading)
         if looks:
@@ -238,8 +238,8 @@ def _nothing_to_do(project: Project) -> bool:
 
 
 def _say_all_done(project: Project, console: Console, *, as_json: bool) -> ExitCode:
-    from runner.commands.prove.unverified_tasks import find_unverified_tasks, format_unverified
-    from runner.commands.prove.verified_tree import find_verification
+    from runner.app.prove.unverified_tasks import find_unverified_tasks, format_unverified
+    from runner.app.prove.verified_tree import find_verification
     from runner.commands.running.run_status import summary_document
 
     count = len(project.outline().tasks)
@@ -257,7 +257,7 @@ def _say_all_done(project: Project, console: Console, *, as_json: bool) -> ExitC
 
 def _sound_plan(project: Project, console: Console) -> Reading:
     """The plan, when nothing in it is wrong; all its mistakes together otherwise."""
-    from runner.commands.look.plan_warnings import unready
+    from runner.app.inspect.plan_warnings import unready
     from runner.commands.look.validate import find_unknown_implementers
     from runner.plan.diagnostic import render
 
@@ -293,15 +293,15 @@ def _build(
     shipped: str,
     proposal: SavedProposal | None = None,
 ) -> ExitCode:
-    from runner.commands.running.draft_requests import open_draft_requests
+    from runner.app.build.draft_requests import open_draft_requests
+    from runner.app.build.notify import notify
+    from runner.app.build.session import Session
+    from runner.app.build.suitability import limits_of, require_suitable
     from runner.commands.running.engine_setup import Options, build
-    from runner.commands.running.notify import notify
     from runner.commands.running.plan_directives import apply_directives
     from runner.commands.running.progress_view import work_of
     from runner.commands.running.removed_tasks import require_meant
     from runner.commands.running.run_status import facts_of, say_summary, summary_of
-    from runner.commands.running.session import Session
-    from runner.commands.running.suitability import limits_of, require_suitable
     from runner.commands.running.trust_prompt import require_trust
     from runner.journal.tree_events import ShipReopened
 
@@ -331,7 +331,7 @@ def _build(
         past = session.ledger.state
         console.expect(lambda: work_of(project, reading, about, past))
         if proposal:
-            from runner.commands.running.saved_proposal import make_adopted
+            from runner.app.build.saved_proposal import make_adopted
 
             options = replace(options, adopted=make_adopted(proposal, session))
         try:

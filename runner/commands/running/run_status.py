@@ -14,7 +14,7 @@ from runner.report.summary import BlockedTask, Summary, summary
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from runner.commands.running.session import Session
+    from runner.app.build.session import Session
     from runner.errors import ExitCode
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
@@ -82,8 +82,8 @@ def say_summary(session: Session, plan: Plan, code: ExitCode, *, as_json: bool) 
 
 def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     """How the run ended."""
-    from runner.commands.answer.breakage import explain_vain_approval
-    from runner.commands.prove.unverified_tasks import grades_in
+    from runner.app.answer.breakage import explain_vain_approval
+    from runner.app.prove.unverified_tasks import grades_in
     from runner.report.task_report import find_report
 
     said = _summary(session.ledger.state, plan, code, session.elapsed, session.landed)

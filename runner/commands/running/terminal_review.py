@@ -157,7 +157,7 @@ def _editor(environ: Mapping[str, str]) -> list[str]:
 
 def secrets_in(content: bytes, path: str, environ: Mapping[str, str]) -> tuple[Finding, ...]:
     """What looks like a secret in a person's own edit: it must not reach a git object either."""
-    from runner.commands.files.workplace import Workplace
+    from runner.app.write.workplace import Workplace
     from runner.secrets.scan import scan_content
 
     allowed = Workplace.of(Path.cwd(), environ).load_allow_list()

@@ -46,7 +46,7 @@ def cargo(content: bytes) -> object:
     return found
 
 
-def mixed_cargo(old: str, new: str) -> str:
+def mix_cargo(old: str, new: str) -> str:
     """The new file with what the old one said of tests."""
     wanted = {name: _lines(old, name, own=True) for name in ("lib", "package")}
     told: list[str] = []
@@ -102,7 +102,7 @@ def vite(content: bytes) -> object:
     return text[place[0] : place[1]] if place else ""
 
 
-def mixed_vite(old: str, new: str) -> str:
+def mix_vite(old: str, new: str) -> str:
     """The new settings with the old block, where both have one or the old one had none."""
     was, now = _test_block(old), _test_block(new)
     if now is None:

@@ -257,6 +257,6 @@ _MIXERS: dict[str, Callable[[str, str], str]] = {
     "pyproject.toml": _mix_toml,
     "setup.cfg": _mix_ini,
     "package.json": _mix_package,
-    "Cargo.toml": other_selection.mixed_cargo,
-    "vite.config": other_selection.mixed_vite,
+    "Cargo.toml": other_selection.mix_cargo,
+    "vite.config": other_selection.mix_vite,
 }

@@ -11,7 +11,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.plan.shell.flags import EMPTY, FLAG, compared
+from runner.plan.shell.flags import EMPTY, FLAG, is_equal_flag
 from runner.plan.shell.shell_nodes import Case, Function, Group, If, Loop, Script, Simple, simples
 from runner.plan.shell.syntax import ShellSyntaxError
 
@@ -328,7 +328,7 @@ def _evaluate_test(words: tuple[str, ...], state: _State) -> _Said:
         return _Said.EITHER
     if EMPTY.search(text):
         return _Said.OK if "-n" in words else _Said.FAILED
-    if (same := compared(words, state.told)) is not None:
+    if (same := is_equal_flag(words, state.told)) is not None:
         return _Said.OK if same else _Said.FAILED
     if _ZERO.search(text):
         return _Said.FAILED

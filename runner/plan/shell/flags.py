@@ -15,7 +15,7 @@ FLAG = re.compile(r"[1-9]\d{0,2}|true|yes|failed")
 _EQUAL = re.compile(r"\$\{?(\w+)\}?\s+(={1,2}|!=|-eq|-ne)\s+(\w+)")
 
 
-def compared(words: tuple[str, ...], told: Collection[str]) -> bool | None:
+def is_equal_flag(words: tuple[str, ...], told: Collection[str]) -> bool | None:
     """Whether `[ "$failed" = 1 ]` holds, of a variable that `told` has as `failed=1`; else None."""
     match = _EQUAL.search(" ".join(words).replace('"', "").replace("'", ""))
     if match is None or not any(one.startswith(f"{match[1]}=") for one in told):

@@ -233,7 +233,7 @@ def virtual_time(world, monkeypatch):
         patched.setattr(effects, "fsync_folder", lambda _folder: None)
         paper = PaperDrafts(world)
         tried = ("keep_tried", "draft_of_tried", "drop_tried")
-        for name in ("keep_draft", "hold", "held_changes", "let_go", *tried):
+        for name in ("keep_draft", "hold", "load_held_changes", "let_go", *tried):
             patched.setattr(drafts, name, getattr(paper, name))
         effects.watch(watch)
         try:

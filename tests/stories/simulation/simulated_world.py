@@ -193,7 +193,7 @@ class PaperDrafts:
         self._world.refs[f"held/{task.id}"] = outcome.changes
         return f"held/{task.id}"
 
-    def held_changes(self, _repository, held):
+    def load_held_changes(self, _repository, held):
         return self._world.refs.get(held.ref)
 
     def let_go(self, _repository, task):

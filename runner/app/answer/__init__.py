@@ -1,0 +1,1 @@
+"""A person's word: what waits for one, and what it does."""

@@ -1,0 +1,87 @@
+"""A person's word between runs: what the file says is taken in before it, and written after it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.journal.lock import RunLock
+from runner.journal.log import Journal
+from runner.model import Status
+from runner.project import BUILD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.journal.state import RunState
+    from runner.project import Project
+    from runner.repo.read import Repository
+
+
+@contextmanager
+def answer_at_once(project: Project, repository: Repository) -> Iterator[None]:
+    """Answer what waits as `status` shows it, and have the plan say what came of it.
+
+    While a run is going on the run does both; after a killed one, the next run.
+    """
+    if _lives(project) or project.state().run_open:
+        yield
+        return
+    before = project.state()
+    _take_in(project, repository)
+    try:
+        yield
+    finally:
+        _publish(project, before)
+
+
+def _lives(project: Project) -> bool:
+    return RunLock(project.root / BUILD).holder() is not None
+
+
+def _take_in(project: Project, repository: Repository) -> None:
+    """Note what plan and git say that the journal does not know yet, as a run does."""
+    from runner.app.inspect.view import View
+    from runner.run import recovery
+    from runner.run.journal_writer import JournalWriter
+
+    if not View.of(project).read_now:
+        return
+    tasks = project.plan(project.plan_bytes).tasks
+    with _open_journal(project) as journal:
+        ledger = JournalWriter(journal, project.state())
+        facts = recovery.gather_facts(repository, ledger.state, tasks, project.plan_file)
+        recovery.reconcile(tasks, ledger, facts)
+
+
+def _publish(project: Project, before: RunState) -> None:
+    """Write the statuses that changed; where a run began meanwhile, it writes them."""
+    from runner.run.landing.status_notes import format_note
+    from runner.run.landing.status_writer import StatusWriter
+
+    after = project.state()
+    changed = [
+        known
+        for id_, known in after.tasks.items()
+        if (known.status, known.note) != (before.task(id_).status, before.task(id_).note)
+        and known.status is not Status.IN_PROGRESS
+    ]
+    there = {task.id: task for task in project.outline().tasks}
+    board = StatusWriter(project.root / project.plan_path, project.settings.id_prefixes)
+    for known in changed:
+        if known.id in there:
+            board.say(known.id, known.status, format_note(known, there[known.id].note))
+    if board.due(now=True) and not _lives(project):
+        with _open_journal(project) as journal:
+            board.publish(journal.append, head=project.head().commit or "")
+
+
+@contextmanager
+def _open_journal(project: Project) -> Iterator[Journal]:
+    """The journal, while no run can begin. Raises RunnerError (exit 6) where one just did."""
+    with (
+        RunLock(project.root / BUILD),
+        Journal.open(project.journal_path, run=effects.new_id()) as journal,
+    ):
+        yield journal

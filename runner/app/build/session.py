@@ -1,0 +1,311 @@
+"""One run from lock to record commit: its parts, opened in order and closed in reverse."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.history.change import ChangeContext
+from runner.history.changes_file import ChangesDocument, QuotedPlan, Quotes
+from runner.history.resume import resume
+from runner.journal.events import TaskDone, TaskLanded
+from runner.journal.lock import RunLock
+from runner.journal.log import Journal
+from runner.journal.read_journal import read_journal
+from runner.model import Status
+from runner.plan.patterns import PatternIndex
+from runner.project import BUILD, PATTERNS
+from runner.repo.read import Repository
+from runner.report.checkpoint_file import CheckpointDocument
+from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
+from runner.report.manifest import Manifest
+from runner.report.task_report import ReportsDocument
+from runner.run import crash_cleanup, recovery
+from runner.run.background_scans import Scans
+from runner.run.engine import finish
+from runner.run.journal_writer import JournalWriter
+from runner.run.landing.lander import Lander
+from runner.run.landing.manual_commit import ManualCommit
+from runner.run.landing.plan_documents import OwnershipDocument, PlanDocument
+from runner.run.landing.record_commit import follow, record
+from runner.run.unfinished_runs import WANTED, UnfinishedRuns, format_checked_line
+from runner.writes.log import WriteLog
+from runner.writes.staging import Staging
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
+
+    from runner.errors import ExitCode
+    from runner.journal.events import Event, Record
+    from runner.journal.state import RunState
+    from runner.model import Decision, Graded, Task
+    from runner.project import Project
+    from runner.repo.head import Head
+    from runner.run.journal_writer import Listener
+
+_ATTEMPTS = frozenset({"attempt.started", "attempt.finished", "task.landed"})
+"""Records that say who made an attempt, what came of it, and which files landed."""
+
+
+@dataclass
+class Session:
+    """A run in progress; use it as a context, so that lock, slots and journal are given back."""
+
+    project: Project
+    tasks: Sequence[Task]
+    """The plan's, for what the documents say of them."""
+    listeners: Sequence[Listener] = ()
+    landed: int = 0
+    """Commits of this run."""
+    checked: list[str] = field(default_factory=list)
+    """Tasks of this run that were proven and changed nothing: they have no commit of their own."""
+    decided: set[tuple[str, Decision]] = field(default_factory=set)
+    """Decisions of tasks that a killed run has noted already."""
+    _stack: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> Self:
+        """Take the lock, open the journal, finish what a crash left. Raises RunnerError."""
+        folder = self.project.root / BUILD
+        try:
+            self._stack.enter_context(RunLock(folder))
+            self.journal = self._stack.enter_context(
+                Journal.open(self.project.journal_path, run=effects.new_id())
+            )
+            self.repository = self._stack.enter_context(Repository.open(self.project.root))
+            self.ledger = JournalWriter(self.journal, self.project.state())
+            self.began = effects.monotonic()
+            waits = self.shadow.begin(self.ledger)
+            self.branch: Head = self.repository.head()
+            self._stack.callback(self._documents_written)
+            crashed = self.ledger.state.run_open
+            if crashed:
+                self._own(self._load_unfinished())
+            self._listen()
+            self.recovered = recovery.recover(self.lander, self.ledger) or waits
+            recovery.finish_landed(self.ledger)
+            if crashed:
+                self._put_right(self._load_unfinished())
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _listen(self) -> None:
+        crash_cleanup.sweep(self.project.root, self.own_documents)
+        self.ignore.write()
+        self.checkpoint.know(self.tasks, self.ledger.state)
+        self.reports.know(self.tasks, self.ledger.state)
+        for listener in (
+            self._remember,
+            self.checkpoint.hear,
+            self.decisions.hear,
+            self.reports.hear,
+            self.manifest.hear,
+            *self.listeners,
+        ):
+            self.ledger.listen(listener)
+        self.checkpoint.catch_up(self.ledger)
+
+    def _remember(self, record: Record, state: RunState) -> None:
+        """Files that a task wrote belong to it; a task that wrote none is told by the record."""
+        del state
+        event = record.event
+        if isinstance(event, TaskLanded):
+            self.landed += 1
+            self.ownership.add(record.task, event.paths)
+        elif isinstance(event, TaskDone) and not event.commit:
+            self.checked.append(format_checked_line(record))
+
+    def _grades(self) -> Mapping[str, Graded]:
+        from runner.app.prove.unverified_tasks import grades_in
+
+        return grades_in(self.project, self.tasks, self.ledger.state, self.repository)
+
+    def _load_unfinished(self) -> UnfinishedRuns:
+        return UnfinishedRuns.of(read_journal(self.project.journal_path, wanted=WANTED))
+
+    def _own(self, story: UnfinishedRuns) -> None:
+        """The rows that a killed run may have kept from the map, in the order of its landings."""
+        for (task, _), landed in story.landed.items():
+            self.ownership.add(task, landed.paths)
+
+    def _put_right(self, story: UnfinishedRuns) -> None:
+        """Write what a killed run has done and not yet said, in each of its documents."""
+        follow(self.repository, sorted(self.own_documents))
+        resume(self.lander, self.desk, story)
+        crash_cleanup.adopt_unknown(self.lander, self.ledger, story)
+        commits = {which: landed.commit for which, landed in story.landed.items()}
+        crash_cleanup.close_writes(WriteLog(self.project.root), self.ledger, commits)
+        self.decisions.catch_up(story.decisions)
+        self.decided = story.decided
+        self.checked = crash_cleanup.find_unrecorded_checks(self.repository, story)
+
+    def _documents_written(self) -> None:
+        self.ownership.write()
+
+    # --- the parts --------------------------------------------------------------------
+
+    @cached_property
+    def ignore(self) -> IgnoreDocument:
+        """`artifacts/build/.gitignore`, for the files of a run."""
+        return IgnoreDocument(self.project.root)
+
+    @cached_property
+    def checkpoint(self) -> CheckpointDocument:
+        """CHECKPOINT.md, drawn from the journal."""
+        return CheckpointDocument(
+            self.project.root,
+            self.project.settings.checkpoint_every,
+            self._note,
+            self.scans.find_counts,
+            lambda pattern: self.pattern_titles.get(pattern, ""),
+            sync=self.ledger.sync,
+            sync_lines=lambda: self.ledger.sync(everything=True),
+            attempts=lambda: read_journal(self.project.journal_path, wanted=_ATTEMPTS),
+        )
+
+    @cached_property
+    def decisions(self) -> DecisionsDocument:
+        """DECISIONS.md, of it the entries that tasks made."""
+        return DecisionsDocument(self.project.root)
+
+    @cached_property
+    def reports(self) -> ReportsDocument:
+        """What is written of tasks that an attempt left BLOCKED."""
+        return ReportsDocument(self.project.root)
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What the run was told and did, in a file of its own."""
+        loaded = self.project.loaded
+        given = [name for name, source in loaded.sources.items() if source != "default"]
+        names = [name for name in given if "." not in name]
+        settings = {name: str(getattr(loaded.settings, name)) for name in names}
+        return Manifest(self.project.root, settings)
+
+    @cached_property
+    def desk(self) -> ChangeContext:
+        """Where changes of the specification are written down: CHANGES.md and quotes."""
+        project = self.project
+        return ChangeContext(
+            ledger=self.ledger,
+            document=ChangesDocument(project.root),
+            quotes=Quotes(project.settings.id_prefixes),
+            plan=project.root / project.plan_path,
+        )
+
+    @cached_property
+    def ownership(self) -> OwnershipDocument:
+        """FILE_OWNERSHIP_MAP.md."""
+        journal = self.project.journal_path
+        return OwnershipDocument(self.project.root, lambda: crash_cleanup.all_landings(journal))
+
+    @cached_property
+    def patterns(self) -> PatternIndex:
+        """PATTERN_INDEX.md, as it was when the run began."""
+        file = self.project.root / PATTERNS
+        return PatternIndex.read(file.read_bytes() if file.is_file() else b"")
+
+    @cached_property
+    def pattern_titles(self) -> dict[str, str]:
+        """Titles of the patterns by id."""
+        return {pattern.id: pattern.title for pattern in self.patterns.patterns}
+
+    @cached_property
+    def scans(self) -> Scans:
+        """Static analysis that runs behind."""
+        return Scans(self.project.root)
+
+    @cached_property
+    def staging(self) -> Staging:
+        """Writes that wait for a review."""
+        return Staging(self.project.root)
+
+    def let_go(self, task: str) -> None:
+        """Forget the bytes that are held for a task."""
+        from runner.run.landing.drafts import let_go
+
+        let_go(self.repository, task)
+        self.staging.remove(self.staging.list(task))
+
+    @cached_property
+    def lander(self) -> Lander:
+        """What puts accepted outcomes on the branch."""
+        return Lander(
+            root=self.project.root,
+            repository=self.repository,
+            ledger=self.ledger,
+            staging=self.staging,
+            branch=self.branch,
+            own_documents=self.own_documents,
+            catch_up=self.shadow.catch_up,
+        )
+
+    @cached_property
+    def shadow(self) -> ManualCommit:
+        """What landed and waits for a person's commit, where they want to commit themselves."""
+        manual = self.project.settings.commit == "manual"
+        return ManualCommit(self.repository, self.own_documents, manual=manual)
+
+    def head(self) -> Head:
+        """Where work starts from now."""
+        self.shadow.catch_up()
+        return self.repository.head()
+
+    @property
+    def own_documents(self) -> frozenset[str]:
+        """Files that the runner writes into: they may be dirty, and move no task's base."""
+        from runner.project import CHANGES, CHECKPOINT, DECISIONS, IGNORE
+        from runner.run.landing.plan_documents import MAP
+
+        plan = self.project.plan_path
+        return frozenset({plan, MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE})
+
+    def _note(self, event: Event, task: str) -> None:
+        self.ledger.note(event, task=task)
+
+    def _find_waiting(self) -> dict[str, str]:
+        """PENDING tasks and why they are: what an undo or a replay says stands in the plan."""
+        tasks = self.ledger.state.tasks.values()
+        return {one.id: one.note for one in tasks if one.status is Status.PENDING and one.note}
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return effects.monotonic() - self.began
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Have something done before the lock is given back, the last first."""
+        self._stack.callback(callback)
+
+    def close_books(self, plan: PlanDocument, ids: Sequence[str], code: ExitCode) -> None:
+        """Write the documents, commit them as the record, and say in the journal how it ended."""
+        self.ownership.write()
+        self.scans.collect(wait=True)
+        self.checkpoint.close(self.ledger)
+        self.shadow.catch_up()
+        commit = record(
+            self.repository,
+            self.project.root,
+            self.branch,
+            (
+                QuotedPlan(plan, self.desk.quotes, self._find_waiting, self.project.plan),
+                self.ownership,
+                self.checkpoint,
+                self.decisions,
+                self.desk.document,
+                self.ignore,
+            ),
+            [("Checked", line) for line in self.checked],
+        )
+        head = commit or self.repository.head().commit or ""
+        run, told = self.ledger.run, (int(code), head, self.elapsed)
+        self.manifest.write(self.ledger.state, run, *told, self._grades)
+        finish(self.ledger, exit_code=code, head=head, began=self.began, ids=ids)

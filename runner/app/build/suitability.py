@@ -1,0 +1,118 @@
+"""Whether a person's repository can be built in now, and what a run there has to do without."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.errors import RunnerError
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.config.settings import Settings
+    from runner.model import Task
+    from runner.plan.document import Plan
+    from runner.project import Project
+    from runner.repo.read import Repository
+    from runner.repo.repo_state import RepoState
+
+_SHOWN = 10
+
+
+def require_suitable(
+    repository: Repository, own: frozenset[str], *, allow_dirty: bool
+) -> tuple[str, ...]:
+    """Lines to show before a run: what is not carried into scratch trees.
+
+    Raises RunnerError for uncommitted changes of tracked files and for a merge in progress.
+    """
+    facts = repository.state()
+    if facts.ongoing:
+        raise RunnerError(
+            f"a {facts.ongoing} is in progress",
+            hint=f"finish it (git {facts.ongoing} --continue) or give it up (--abort)",
+        )
+    dirty = [file.path for file in facts.dirty if file.path not in own]
+    if dirty and not allow_dirty:
+        raise RunnerError(
+            "there are uncommitted changes",
+            detail=_format_paths(dirty),
+            hint="commit them, or --allow-dirty to build on HEAD without them",
+        )
+    return tuple(_notices(facts, repository, own, dirty))
+
+
+def _notices(
+    facts: RepoState, repository: Repository, own: frozenset[str], dirty: list[str]
+) -> Iterator[str]:
+    if dirty:
+        yield f"not seen by tasks, since not committed:\n{_format_paths(dirty)}"
+    untracked = [path for path in facts.untracked if path not in own]
+    if untracked:
+        yield f"not seen by tasks, since untracked:\n{_format_paths(untracked)}"
+    if facts.head.detached:
+        yield "HEAD is detached: commits land on it alone (git switch -c NAME keeps them)"
+    if facts.submodules:
+        yield f"submodules are not carried into scratch trees: {', '.join(facts.submodules)}"
+    if facts.lfs:
+        yield "files under Git LFS are seen as their pointers, and cannot be written by tasks"
+    if facts.autocrlf:
+        yield "line ends are converted on checkout: tasks see and land what git stores"
+    if facts.sparse:
+        yield "the checkout is sparse: tasks see the whole tree"
+    who = repository.identity()
+    if who.invented:
+        yield f"git knows no user.name: commits are made as {who.name} <{who.email}>"
+
+
+def limits_of(project: Project, plan: Plan, *, terminal: bool) -> tuple[str, ...]:
+    """Lines to show before a run: what this machine or this way of starting does not give it."""
+    unseen = () if terminal else _warn_without_review(project, plan)
+    return (*_warn_without_sandbox(project), *_without_compilers(project), *unseen)
+
+
+def _warn_without_sandbox(project: Project) -> tuple[str, ...]:
+    """A line for a run whose commands nothing encloses."""
+    from runner.app.build.machine import sandbox_of
+
+    sandbox = sandbox_of(project.settings)
+    by_flag = project.loaded.sources.get("sandbox", "").startswith("--")
+    reason = "asked for on the command line" if by_flag else sandbox.reason
+    why = f": {reason}" if reason else ""
+    return () if sandbox.encloses else (f"commands run with your own rights, no sandbox{why}",)
+
+
+def _without_compilers(project: Project) -> tuple[str, ...]:
+    """A line for compilers that are missing, said now and not in the middle."""
+    from runner.app.inspect.requirements import find_missing_compilers
+
+    missing = ", ".join(find_missing_compilers(project))
+    return (f"not on PATH, so what they compile is refused: {missing}",) if missing else ()
+
+
+def _is_unseen(task: Task, settings: Settings) -> bool:
+    """Whether others than a person write a task's files, and nothing says that somebody looks."""
+    from runner.implementers.registry import agent_of, choose
+
+    by_others = agent_of(task, settings) or getattr(choose(task, settings), "name", "") == "command"
+    return bool(by_others) and task.writes_anything and task.review is None
+
+
+def _warn_without_review(project: Project, plan: Plan) -> tuple[str, ...]:
+    """A line for writes that nobody sees before they land, where nobody chose it so."""
+    settings = project.settings
+    if (
+        not any(_is_unseen(task, settings) for task in plan.tasks)
+        or settings.review is not None
+        or settings.review_floor is not None
+    ):
+        return ()
+    return ("without a terminal nobody reviews writes (--review prompt holds them for you)",)
+
+
+def _format_paths(paths: list[str]) -> str:
+    lines = [f"  {display(path)}" for path in paths[:_SHOWN]]
+    if len(paths) > _SHOWN:
+        lines.append(f"  … and {len(paths) - _SHOWN} more")
+    return "\n".join(lines)

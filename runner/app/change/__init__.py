@@ -1,0 +1,1 @@
+"""Changes of what landed: what one may affect, and taking work back."""

@@ -1,0 +1,49 @@
+"""Affected tasks as lines: for a person, and as annotations for GitHub."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.text.display import display, escape_annotation, escape_annotation_property
+from runner.text.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.impact.answer import Affected, Answer, Why
+
+_SHOWN = 5
+"""Reasons of one task on a terminal."""
+
+
+def format_affected(one: Affected) -> Iterator[str]:
+    """A task with its test contracts, and a line a reason."""
+    single = dict(one.tests)
+    names = [_with_tests(name, single.get(name, ())) for name in one.contracts]
+    yield f"{display(one.task)}  {display(', '.join(names) or 'no test contract')}"
+    for why in one.reasons[:_SHOWN]:
+        yield f"  {why.kind:<9}  {display(why.place)}  {display(why.text)}"
+    if len(one.reasons) > _SHOWN:
+        yield f"  and {len(one.reasons) - _SHOWN} more reasons (--json shows them)"
+
+
+def _with_tests(name: str, tests: tuple[str, ...]) -> str:
+    return f"{name} ({plural(len(tests), 'test')})" if tests else name
+
+
+def workflow_commands(answer: Answer) -> Iterator[str]:
+    """A workflow command for each reason and doubt, beside the line that is changed."""
+    for one in answer.affected:
+        names = ", ".join(one.contracts)
+        for why in one.reasons:
+            title = f"{one.task} may be affected" + (f" ({names})" if names else "")
+            yield _annotation("notice", title, why)
+    for doubt in answer.doubts:
+        yield _annotation("warning", "not decided", doubt)
+
+
+def _annotation(level: str, title: str, why: Why) -> str:
+    properties = [f"file={escape_annotation_property(why.path)}"]
+    properties += [f"line={why.line}"] if why.line else []
+    properties.append(f"title={escape_annotation_property(title)}")
+    return f"::{level} {','.join(properties)}::{escape_annotation(why.text)}"

@@ -1,0 +1,72 @@
+"""What a project knows of its tasks when a change is judged: gathered for one question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.model import Status
+from runner.run.regressions.durations import past_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runner.app.inspect.view import View
+    from runner.impact.answer import Answer, Changed, Why, Width
+    from runner.impact.inputs import Knowledge
+    from runner.model import Task
+    from runner.project import Project
+    from runner.repo.read import Repository
+
+_STANDING = frozenset({Status.DONE, Status.STALE})
+
+
+def knowledge_for(
+    project: Project, repository: Repository, view: View, *, everyone: bool = False
+) -> Knowledge:
+    """What is known of HEAD, about the tasks that are or were DONE, or about `everyone`."""
+    from runner.impact.load_inputs import OWNERSHIP_MAP, knowledge_of
+    from runner.writes.safe_io import read_beneath
+
+    tasks = project.plan(project.plan_bytes).tasks
+    asked = [task for task in tasks if everyone or _stands(task, view)]
+    return knowledge_of(
+        repository,
+        project.cache,
+        asked,
+        repository.head().commit or "",
+        owners=read_beneath(project.root, OWNERSHIP_MAP),
+        prefixes=project.settings.id_prefixes,
+        past=past_of(view.states, asked),
+    )
+
+
+def evaluate_impact(changes: Sequence[Changed], knowledge: Knowledge, width: Width) -> Answer:
+    """Whom a change may affect, the contracts among it that a run would hold against it."""
+    from runner.gates.contracts.touched_contracts import Held
+    from runner.impact.answer import Dependents, judge
+    from runner.run.regressions.reached_contracts import find_reached_contracts, with_contracts
+
+    answer, tasks = judge(changes, knowledge, width), knowledge.tasks.values()
+    if width.dependents is Dependents.NONE or not any(task.contracts for task in tasks):
+        return answer
+    return with_contracts(
+        answer, tuple(find_reached_contracts(changes, knowledge, width, Held(tasks)))
+    )
+
+
+def _stands(task: Task, view: View) -> bool:
+    return task.id in view.states and view.status(task.id) in _STANDING
+
+
+def reasons_now(project: Project, view: View, task: str) -> tuple[Why, ...]:
+    """Why what differs from HEAD may change a task's result: for `why`, as `impact` says it."""
+    from runner.app.change.change_source import of_working_tree
+    from runner.impact.answer import Dependents, Width
+    from runner.repo.read import Repository
+
+    settings = project.settings
+    width = Width(Dependents(settings.changed_dependents), settings.conservative)
+    with Repository.open(project.root) as repository:
+        knowledge = knowledge_for(project, repository, view)
+        answer = evaluate_impact(of_working_tree(repository), knowledge, width)
+    return next((one.reasons for one in answer.affected if one.task == task), ())

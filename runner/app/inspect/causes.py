@@ -1,0 +1,302 @@
+"""Why a task stands as it does: causes, each with the causes behind it, down to the roots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner.journal.evidence import Standing, evaluate_standing
+from runner.journal.permission_fold import waits as permission_waits
+from runner.journal.plan_fold import waits
+from runner.model import Reason, Status, Verdict
+from runner.report.event_lines import format_attempt
+from runner.report.summary import HELD_UP
+from runner.run.limits.failure_policy import find_own_failure
+from runner.run.proof_required import PROOF_HINT, WISH_HINT
+from runner.run.regressions.regression import find_unapproved, victims
+from runner.run.review import CHECK
+from runner.text.display import display
+from runner.text.wording import finding_lines, join_few, moment, plural, short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from runner.app.inspect.view import View
+    from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
+    from runner.plan.outline import OutlineTask
+
+_FINDINGS = 5
+_DEEPEST = 12
+"""Links of a chain that are shown; below, only what lies at the end of it."""
+_AGAIN = "set its Status to PENDING in the plan, then: runner"
+_NEXT = {
+    Reason.CHECKS: f"mend it in the plan, or {_AGAIN}",
+    Reason.POLICY: f"mend it in the plan, or {_AGAIN}",
+    Reason.BUDGET: f"raise its Budget or the setting, then: runner; or {_AGAIN}",
+    Reason.SECRET: "give it what is missing (runner doctor lists it), then: runner",
+    Reason.TOOL: "give it what is missing (runner doctor lists it), then: runner",
+    Reason.PROOF: f"{PROOF_HINT}; then: runner",
+    Reason.WISH: f"{WISH_HINT}; then: runner",
+}
+_HELD = {
+    "review": "runner review shows it; runner approve or runner reject answers",
+    **HELD_UP,
+}
+_CHANGED = {"what": "what is to be built", "proof": "how it is proven"}
+"""The digests of a task, in a person's words."""
+
+
+def _next(known: TaskState, state: RunState) -> str:
+    """What a person does about a BLOCKED task."""
+    broken = victims(known.findings) if known.reason is Reason.REGRESSION else ()
+    if broken:
+        ids = " ".join(map(display, find_unapproved(broken, state)))
+        keep = f"runner approve {ids}" if ids else "runner (what it breaks is approved)"
+        return f"{keep}, or runner reject {display(known.id)} --reason …"
+    if waits(known) or permission_waits(known):
+        return _HELD["review"]
+    if known.held is not None:
+        return _HELD.get(known.held.kind, _AGAIN)
+    if find_own_failure(known):
+        return f"runner run {display(known.id)} tries it again"
+    return _NEXT.get(known.reason, _AGAIN) if known.reason else _AGAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One sentence, about one task, and what lies behind it."""
+
+    task: str
+    text: str
+    behind: tuple[Cause, ...] = ()
+    details: tuple[str, ...] = ()
+    """Lines that say more: findings, proofs."""
+    next: str = ""
+    """What a person could do about it."""
+
+    @property
+    def roots(self) -> Iterator[Cause]:
+        """The causes that have none behind them."""
+        if not self.behind:
+            yield self
+        for cause in self.behind:
+            yield from cause.roots
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A task that is asked about, and how the question came to it."""
+
+    id: str
+    tasks: Mapping[str, OutlineTask]
+    path: tuple[str, ...] = ()
+    told: set[str] = field(default_factory=set)
+    """Every task of which the causes were told already."""
+
+    @property
+    def task(self) -> OutlineTask:
+        """The task as the plan has it."""
+        return self.tasks[self.id]
+
+    def deeper(self, id_: str) -> _Asked:
+        """The question about what this one waits for."""
+        return _Asked(id_, self.tasks, (*self.path, self.id), self.told)
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """Asks a view.
+
+    `when` gives the time of a record of the journal, `lacks` what keeps a task from starting.
+    """
+
+    view: View
+    when: Callable[[str], str]
+    lacks: Callable[[str], tuple[Reason, str] | None]
+
+    def about(self, id_: str) -> Cause:
+        """The whole chain for a task of the plan."""
+        return self._cause(_Asked(id_, {task.id: task for task in self.view.tasks}))
+
+    def _cause(self, asked: _Asked) -> Cause:
+        task = asked.task
+        asked.told.add(task.id)
+        match self.view.status(task.id):
+            case Status.PENDING if self.view.waits_for(task):
+                return self._explain_waiting(asked)
+            case Status.PENDING:
+                return self._ready(task)
+            case Status.IN_PROGRESS:
+                return self._in_progress(task)
+            case Status.DONE:
+                return self._explain_done(task)
+            case Status.BLOCKED:
+                return self._explain_blocked(task)
+            case Status.STALE:
+                return self._stale(asked)
+
+    # --- a task that waits ------------------------------------------------------------
+
+    def _explain_waiting(self, asked: _Asked) -> Cause:
+        task = asked.task
+        waits = self.view.waits_for(task)
+        text = f"waits for {join_few([display(id_) for id_ in waits])}"
+        if len(asked.path) >= _DEEPEST:
+            waits, between = self._ends(asked)
+            if between:
+                text += f", and through {plural(between, 'task')} in between for"
+        behind = tuple(self._behind(asked, id_) for id_ in waits)
+        return Cause(task.id, text + self._read(task), behind)
+
+    def _behind(self, asked: _Asked, id_: str) -> Cause:
+        if id_ not in asked.tasks:
+            return Cause(id_, "is no task of the plan", next="runner validate")
+        if id_ == asked.id or id_ in asked.path:
+            return Cause(id_, "waits for itself: they go in a circle", next="runner validate")
+        if id_ in asked.told:
+            return Cause(id_, "(see above)")
+        return self._cause(asked.deeper(id_))
+
+    def _ends(self, asked: _Asked) -> tuple[tuple[str, ...], int]:
+        """What a long chain ends in, and how many tasks that wait themselves lie between."""
+        seen = {asked.id}
+        front = [asked.id]
+        ends: list[str] = []
+        while front:
+            for id_ in self.view.waits_for(asked.tasks[front.pop()]):
+                if id_ in seen:
+                    continue
+                seen.add(id_)
+                waiting = id_ in asked.tasks and self.view.waits_for(asked.tasks[id_])
+                (front if waiting else ends).append(id_)
+        return tuple(ends), len(seen) - len(ends) - 1
+
+    # --- one status each --------------------------------------------------------------
+
+    def _ready(self, task: OutlineTask) -> Cause:
+        missing = self.lacks(task.id)
+        if missing is not None:
+            text = f"would be BLOCKED at once: {display(missing[1])}"
+            plan = missing[0] in (Reason.PROOF, Reason.WISH)  # the plan lacks it, no machine
+            return Cause(task.id, text, next=_NEXT[missing[0]] if plan else "runner doctor")
+        reason = (
+            f"it is PENDING and all it needs is DONE ({', '.join(map(display, task.depends_on))})"
+            if task.depends_on
+            else "it is PENDING and needs no other task"
+        )
+        known = self.view.states[task.id]
+        details = []
+        if known.tries:
+            details.append(f"{plural(known.attempts_in_row, 'attempt')} in a row failed before:")
+            details += self._findings(known)
+        elif any(finding.check == CHECK for finding in known.findings):
+            details.append("the next attempt is told:")
+            details += self._findings(known)
+        return Cause(
+            task.id,
+            f"would run now: {reason}{self._read(task)}",
+            details=tuple(details),
+            next="runner",
+        )
+
+    def _in_progress(self, task: OutlineTask) -> Cause:
+        if task.id == self.view.landing:
+            text = "was being landed when the last run ended: the next run finishes that first"
+            return Cause(task.id, text, next="runner")
+        attempt = self.view.states[task.id].open_attempt
+        text = "is IN-PROGRESS"
+        if attempt is not None:
+            how = format_attempt(attempt.mode, attempt.implementer)
+            text += f": attempt {attempt.attempt} ({display(how)}) since {moment(attempt.time)}"
+        return Cause(task.id, text, next="runner log --follow")
+
+    def _explain_done(self, task: OutlineTask) -> Cause:
+        known = self.view.states[task.id]
+        graded = self.view.grades[task.id]
+        if not known.verified:
+            text = f"is DONE{self._since(known)}, {graded.grade}{_note(self.view, task)}"
+            return Cause(task.id, text + self._read(task))
+        own = [proof for proof in known.proofs if not proof.is_of_another_task]
+        passed = [proof for proof in own if proof.verdict is not Verdict.SKIPPED]
+        details = tuple(
+            f"{display(one.id)}: {one.verdict}, exit {one.exit}, {one.seconds:.2f} s"
+            for one in passed
+        )
+        landed = f" as {short(known.commit)}" if known.commit else ", having changed nothing"
+        proven = f", {display(graded.words)}"
+        text = f"is DONE{self._since(known)}{landed}{proven}{_note(self.view, task)}"
+        return Cause(task.id, text + self._read(task), details=details)
+
+    def _explain_blocked(self, task: OutlineTask) -> Cause:
+        known = self.view.states[task.id]
+        reason = f" ({known.reason})" if known.reason else ""
+        details = self._findings(known)
+        if known.draft:
+            details.append(f"its work is kept on {display(known.draft)}")
+        text = f"is BLOCKED{reason}{self._since(known)}{_note(self.view, task)}{self._read(task)}"
+        return Cause(task.id, text, details=tuple(details), next=_next(known, self.view.state))
+
+    def _stale(self, asked: _Asked) -> Cause:
+        task = asked.task
+        known = self.view.states[task.id]
+        details = []
+        if known.changed:
+            changed = (_CHANGED.get(one, one) for one in known.changed)
+            details.append(f"changed: {', '.join(map(display, changed))}")
+        if known.commit and evaluate_standing(known, task.spec) is not Standing.NONE:
+            details.append(f"it was DONE as {short(known.commit)}")
+        text = f"is STALE{self._since(known)}{_note(self.view, task)}{self._read(task)}"
+        if self._waits_through(known):
+            via = display(known.via)
+            details.append(f"once {via} is DONE and offers what it did, this is only proven again")
+            behind = (self._behind(asked, known.via),)
+            return Cause(task.id, text, behind, tuple(details))
+        if not known.culprit:
+            again = f"runner approve {display(task.id)}, or {_AGAIN}"
+            return Cause(task.id, text, details=tuple(details), next=again)
+        if known.approved:
+            details.append(f"approved: it is built anew on the change of {display(known.culprit)}")
+        behind = (self._behind(asked, known.culprit),)
+        return Cause(task.id, text, behind, details=tuple(details))
+
+    def _waits_through(self, known: TaskState) -> bool:
+        """Whether it is STALE through another task alone, which is not DONE again yet."""
+        via = self.view.states.get(known.via)
+        return via is not None and via.status is not Status.DONE
+
+    # --- parts of a sentence ----------------------------------------------------------
+
+    def _since(self, known: TaskState) -> str:
+        time = self.when(known.cause) if known.cause else ""
+        return f" since {moment(time)}" if time else ""
+
+    def _read(self, task: OutlineTask) -> str:
+        """That the journal does not know this yet."""
+        event = self.view.read_now.get(task.id)
+        if event is None:
+            return ""
+        note = getattr(event, "note", "") or getattr(event, "summary", "")
+        if not note or note == self.view.note(task):
+            return " (read just now)"
+        return f" (read just now: {display(note)})"
+
+    def _findings(self, known: TaskState) -> list[str]:
+        refusals = [finding for finding in known.findings if finding.refuses]
+        lines = [line for finding in refusals[:_FINDINGS] for line in finding_lines(finding)]
+        more = len(refusals) - _FINDINGS
+        return [*lines, f"and {plural(more, 'more finding')}"] if more > 0 else lines
+
+
+def _note(view: View, task: OutlineTask) -> str:
+    note = view.note(task)
+    return f": {display(note)}" if note else ""
+
+
+def format_cause(cause: Cause, depth: int = 0) -> Iterator[str]:
+    """The chain as lines, each cause below what it causes and two columns further in."""
+    before = "  " * depth
+    yield f"{before}{display(cause.task)} {cause.text}"
+    yield from (f"{before}    {line}" for line in cause.details)
+    for behind in cause.behind:
+        yield from format_cause(behind, depth + 1)

@@ -1,0 +1,271 @@
+"""What `runner doctor` looks at: the machine, the repository, the plan, the runner's own files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
+from runner.errors import RunnerError
+from runner.text.wording import join_few, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from runner.project import Project
+
+_SECONDS = 10.0
+_KILO = 1024
+
+
+def examine(
+    start: Path, environ: Mapping[str, str], task_graph: str | None
+) -> Iterator[Diagnostic]:
+    """Everything, the machine first; what cannot be looked at is a sign itself."""
+    from runner.app.build.discovered_gates import take_up_default_gates
+    from runner.app.inspect.requirements import plan_signs
+    from runner.process.tools import which
+    from runner.project import Project
+
+    yield from _machine(start, environ)
+    if which("git", environ) is None:
+        return  # all else would be asked of it
+    try:
+        project = Project.open(start, environ, {"task_graph": task_graph}, plan_needed=False)
+    except RunnerError as error:
+        yield make_missing_sign("repository", error)
+        return
+    take_up_default_gates(project)
+    yield from _sandbox(project)
+    yield from _executor(project)
+    yield from _reviewer(project, environ)
+    yield from _repository(project)
+    yield from plan_signs(project)
+    yield from _own_files(project)
+
+
+# --- the machine ----------------------------------------------------------------------
+
+
+def _machine(start: Path, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
+    from runner.process.tools import capture, which
+
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Diagnostic("python", State.OK, f"{version} ({sys.executable})")
+    git = which("git", environ)
+    if git is None:
+        yield Diagnostic("git", State.MISSING, "it is not on PATH", "apt-get install git")
+        return
+    code, said = capture([str(git), "--version"], start, environ, _SECONDS)
+    words = said.decode("utf-8", "replace").removeprefix("git version ").strip()
+    yield Diagnostic("git", State.MISSING if code else State.OK, words)
+
+
+def _sandbox(project: Project) -> Iterator[Diagnostic]:
+    from pathlib import Path
+
+    from runner.process.sandbox import choose_sandbox
+
+    settings = project.settings
+    read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
+    try:
+        found = choose_sandbox(settings.sandbox, read)
+    except RunnerError as error:
+        yield make_missing_sign("sandbox", error)
+        return
+    if found.encloses:
+        over = f", because {found.reason}" if found.reason else ""
+        yield Diagnostic("sandbox", State.OK, f"{found.name}{over}")
+        hint = "" if found.contains else "apt-get install bubblewrap"
+        yield from (Diagnostic("sandbox", State.NOTE, gap, hint) for gap in found.gaps)
+    else:
+        text = f"none, so commands run with your own rights: {found.reason}"
+        hint = "" if settings.sandbox == "none" else "apt-get install bubblewrap"
+        yield Diagnostic("sandbox", State.NOTE, text, hint)
+    yield _limits()
+
+
+def _executor(project: Project) -> Iterator[Diagnostic]:
+    """Where attempts run, where that is not in threads of the run itself."""
+    from runner.run.executors.choose_executor import describe_cluster
+
+    if project.settings.executor == "threads":
+        return
+    try:
+        yield Diagnostic("executor", State.OK, describe_cluster(project.settings))
+    except RunnerError as error:
+        yield make_missing_sign("executor", error)
+
+
+def _reviewer(project: Project, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """The program that reviews where review is `auto`; what a shell makes of it is not tried."""
+    import shlex
+
+    from runner.process.tools import which
+
+    line = project.settings.review_command
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = [line]
+    name = next((word for word in words if "=" not in word), "")
+    if not name:
+        return
+    found = which(name, environ)
+    if found is None:
+        hint = "name it by its whole path in your own settings"
+        state = State.MISSING if "/" in name else State.NOTE  # the shell has words of its own
+        yield Diagnostic("review_command", state, f"{name} is no program here", hint)
+        return
+    text = f"{name} ({found}); it runs enclosed, in the task's tree"
+    hint = "" if project.settings.sandbox_read else "what it reads elsewhere: sandbox_read"
+    yield Diagnostic("review_command", State.OK, text, hint)
+
+
+def _limits() -> Diagnostic:
+    """Which bounds hold for a command's processes together, and which for each alone."""
+    from runner.process.cgroups import our_grounds
+
+    held = our_grounds().held
+    together = {"pids": "processes", "memory": "memory"}
+    words = [together[name] for name in sorted(held, reverse=True)]
+    if {"pids", "memory"} <= held:
+        return Diagnostic("limits", State.OK, f"{join_few(words)} of a command together, by cgroup")
+    lacking = "memory only of each process" if "memory" not in held else ""
+    if "pids" not in held:
+        root = "processes not bound for root" if os.geteuid() == 0 else "processes by RLIMIT_NPROC"
+        lacking = f"{lacking}, {root}" if lacking else root
+    by_group = f"{join_few(words)} of a command together, by cgroup; " if words else ""
+    return Diagnostic("limits", State.NOTE, f"{by_group}{lacking}")
+
+
+# --- the repository -------------------------------------------------------------------
+
+
+def _repository(project: Project) -> Iterator[Diagnostic]:
+    from runner.repo.read import Repository
+
+    yield Diagnostic("repository", State.OK, str(project.root))
+    try:
+        with Repository.open(project.root) as repository:
+            facts = repository.state()
+            who = repository.identity()
+    except RunnerError as error:
+        yield make_missing_sign("git state", error)
+        return
+    yield Diagnostic("branch", State.OK, facts.head.shown if facts.head.commit else "no commit yet")
+    if facts.ongoing:
+        hint = f"git {facts.ongoing} --continue, or --abort"
+        yield Diagnostic("git state", State.MISSING, f"a {facts.ongoing} is in progress", hint)
+    own = _own_documents(project)
+    dirty = [file.path for file in facts.dirty if file.path not in own]
+    untracked = [path for path in facts.untracked if path not in own]
+    carried = {
+        "HEAD is detached: commits land on it alone": facts.head.detached,
+        f"submodules are not carried: {join_few(facts.submodules)}": bool(facts.submodules),
+        "files under Git LFS are seen as their pointers": facts.lfs,
+        "line ends are converted on checkout": facts.autocrlf,
+        "the checkout is sparse: tasks see the whole tree": facts.sparse,
+        "the clone is shallow: older landings are not seen": facts.shallow,
+        f"{plural(len(dirty), 'file')} with uncommitted changes": bool(dirty),
+        f"{plural(len(untracked), 'untracked file')} not seen by tasks": bool(untracked),
+        f"git knows no user.name: commits are made as {who.name}": who.invented,
+    }
+    for text, holds in carried.items():
+        if holds:
+            yield Diagnostic("git state", State.NOTE, text)
+    yield from _stack(project)
+    yield _trust(project)
+
+
+def _own_documents(project: Project) -> frozenset[str]:
+    """Files the runner writes into: that they have changes says nothing."""
+    from runner.project import CHANGES, CHECKPOINT, DECISIONS, IGNORE, PATTERNS
+    from runner.repo.head import PLANS
+    from runner.run.landing.plan_documents import MAP
+
+    named = project.settings.task_graph
+    return frozenset((*PLANS, named, MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE))
+
+
+def _stack(project: Project) -> Iterator[Diagnostic]:
+    from runner.config.stack import detect_stack
+
+    stack = detect_stack(project.root)
+    manager = f" ({stack.package_manager})" if stack.package_manager else ""
+    yield Diagnostic("stack", State.OK, (", ".join(stack.names) or "none declared") + manager)
+    yield from _default_gates(project)
+    for note in (*stack.notes, *project.loaded.notes):
+        yield Diagnostic("settings", State.NOTE, note)
+
+
+def _default_gates(project: Project) -> Iterator[Diagnostic]:
+    """The gates that hold because the repository declares them and nobody configured any."""
+    settings = project.settings
+    every = (("", settings.gates), *settings.gates_by_type)
+    for kind, gates in every:
+        for gate in gates:
+            if gate.origin:
+                only = f", {kind} tasks only" if kind else ""
+                text = f"{gate.command} ({gate.origin}{only})"
+                yield Diagnostic(f"default gate {gate.name}", State.OK, text)
+
+
+def _trust(project: Project) -> Diagnostic:
+    from runner.config.trust import Trust
+
+    if Trust(project.places.state).is_given(project.root):
+        return Diagnostic("trust", State.OK, "given")
+    text = "not given yet: the first run shows the plan's commands and asks"
+    return Diagnostic("trust", State.NOTE, text, "runner --trust")
+
+
+# --- the runner's own files -----------------------------------------------------------
+
+
+def _own_files(project: Project) -> Iterator[Diagnostic]:
+    from runner.journal.lock import RunLock
+    from runner.project import BUILD
+
+    yield _journal(project)
+    holder = RunLock(project.root / BUILD).holder()
+    yield Diagnostic("run", State.OK, f"going on: {holder}" if holder else "none is going on")
+    for name, folder in (("cache", project.cache), ("state", project.places.state)):
+        yield Diagnostic(f"{name} folder", State.OK, f"{folder} ({_size(_bytes_in(folder))})")
+
+
+def _journal(project: Project) -> Diagnostic:
+    """The journal read whole, each record's checksum too."""
+    from runner.journal.read_journal import read_journal
+
+    path = project.journal_path
+    if not path.exists():
+        return Diagnostic("journal", State.OK, "none yet")
+    try:
+        count = sum(1 for _ in read_journal(path, wanted=()))
+    except RunnerError as error:
+        return make_missing_sign("journal", error)
+    return Diagnostic(
+        "journal", State.OK, f"{plural(count, 'record')}, {_size(path.stat().st_size)}, whole"
+    )
+
+
+def _bytes_in(folder: Path) -> int:
+    total = 0
+    for at, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(at, name)).st_size  # noqa: PTH118 - a hot path
+            except OSError:
+                continue  # gone meanwhile
+    return total
+
+
+def _size(number: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if number < _KILO:
+            return f"{number:.0f} {unit}"
+        number /= _KILO
+    return f"{number:.1f} GiB"

@@ -1,0 +1,152 @@
+"""What the plan needs of this machine, for `runner doctor`: tools, secrets, root."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
+from runner.errors import RunnerError
+from runner.text.wording import join_few, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from runner.model import Task
+    from runner.project import Project
+
+_ROOT_ALONE = frozenset({"sudo", "doas", "pkexec"})
+
+
+def plan_signs(project: Project) -> Iterator[Diagnostic]:
+    """The plan itself, then everything it needs."""
+    from runner.app.write.analysis import analysis_signs
+
+    try:
+        reading = project.check()
+    except RunnerError as error:
+        yield make_missing_sign("plan", error)
+        return
+    errors = sum(problem.is_error for problem in reading.problems)
+    said = (
+        f"{project.plan_path}: {plural(len(reading.plan.tasks), 'task')}"
+        f", {plural(errors, 'mistake')}, {plural(len(reading.problems) - errors, 'warning')}"
+    )
+    hint = "runner validate" if reading.problems else ""
+    yield Diagnostic("plan", State.MISSING if errors else State.OK, said, hint)
+    yield from _tools(project, reading.plan.tasks)
+    yield from _agents(project, reading.plan.tasks)
+    yield from _compilers(project)
+    outputs = (path for task in reading.plan.tasks for path in task.outputs)
+    yield from analysis_signs(project, outputs)
+    yield from _secrets(project, reading.plan.tasks)
+    yield from _root(project, reading.plan.tasks)
+
+
+def find_missing_compilers(project: Project) -> tuple[str, ...]:
+    """Programs that the write pipeline compiles this project with, and that are not on PATH."""
+    from runner.process.tools import which
+    from runner.writes.project_compile import CompileCommand, find_needed_tools
+
+    commands = [CompileCommand(*one) for one in project.settings.compile]
+    needed = find_needed_tools(project.root, commands)
+    return tuple(tool for tool in needed if which(tool, project.environ) is None)
+
+
+def _compilers(project: Project) -> Iterator[Diagnostic]:
+    for tool in find_missing_compilers(project):
+        text = "it is not on PATH; changed files that it compiles are refused"
+        yield Diagnostic(f"compiler {tool}", State.MISSING, text, f"install {tool}")
+
+
+def _tools(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
+    """Every program that the plan's commands start or that a task requires, each once."""
+    from runner.process.tools import which
+
+    users: dict[str, list[str]] = {}
+    required: set[str] = set()
+    for task in tasks:
+        named = {need.name for need in task.requires if need.kind == "tool"}
+        required |= named
+        for tool in dict.fromkeys((*named, *_programs(project, task))):
+            if tool in _ROOT_ALONE:
+                continue  # a task that calls it is BLOCKED, whether it is there or not
+            users.setdefault(tool, []).append(task.id)
+    for tool, ids in sorted(users.items()):
+        found = which(tool, project.environ)
+        if found is not None:
+            yield Diagnostic(f"tool {tool}", State.OK, str(found))
+        else:
+            text = f"it is not on PATH; {join_few(ids)} {'need' if len(ids) > 1 else 'needs'} it"
+            state = State.MISSING if tool in required else State.NOTE
+            hint = f"install {tool}" + ("" if tool in required else ", unless a task does so")
+            yield Diagnostic(f"tool {tool}", state, text, hint)
+
+
+def _agents(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
+    """Every agent program or model that a task is for, each once."""
+    from runner.implementers.agents.presets import PRESETS
+    from runner.implementers.agents.program import OTHER
+    from runner.implementers.registry import agent_of, choose
+    from runner.model import Finding
+    from runner.process.tools import which
+
+    users: dict[str, Task] = {}
+    for task in tasks:
+        users.setdefault(agent_of(task, project.settings), task)
+    users.pop("", None)
+    for name, task in sorted(users.items()):
+        chosen, preset = choose(task, project.settings), PRESETS.get(name)
+        sign = "agent" if name == OTHER else f"agent {name}"
+        if isinstance(chosen, Finding):
+            yield Diagnostic(sign, State.MISSING, chosen.message, chosen.hint)
+        elif preset is None:
+            named = project.settings.agent_command if name == OTHER else ""
+            yield Diagnostic(sign, State.OK, named or project.settings.model_execute or "set")
+        elif found := which(preset.program, project.environ):
+            yield Diagnostic(sign, State.OK, str(found))
+        else:
+            text = f"{preset.program} is not on PATH"
+            yield Diagnostic(sign, State.MISSING, text, f"{preset.install}, and log in")
+
+
+def _programs(project: Project, task: Task) -> Iterator[str]:
+    from runner.plan.commands import executables
+
+    gates = (*task.gates, *project.settings.gates_for(task.type))
+    commands = (
+        task.command,
+        *(one.command for one in task.test_contracts),
+        *(one.value for one in task.contracts if one.kind == "command"),
+        *(one.command.removeprefix("sh:") for one in gates),
+    )
+    for command in commands:
+        yield from executables(command)
+
+
+def _secrets(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
+    """Every secret that a task requires: whether it is set, never what it is."""
+    users: dict[str, list[str]] = {}
+    for task in tasks:
+        for need in task.requires:
+            if need.kind == "secret":
+                users.setdefault(need.name, []).append(task.id)
+    permitted = project.settings.secrets
+    for name, ids in sorted(users.items()):
+        if permitted is not None and name not in permitted:
+            text, hint = "your settings do not let tasks have it", f'add "{name}" to secrets'
+        elif not project.environ.get(name):
+            text, hint = f"it is not set, for {join_few(ids)}", f"export {name}=…"
+        else:
+            yield Diagnostic(f"secret {name}", State.OK, "set")
+            continue
+        yield Diagnostic(f"secret {name}", State.MISSING, text, hint)
+
+
+def _root(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
+    from runner.implementers.requirements import needs_root
+
+    ids = [task.id for task in tasks if needs_root(task, project.settings.gates_for(task.type))]
+    if ids:
+        yield Diagnostic(
+            "root", State.NOTE, f"{join_few(ids)}: BLOCKED at once, for a person to do"
+        )

@@ -1,0 +1,220 @@
+"""One task as text for a person: the plan's words, then the journal's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.journal.evidence import Standing, evaluate_standing, evidence_of
+from runner.model import Network
+from runner.model.grades import proof_kind
+from runner.report.event_lines import format_attempt
+from runner.text.counting import count_words
+from runner.text.display import display
+from runner.text.wording import finding_lines, moment, plural, short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from runner.app.inspect.task_history import TaskHistory
+    from runner.app.inspect.view import View
+    from runner.journal.evidence import Evidence
+    from runner.journal.task_state import TaskState
+    from runner.model import Budget, Graded, Proof, Task
+
+_NAMED = 16
+"""Columns of a field's name."""
+_STANDING = {
+    Standing.CURRENT: "stands for the task as it is written now",
+    Standing.PROOF_CHANGED: "how the task is proven was changed since",
+    Standing.WORK_CHANGED: "the task was changed since",
+    Standing.NONE: "",
+}
+
+
+def portrait(task: Task, view: View, past: TaskHistory, report: str = "") -> Iterator[str]:
+    """Every line of `runner show`; `report` is the file about its last attempt."""
+    known = view.states[task.id]
+    yield f"{display(task.id)}: {display(task.title)}"
+    yield from _format_standing(task, view, past)
+    yield from _with_heading("plan", _format_plan(task))
+    yield from _with_heading("attempts", _attempts(past))
+    yield from _with_heading("findings of the last failed attempt", _findings(known))
+    yield from _with_heading("report of that attempt", filter(None, (display(report),)))
+    evidence = evidence_of(known)
+    if evidence is not None:
+        yield from _with_heading(
+            "evidence", _evidence(task, known, evidence, view.grades.get(task.id))
+        )
+    yield from _with_heading("work that has not landed", _format_held_work(known))
+    yield from _with_heading("decisions", _decisions(past))
+
+
+def _with_heading(heading: str, lines: Iterable[str]) -> Iterator[str]:
+    """Lines under their heading; no heading where there is nothing under it."""
+    lines = list(lines)
+    if lines:
+        yield ""
+        yield f"{heading}:"
+        yield from (f"  {line}" for line in lines)
+
+
+def _field(name: str, value: str) -> Iterator[str]:
+    if value:
+        yield f"{name:<{_NAMED}}{value}"
+
+
+def _fields(name: str, values: Iterable[str]) -> Iterator[str]:
+    """One value a line, the name before the first."""
+    for value in values:
+        yield from _field(name, value)
+        name = ""
+
+
+# --- how it stands --------------------------------------------------------------------
+
+
+def _format_standing(task: Task, view: View, past: TaskHistory) -> Iterator[str]:
+    known = view.states[task.id]
+    outlined = next(one for one in view.tasks if one.id == task.id)
+    said = str(known.status)
+    if known.reason:
+        said += f" ({known.reason})"
+    elif worth := view.worth(task.id):
+        said += f" ({worth})"
+    why = view.grades[task.id].why if view.worth(task.id) else ""
+    note = display(view.note(outlined) or why)
+    yield f"{said} — {note}" if note else said
+    if known.cause in past.times:
+        yield f"since {moment(past.times[known.cause])}"
+    waits = view.waits_for(outlined)
+    if waits:
+        yield f"waits for {', '.join(map(display, waits))}"
+    elif view.is_ready(outlined):
+        yield "ready: `runner` starts it"
+    if task.id in view.read_now:
+        yield "(read from the plan and from git just now; the next run writes it into the journal)"
+
+
+# --- what the plan asks ---------------------------------------------------------------
+
+
+def _format_plan(task: Task) -> Iterator[str]:
+    yield from _field("Line", str(task.line))
+    yield from _field("Type", display(task.type or format_task_type(task)))
+    yield from _field("Depends on", ", ".join(map(display, task.depends_on)))
+    yield from _fields("Output files", map(display, task.outputs))
+    yield from _fields("Inputs", map(display, task.inputs))
+    yield from _fields("Acceptance", map(display, task.acceptance))
+    yield from _fields("Changes tests", map(display, task.changes_tests))
+    tests = (f"{one.id} ({one.shown_level}): {one.command}" for one in task.test_contracts)
+    yield from _fields("Test contracts", map(display, tests))
+    yield from _fields("Contracts", (display(f"{one.kind}: {one.value}") for one in task.contracts))
+    why = display(task.no_contracts)
+    yield from _field("Contracts", f"none — {why}" if why else "")
+    yield from _fields("Gates", (display(f"{one.name}: {one.command}") for one in task.gates))
+    yield from _field("Coverage", "" if task.coverage is None else f"{task.coverage:g}%")
+    yield from _field("Implementer", display(task.implementer))
+    yield from _field("Command", display(task.command))
+    yield from _rest(task)
+    blocks = (f"{one.kind} {one.path}".rstrip() for one in task.blocks)
+    yield from _fields("Blocks", map(display, blocks))
+    yield from _fields("Changes", map(display, task.changes))
+    yield from _field("Digest, what", task.spec.what)
+    yield from _field("Digest, proof", task.spec.proof)
+
+
+def format_task_type(task: Task) -> str:
+    """What kind of work a task is taken for, and by what: `bugfix (title: fix)`."""
+    from runner.plan.task_types import kind_of
+
+    return str(kind_of(task))
+
+
+def _rest(task: Task) -> Iterator[str]:
+    if task.red_first is not None:
+        yield from _field("Red first", "yes" if task.red_first else "no")
+    yield from _field("Uses", ", ".join(display(f"{one.name} {one.amount}") for one in task.uses))
+    yield from _field("Network", "" if task.network is Network.NO else str(task.network))
+    yield from _field("Timeout", "" if task.timeout is None else f"{task.timeout:g} s")
+    yield from _field("Keywords", ", ".join(map(display, task.keywords)))
+    yield from _field("Stack", ", ".join(map(display, task.stack)))
+    yield from _field("Patterns", ", ".join(map(display, task.patterns)))
+    needs = (display(f"{one.kind} {one.name}".rstrip()) for one in task.requires)
+    yield from _field("Requires", ", ".join(needs))
+    yield from _field("Budget", _budget(task.budget))
+    yield from _field("Review", str(task.review or ""))
+    yield from _field("Proof", f"none — {display(task.no_proof)}" if task.no_proof else "")
+
+
+def _budget(budget: Budget) -> str:
+    said = (
+        "" if budget.attempts is None else plural(budget.attempts, "attempt"),
+        "" if budget.minutes is None else f"{budget.minutes:g} minutes",
+        "" if budget.tokens is None else f"{budget.tokens} tokens",
+        "" if budget.dollars is None else f"${budget.dollars:g}",
+    )
+    return ", ".join(filter(None, said))
+
+
+# --- what happened --------------------------------------------------------------------
+
+
+def _attempts(past: TaskHistory) -> Iterator[str]:
+    for one in past.attempts:
+        how = format_attempt(one.mode, one.implementer)
+        said = f"{one.number}  {moment(one.began)}  {display(how)}  {one.ending or 'open'}"
+        if one.ending:
+            said += f" in {one.seconds:.2f} s"
+        if one.refusals:
+            said += f", {plural(one.refusals, 'finding')}"
+        yield said + (f", kept on {display(one.draft)}" if one.draft else "")
+
+
+def _findings(known: TaskState) -> Iterator[str]:
+    for finding in known.findings:
+        yield from finding_lines(finding)
+
+
+def _evidence(
+    task: Task, known: TaskState, evidence: Evidence, graded: Graded | None
+) -> Iterator[str]:
+    worth = f"{display(graded.words)}; " if graded is not None else ""
+    yield f"{worth}{_STANDING[evaluate_standing(known, task.spec)]}"
+    ran = [display(one.id) for one in evidence.proofs if proof_kind(one) is not None]
+    yield from _field("By the runner", ", ".join(ran))
+    yield from _field("Done at", moment(evidence.done_at) if evidence.done_at else "")
+    yield from _field("Commit", display(evidence.commit) or "none: it changed nothing")
+    yield from _field("Tree", display(evidence.tree))
+    yield from _field("Digest, what", evidence.spec.what)
+    yield from _field("Digest, proof", evidence.spec.proof)
+    for proof in evidence.proofs:
+        yield from _proof(proof)
+    cover = evidence.coverage
+    if cover is not None:
+        said = f"{cover.percent:.1f}% of {cover.lines} lines (threshold {cover.threshold:g}%)"
+        yield from _field("Coverage", said)
+    yield from _field("Patterns", ", ".join(map(display, evidence.patterns)))
+
+
+def _proof(proof: Proof) -> Iterator[str]:
+    counts = ", ".join(count_words(number, display(name)) for name, number in proof.counts)
+    said = f"{proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
+    yield f"{display(proof.id)}: {said}" + (f", {counts}" if counts else "")
+    if proof.command:
+        yield f"  $ {display(proof.command)}"
+    yield f"  output {proof.output}"
+    if proof.log:
+        yield f"  log {display(proof.log)}"
+
+
+def _format_held_work(known: TaskState) -> Iterator[str]:
+    if known.draft:
+        yield f"{display(known.draft)} (git diff HEAD...{display(known.draft)})"
+    if known.held is not None:
+        held = known.held
+        yield f"{held.kind}: {display(held.ref)}, proven on {short(held.base) or 'nothing'}"
+
+
+def _decisions(past: TaskHistory) -> Iterator[str]:
+    for one in past.decisions:
+        yield f"DECISION-{one.number:03d}: {display(one.decision.title)}"

@@ -1,0 +1,264 @@
+"""How every task stands now: plan, journal and git read together as by a run; nothing written."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from runner import effects
+from runner.journal.lock import RunLock
+from runner.model import Grade, Status, digest_of
+from runner.model.grades import is_grade
+from runner.project import BUILD
+from runner.run.memory_journal import rehearse
+from runner.run.reconcile import Facts, readings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+    from typing import Self
+
+    from runner.journal.events import Event
+    from runner.journal.lock import Holder
+    from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
+    from runner.model import Graded, Task
+    from runner.plan.outline import OutlineTask
+    from runner.project import Project
+    from runner.run.proof.unverified_bytes import Unverified
+
+_DONE = Status.DONE
+_ANCESTRY = "ancestry"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Tasks in the order of the plan, and the state of each as the next run would read it."""
+
+    title: str
+    tasks: tuple[OutlineTask, ...]
+    states: Mapping[str, TaskState]
+    state: RunState
+    """The whole of it: the journal's, with what the next run would read."""
+    read_now: Mapping[str, Event]
+    """What the plan or git says that the journal does not know yet, by task; the last word each."""
+    landing: str
+    """The task whose commit was being made when a run was ended; else empty."""
+    live: Holder | None
+    """The run that is going on."""
+    grades: Mapping[str, Graded]
+    """What each DONE task is worth."""
+    mistakes: int
+    """Of single places in the plan; what is wrong with it as a whole, `validate` says."""
+    unverified: Mapping[str, Unverified]
+    """By id the DONE tasks whose files no proof is about as they stand."""
+
+    @classmethod
+    def of(cls, project: Project) -> Self:
+        """Read the project; imports no parser and no git where both were seen before."""
+        with _pause_garbage_collection():
+            return cls._read(project)
+
+    @classmethod
+    def _read(cls, project: Project) -> Self:
+        outline = project.outline()
+        by_id = {task.id: task for task in reversed(outline.tasks)}
+        tasks = tuple(task for task in outline.tasks if by_id[task.id] is task)
+        live = RunLock(project.root / BUILD).holder()
+        state = project.state()
+        read_now: dict[str, Event] = {}
+        if not (live and state.run_open):  # a living run has read them, and is the one to write
+            state, read_now = _read_together(project, tasks, state)
+        landing = state.landing.task if state.landing is not None and not live else ""
+        states = {task.id: state.task(task.id) for task in tasks}
+        found = {} if live else _find_unverified(project, tasks, state)
+        from runner.app.prove.unverified_tasks import grades_in
+
+        grades = grades_in(project, tasks, state, found=found)
+        errors = outline.errors
+        return cls(
+            *(outline.title, tasks, states, state, read_now, landing, live, grades, errors, found)
+        )
+
+    def is_verified(self, id_: str) -> bool:
+        """Whether the proof of a DONE task is about the bytes that are there."""
+        return self.states[id_].verified and id_ not in self.unverified
+
+    def status(self, id_: str) -> Status:
+        """The status of a task that is in the plan."""
+        return self.states[id_].status
+
+    def note(self, task: OutlineTask) -> str:
+        """The note beside the status: the journal's, or a person's beside the same status."""
+        known = self.states[task.id]
+        written = task.note if task.status is known.status and not is_grade(task.note) else ""
+        return self.unverified[task.id].why if task.id in self.unverified else known.note or written
+
+    def worth(self, id_: str) -> str:
+        """`unproven` or `waived` of a DONE task; empty where it is proven, or not DONE."""
+        graded = self.grades.get(id_)
+        return "" if graded is None or graded.is_proven else str(graded.grade)
+
+    def find_unproven(self) -> tuple[str, ...]:
+        """The DONE tasks that are neither proven nor waived, in the order of the plan."""
+        return tuple(id_ for id_, one in self.grades.items() if one.grade is Grade.UNPROVEN)
+
+    def waits_for(self, task: OutlineTask) -> tuple[str, ...]:
+        """What a PENDING task still needs before it can start; unknown ids are among it."""
+        states = self.states
+        if states[task.id].status is not Status.PENDING:
+            return ()
+        return tuple(
+            [id_ for id_ in task.depends_on if id_ not in states or states[id_].status is not _DONE]
+        )
+
+    def is_ready(self, task: OutlineTask) -> bool:
+        """Whether a run would start it at once."""
+        return self.status(task.id) is Status.PENDING and not self.waits_for(task)
+
+    def ready(self) -> tuple[OutlineTask, ...]:
+        """What a run would start, in its order: longest remaining path first, then as planned."""
+        found = [task for task in self.tasks if self.is_ready(task)]
+        if len(found) > 1:
+            remaining = self._longest_remaining()
+            found.sort(key=lambda task: -remaining.get(task.id, 0.0))
+        return tuple(found)
+
+    def counts(self) -> dict[Status, int]:
+        """How many tasks there are of each status, those of none left out."""
+        found: dict[Status, int] = {}
+        for known in self.states.values():
+            found[known.status] = found.get(known.status, 0) + 1
+        return {status: found[status] for status in _ORDER if status in found}
+
+    def _longest_remaining(self) -> dict[str, float]:
+        """For each task the seconds of the longest chain from it (Kahn's algorithm, from the ends).
+
+        As the run's own graph does it, without importing networkx; a task in a circle has none.
+        """
+        needs = {task.id: task.depends_on for task in self.tasks}
+        dependents: dict[str, list[str]] = {}
+        for id_, needed in needs.items():
+            for one in needed:
+                dependents.setdefault(one, []).append(id_)
+        open_ends = {id_: len(dependents.get(id_, ())) for id_ in needs}
+        done = [id_ for id_, count in open_ends.items() if not count]
+        remaining: dict[str, float] = {}
+        for id_ in done:
+            behind = max((remaining[after] for after in dependents.get(id_, ())), default=0.0)
+            remaining[id_] = (self.states[id_].typical_seconds or 1.0) + behind
+            for one in filter(open_ends.__contains__, needs[id_]):
+                open_ends[one] -= 1
+                if not open_ends[one]:
+                    done.append(one)
+        return remaining
+
+
+@contextmanager
+def _pause_garbage_collection() -> Iterator[None]:
+    """Without cyclic collections, which walk all the new tasks again and again: a third of it."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+_ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Status.STALE)
+
+
+def _find_unverified(
+    project: Project, tasks: tuple[OutlineTask, ...], state: RunState
+) -> Mapping[str, Unverified]:
+    from runner.app.prove.unverified_tasks import find_unverified_tasks
+
+    done = [task for task in tasks if state.task(task.id).status is _DONE]
+    return find_unverified_tasks(project, done, state) if done else {}
+
+
+def _read_together(
+    project: Project, tasks: tuple[OutlineTask, ...], state: RunState
+) -> tuple[RunState, dict[str, Event]]:
+    """What the next run would read before it starts, folded into the state."""
+    ledger = rehearse(state)
+    if state.run_open:
+        from runner.run.recovery import finish_landed
+
+        finish_landed(ledger)
+    landing = state.landing.task if state.landing is not None else ""
+    # cast: the readings look at id, status, note and spec alone, which an outline's tasks have
+    seen = cast("Iterable[Task]", [task for task in tasks if task.id != landing])
+    read: dict[str, Event] = {}
+    with _facts(project, state, tasks) as facts:
+        for id_, attempt, event in tuple(readings(seen, ledger.state, facts)):
+            ledger.note(event, task=id_, attempt=attempt)
+            read[id_] = event
+    return ledger.state, read
+
+
+@contextmanager
+def _facts(project: Project, state: RunState, tasks: tuple[OutlineTask, ...]) -> Iterator[Facts]:
+    """What git says, without asking it where HEAD is known from before."""
+    head = project.head().commit
+    known = (state.last_landing_head, state.published_head, state.ended_head)
+    behind = _question(project, state, tasks, head)
+    is_known = head in known or (behind != "" and _load_ancestry(project.cache) == behind)
+    if head is None or (is_known and not _says_otherwise(tasks, state)):
+        yield Facts(descends=True, landed={})
+        return
+    from runner.repo.read import Repository
+    from runner.run.recovery import gather_facts
+
+    with Repository.open(project.root) as repository:
+        seen = cast("Iterable[Task]", tasks)  # as above
+        facts = gather_facts(repository, state, seen, project.plan_file)
+        if facts.descends and behind:
+            _keep(project.cache, behind)
+        yield facts
+
+
+def _question(
+    project: Project, state: RunState, tasks: tuple[OutlineTask, ...], head: str | None
+) -> str:
+    """What git is asked, as far as its answer holds until HEAD moves; else empty.
+
+    Without a journal it is asked whether any of these tasks landed since the plan was committed.
+    What was fetched later may lengthen a shallow history: there nothing is kept.
+    """
+    if state.seq:
+        return f"{state.last_landing_head} {head}"
+    if any(task.status is not Status.PENDING for task in tasks):
+        return ""
+    if (project.head().common_dir / "shallow").exists():
+        return ""
+    asked = "\0".join((str(project.plan_file.path), *(task.id for task in tasks)))
+    return f"{digest_of(asked.encode(errors='surrogateescape'))} {head}"
+
+
+def _says_otherwise(tasks: tuple[OutlineTask, ...], state: RunState) -> bool:
+    """Whether the file has a status that was not written there: by a hand, or an older text's."""
+    known = ((task.status, state.task(task.id)) for task in tasks)
+    return any(
+        one.published is not None and status not in (one.status, one.published)
+        for status, one in known
+    )
+
+
+def _load_ancestry(cache: Path) -> str:
+    """The last pair of commits of which the second was seen to come after the first."""
+    try:
+        return (cache / _ANCESTRY).read_text("ascii")
+    except (OSError, ValueError):
+        return ""
+
+
+def _keep(cache: Path, pair: str) -> None:
+    try:
+        effects.make_folder(cache)
+        effects.write_file(cache / _ANCESTRY, pair.encode("ascii"), mode=0o600)
+    except OSError:
+        return  # git is asked again next time; nothing else is lost

@@ -1,0 +1,1 @@
+"""Proof: what DONE rests on, proven again, shipped."""

@@ -1,0 +1,200 @@
+"""Whether one file that a person proposes compiles: by itself, and in a copy of its project."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.model import Finding, Severity
+from runner.writes.compile_check import CHECK, MISSING, compile_file
+from runner.writes.project_compile import (
+    COMPILERS,
+    CompileCommand,
+    command_jobs,
+    compile_projects,
+    project_jobs,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runner.app.write.workplace import Workplace
+    from runner.model import Change
+    from runner.process.base import Place, Ran, RunCommand, Sandbox
+    from runner.project import Project
+    from runner.run.assignment import WorkerContext
+
+_UNTRUSTED = Finding(
+    CHECK,
+    "not all compilers ran: this repository's commands are not trusted yet",
+    severity=Severity.NOTE,
+    hint="read them and say so: runner run --dry-run, then: runner --trust",
+)
+
+
+def compile_alone(change: Change, workplace: Workplace) -> tuple[Finding, ...]:
+    """What keeps the file from being read in its own language; scripts are read by `bash -n`."""
+    from runner.app.write.analysis import sandbox_here
+    from runner.process.base import Place
+    from runner.process.environment import command_environment
+
+    if change.content is None:
+        return ()
+    with TemporaryDirectory(prefix="runner-compile-") as folder:
+        tree, box = Path(folder, "tree"), Path(folder, "box")
+        tree.mkdir()
+        box.mkdir()
+        run_command = _runs(
+            Place(tree=tree, shown=tree, box=box),
+            sandbox_here(workplace),
+            command_environment(workplace.environ),
+        )
+        found = compile_file(change, run_command)
+    return () if found is None else (_here(found),)
+
+
+def compile_in_project(change: Change, workplace: Workplace) -> tuple[Finding, ...]:
+    """What the project's compilers, and those of the settings, say of the tree with the change.
+
+    It is tried in a copy of the tree as it stands, uncommitted files too. What was wrong there
+    before is a warning: this change is not to blame for it. Before a person trusts the repository,
+    its settings' commands are left out, and nothing runs without a sandbox.
+    """
+    if not workplace.in_git or change.content is None:
+        return ()
+    from runner.app.build.machine import sandbox_of
+
+    project = workplace.project()
+    commands = tuple(CompileCommand(*one) for one in project.settings.compile)
+    if not _is_called_for(workplace.root, change.path, commands):
+        return ()
+    sandbox = sandbox_of(project.settings)
+    trusted = _is_trusted(project)
+    left_out = () if trusted or (sandbox.encloses and not commands) else (_UNTRUSTED,)
+    if not trusted and not sandbox.encloses:
+        return left_out
+    return (*left_out, *_try_compile(project, sandbox, change, commands if trusted else ()))
+
+
+def require_compiled(change: Change, workplace: Workplace) -> None:
+    """Raise RunnerError (exit 1) for a change that does not compile: it goes no further."""
+    from runner.secrets.redact import redact
+
+    found = compile_alone(change, workplace)
+    if not any(one.refuses for one in found):
+        found = compile_in_project(change, workplace)
+    for one in found:
+        if one.refuses:
+            path = redact(one.path or change.path)
+            place = f":{one.line}" + (f":{one.column}" if one.column else "")
+            raise RunnerError(
+                f"it does not compile: {redact(one.message)}",
+                where=path + place if one.line else path,
+                hint=f"{one.hint or 'correct it'}, and stage it again",
+                code=ExitCode.FAILED,
+            )
+
+
+# --- details --------------------------------------------------------------------------
+
+
+def _is_called_for(root: Path, path: str, commands: tuple[CompileCommand, ...]) -> bool:
+    manifest = any(PurePosixPath(path).name == compiler.manifest for compiler in COMPILERS)
+    return manifest or bool(project_jobs(root, (path,)) or command_jobs((path,), commands))
+
+
+def _is_trusted(project: Project) -> bool:
+    """Whether a person agreed to what the repository runs, these compilers included."""
+    from runner.config.trust import Trust
+
+    if project.environ.get("CI", "").lower() == "true":
+        return True
+    sources = project.loaded.sources
+    brought = [
+        f"{command} (compiles {glob})"
+        for glob, command in project.settings.compile
+        if sources.get(f"compile.{glob}", "").startswith(("runner.toml", "pyproject.toml"))
+    ]
+    trust = Trust(project.places.state)
+    return trust.is_given(project.root) and not trust.list_unseen(project.root, brought)
+
+
+def _try_compile(
+    project: Project, sandbox: Sandbox, change: Change, commands: tuple[CompileCommand, ...]
+) -> tuple[Finding, ...]:
+    from runner.app.prove.measure_coverage import not_committed
+    from runner.repo.read import Repository
+    from runner.run.worker_setup import WorkerSetup
+    from runner.run.workers import WorkerPool
+
+    with Repository.open(project.root) as repository:
+        workshop = WorkerSetup(
+            root=project.root,
+            repository=repository,
+            cache=project.cache,
+            settings=project.settings,
+            sandbox=sandbox,
+            environ=project.environ,
+            say=lambda _task, _line: None,
+        )
+        site = workshop.site(0, WorkerPool(1, workshop.site, inline=True))
+        try:
+            site.reset(repository.head().commit or "")
+            site.scratch.apply(not_committed(repository))
+            return _compare_with_base(site, change, commands)
+        finally:
+            site.close()
+
+
+def _compare_with_base(
+    site: WorkerContext, change: Change, commands: tuple[CompileCommand, ...]
+) -> tuple[Finding, ...]:
+    """What is wrong with the change in the tree; what is wrong without it only as a warning."""
+    run_command = _runs(site.place, site.sandbox, site.base_environment)
+    tree = site.scratch.project
+    old = tree / change.path
+    before = old.read_bytes() if old.is_file() else None
+    site.scratch.apply((change,))
+    found = compile_projects(tree, (change.path,), commands, run_command)
+    if not any(one.refuses for one in found):
+        return found
+    site.scratch.apply((replace(change, content=before),))
+    known = {
+        (one.path, one.message)
+        for one in compile_projects(tree, (change.path,), commands, run_command)
+    }
+    return tuple(
+        replace(one, severity=Severity.WARNING, hint="it was so before this change")
+        if (one.path, one.message) in known and one.check != MISSING
+        else _here(one)
+        for one in found
+    )
+
+
+def _here(found: Finding) -> Finding:
+    """A compiler that is not here is said, and by hand no reason to refuse."""
+    if found.check != MISSING:
+        return found
+    return replace(found, severity=Severity.WARNING, hint=found.hint.replace(", then: runner", ""))
+
+
+def _runs(place: Place, sandbox: Sandbox, environment: Mapping[str, str]) -> RunCommand:
+    from runner.process.base import Command
+    from runner.process.limits import Limits
+    from runner.process.supervise import run
+
+    def run_command(line: str | tuple[str, ...], *, stdin: bytes = b"", folder: str = "") -> Ran:
+        command = Command(
+            line=line,
+            place=place,
+            environment=environment,
+            stdin=stdin,
+            limits=Limits(soft=0),
+            folder=folder,
+        )
+        return run(command, sandbox)
+
+    return run_command

@@ -1,0 +1,298 @@
+"""A write proposed by hand: staged when it may be shown, then applied, or refused with a reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.write.staged_states import BY_HAND, Standing, Standings
+from runner.errors import ExitCode, RunnerError
+from runner.journal.events import (
+    TaskApproved,
+    TaskFailed,
+    WriteRejected,
+    WriteReviewed,
+    WriteStaged,
+)
+from runner.model import Action, Change, Finding, Status, digest_of
+from runner.writes.landing import in_the_way
+from runner.writes.log import Fate, Review, WriteLog
+from runner.writes.paths import check_path, is_forbidden, scope_finding
+from runner.writes.safe_io import mode_beneath, read_beneath, unlink_beneath, write_beneath
+from runner.writes.staging import Staging
+
+if TYPE_CHECKING:
+    from runner.app.write.workplace import Workplace
+    from runner.journal.events import Event
+    from runner.model import Task
+    from runner.writes.sast_report import SastReport
+    from runner.writes.staging import Staged
+
+_PROPOSED, _EDITED = "by-hand", "by-hand-edited"
+_PLAIN = 0o100644
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What became of a proposal: staged, or refused by its findings."""
+
+    findings: tuple[Finding, ...] = ()
+    """Those that refuse, or those a person should see with the change."""
+    staged: Staged | None = None
+    replaced: str = ""
+    """The id of the proposal in whose place it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """The writes by hand of one workplace."""
+
+    workplace: Workplace
+
+    @property
+    def staging(self) -> Staging:
+        """What waits."""
+        return Staging(self.workplace.root)
+
+    def standings(self) -> Standings:
+        """How everything that is staged stands now."""
+        from runner.app.write.workplace import journal_path
+        from runner.journal.read_journal import read_journal
+        from runner.journal.state import fold
+
+        state = fold(read_journal(journal_path(self.workplace.root)))
+        return Standings(self.workplace.root, state, self.staging.list())
+
+    def current(self, path: str) -> bytes | None:
+        """The file as it is now; None where there is none."""
+        return read_beneath(self.workplace.root, path)
+
+    # --- proposing --------------------------------------------------------------------
+
+    def propose(
+        self, task_id: str, task: Task | None, path: str, content: bytes, *, edited: bool = False
+    ) -> Proposed:
+        """Take a content from the secret scan to the stage; refused ones are kept nowhere.
+
+        Raises RunnerError for a path that no task could ever write.
+        """
+        change = self._change(path, content)
+        findings = (*self._secrets(change), *self._scope(change, task_id, task))
+        if any(finding.refuses for finding in findings):
+            return Proposed(findings)
+        if change.before == change.after:
+            raise RunnerError(
+                "the file holds exactly this already",
+                where=path,
+                hint="nothing is left to review",
+                code=ExitCode.OK,
+            )
+        self._ignore_run_files()
+        before = next((one for one in self._by_hand(task_id) if one.path == path), None)
+        run = _EDITED if edited else _PROPOSED
+        (staged,) = self.staging.stage((change,), run=run, task=task_id, attempt=BY_HAND)
+        event = WriteStaged(
+            path, change.action, change.mode, change.before, change.after, len(content), staged.id
+        )
+        self._journal(staged, event)
+        replaced = "" if before is None or edited or before.id == staged.id else before.id
+        if before is not None and replaced:
+            self.staging.remember(before, Standing.REPLACED)
+        told = (*findings, *self.remarks(change), *self._in_project(change))
+        return Proposed(told, staged, replaced)
+
+    def _by_hand(self, task_id: str) -> tuple[Staged, ...]:
+        return tuple(one for one in self.staging.list(task_id) if one.attempt == BY_HAND)
+
+    def remarks(self, change: Change) -> tuple[Finding, ...]:
+        """What a person should know of a change before they decide: does it compile, marks."""
+        from runner.app.write.compile_check import compile_alone
+        from runner.writes.suppressions import marker_findings
+
+        said = compile_alone(change, self.workplace)
+        return (*said, *marker_findings(change, self.current(change.path)))
+
+    def _in_project(self, change: Change) -> tuple[Finding, ...]:
+        from runner.app.write.compile_check import compile_in_project
+
+        return compile_in_project(change, self.workplace)
+
+    def _change(self, path: str, content: bytes) -> Change:
+        refusal = check_path(path, _PLAIN)
+        if refusal is not None and refusal.refuses:
+            from runner.secrets.redact import redact
+
+            raise RunnerError(
+                redact(refusal.message), hint=f"{refusal.hint}, relative to the project's folder"
+            )
+        before = self.current(path)
+        mode = mode_beneath(self.workplace.root, path) or _PLAIN
+        action = Action.CREATE if before is None else Action.MODIFY
+        old = None if before is None else digest_of(before)
+        return Change(path, action, mode, old, digest_of(content), content)
+
+    def _secrets(self, change: Change) -> tuple[Finding, ...]:
+        from runner.secrets.scan import scan_content
+
+        allowed = self.workplace.load_allow_list()
+        return scan_content(change.content or b"", change.path, allowed=allowed)
+
+    def _scope(self, change: Change, task_id: str, task: Task | None) -> tuple[Finding, ...]:
+        """Outside the plan a person alone decides, but for the runner's own files."""
+        found = scope_finding(
+            change.path,
+            (change.path,) if task is None else task.outputs,
+            task_id,
+            plan=self.workplace.plan_path(),
+            before=self.current(change.path),
+            after=change.content,
+        )
+        return () if found is None else (found,)
+
+    def revise(self, staged: Staged, content: bytes) -> Proposed:
+        """A person's edit of a proposal takes the whole way again; it stands in its place then."""
+        task_id, task = self.workplace.task(staged.task)
+        proposed = self.propose(task_id, task, staged.path, content, edited=True)
+        if proposed.staged is not None and staged.attempt != BY_HAND:
+            self.staging.remove((staged,))
+        return proposed
+
+    # --- deciding ---------------------------------------------------------------------
+
+    def approve(self, staged: Staged) -> None:
+        """Let exactly these bytes of a run's proposal land, together with the rest of its task.
+
+        Nothing is written here: what is in the tree was proven together. Raises RunnerError
+        where the staged bytes are gone.
+        """
+        self.staging.read(staged)
+        event = WriteReviewed(
+            staged.path, staged.before, staged.after, Review.APPLIED.value, "person"
+        )
+        self._journal(staged, event)
+        self._let_go_on(staged)
+
+    def apply(self, staged: Staged) -> Change:
+        """Write exactly the staged bytes into the real tree, and write down who let them.
+
+        Raises RunnerError where the file is not what it was when they were staged (exit 6), and
+        where path rules or the secret scan refuse them now, or they do not compile.
+        """
+        from runner.app.write.compile_check import require_compiled
+
+        change = self.staging.read(staged)
+        self._check_again(change)
+        if in_the_way(self.workplace.root, (change,)):
+            raise RunnerError(
+                "the file changed since it was staged",
+                where=change.path,
+                hint="stage the proposal again, on the file as it is now",
+                code=ExitCode.CONFLICT,
+            )
+        require_compiled(change, self.workplace)
+        how = Review.EDITED if staged.run == _EDITED else Review.APPLIED
+        event = WriteReviewed(change.path, change.before, change.after, how.value, "person")
+        self._journal(staged, event)
+        log = WriteLog(self.workplace.root)
+        whose = {"run": staged.run, "task": staged.task}
+        log.record((change,), **whose, attempt=staged.attempt, review=how)
+        self._put(change)
+        log.close(**whose, attempt=staged.attempt, fate=Fate.LANDED)
+        self.staging.settle(staged, Standing.LANDED)
+        return change
+
+    def scan(self, staged: Staged, change: Change) -> SastReport:
+        """Static analysis of what was applied, kept in its history; it never refuses."""
+        from runner.writes.sast import record_findings, scan_file
+        from runner.writes.sast_report import SastReport
+
+        if change.content is None or not change.path.endswith((".py", ".pyi")):
+            return SastReport()
+        report = scan_file(change.content, change.path)
+        record_findings(self.workplace.root, report, task=staged.task, attempt=staged.attempt)
+        return report
+
+    def reject(self, staged: Staged, reason: str) -> None:
+        """Refuse a proposal; the reason is in the task's next brief.
+
+        Raises RunnerError without a reason.
+        """
+        from runner.secrets.redact import redact
+
+        reason = redact(" ".join(reason.split()))
+        if not reason:
+            raise RunnerError(
+                "a rejection needs a reason", hint="--reason TEXT: the next attempt reads it"
+            )
+        event = WriteRejected(staged.path, staged.before, staged.after, reason, "person")
+        if staged.attempt == BY_HAND:
+            self._journal(staged, event, *self._repair(staged, reason))
+            self.staging.settle(staged, Standing.REJECTED)
+        else:  # a task lands whole or not at all
+            self._journal(staged, event)
+            self._let_go_on(staged)
+            self.staging.remove_attempt(staged.task, staged.attempt)
+
+    def _check_again(self, change: Change) -> None:
+        """What was staged may be old, or not by us: nothing reaches the tree unchecked."""
+        plan = self.workplace.plan_path()
+        refused = check_path(change.path, change.mode, kind=change.action.value)
+        findings = [] if refused is None else [refused]
+        if is_forbidden(change.path, plan):
+            findings.append(Finding("paths", "no task may write this file", change.path))
+        findings += self._secrets(change)
+        for found in findings:
+            if found.refuses:
+                raise RunnerError(
+                    found.message, where=change.path, hint=found.hint, code=ExitCode.FAILED
+                )
+
+    def _put(self, change: Change) -> None:
+        root = self.workplace.root
+        if change.content is None:
+            unlink_beneath(root, change.path)
+        else:
+            write_beneath(root, change.path, change.content, change.mode)
+
+    def _let_go_on(self, staged: Staged) -> None:
+        """Say how a run's task stands, once its whole proposal is answered."""
+        from runner.run.review import what_follows
+
+        standings = self.standings()
+        family = standings.siblings(staged)
+        changes = [Change(s.path, s.action, s.mode, s.before, s.after) for s in family]
+        self._journal(staged, *what_follows(standings.state, staged.task, changes))
+
+    def _repair(self, staged: Staged, reason: str) -> tuple[Event, ...]:
+        """What makes the reason repair context, without counting as a failed attempt.
+
+        A task that is not PENDING keeps its status; a run that holds the work reads the rejection.
+        """
+        if self.standings().state.task(staged.task).status is not Status.PENDING:
+            return ()
+        finding = Finding(
+            check="review",
+            path=staged.path,
+            message=f"a person rejected this change: {reason}",
+            hint="change the file as the reason says",
+        )
+        again = TaskApproved(by="review", note="try again")
+        return TaskFailed(findings=(finding,)), again
+
+    # --- books ------------------------------------------------------------------------
+
+    def _journal(self, staged: Staged, *events: Event) -> None:
+        from runner.app.write.workplace import journal_path
+        from runner.journal.log import Journal
+
+        with Journal.open(journal_path(self.workplace.root)) as journal:
+            for event in events:
+                journal.append(event, task=staged.task, attempt=staged.attempt, durable=True)
+
+    def _ignore_run_files(self) -> None:
+        if self.workplace.in_git:
+            from runner.report.decisions_file import IgnoreDocument
+
+            effects.make_folder(self.workplace.root / "artifacts" / "build")
+            IgnoreDocument(self.workplace.root).write()

@@ -1,0 +1,145 @@
+"""How a staged write stands: does it wait for a person, or is it decided, landed or overtaken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from runner.journal.events import WriteRejected, WriteReviewed
+from runner.model import Change, Status, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from runner.journal.state import RunState
+    from runner.model import Digest
+    from runner.writes.staging import Staged, Staging
+
+BY_HAND = 0
+"""The attempt under which writes by hand are kept: a run counts its own from 1."""
+
+
+class Standing(StrEnum):
+    """How one staged write stands."""
+
+    WAITS = "waits"
+    HELD = "held"
+    """By the person's own changes, or because the branch moved."""
+    MOVED = "moved"
+    """The file is no longer what it was when this was staged."""
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    LANDED = "landed"
+    REPLACED = "replaced"
+    """A later attempt proposes something else."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a person still has to do something about it."""
+        return self in {Standing.WAITS, Standing.HELD, Standing.MOVED}
+
+    @property
+    def said(self) -> str:
+        """Why it cannot be answered, in words."""
+        return _SAID[self]
+
+
+_SAID = {
+    Standing.WAITS: "it waits for you",
+    Standing.HELD: "its task is held until your own changes, or the branch's, are out of the way",
+    Standing.MOVED: "the file changed since it was staged",
+    Standing.APPROVED: "it is approved and lands with the next run",
+    Standing.REJECTED: "the proposal it belongs to was rejected",
+    Standing.LANDED: "it is in the repository already",
+    Standing.REPLACED: "a later attempt took its place",
+}
+
+
+_DECIDED = {
+    Standing.LANDED: "it was applied",
+    Standing.REJECTED: "it was rejected",
+    Standing.REPLACED: "another proposal for the file took its place",
+}
+"""What became of a proposal by hand that is in no list any more, in words."""
+
+
+def list_decided(staging: Staging) -> tuple[tuple[Staged, Standing], ...]:
+    """The last proposals by hand that were decided, and how, the latest last."""
+    known = ((one, fate) for one, fate in staging.list_decided() if fate in tuple(_DECIDED))
+    return tuple((one, Standing(fate)) for one, fate in known)
+
+
+def refuse_decided(staging: Staging, typed: str) -> None:
+    """Raise RunnerError for the id of a proposal that is decided already."""
+    from runner.app.write.workplace import display_path
+    from runner.errors import RunnerError
+
+    for one, standing in list_decided(staging):
+        if one.id == typed:
+            raise RunnerError(
+                f"{typed} is decided already: {_DECIDED[standing]}",
+                where=display_path(one.path),
+                hint="runner staged-write list --all",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """What journal and files say of staged writes."""
+
+    root: Path
+    state: RunState
+    staged: Sequence[Staged]
+
+    def of(self, one: Staged) -> Standing:
+        """How one of them stands."""
+        there = self._digest(one.path)
+        if one.attempt == BY_HAND:
+            if there == one.after:
+                return Standing.LANDED
+            return Standing.WAITS if there == one.before else Standing.MOVED
+        known = self.state.task(one.task)
+        held = known.held
+        if held is None or known.status is Status.DONE or held.attempt not in {0, one.attempt}:
+            done = there == one.after or known.status is Status.DONE
+            if not done and self._is_rejected(one):
+                return Standing.REJECTED
+            return Standing.LANDED if done else Standing.REPLACED
+        if self._is_rejected(one):
+            return Standing.REJECTED
+        if isinstance(self._review(one), WriteReviewed):
+            return Standing.APPROVED
+        return Standing.WAITS if held.kind == "review" else Standing.HELD
+
+    def siblings(self, one: Staged) -> tuple[Staged, ...]:
+        """All writes of the same proposal."""
+        return tuple(
+            other for other in self.staged if (other.task, other.attempt) == (one.task, one.attempt)
+        )
+
+    # --- details ----------------------------------------------------------------------
+
+    def _digest(self, path: str) -> Digest | None:
+        from runner.errors import RunnerError
+        from runner.writes.safe_io import read_beneath
+
+        try:
+            content = read_beneath(self.root, path)
+        except RunnerError:  # a link or a folder stands there: it is nothing that was staged
+            return ""
+        return None if content is None else digest_of(content)
+
+    def _review(self, one: Staged) -> WriteReviewed | WriteRejected | None:
+        return self.state.review(one.task, one.path, one.before, one.after)
+
+    def _is_rejected(self, one: Staged) -> bool:
+        """A proposal is rejected whole, or with any of its files."""
+        from runner.run.review import WHOLE, proposal_digest
+
+        family = self.siblings(one)
+        changes = [Change(s.path, s.action, s.mode, s.before, s.after) for s in family]
+        whole = self.state.review(one.task, WHOLE, None, proposal_digest(changes))
+        said = (whole, *(self._review(each) for each in family))
+        return any(isinstance(event, WriteRejected) for event in said)
