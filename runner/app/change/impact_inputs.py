@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.model import Status
@@ -52,6 +53,11 @@ def evaluate_impact(changes: Sequence[Changed], knowledge: Knowledge, width: Wid
     return with_contracts(
         answer, tuple(find_reached_contracts(changes, knowledge, width, Held(tasks)))
     )
+
+
+def without(answer: Answer, task: str) -> Answer:
+    """The answer without the task that made the change."""
+    return replace(answer, affected=tuple(one for one in answer.affected if one.task != task))
 
 
 def _stands(task: Task, view: View) -> bool:

@@ -58,14 +58,12 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Adopt the branch, and say what became of the task."""
-    from runner.commands.prove.verify import load_trusted_plan, open_with_gates
+    from runner.commands.consent import load_trusted_plan, open_with_gates
     from runner.report.console import NORMAL, QUIET, Console, wants_colour
     from runner.run.selection import find_id
 
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "review": given.review}
-    project = open_with_gates(
-        environ, {name: value for name, value in flags.items() if value is not None}
-    )
+    project = open_with_gates(environ, flags)
     reading = load_trusted_plan(project, trusted=given.trust)
     tasks = {task.id: task for task in reading.plan.tasks}
     task = tasks[find_id(given.id, tasks)]

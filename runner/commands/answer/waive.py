@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.commands.change.transaction import Transaction
+    from runner.app.change.transaction import Transaction
     from runner.journal.task_state import TaskState
     from runner.model import Graded, Task
     from runner.project import Project
@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Write it into the journal and into the plan; exit 3 where no person can have said it."""
-    from runner.commands.change.transaction import open_transaction
+    from runner.app.change.transaction import open_transaction
     from runner.project import Project
     from runner.run.by_a_person import why_no_person
     from runner.run.selection import find_id

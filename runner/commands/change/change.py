@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Preview, ask, record. While a run goes on it is refused: its lock is held."""
-    from runner.commands.change.transaction import confirm
+    from runner.commands.consent import confirm
     from runner.project import Project
 
     project = Project.open(Path.cwd(), environ)
@@ -89,8 +89,8 @@ def _id(word: str, known: Mapping[str, None]) -> str:
 
 def _look_ahead(project: Project, ids: Sequence[str], text: str) -> Change:
     """What it would do, read without the lock: nothing is written."""
+    from runner.app.change.transaction import require_readable
     from runner.app.inspect.view import View
-    from runner.commands.change.transaction import require_readable
     from runner.history.change import plan_change
 
     view = View.of(project)
@@ -106,7 +106,7 @@ def _look_ahead(project: Project, ids: Sequence[str], text: str) -> Change:
 
 
 def _record(project: Project, ids: Sequence[str], text: str) -> tuple[Change, int]:
-    from runner.commands.change.transaction import open_transaction
+    from runner.app.change.transaction import open_transaction
     from runner.history.change import plan_change, record_change
 
     with open_transaction(project) as amendment:

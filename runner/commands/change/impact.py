@@ -78,15 +78,16 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Answer. Raises RunnerError for a path, revision or task that there is not."""
-    from runner.app.change.impact_inputs import evaluate_impact, knowledge_for
+    from runner.app.change.impact_inputs import evaluate_impact, knowledge_for, without
     from runner.app.inspect.view import View
+    from runner.commands.consent import ask_trust
     from runner.project import Project
     from runner.repo.read import Repository
 
     _only_one(given)
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     if given.run:
-        _require_trust(given, project)
+        ask_trust(project, project.plan(project.plan_bytes), trusted=given.trust)
     view = View.of(project)
     with Repository.open(project.root) as repository:
         asked = _read_question(given, project, view, repository)
@@ -100,17 +101,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if given.json:
         print(_document(asked, answer, width, notes, ran), end="")
     return ExitCode.FAILED if any(one.failed for one in ran) else ExitCode.OK
-
-
-def _require_trust(given: argparse.Namespace, project: Project) -> None:
-    """Raise RunnerError (exit 3) unless a person lets this repository's commands run."""
-    from runner.commands.running.trust_prompt import require_trust
-    from runner.report.console import NORMAL, Console
-
-    terminal = sys.stdin.isatty() and sys.stderr.isatty()
-    plan = project.plan(project.plan_bytes)
-    with Console(level=NORMAL, colour=False) as console:
-        require_trust(project, plan, trusted=given.trust, terminal=terminal, console=console)
 
 
 def _ran(project: Project, repository: Repository, answer: Answer) -> tuple[Reproven, ...]:
@@ -187,13 +177,6 @@ def _width(given: argparse.Namespace, settings: Settings) -> Width:
 
     dependents = given.changed_dependents or settings.changed_dependents
     return Width(Dependents(dependents), given.conservative or settings.conservative)
-
-
-def without(answer: Answer, task: str) -> Answer:
-    """The answer without the task that made the change."""
-    from dataclasses import replace
-
-    return replace(answer, affected=tuple(one for one in answer.affected if one.task != task))
 
 
 def _format_left_out(view: View, asked: int) -> Iterator[str]:

@@ -30,26 +30,23 @@ _EVERY = 2.0
 
 def verify(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Rebuild all that landed, or some tasks; exit 1 at the first divergence."""
-    from runner.commands.running.trust_prompt import require_trust
+    from runner.commands.consent import ask_trust
     from runner.history.verify import rebuild, select_steps, steps
     from runner.project import Project
     from runner.repo.read import Repository
-    from runner.report.console import NORMAL, Console
 
     if bool(given.ids) == given.all:
         raise RunnerError("which tasks?", hint="runner replay --verify --all, or ids")
     flags = {"sandbox": "none"} if given.no_sandbox else {}
     project = Project.open(Path.cwd(), environ, flags)
     plan = project.plan(project.plan_bytes)
-    terminal = sys.stdin.isatty() and sys.stderr.isatty()
     with ExitStack() as stack:
         repository = stack.enter_context(Repository.open(project.root))
         head = repository.head().commit
         todo = select_steps(steps(repository, head) if head else (), _ids(given.ids, plan))
         if not todo:
             raise RunnerError("nothing of that has landed in this branch", hint="runner log")
-        console = Console(level=NORMAL, colour=False)
-        require_trust(project, plan, trusted=given.trust, terminal=terminal, console=console)
+        ask_trust(project, plan, trusted=given.trust)
         rebuilding = _make_rebuilding(project, repository, plan, stack)
         progress = _Progress(len(todo))
         found = tuple(progress.count_step(one) for one in rebuild(rebuilding, todo))

@@ -83,7 +83,8 @@ def _look_ahead(project: Project, id_: str) -> Replay:
 def _go_back(
     project: Project, seen: Replay, given: argparse.Namespace, environ: Mapping[str, str]
 ) -> ExitCode:
-    from runner.commands.change.transaction import confirm, open_transaction
+    from runner.app.change.transaction import open_transaction
+    from runner.commands.consent import confirm
     from runner.history.replay import plan_replay
     from runner.history.revert import take_back
 

@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Undo it. Raises RunnerError: exit 6, with the list, where somebody built on it."""
-    from runner.commands.change.transaction import open_transaction
+    from runner.app.change.transaction import open_transaction
     from runner.history.revert import require_free, take_back
     from runner.project import Project
     from runner.secrets.redact import redact

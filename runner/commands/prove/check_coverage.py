@@ -71,7 +71,7 @@ def _percent(text: str) -> float:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Look it up, or measure; then say it."""
-    from runner.commands.prove.verify import load_trusted_plan, open_with_gates
+    from runner.commands.consent import load_trusted_plan, open_with_gates
     from runner.gates.coverage_gate import threshold_of
     from runner.repo.read import Repository
     from runner.run.selection import find_id

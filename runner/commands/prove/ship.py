@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.app.build.reopen import SHIP, last_ship_tag
 from runner.app.prove.verify_tree import grades_after, subjects_of, verify_all
-from runner.commands.prove.verify import (
-    is_verified,
-    load_trusted_plan,
-    open_with_gates,
-    tell,
-    whole_lines,
-)
+from runner.commands.consent import load_trusted_plan, open_with_gates, tell
+from runner.commands.prove.verify import is_verified, whole_lines
 from runner.errors import ExitCode, RunnerError
 from runner.journal.grading import grades_of
 from runner.model import Grade, ProvenBy
@@ -76,9 +71,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     flags["mutation"] = "strict" if given.strict else None
-    project = open_with_gates(
-        environ, {name: value for name, value in flags.items() if value is not None}
-    )
+    project = open_with_gates(environ, flags)
     reading = load_trusted_plan(project, trusted=given.trust)
     request = _request(given, project)
     if request is not None and (tag := last_ship_tag(project, project.state())):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.prove.prove_again import inspection_of, make_done_event
@@ -14,6 +12,7 @@ from runner.app.prove.verify_tree import (
     subjects_of,
     verify_all,
 )
+from runner.commands.consent import load_trusted_plan, open_with_gates, tell
 from runner.errors import ExitCode, RunnerError
 from runner.report.documents import document, grade_part
 from runner.report.grades import grade_lines
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from runner.journal.events import TaskDone
     from runner.journal.tree_events import TreeVerified
     from runner.model import Graded, Task
-    from runner.project import Project, Reading
+    from runner.project import Project
     from runner.repo.read import Repository
     from runner.run.proof.differences import Difference
     from runner.run.proof.verification import Inspected, Subject, Verified
@@ -66,9 +65,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if bool(given.id) == given.all:
         raise RunnerError("name one task, or --all", hint="runner verify --help")
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
-    project = open_with_gates(
-        environ, {name: value for name, value in flags.items() if value is not None}
-    )
+    project = open_with_gates(environ, flags)
     plan = load_trusted_plan(project, trusted=given.trust).plan.tasks
     view = View.of(project)
     with Repository.open(project.root) as repository:
@@ -76,37 +73,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         if given.all:
             return _whole(given, project, repository, plan, view, unseen)
         return _one(given, project, repository, plan, view, unseen)
-
-
-def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> Project:
-    """The project with the gates that it declares; what is missing for them is said."""
-    from runner.app.build.discovered_gates import take_up_default_gates
-    from runner.project import Project
-
-    project = Project.open(Path.cwd(), environ, flags)
-    take_up_default_gates(project)
-    for note in project.loaded.notes:
-        tell(f"note: {note}")
-    return project
-
-
-def load_trusted_plan(project: Project, *, trusted: bool) -> Reading:
-    """The sound plan, where a person lets its commands run. Raises RunnerError otherwise."""
-    from runner.commands.running.trust_prompt import require_trust
-    from runner.report.console import NORMAL, Console
-
-    reading = project.check()
-    if any(problem.stops_all for problem in reading.problems):
-        raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
-    terminal = sys.stdin.isatty() and sys.stderr.isatty()
-    with Console(level=NORMAL, colour=False) as console:
-        require_trust(project, reading.plan, trusted=trusted, terminal=terminal, console=console)
-    return reading
-
-
-def tell(line: str) -> None:
-    """Say something beside the result."""
-    print(display(line), file=sys.stderr, flush=True)
 
 
 def _list_unseen_files(project: Project, repository: Repository) -> tuple[str, ...]:

@@ -187,8 +187,7 @@ def _tracer(bureau: DryRun, preparation: Preparation) -> Tracer:
 
 def _impact(bureau: DryRun, trial: Trial) -> Impact:
     """Which other tasks, and which files, the proposal may reach."""
-    from runner.app.change.impact_inputs import knowledge_for
-    from runner.commands.change.impact import without
+    from runner.app.change.impact_inputs import knowledge_for, without
     from runner.impact.answer import Changed, Dependents, Width, judge
     from runner.impact.reach import find_reaching
 

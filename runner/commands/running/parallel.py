@@ -55,16 +55,14 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Run it for every task; exit 1 where it failed for one."""
-    from runner.commands.prove.verify import open_with_gates
+    from runner.commands.consent import open_with_gates
     from runner.run.resource_locks import load_owned_paths
 
     if not (given.tasks.strip(" ,") and given.cmd.strip()):
         hint = 'runner parallel --tasks TASK-001,TASK-002 --cmd "pnpm test"'
         raise RunnerError("name tasks and a command", hint=hint)
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
-    project = open_with_gates(
-        environ, {name: value for name, value in flags.items() if value is not None}
-    )
+    project = open_with_gates(environ, flags)
     tasks = _tasks(project, given.tasks)
     owned = load_owned_paths(project.root, project.settings.id_prefixes)
     _require_apart(tasks, owned, split=given.split)

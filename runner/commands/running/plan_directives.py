@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.commands.change.transaction import Transaction, require_readable
+from runner.app.change.transaction import Transaction, require_readable
 from runner.errors import RunnerError
 from runner.run import recovery
 

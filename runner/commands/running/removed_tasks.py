@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.commands.change.transaction import confirm
+from runner.commands.consent import confirm
 from runner.commands.running.run_status import find_missing
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskReopened

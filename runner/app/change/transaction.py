@@ -1,8 +1,7 @@
-"""A command that changes what was built: lock, read together, ask, do, publish, record."""
+"""A use case that changes what was built: lock, read together, do, publish, record."""
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +17,7 @@ from runner.run.landing.status_notes import format_note, says_other
 from runner.run.landing.status_writer import StatusWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from runner.journal.state import RunState
     from runner.plan.document import Plan
@@ -117,18 +116,3 @@ def require_readable(plan: Plan) -> None:
 
         text = "\n\n".join(render(problem) for problem in errors)
         raise RunnerError("the plan has mistakes; nothing was done", detail=text)
-
-
-def confirm(question: str, environ: Mapping[str, str], *, yes: bool, again: str) -> bool:
-    """Whether a person says yes: by flag, or asked at the terminal.
-
-    Without a terminal that is exit 3, and `again` is what to type.
-    """
-    if yes:
-        return True
-    if not (sys.stdin.isatty() and sys.stderr.isatty()) or environ.get("CI", "").lower() == "true":
-        raise RunnerError(
-            "nothing was done: a person has to say yes", hint=again, code=ExitCode.PERSON
-        )
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")

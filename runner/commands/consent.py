@@ -1,0 +1,74 @@
+"""What a person is asked before something is done: whether commands may run, and yes or no."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runner.plan.document import Plan
+    from runner.project import Project, Reading
+
+
+def tell(line: str) -> None:
+    """Say something beside the result."""
+    print(display(line), file=sys.stderr, flush=True)
+
+
+def confirm(question: str, environ: Mapping[str, str], *, yes: bool, again: str) -> bool:
+    """Whether a person says yes: by flag, or asked at the terminal.
+
+    Without a terminal that is exit 3, and `again` is what to type.
+    """
+    if yes:
+        return True
+    if not _is_terminal() or environ.get("CI", "").lower() == "true":
+        raise RunnerError(
+            "nothing was done: a person has to say yes", hint=again, code=ExitCode.PERSON
+        )
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask_trust(project: Project, plan: Plan, *, trusted: bool) -> None:
+    """Raise RunnerError (exit 3) unless a person lets this repository's commands run."""
+    from runner.commands.running.trust_prompt import require_trust
+    from runner.report.console import NORMAL, Console
+
+    with Console(level=NORMAL, colour=False) as console:
+        require_trust(project, plan, trusted=trusted, terminal=_is_terminal(), console=console)
+
+
+def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> Project:
+    """The project with the gates that it declares; what is missing for them is said.
+
+    A flag that is None was not given.
+    """
+    from runner.app.build.discovered_gates import take_up_default_gates
+    from runner.project import Project
+
+    given = {name: value for name, value in flags.items() if value is not None}
+    project = Project.open(Path.cwd(), environ, given)
+    take_up_default_gates(project)
+    for note in project.loaded.notes:
+        tell(f"note: {note}")
+    return project
+
+
+def load_trusted_plan(project: Project, *, trusted: bool) -> Reading:
+    """The sound plan, where a person lets its commands run. Raises RunnerError otherwise."""
+    reading = project.check()
+    if any(problem.stops_all for problem in reading.problems):
+        raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
+    ask_trust(project, reading.plan, trusted=trusted)
+    return reading
