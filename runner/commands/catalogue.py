@@ -34,9 +34,9 @@ TABLE = (
         "what this machine offers, and what is missing",
         shown=True,
     ),
-    Entry("approve", "answer.review", "let what waits for review go on"),
-    Entry("reject", "answer.review", "refuse what waits for review, with a reason"),
-    Entry("edit", "answer.review", "change what waits for review in your editor"),
+    Entry("approve", "answer.approval", "let what waits for review go on"),
+    Entry("reject", "answer.approval", "refuse what waits for review, with a reason"),
+    Entry("edit", "answer.approval", "change what waits for review in your editor"),
     Entry(
         "change", "change.change", "ask something new of tasks: preview, then STALE until approved"
     ),

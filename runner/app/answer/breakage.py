@@ -6,12 +6,8 @@ from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.gates.regression import PREFIX
-from runner.journal.events import WriteRejected
 from runner.report.summary import ways_out
-from runner.run.regressions import (
-    regression,
-)
-from runner.run.review import WHOLE, proposal_digest, rejection
+from runner.run.regressions import regression
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import finding_lines, join_few
@@ -19,10 +15,8 @@ from runner.text.wording import finding_lines, join_few
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from runner.journal.log import Journal
     from runner.journal.state import RunState
-    from runner.model import Change, Finding, Task
-    from runner.project import Project
+    from runner.model import Finding, Task
     from runner.repo.read import Repository
 
 
@@ -79,13 +73,18 @@ def as_data(state: RunState, culprit: str) -> dict[str, object]:
             }
             for victim in find_broken_tasks(state, culprit)
         ],
-        "missing": regression.find_unapproved(find_broken_tasks(state, culprit), state),
+        "missing": find_missing_approvals(state, culprit),
     }
 
 
 def find_broken_tasks(state: RunState, culprit: str) -> tuple[str, ...]:
     """The tasks that a held change breaks."""
     return regression.victims(state.task(culprit).findings)
+
+
+def find_missing_approvals(state: RunState, culprit: str) -> tuple[str, ...]:
+    """Those of them that nobody has approved yet."""
+    return regression.find_unapproved(find_broken_tasks(state, culprit), state)
 
 
 def _about(state: RunState, culprit: str, victim: str) -> tuple[Finding, ...]:
@@ -110,58 +109,3 @@ def refuse_approval(state: RunState, culprit: str, in_vain: str = "") -> RunnerE
         "change that breaks it",
         hint=f"runner approve {' '.join(victims)}, or runner reject {culprit} --reason …",
     )
-
-
-def what_follows(state: RunState, culprit: str) -> str:
-    """What happens with a held change after an approval of one of its victims."""
-    missing = regression.find_unapproved(find_broken_tasks(state, culprit), state)
-    if missing:
-        names = join_few([display(one) for one in missing])
-        verb = "is" if len(missing) == 1 else "are"
-        return (
-            f"{display(culprit)} lands once {names} {verb} approved, too: "
-            f"runner approve {' '.join(map(display, missing))}"
-        )
-    victims = join_few([display(one) for one in find_broken_tasks(state, culprit)])
-    return f"next: runner    ({victims} built anew on {display(culprit)}; they land together)"
-
-
-def reject_change(
-    project: Project,
-    repository: Repository,
-    journal: Journal,
-    culprit: str,
-    changes: tuple[Change, ...],
-    reason: str,
-) -> str:
-    """Drop a held change, and have the tasks that it breaks DONE again; what to tell of it.
-
-    A person's no is durable before anything follows from it; what a crash leaves undone, and all
-    of it while a run is going on, the next run does.
-    """
-    from runner.journal.lock import RunLock
-    from runner.project import BUILD
-    from runner.run.journal_writer import JournalWriter
-    from runner.run.landing.drafts import let_go
-    from runner.writes.staging import Staging
-
-    state = project.state()
-    known = state.task(culprit)
-    stale = regression.victims_of(culprit, state)
-    victims = [display(one) for one in find_broken_tasks(state, culprit) if one in stale]
-    ledger = JournalWriter(journal, state)
-    said = WriteRejected(WHOLE, None, proposal_digest(changes), reason, "person")
-    ledger.note(said, task=culprit, attempt=known.last_attempt, durable=True)
-    if RunLock(project.root / BUILD).holder() is not None:
-        return f"{display(culprit)} rejected; a run is going on: the next one drops it"
-    staging = Staging(project.root)
-
-    def forget(task: str) -> None:
-        let_go(repository, task)
-        staging.remove(staging.list(task))
-
-    regression.drop(culprit, (rejection(said),), ledger, forget)
-    kept = f"; its work is kept on {display(known.draft)}" if known.draft else ""
-    verb = "is" if len(victims) == 1 else "are"
-    again = f"; {', '.join(victims)} {verb} DONE again" if victims else ""
-    return f"{display(culprit)} rejected{kept}{again}"

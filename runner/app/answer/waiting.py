@@ -1,12 +1,24 @@
-"""What waits for a person, one by one."""
+"""What waits for a person, one by one: listed, chosen by number or id, and what is behind it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.errors import RunnerError
+from runner.model import Status
+
 if TYPE_CHECKING:
-    from runner.model import Change
+    from collections.abc import Sequence
+
+    from runner.journal.state import RunState
+    from runner.journal.task_state import Planned
+    from runner.model import Change, Task, TestContract
+    from runner.project import Project
+    from runner.repo.read import Repository
+    from runner.writes.staging import Staged
+
+PLAN, PERMISSION = "plan", "permission"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +35,121 @@ class Waiting:
     """The task whose held change breaks it."""
     answered: bool = False
     """Whether a person has said all of it: it is not listed, and may be answered otherwise."""
+
+
+def list_waiting(project: Project, repository: Repository, state: RunState) -> tuple[Waiting, ...]:
+    """Everything that waits for a person, in the plan's order; what is answered is among it."""
+    from runner.journal.permission_fold import waits as permission_waits
+    from runner.journal.plan_fold import waits as plan_waits
+    from runner.journal.task_fold import APPROVED
+    from runner.run.landing.drafts import load_held_changes
+    from runner.run.regressions.regression import HELD
+    from runner.run.review import HELD as REVIEW
+    from runner.run.review import is_answered
+
+    found = []
+    for task in project.outline().tasks:
+        known = state.task(task.id)
+        if known.held is not None and known.status is not Status.DONE:
+            changes = load_held_changes(repository, known.held) or ()
+            kind = "regression" if known.held.kind == HELD else "writes"
+            said = known.held.kind == REVIEW and is_answered(state, task.id, changes)
+            note = APPROVED if said else known.note
+            whose = known.culprit if kind == "writes" else ""
+            found.append(Waiting(task.id, task.title, kind, note, changes, whose, answered=said))
+        elif plan_waits(known):
+            found.append(Waiting(task.id, task.title, PLAN, known.note))
+        elif permission_waits(known):
+            found.append(Waiting(task.id, task.title, PERMISSION, known.note))
+        elif known.status is Status.STALE:
+            found.append(Waiting(task.id, task.title, "stale", known.note, culprit=known.culprit))
+        elif known.status is Status.BLOCKED:
+            found.append(Waiting(task.id, task.title, "blocked", known.note))
+    return tuple(found)
+
+
+def choose_waiting(
+    project: Project, typed: Sequence[str], known: Sequence[Waiting]
+) -> tuple[Waiting, ...]:
+    """What a person named, by number or id. Raises RunnerError for what does not wait."""
+    from runner.run.selection import find_id
+
+    waiting = [one for one in known if not one.answered]
+    if not typed:
+        raise RunnerError("which one?", hint="runner review numbers what waits")
+    ids = [task.id for task in project.outline().tasks]
+    chosen = []
+    for word in typed:
+        if word.isdigit() and 1 <= int(word) <= len(waiting):
+            chosen.append(waiting[int(word) - 1])
+            continue
+        id_ = find_id(word, ids)
+        found = [one for one in known if one.task == id_]
+        if not found:
+            raise RunnerError(f"{id_} does not wait for you", hint=f"runner why {id_}")
+        chosen += found
+    return tuple(chosen)
+
+
+def list_staged_by_hand(project: Project, state: RunState) -> tuple[Staged, ...]:
+    """The writes that a person staged by hand and has not decided, by task and path."""
+    from runner.app.write.staged_states import BY_HAND, Standings
+    from runner.writes.staging import Staging
+
+    staged = Staging(project.root).list()
+    standings = Standings(project.root, state, staged)
+    return tuple(one for one in staged if one.attempt == BY_HAND and standings.of(one).is_open)
+
+
+def find_plan(state: RunState, task: str) -> Planned:
+    """The plan of a task that waits. Raises RunnerError where it has none."""
+    planned = state.task(task).planned
+    if planned is None:
+        raise RunnerError(f"{task} has no plan", hint=f"runner plan {task}")
+    return planned
+
+
+# --- a STALE task ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StaleWork:
+    """A STALE task as it is reviewed: what was built, how it is proven, what changed since."""
+
+    commit: str
+    """Empty where it has no commit of its own."""
+    asked: tuple[str, ...]
+    """What was asked for since, in words."""
+    edited: tuple[str, ...]
+    """The fields of its section that were edited since."""
+    contracts: tuple[TestContract, ...]
+
+
+def find_stale_work(project: Project, id_: str) -> StaleWork:
+    """What is known of a STALE task without asking git."""
+    known, task = project.state().task(id_), find_task(project, id_)
+    contracts = task.test_contracts if task else ()
+    return StaleWork(known.commit, task.changes if task else (), known.changed, contracts)
+
+
+def list_built_changes(
+    project: Project, repository: Repository, commit: str
+) -> list[tuple[Change, bytes | None]] | None:
+    """What a task's commit changed, with the bytes of before; None where history was rewritten."""
+    from runner.run.landing.lander import changes_between
+
+    if repository.resolve(commit) is None:
+        return None
+    parent = repository.resolve(f"{commit}^")
+    own = project.documents
+    return [
+        (change, repository.blob(parent, change.path) if parent else None)
+        for change in changes_between(repository, parent, commit)
+        if change.path not in own
+    ]
+
+
+def find_task(project: Project, id_: str) -> Task | None:
+    """The task as its section says it; None where the plan has it no more."""
+    tasks = project.plan(project.plan_bytes).tasks
+    return next((task for task in tasks if task.id == id_), None)

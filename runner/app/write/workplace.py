@@ -14,7 +14,7 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.model import Task
+    from runner.model import Finding, Task
     from runner.project import Project
     from runner.secrets.allowlist import AllowList
 
@@ -112,6 +112,13 @@ class Workplace:
         from runner import effects
 
         return read_allow_list(content, effects.now().date())
+
+    def find_secrets(self, content: bytes, path: str) -> tuple[Finding, ...]:
+        """What looks like a secret in a person's edit: it must reach no git object either."""
+        from runner.secrets.scan import scan_content
+
+        found = scan_content(content, path, allowed=self.load_allow_list())
+        return tuple(finding for finding in found if finding.refuses)
 
 
 def journal_path(root: Path) -> Path:

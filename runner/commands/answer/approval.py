@@ -1,215 +1,166 @@
-"""`runner approve` and `runner reject`: what a person's word makes of what waits."""
+"""`runner approve`, `reject`, `edit`: a person's word on what waits, given any time."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.answer import breakage, permission_requests
-from runner.commands.answer import task_plan_review
 from runner.errors import ExitCode, RunnerError
-from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
-from runner.model import Reason
-from runner.run.approvals import approvals
-from runner.run.review import WHOLE, open_questions, proposal_digest, what_follows
 from runner.text.display import display
+from runner.text.wording import join_few
 
 if TYPE_CHECKING:
-    from runner.app.answer.waiting import Waiting
-    from runner.journal.events import Event
-    from runner.journal.log import Journal
-    from runner.journal.state import RunState
-    from runner.journal.task_state import TaskState
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.app.answer.answers import Answered, Approve, HeldChange
+    from runner.model import Finding
     from runner.project import Project
-    from runner.repo.read import Repository
+
+_EPILOGS = {
+    "approve": """\
+examples:
+  runner approve TASK-003   its writes land, or it runs again, with the next `runner`
+  runner approve 1          the first of `runner review`
+  runner approve TASK-005 --reuse
+                            what it built before is only proven again
+  runner approve TASK-004   of one that a held change breaks: it is built anew on that change
+  runner approve --all      everything
+""",
+    "reject": """\
+example:
+  runner reject TASK-003 --reason "keep the old name of the function"
+                            of a STALE task: what was built stands, it is DONE again
+  runner reject TASK-009 --reason "bookings may touch"
+                            of a held change: what it breaks is DONE again, it is tried again
+""",
+    "edit": """\
+example:
+  runner edit TASK-003      its proposed files in your editor; the next `runner` proves them
+""",
+}
+_AGAIN = "[e]dit it again, or leave it as it [w]as? "
 
 
-def approve(
-    project: Project, state: RunState, chosen: tuple[Waiting, ...], *, reuse: bool, every: bool
-) -> ExitCode:
-    """Let what was chosen go on. Raises RunnerError for what cannot be approved so."""
-    chosen = _resolve_targets(project, state, chosen, every=every)
-    if reuse:
-        _require_reusable(chosen)
-    with _journal(project) as journal:
-        for one in chosen:
-            for event in _approvals(state, one, reuse=reuse):
-                _note(journal, state.task(one.task), event)
-            print(f"{display(one.task)} approved")
-    note_what_follows(project, chosen)
-    culprits = dict.fromkeys(one.culprit for one in chosen if one.culprit)
-    after = project.state()
-    for culprit in culprits:
-        print(breakage.what_follows(after, culprit))
-    if not chosen:
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What the three commands take."""
+    parser.epilog = _EPILOGS[name]
+    parser.set_defaults(command=name)
+    parser.add_argument("what", nargs="*", metavar="ID", help="task, or number in `runner review`")
+    if name == "approve":
+        parser.add_argument("--all", action="store_true", help="everything that waits")
+        parser.add_argument(
+            "--reuse",
+            action="store_true",
+            help="of a STALE task: prove what is there again, nobody implements",
+        )
+    if name == "reject":
+        parser.add_argument("--reason", default="", help="what the next attempt is to do better")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Answer what waits. Raises RunnerError for what does not wait, or cannot be answered so."""
+    from runner.app.answer import answers
+    from runner.project import Project
+
+    project, named = Project.open(Path.cwd(), environ), tuple(given.what)
+    match given.command:
+        case "approve":
+            return _approve(project, answers.Approve(named, given.all, given.reuse))
+        case "reject":
+            answers.reject(project, answers.Reject(named, given.reason), _tell, _ask_reason)
+            print("next: runner")
+        case _:
+            from runner.app.answer.held_edit import edit
+
+            edit(project, named, _TerminalEditor(environ), _tell)
+    return ExitCode.OK
+
+
+def _approve(project: Project, asked: Approve) -> ExitCode:
+    from runner.app.answer import answers
+
+    came = answers.approve(project, asked, _tell)
+    for one in came.held:
+        print(_describe_next(one))
+    if not came.answered:
         print("nothing waits for you")
-    elif any(not one.culprit for one in chosen):
+    elif came.is_next_run:
         print("next: runner")
     return ExitCode.OK
 
 
-def _resolve_targets(
-    project: Project, state: RunState, chosen: tuple[Waiting, ...], *, every: bool
-) -> tuple[Waiting, ...]:
-    """What can be approved: of everything what is so, of what was named all, or RunnerError."""
-    if every:  # a held change lands by the approval of what it breaks
-        chosen = tuple(one for one in chosen if one.kind != "regression")
-        return tuple(one for one in chosen if not _is_in_vain(project, state, one))
-    for one in chosen:
-        if one.kind == "regression":
-            raise breakage.refuse_approval(
-                state, one.task, _describe_take_back(project, state, one.task)
-            )
-        if why := _is_in_vain(project, state, one):
-            raise RunnerError(
-                f"an approval of {one.task} changes nothing: {why}",
-                hint=f"runner review {one.culprit or one.task}",
-                code=ExitCode.PERSON,
-            )
-    return chosen
+def _tell(one: Answered) -> None:
+    """One answer as soon as it is written down."""
+    print(_describe(one))
 
 
-def _is_in_vain(project: Project, state: RunState, one: Waiting) -> str:
-    """Why a task would be BLOCKED again at once, whatever a person says; else empty."""
-    from runner.implementers.requirements import NEEDS_ROOT, needs_root
+def _describe(one: Answered) -> str:
+    from runner.app.answer.answers import Became
 
-    if one.culprit:
-        return _describe_take_back(project, state, one.culprit)
-    if one.kind != "blocked" or state.task(one.task).reason is not Reason.ROOT:
-        return ""
-    tasks = project.plan(project.plan_bytes).tasks
-    task = next((task for task in tasks if task.id == one.task), None)
-    gates = project.settings.gates_for(task.type) if task else ()
-    return f"it {NEEDS_ROOT}" if task and needs_root(task, gates) else ""
+    name, refused = display(one.task), one.plans_refused
+    kept = f"; its work is kept on {display(one.draft)}" if one.draft else ""
+    verb = "is" if len(one.done_again) == 1 else "are"
+    again = ", ".join(map(display, one.done_again))
+    return {
+        Became.APPROVED: f"{name} approved",
+        Became.REJECTED: f"{name} rejected",
+        Became.DROPPED: f"{name} rejected{kept}"
+        + (f"; {again} {verb} DONE again" if again else ""),
+        Became.DROPPED_LATER: f"{name} rejected; a run is going on: the next one drops it",
+        Became.PLANNED_AGAIN: f"the plan of {name} goes back: it is planned again",
+        Became.OUT_OF_PLANS: f"{refused} plans of {name} did not do: it is BLOCKED by the next run",
+        Became.DENIED: f"{name} goes on without it",
+        Became.STANDS: f"{name} stands as it was built: DONE",
+        Became.EDITED: f"{name} edited; next: runner",
+        Became.PLAN_EDITED: f"the plan of {name} is edited and approved; next: runner",
+        Became.UNCHANGED: f"{name} is as it was",
+    }[one.became]
 
 
-def _describe_take_back(project: Project, state: RunState, culprit: str) -> str:
-    from runner.repo.read import Repository
-
-    tasks = project.plan(project.plan_bytes).tasks
-    with Repository.open(project.root) as repository:
-        return breakage.explain_vain_approval(tasks, state, culprit, repository)
-
-
-def _require_reusable(chosen: tuple[Waiting, ...]) -> None:
-    others = [one.task for one in chosen if one.kind != "stale"]
-    if others:
-        raise RunnerError(
-            f"{', '.join(others)} is not STALE: there is nothing to reuse",
-            hint="without --reuse it is approved as it waits",
+def _describe_next(one: HeldChange) -> str:
+    """What happens with a held change after an approval of one of its victims."""
+    name, missing = display(one.culprit), [display(id_) for id_ in one.missing]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        return (
+            f"{name} lands once {join_few(missing)} {verb} approved, too: "
+            f"runner approve {' '.join(missing)}"
         )
-    broken = [one.task for one in chosen if one.culprit]
-    if broken:
-        raise RunnerError(
-            f"what {', '.join(broken)} built fails on the held change: there is nothing to reuse",
-            hint="without --reuse it is built anew on that change",
-        )
+    victims = join_few([display(id_) for id_ in one.victims])
+    return f"next: runner    ({victims} built anew on {name}; they land together)"
 
 
-def _approvals(state: RunState, one: Waiting, *, reuse: bool) -> list[Event]:
-    known = state.task(one.task)
-    if one.kind == task_plan_review.KIND:
-        return [task_plan_review.approval(state, one.task)]
-    if one.kind == permission_requests.KIND:
-        return permission_requests.answers(state, one.task, allowed=True)
-    if one.changes:
-        return [
-            *approvals(one.changes, open_questions(known)),
-            *(
-                WriteReviewed(change.path, change.before, change.after, "applied", "person")
-                for change in one.changes
-            ),
-            *([_goes_on(known, one)] if one.culprit else []),
-        ]
-    return [_goes_on(known, one, reuse=reuse)]
-
-
-def _goes_on(known: TaskState, one: Waiting, *, reuse: bool = False) -> TaskApproved:
-    how = ": only proven again" if reuse else ""
-    on = f" on the change of {one.culprit}" if one.culprit else ""
-    note = f"{known.status} was approved{on}{how}"
-    return TaskApproved(by="person", note=note, reuse=reuse)
-
-
-def reject(
-    project: Project,
-    repository: Repository,
-    state: RunState,
-    chosen: tuple[Waiting, ...],
-    reason: str,
-) -> ExitCode:
-    """Refuse what was chosen. Raises RunnerError without a reason, or with nothing to refuse."""
-    reason = reason or _ask("why? ")
-    if not reason:
-        raise RunnerError(
-            "a rejection needs a reason", hint="--reason TEXT: the next attempt reads it"
-        )
-    for one in chosen:
-        if one.kind == "blocked":
-            raise RunnerError(
-                f"{one.task} has no writes to reject",
-                hint=f"runner why {one.task}; runner approve {one.task} has it tried again",
-            )
-    with _journal(project) as journal:
-        for one in chosen:
-            print(_reject(project, repository, journal, state, one, reason))
-    note_what_follows(project, chosen)
-    print("next: runner")
-    return ExitCode.OK
-
-
-def _reject(
-    project: Project,
-    repository: Repository,
-    journal: Journal,
-    state: RunState,
-    one: Waiting,
-    reason: str,
-) -> str:
-    known = state.task(one.task)
-    if one.kind == task_plan_review.KIND:
-        _note(journal, known, task_plan_review.send_back(state, one.task, reason))
-        return task_plan_review.describe_sent_back(known)
-    if one.kind == permission_requests.KIND:
-        for answer in permission_requests.answers(state, one.task, allowed=False, reason=reason):
-            _note(journal, known, answer)
-        return f"{display(one.task)} goes on without it"
-    if one.kind == "regression":
-        return breakage.reject_change(project, repository, journal, one.task, one.changes, reason)
-    if one.kind == "stale":
-        from runner.commands.answer.stale_review import stands
-
-        _note(journal, known, stands(project, known, reason))
-        return f"{display(one.task)} stands as it was built: DONE"
-    event = WriteRejected(WHOLE, None, proposal_digest(one.changes), reason, "person")
-    _note(journal, known, event)
-    return f"{display(one.task)} rejected"
-
-
-def note_what_follows(project: Project, chosen: tuple[Waiting, ...]) -> None:
-    """Let tasks go on of whose held work everything is answered: every command tells it then."""
-    written = [one for one in chosen if one.kind == "writes"]
-    if not written:
-        return
-    state = project.state()
-    with _journal(project) as journal:
-        for one in written:
-            for event in what_follows(state, one.task, one.changes):
-                _note(journal, state.task(one.task), event)
-
-
-def _journal(project: Project) -> Journal:
-    from runner.journal.log import Journal
-
-    return Journal.open(project.journal_path)
-
-
-def _note(journal: Journal, known: TaskState, event: Event) -> None:
-    journal.append(event, task=known.id, attempt=known.last_attempt, durable=True)
-
-
-def _ask(question: str) -> str:
+def _ask_reason() -> str:
     if not sys.stdin.isatty():
         return ""
-    print(question, end="", file=sys.stderr, flush=True)
+    print("why? ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _TerminalEditor:
+    """The person's own editor; a text with a secret is opened again where they are there."""
+
+    environ: Mapping[str, str]
+
+    def edit(self, path: str, content: bytes) -> bytes:
+        """What they leave."""
+        from runner.commands.running.terminal_review import edit_content
+
+        return edit_content(path, content, self.environ)
+
+    def try_again(self, findings: tuple[Finding, ...]) -> bool:
+        """Whether they go on, which they are asked at a terminal."""
+        from runner.commands.running.terminal_review import REFUSED, format_findings, read_answer
+
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise RunnerError(
+                f"the edited file holds a secret: {REFUSED}",
+                detail="\n".join(format_findings(findings)),
+                hint=findings[0].hint,
+            )
+        print(*format_findings(findings), REFUSED, sep="\n", file=sys.stderr)
+        return (read_answer(_AGAIN) or "w").lower()[:1] == "e"

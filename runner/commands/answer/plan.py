@@ -167,7 +167,7 @@ def _run(
 
 def _show(state: RunState, task: Task, *, as_json: bool) -> ExitCode:
     """Print the plan and how it stands; the exit code says that too."""
-    from runner.commands.answer.task_plan_review import text_of
+    from runner.commands.answer.review import format_plan
     from runner.run.planned.plan_step import plan_of
 
     there = plan_of(state, task)
@@ -176,7 +176,7 @@ def _show(state: RunState, task: Task, *, as_json: bool) -> ExitCode:
     elif there is None:
         print(f"{display(task.id)} has no plan", file=sys.stderr)
     else:
-        print(text_of(there, task.id), end="")
+        print(format_plan(there, task.id), end="")
         print(_format_standing(there, task.id), file=sys.stderr)
     if there is None:
         return ExitCode.FAILED

@@ -156,13 +156,10 @@ def _editor(environ: Mapping[str, str]) -> list[str]:
 
 
 def secrets_in(content: bytes, path: str, environ: Mapping[str, str]) -> tuple[Finding, ...]:
-    """What looks like a secret in a person's own edit: it must not reach a git object either."""
+    """What looks like a secret in a person's own edit, by the allow-list of this folder."""
     from runner.app.write.workplace import Workplace
-    from runner.secrets.scan import scan_content
 
-    allowed = Workplace.of(Path.cwd(), environ).load_allow_list()
-    found = scan_content(content, path, allowed=allowed)
-    return tuple(finding for finding in found if finding.refuses)
+    return Workplace.of(Path.cwd(), environ).find_secrets(content, path)
 
 
 def format_findings(findings: tuple[Finding, ...]) -> Iterator[str]:

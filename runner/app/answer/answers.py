@@ -1,0 +1,400 @@
+"""A person's yes or no to what waits: written down at once, durable before anybody is told."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from runner.app.answer import breakage
+from runner.app.answer.waiting import (
+    PERMISSION,
+    PLAN,
+    choose_waiting,
+    find_plan,
+    find_task,
+    list_waiting,
+)
+from runner.errors import ExitCode, RunnerError
+from runner.journal.events import TaskAdopted, TaskApproved, WriteRejected, WriteReviewed
+from runner.journal.sessions import PermissionAnswered, PlanReviewed
+from runner.model import Reason
+from runner.run.approvals import approvals
+from runner.run.review import WHOLE, open_questions, proposal_digest, what_follows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from runner.app.answer.waiting import Waiting
+    from runner.journal.events import Event
+    from runner.journal.log import Journal
+    from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
+    from runner.project import Project
+    from runner.repo.read import Repository
+
+
+class Became(StrEnum):
+    """What a person's word made of one thing that waited."""
+
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    DROPPED = "dropped"
+    """A held change that breaks others: what it breaks is DONE again."""
+    DROPPED_LATER = "dropped-later"
+    """The same while a run is going on: the next one drops it."""
+    PLANNED_AGAIN = "planned-again"
+    OUT_OF_PLANS = "out-of-plans"
+    """So many plans were refused that the next run blocks it."""
+    DENIED = "denied"
+    """It goes on without the calls that it asked for."""
+    STANDS = "stands"
+    """What was built is DONE for the task as it is written now."""
+    EDITED = "edited"
+    PLAN_EDITED = "plan-edited"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One answer that is in the journal."""
+
+    task: str
+    became: Became
+    plans_refused: int = 0
+    draft: str = ""
+    """The branch that keeps the work of a change that was dropped."""
+    done_again: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HeldChange:
+    """A held change after an approval of something that it breaks."""
+
+    culprit: str
+    missing: tuple[str, ...]
+    """What is still to be approved before it lands."""
+    victims: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """What an approval came to."""
+
+    answered: tuple[Answered, ...]
+    held: tuple[HeldChange, ...]
+    """The changes on which what was approved is built anew."""
+    is_next_run: bool
+    """Whether something goes on with the next run by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Approve:
+    """What is to go on: by number in the list or by id, or everything."""
+
+    named: tuple[str, ...] = ()
+    every: bool = False
+    reuse: bool = False
+    """Of a STALE task: what is there is only proven again, nobody implements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """What is refused, and why; without a reason the person is asked for one."""
+
+    named: tuple[str, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What waits, as it stood when a person began to answer."""
+
+    project: Project
+    repository: Repository
+    state: RunState
+    known: tuple[Waiting, ...]
+
+    @property
+    def waiting(self) -> tuple[Waiting, ...]:
+        """What is not answered yet."""
+        return tuple(one for one in self.known if not one.answered)
+
+    def choose(self, typed: Sequence[str]) -> tuple[Waiting, ...]:
+        """What was named. Raises RunnerError for what does not wait."""
+        return choose_waiting(self.project, typed, self.known)
+
+
+@contextmanager
+def open_desk(project: Project) -> Iterator[Desk]:
+    """What waits as `status` shows it; the plan says what came of the answers."""
+    from runner.app.answer.between_runs import answer_at_once
+    from runner.repo.read import Repository
+
+    with Repository.open(project.root) as repository, answer_at_once(project, repository):
+        state = project.state()
+        yield Desk(project, repository, state, list_waiting(project, repository, state))
+
+
+# --- approving ------------------------------------------------------------------------
+
+
+def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) -> Approved:
+    """Let what was chosen go on. Raises RunnerError for what cannot be approved so."""
+    with open_desk(project) as desk:
+        chosen = desk.waiting if asked.every else desk.choose(asked.named)
+        chosen = _resolve_targets(desk, chosen, every=asked.every)
+        if asked.reuse:
+            _require_reusable(chosen)
+        answered = []
+        with _journal(project) as journal:
+            for one in chosen:
+                for event in _approvals(desk.state, one, reuse=asked.reuse):
+                    _note(journal, desk.state.task(one.task), event)
+                answered.append(Answered(one.task, Became.APPROVED))
+                tell(answered[-1])
+        note_what_follows(project, chosen)
+        after = project.state()
+        held = tuple(
+            HeldChange(
+                culprit,
+                breakage.find_missing_approvals(after, culprit),
+                breakage.find_broken_tasks(after, culprit),
+            )
+            for culprit in dict.fromkeys(one.culprit for one in chosen if one.culprit)
+        )
+        return Approved(tuple(answered), held, any(not one.culprit for one in chosen))
+
+
+def _resolve_targets(
+    desk: Desk, chosen: tuple[Waiting, ...], *, every: bool
+) -> tuple[Waiting, ...]:
+    """What can be approved: of everything what is so, of what was named all, or RunnerError."""
+    if every:  # a held change lands by the approval of what it breaks
+        chosen = tuple(one for one in chosen if one.kind != "regression")
+        return tuple(one for one in chosen if not _is_in_vain(desk, one))
+    for one in chosen:
+        if one.kind == "regression":
+            raise breakage.refuse_approval(
+                desk.state, one.task, _describe_take_back(desk, one.task)
+            )
+        if why := _is_in_vain(desk, one):
+            raise RunnerError(
+                f"an approval of {one.task} changes nothing: {why}",
+                hint=f"runner review {one.culprit or one.task}",
+                code=ExitCode.PERSON,
+            )
+    return chosen
+
+
+def _is_in_vain(desk: Desk, one: Waiting) -> str:
+    """Why a task would be BLOCKED again at once, whatever a person says; else empty."""
+    from runner.implementers.requirements import NEEDS_ROOT, needs_root
+
+    if one.culprit:
+        return _describe_take_back(desk, one.culprit)
+    if one.kind != "blocked" or desk.state.task(one.task).reason is not Reason.ROOT:
+        return ""
+    task = find_task(desk.project, one.task)
+    gates = desk.project.settings.gates_for(task.type) if task else ()
+    return f"it {NEEDS_ROOT}" if task and needs_root(task, gates) else ""
+
+
+def _describe_take_back(desk: Desk, culprit: str) -> str:
+    tasks = desk.project.plan(desk.project.plan_bytes).tasks
+    return breakage.explain_vain_approval(tasks, desk.state, culprit, desk.repository)
+
+
+def _require_reusable(chosen: tuple[Waiting, ...]) -> None:
+    others = [one.task for one in chosen if one.kind != "stale"]
+    if others:
+        raise RunnerError(
+            f"{', '.join(others)} is not STALE: there is nothing to reuse",
+            hint="without --reuse it is approved as it waits",
+        )
+    broken = [one.task for one in chosen if one.culprit]
+    if broken:
+        raise RunnerError(
+            f"what {', '.join(broken)} built fails on the held change: there is nothing to reuse",
+            hint="without --reuse it is built anew on that change",
+        )
+
+
+def _approvals(state: RunState, one: Waiting, *, reuse: bool) -> list[Event]:
+    known = state.task(one.task)
+    if one.kind == PLAN:
+        digest = find_plan(state, one.task).digest
+        return [PlanReviewed(digest, approved=True, review="applied", by="person")]
+    if one.kind == PERMISSION:
+        return _permission_answers(known, allowed=True)
+    if one.changes:
+        return [
+            *approvals(one.changes, open_questions(known)),
+            *(
+                WriteReviewed(change.path, change.before, change.after, "applied", "person")
+                for change in one.changes
+            ),
+            *([_goes_on(known, one)] if one.culprit else []),
+        ]
+    return [_goes_on(known, one, reuse=reuse)]
+
+
+def _permission_answers(known: TaskState, *, allowed: bool, reason: str = "") -> list[Event]:
+    """One word to everything that a task asks; it is remembered for the task as it is written."""
+    return [
+        PermissionAnswered(one.tool, one.subject, allowed, reason, by="person")
+        for one in known.asks
+    ]
+
+
+def _goes_on(known: TaskState, one: Waiting, *, reuse: bool = False) -> TaskApproved:
+    how = ": only proven again" if reuse else ""
+    on = f" on the change of {one.culprit}" if one.culprit else ""
+    note = f"{known.status} was approved{on}{how}"
+    return TaskApproved(by="person", note=note, reuse=reuse)
+
+
+# --- rejecting ------------------------------------------------------------------------
+
+
+def reject(
+    project: Project,
+    asked: Reject,
+    tell: Callable[[Answered], None],
+    ask_reason: Callable[[], str] = str,
+) -> tuple[Answered, ...]:
+    """Refuse what was chosen. Raises RunnerError without a reason, or with nothing to refuse."""
+    with open_desk(project) as desk:
+        chosen = _culprits_first(desk.choose(asked.named), desk.waiting)
+        reason = asked.reason or ask_reason()
+        if not reason:
+            raise RunnerError(
+                "a rejection needs a reason", hint="--reason TEXT: the next attempt reads it"
+            )
+        for one in chosen:
+            if one.kind == "blocked":
+                raise RunnerError(
+                    f"{one.task} has no writes to reject",
+                    hint=f"runner why {one.task}; runner approve {one.task} has it tried again",
+                )
+        answered = []
+        with _journal(project) as journal:
+            for one in chosen:
+                answered.append(_reject(desk, journal, one, reason))
+                tell(answered[-1])
+        note_what_follows(project, chosen)
+        return tuple(answered)
+
+
+def _culprits_first(
+    chosen: tuple[Waiting, ...], waiting: tuple[Waiting, ...]
+) -> tuple[Waiting, ...]:
+    """For a task that a held change breaks that change: a no to the one is a no to the other."""
+    held = {one.task: one for one in waiting if one.kind == "regression"}
+    meant = (one if one.changes else held.get(one.culprit, one) for one in chosen)
+    return tuple(dict.fromkeys(meant))
+
+
+def _reject(desk: Desk, journal: Journal, one: Waiting, reason: str) -> Answered:
+    from runner.run.planned.task_plans import MOST
+
+    known = desk.state.task(one.task)
+    if one.kind == PLAN:
+        digest = find_plan(desk.state, one.task).digest
+        _note(journal, known, PlanReviewed(digest, approved=False, reason=reason, by="person"))
+        refused = known.plans_refused + 1
+        became = Became.OUT_OF_PLANS if refused > MOST else Became.PLANNED_AGAIN
+        return Answered(one.task, became, plans_refused=refused)
+    if one.kind == PERMISSION:
+        for answer in _permission_answers(known, allowed=False, reason=reason):
+            _note(journal, known, answer)
+        return Answered(one.task, Became.DENIED)
+    if one.kind == "regression":
+        return _drop(desk, journal, one, reason)
+    if one.kind == "stale":
+        _note(journal, known, _stands(desk.project, known, reason))
+        return Answered(one.task, Became.STANDS)
+    event = WriteRejected(WHOLE, None, proposal_digest(one.changes), reason, "person")
+    _note(journal, known, event)
+    return Answered(one.task, Became.REJECTED)
+
+
+def _drop(desk: Desk, journal: Journal, one: Waiting, reason: str) -> Answered:
+    """Drop a held change, and have the tasks that it breaks DONE again.
+
+    A person's no is durable before anything follows from it; what a crash leaves undone, and all
+    of it while a run is going on, the next run does.
+    """
+    from runner.journal.lock import RunLock
+    from runner.project import BUILD
+    from runner.run.journal_writer import JournalWriter
+    from runner.run.landing.drafts import let_go
+    from runner.run.regressions import regression
+    from runner.run.review import rejection
+    from runner.writes.staging import Staging
+
+    state = desk.project.state()
+    known = state.task(one.task)
+    stale = regression.victims_of(one.task, state)
+    victims = tuple(id_ for id_ in breakage.find_broken_tasks(state, one.task) if id_ in stale)
+    ledger = JournalWriter(journal, state)
+    said = WriteRejected(WHOLE, None, proposal_digest(one.changes), reason, "person")
+    ledger.note(said, task=one.task, attempt=known.last_attempt, durable=True)
+    if RunLock(desk.project.root / BUILD).holder() is not None:
+        return Answered(one.task, Became.DROPPED_LATER)
+    staging = Staging(desk.project.root)
+
+    def forget(task: str) -> None:
+        let_go(desk.repository, task)
+        staging.remove(staging.list(task))
+
+    regression.drop(one.task, (rejection(said),), ledger, forget)
+    return Answered(one.task, Became.DROPPED, draft=known.draft, done_again=victims)
+
+
+def _stands(project: Project, known: TaskState, reason: str) -> TaskAdopted:
+    """A person's no to a change: what was built is DONE for the task as it is written now.
+
+    Raises RunnerError for a task that a held change breaks: then that change is to be refused.
+    """
+    if known.culprit:
+        raise RunnerError(
+            f"{known.id} is STALE by a change of {known.culprit}, which is held",
+            hint=f"runner reject {known.culprit} --reason …",
+        )
+    task = find_task(project, known.id)
+    spec = task.spec if task else known.spec
+    return TaskAdopted(
+        spec=spec,
+        commit=known.commit,
+        verified=known.verified and spec == known.spec,
+        source="person",
+        note=f"stands as it was built: {reason}",
+        proofs=tuple(known.proofs),
+    )
+
+
+# --- the journal ----------------------------------------------------------------------
+
+
+def note_what_follows(project: Project, chosen: Sequence[Waiting]) -> None:
+    """Let tasks go on of whose held work everything is answered: every command tells it then."""
+    written = [one for one in chosen if one.kind == "writes"]
+    if not written:
+        return
+    state = project.state()
+    with _journal(project) as journal:
+        for one in written:
+            for event in what_follows(state, one.task, one.changes):
+                _note(journal, state.task(one.task), event)
+
+
+def _journal(project: Project) -> Journal:
+    from runner.journal.log import Journal
+
+    return Journal.open(project.journal_path)
+
+
+def _note(journal: Journal, known: TaskState, event: Event) -> None:
+    journal.append(event, task=known.id, attempt=known.last_attempt, durable=True)

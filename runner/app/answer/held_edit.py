@@ -1,0 +1,153 @@
+"""What waits in a person's own editor: held writes, and plans that tasks have of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from runner.app.answer.answers import Answered, Became, note_what_follows, open_desk
+from runner.app.answer.waiting import PERMISSION, PLAN, find_plan, find_task
+from runner.app.write.workplace import Workplace
+from runner.errors import RunnerError
+from runner.journal.events import WriteReviewed
+from runner.journal.log import Journal
+from runner.journal.sessions import PlanProposed, PlanReviewed
+from runner.model import Finding, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.app.answer.answers import Desk
+    from runner.app.answer.waiting import Waiting
+    from runner.model import Change
+    from runner.project import Project
+
+
+class Editor(Protocol):
+    """Where a person changes a text."""
+
+    def edit(self, path: str, content: bytes) -> bytes:
+        """The content as they leave it. Raises RunnerError where they leave none."""
+
+    def try_again(self, findings: tuple[Finding, ...]) -> bool:
+        """Whether they edit a text on, in which these secrets are; else it stays as it was.
+
+        Raises RunnerError where nobody is there to be asked.
+        """
+
+
+def edit(
+    project: Project, named: tuple[str, ...], editor: Editor, tell: Callable[[Answered], None]
+) -> tuple[Answered, ...]:
+    """Let a person change what they named: plans first; the next run goes on with what they leave.
+
+    Raises RunnerError for what cannot be edited, where an editor says no, and for what can be no
+    plan of its task.
+    """
+    answered = []
+    with open_desk(project) as desk:
+        chosen = desk.choose(named)
+        for one in chosen:
+            _refuse_question(one)
+            if one.kind == PLAN:
+                answered.append(_edit_plan(desk, one.task, editor))
+                tell(answered[-1])
+        for one in chosen:
+            if one.kind != PLAN:
+                answered.append(_edit_writes(desk, one, editor))
+                tell(answered[-1])
+    return tuple(answered)
+
+
+def _refuse_question(one: Waiting) -> None:
+    if one.kind == PERMISSION:
+        hint = f"runner approve {one.task}, or runner reject {one.task} --reason …"
+        raise RunnerError(f"{one.task} asks whether it may call a tool", hint=hint)
+
+
+# --- held writes ----------------------------------------------------------------------
+
+
+def _edit_writes(desk: Desk, one: Waiting, editor: Editor) -> Answered:
+    """Let a person change held writes; the next run takes them through pipeline and proof."""
+    _require_editable(desk, one)
+    made = [_edit_change(desk.project, change, editor) for change in one.changes]
+    if made == list(one.changes):
+        return Answered(one.task, Became.UNCHANGED)
+    _keep_writes(desk, one, made)
+    note_what_follows(desk.project, (replace(one, changes=tuple(made)),))
+    return Answered(one.task, Became.EDITED)
+
+
+def _require_editable(desk: Desk, one: Waiting) -> None:
+    if desk.state.task(one.task).held is None:
+        raise RunnerError(f"{one.task} has no writes to edit", hint=f"runner why {one.task}")
+    if one.kind == "regression":
+        raise RunnerError(
+            f"{one.task} breaks other tasks: what it changes cannot be edited while it is held",
+            hint=f"runner reject {one.task} --reason …, or approve what it breaks",
+        )
+
+
+def _edit_change(project: Project, change: Change, editor: Editor) -> Change:
+    """A change as the person leaves it; with a secret in it, it stays as it was."""
+    if change.content is None:
+        return change
+    here = Workplace.of(project.root, project.environ)
+    text = change.content
+    while True:
+        text = editor.edit(change.path, text)
+        found = here.find_secrets(text, change.path)
+        if not found:
+            return replace(change, content=text, after=digest_of(text))
+        if not editor.try_again(found):
+            return replace(change, after=digest_of(change.content))
+
+
+def _keep_writes(desk: Desk, one: Waiting, made: list[Change]) -> None:
+    """Put the edited proposal in the place of the held one, and write down whose it is."""
+    from runner.repo.commit import commit_tree
+    from runner.repo.refs import keep_ref
+
+    known = desk.state.task(one.task)
+    assert known.held is not None
+    message = f"held({one.task}): edited by a person\n"
+    commit = commit_tree(desk.repository, known.held.base or None, made, message, sign=False)
+    keep_ref(desk.repository, known.held.ref, commit.sha)
+    with Journal.open(desk.project.journal_path) as journal:
+        for old, new in zip(one.changes, made, strict=True):
+            # who edits a proposal has seen all of it: what they left as it was is approved, too
+            how = "edited" if old != new else "applied"
+            event = WriteReviewed(new.path, new.before, new.after, how, "person")
+            journal.append(event, task=one.task, attempt=known.last_attempt, durable=True)
+
+
+# --- plans ----------------------------------------------------------------------------
+
+
+def _edit_plan(desk: Desk, id_: str, editor: Editor) -> Answered:
+    """Let a person change a plan: what they leave is approved by its digest."""
+    from runner.context.task_plan import plan_text
+    from runner.run.planned.task_plans import keep_plan, parse_edited_plan
+
+    project, task = desk.project, find_task(desk.project, id_)
+    assert task is not None  # its plan waits, so the plan's file has it
+    planned = find_plan(desk.state, id_)
+    before = plan_text(planned.plan, id_, task.title).encode("utf-8", "replace")
+    content = editor.edit(planned.path, before)
+    if content == before:
+        return Answered(id_, Became.UNCHANGED)
+    plan = parse_edited_plan(task, content, project.settings, project.root)
+    if isinstance(plan, Finding):
+        raise RunnerError(f"the edited plan does not fit: {plan.message}", hint=plan.hint)
+    text = plan_text(plan, id_, task.title).encode("utf-8", "replace")
+    path = keep_plan(project.root, id_, text)
+    events = (
+        PlanProposed(plan, path, digest_of(text), what=task.spec.what),
+        PlanReviewed(digest_of(text), approved=True, review="edited", by="person"),
+    )
+    with Journal.open(project.journal_path) as journal:
+        for event in events:
+            attempt = desk.state.task(id_).last_attempt
+            journal.append(event, task=id_, attempt=attempt, durable=True)
+    return Answered(id_, Became.PLAN_EDITED)
