@@ -12,6 +12,7 @@ from runner.gates.junit import TestResults
 from runner.gates.mtime_changes import Touched, files, find_touched
 from runner.gates.reporters import not_taken, with_reports
 from runner.gates.result_parsers import parse_results, without_colours
+from runner.gates.static_checks import only_looks
 from runner.model import Finding, ProvenBy, Severity, Verdict
 from runner.plan.shell.exit_status import ends_with_test_tool, expects_failures
 from runner.process.base import Ended
@@ -177,6 +178,8 @@ def evaluate_run(
         proof = replace(proof, verdict=verdict, note=EXPECTED, by=_proof_kind(verdict, failed))
     elif (check.kind == "test" and empty) or failed:
         proof = replace(proof, verdict=Verdict.FAIL)
+    elif not counts and proof.verdict is Verdict.PASS and only_looks(check, bench.after):
+        proof = replace(proof, by=ProvenBy.STATIC)
     text = 0 if told or failed or not ran.passed else _count_failed(dict(_read(ran)))
     return CheckRun(check, ran, proof, written, done, bench, told.flaky, text, told.unnamed)
 

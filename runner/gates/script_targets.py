@@ -88,6 +88,19 @@ def behind(
     for found in (*_scripts(command, read), *_rules(command, read)):
         yield found
         yield from behind(found[1], read, depth + 1)
+    yield from _files(command, read)
+
+
+def behind_one(
+    command: str, read: Callable[[str], bytes | None]
+) -> tuple[tuple[tuple[str, str], str], ...]:
+    """What `behind` finds that a command starts itself, and not what that starts in turn."""
+    return (*_scripts(command, read), *_rules(command, read), *_files(command, read))
+
+
+def _files(
+    command: str, read: Callable[[str], bytes | None]
+) -> Iterator[tuple[tuple[str, str], str]]:
     for match in _STARTED.finditer(command):
         path = match["path"].removeprefix("./")
         content = read(path)

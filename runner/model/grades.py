@@ -124,23 +124,27 @@ def proof_kind(proof: Proof) -> ProvenBy | None:
     return None
 
 
-def would_show(kind: str, id_: str, command: str) -> ProvenBy | None:
-    """The most that a check could show which has not run yet: its tests may be counted."""
+def would_show(kind: str, id_: str, command: str, *, looks_only: bool = False) -> ProvenBy | None:
+    """The most that a check could show which has not run yet: its tests may be counted.
+
+    `looks_only`: whether all programs of the command, whatever starts them, only look at files.
+    """
     match kind:
         case "test":
-            return ProvenBy.TESTS
+            static = looks_only or _runs_static(command)
+            return ProvenBy.STATIC if static else ProvenBy.TESTS
         case "contract" if not id_.startswith("contract:command"):
             return ProvenBy.CONTRACT
         case "contract" | "gate":
             name = id_.partition(":")[2]
-            static = kind == "gate" and (_names_static(name) or _runs_static(command))
+            static = looks_only or (kind == "gate" and _is_static_gate(name, command))
             return ProvenBy.STATIC if static else ProvenBy.TESTS
     return None
 
 
 def _of_a_test(proof: Proof) -> ProvenBy | None:
     if not proof.counts:
-        return ProvenBy.COMMAND
+        return ProvenBy.STATIC if _runs_static(proof.command) else ProvenBy.COMMAND
     return ProvenBy.TESTS if _count_passed(proof) else None
 
 
@@ -148,8 +152,14 @@ def _of_a_command(proof: Proof) -> ProvenBy:
     if _count_passed(proof):
         return ProvenBy.TESTS
     name = proof.id.partition(":")[2]
-    is_static = proof.kind == "gate" and (_names_static(name) or _runs_static(proof.command))
+    is_static = proof.kind == "gate" and _is_static_gate(name, proof.command)
     return ProvenBy.STATIC if is_static else ProvenBy.COMMAND
+
+
+def _is_static_gate(name: str, command: str) -> bool:
+    """A gate by its name, too; one that does nothing at all shows no more than one that looks."""
+    is_idle = bool(command) and not _working_parts(command)
+    return is_idle or _names_static(name) or _runs_static(command)
 
 
 def _count_passed(proof: Proof) -> int:
@@ -168,7 +178,8 @@ _STATIC_COMMAND = (
     r"(?:\S*/)?(?:(?:python[\d.]*|uv\s+run|poetry\s+run|pipenv\s+run|npx|pnpm(?:\s+exec)?|bunx"
     r"|yarn(?:\s+run)?|hatch\s+run)\s+(?:-m\s+|--\S+\s+)*)?(?:\S*/)?"
     r"(?:ruff|flake8|pylint|pyflakes|pycodestyle|pydocstyle|black|isort|autopep8|mypy|pyright"
-    r"|basedpyright|pyre|pytype|bandit|vulture|lint-imports|codespell|compileall|py_compile"
+    r"|basedpyright|pyre|pyrefly|pytype|ty|dmypy|bandit|vulture|lint-imports|codespell|compileall"
+    r"|py_compile|pylama|interrogate|xmllint|jsonlint|luacheck|swiftlint|sqlfluff|tflint|detekt"
     r"|eslint|prettier|biome|stylelint|standard|xo|oxlint|tsc|vue-tsc|svelte-check"
     r"|gofmt|goimports|staticcheck|golangci-lint|rustfmt|shellcheck|shfmt|hadolint|yamllint"
     r"|actionlint|markdownlint\S*|semgrep|clang-format|clang-tidy|cppcheck|checkstyle|ktlint"
@@ -181,8 +192,14 @@ _STATIC_COMMAND = (
     r"(?:lint|types?|typecheck|mypy|format|fmt|style|build|compile)(?=\s|\Z)"
     r"|mvn\s+(?:--?\S+\s+)*(?:compile|package\s+-DskipTests\S*)\b|(?:\./)?gradlew?\s+(?:assemble|classes)\b"
     r"|dotnet\s+(?:build|format)\b|docker\s+(?:image\s+)?build\b|python[\d.]*\s+-m\s+build\b"
-    r"|(?:node\s+(?:-c|--check)|(?:ba|da|z)?sh\s+-n)\b|true\b|:(?=\s|\Z)"
+    r"|(?:node\s+(?:-c|--check)|(?:ba|da|z)?sh\s+-n)\b"
+    r"|deno\s+(?:check|lint|fmt)\b|mix\s+(?:compile|format|credo)\b|(?:dart|flutter)\s+analyze\b"
+    r"|terraform\s+(?:validate|fmt)\b|next\s+(?:build|lint)\b|vite\s+build\b"
+    r"|(?:php\s+-l|(?:ruby|perl)\s+-\w*c)(?=\s|\Z)"
 )
+_BETWEEN = r"&&|\|\||;|\n|(?<![>&])&(?![>&])"
+_IDLE = r"(?:cd|export|set)\s|(?:true|:)(?=\s|\Z)"
+"""Parts of a shell line that prepare another, or do nothing."""
 
 
 @lru_cache(maxsize=256)
@@ -190,12 +207,24 @@ def _names_static(name: str) -> bool:
     return bool(re.fullmatch(rf"{_STATIC_NAME}(?:[-_.:/ ].*)?", name, re.IGNORECASE))
 
 
+def is_static_tool(command: str) -> bool:
+    """Whether one command, without what starts it, is a program that only looks at files."""
+    return bool(re.match(_STATIC_COMMAND, _bare(command)))
+
+
 @lru_cache(maxsize=256)
 def _runs_static(command: str) -> bool:
-    """Whether every program of a shell line only looks at files."""
-    parts = [part.strip() for part in re.split(r"&&|;|\n", command) if part.strip()]
-    parts = [part for part in parts if not part.startswith(("cd ", "export ", "set "))]
-    return bool(parts) and all(re.match(_STATIC_COMMAND, _bare(part)) for part in parts)
+    """Whether every program of a shell line only looks at files, as far as its words say so.
+
+    A shell is no part of this floor: what starts others is seen through where a check runs.
+    """
+    parts = _working_parts(command)
+    return bool(parts) and all(map(is_static_tool, parts))
+
+
+def _working_parts(command: str) -> list[str]:
+    parts = [part.strip() for part in re.split(_BETWEEN, command) if part.strip()]
+    return [part for part in parts if not re.match(_IDLE, part)]
 
 
 def _bare(command: str) -> str:

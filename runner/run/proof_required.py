@@ -88,7 +88,9 @@ def _too_little(
 def _format_proof_kind(by: ProvenBy | None) -> str:
     if by is None:
         return "nothing proves any part"
-    return "an exit code alone is the proof" if by is ProvenBy.COMMAND else "nothing runs any part"
+    if by is ProvenBy.COMMAND:
+        return "an exit code alone is the proof"
+    return "only lint, types or a compiler look, and nothing runs any part"
 
 
 def _whose(implementer: str) -> str:
@@ -98,8 +100,12 @@ def _whose(implementer: str) -> str:
 def strongest_possible(task: Task, settings: Settings) -> ProvenBy | None:
     """What the checks of a task could show at most, before one of them has run."""
     from runner.gates.registry import checks_of
+    from runner.gates.static_checks import only_looks
 
-    shown = (would_show(one.kind, one.id, one.command) for one in checks_of(task, settings))
+    shown = (
+        would_show(one.kind, one.id, one.command, looks_only=only_looks(one))
+        for one in checks_of(task, settings)
+    )
     found = (one for one in shown if one is not None)
     return min(found, key=tuple(ProvenBy).index, default=None)
 

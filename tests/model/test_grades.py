@@ -8,7 +8,7 @@ import pytest
 from runner.journal.codec import dump, read_noun
 from runner.journal.evidence import proofs_told
 from runner.model import Grade, Graded, Proof, ProvenBy, Verdict, digest_of, grade_of
-from runner.model.grades import NOTHING, STATIC_ALONE, proof_kind, weakest
+from runner.model.grades import NOTHING, STATIC_ALONE, proof_kind, weakest, would_show
 from runner.repo.trailers import proof_line
 
 
@@ -85,6 +85,25 @@ def test_lint_types_and_builds_are_static(name, command):
 )
 def test_other_gates_are_commands(name, command):
     assert proof_kind(a_gate(name, command)) is ProvenBy.COMMAND
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["python3 -m py_compile m.py", "cd a && npx tsc --noEmit", "go vet ./...", "node --check a.js"],
+)
+def test_a_test_contract_that_only_lints_or_compiles_is_static(command):
+    contract = a_proof(command=command)
+    assert grade_of([contract]) == Graded(Grade.UNPROVEN, ProvenBy.STATIC, STATIC_ALONE)
+    assert would_show("test", "TC-001", command) is ProvenBy.STATIC
+    assert grade_of([a_proof(command=command, counts=(("passed", 1),))]).by is ProvenBy.TESTS
+
+
+@pytest.mark.parametrize(
+    "command", ["true", "cd a && true", "test -e m.py", "ruff check . || ./check.sh", "x; go vet ."]
+)
+def test_a_test_contract_that_does_something_else_is_a_command(command):
+    assert grade_of([a_proof(command=command)]).by is ProvenBy.COMMAND
+    assert would_show("test", "TC-001", command) is ProvenBy.TESTS
 
 
 def test_a_gate_that_counted_passing_tests_is_tests():

@@ -33,7 +33,7 @@ MORE = """\
 - Output files: `booking/overlap.py`
 - Red first: no
 - Test contracts:
-  - TC-013 (unit): `python3 -m compileall -q booking/overlap.py`
+  - TC-013 (unit): `python3 -c 'import booking.overlap'`
 
 ## TASK-014: A note on the desk
 

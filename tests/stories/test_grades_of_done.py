@@ -134,6 +134,29 @@ def test_what_a_command_writes_without_a_proof_is_blocked_before_it_runs(workpla
     assert workplace.status_line("TASK-001") == "- Status: DONE — unproven: a toy"
 
 
+@pytest.mark.parametrize("line", ["python3 -m py_compile a.py", "make -s check", "npm test"])
+def test_a_contract_that_only_compiles_blocks_what_a_command_writes(workplace, line):
+    compiles = "python3 -m py_compile a.py"
+    workplace.commit(
+        {
+            "Makefile": f"check:\n\t{compiles}\n",
+            "package.json": json.dumps({"scripts": {"test": f"cd . && {compiles}"}}),
+        }
+    )
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.py"], command="echo 'A = 1' > a.py", tests=[line]),
+        a_task("TASK-002", blocks={"b.py": "B = 1\n"}, tests=["python3 -m compileall -q b.py"]),
+    )
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    nothing = "only lint, types or a compiler look, and nothing runs any part of what its command"
+    assert f"BLOCKED TASK-001 (proof): {nothing} writes" in ended.out
+    assert "Test contracts" in ended.out
+    assert workplace.landings == ["TASK-002"]
+    unproven = "- Status: DONE — unproven: lint, types and builds alone prove nothing"
+    assert workplace.status_line("TASK-002") == unproven
+
+
 def test_tests_that_count_nothing_of_the_task_are_no_tests_to_it(workplace):
     workplace.plan(
         a_task("TASK-001", blocks=TESTED, tests=[UNITTEST]),

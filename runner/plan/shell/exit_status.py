@@ -248,8 +248,8 @@ def _script_of(command: Simple) -> tuple[str, str] | None:
     for at, word in enumerate(words):
         if re.fullmatch(r"-\w*c", word) and at + 1 < len(words):
             return words[at + 1], " ".join(words[: at + 1])
-        if not word.startswith(("-", "+")) and words[at - 1] != "-o":
-            return None
+        if not word.startswith(("-", "+")) and not re.fullmatch(r"[-+]\w*o", words[at - 1]):
+            return None  # a script's path, and no value of `-o`, `-euo`
     return None
 
 

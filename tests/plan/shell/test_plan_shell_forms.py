@@ -22,6 +22,7 @@ LOST = (
     "PYTEST & sleep 2",
     "PYTEST & wait; echo ok",
     "bash -c 'PYTEST; true'",
+    "bash -uo pipefail -c 'PYTEST; echo done'",
     "sh -c 'PYTEST || true'",
     "sh -ec 'PYTEST | tee x'",
     'bash -c "set -e; PYTEST | cat"',
