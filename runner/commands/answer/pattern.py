@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +11,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from runner.context.decisions import Recorded
-    from runner.model import Task
-    from runner.plan.patterns import Match, PatternIndex
-    from runner.project import Project
+    from runner.app.answer.pattern_library import Accepted
+    from runner.plan.patterns import Match, Pattern
 
 _EPILOG = """\
 exit: 0 well, 2 no such decision, no candidate, or no index
@@ -26,9 +23,6 @@ examples:
   runner pattern accept DECISION-007      patterns/PATTERN-007.md, and its row in PATTERN_INDEX.md
 """
 _VERBS = ("list", "search", "accept")
-_ID = re.compile(r"(?:DECISION[-_ ]?)?(\d{1,9})\Z", re.IGNORECASE)
-_TRIES = 20
-_MODE = 0o100644
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -44,66 +38,40 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Do it. Raises RunnerError for what cannot become a pattern, and where there is no index."""
+    from runner.app.answer.pattern_library import accept, load_index, search_patterns
     from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.verb == "accept":
-        return _accept(project, given.words, as_json=given.json)
-    if given.verb == "search":
-        return _search(project, given.words, as_json=given.json)
-    if given.words:
+        _tell_accepted(accept(project, given.words), as_json=given.json)
+    elif given.verb == "search":
+        found = search_patterns(project, given.words)
+        _tell_found(found, given.words, as_json=given.json)
+    elif given.words:
         raise RunnerError("list takes no words", hint=f"runner pattern search {given.words[0]}")
-    return _list(project, as_json=given.json)
-
-
-def _index_bytes(project: Project) -> bytes:
-    """PATTERN_INDEX.md. Raises RunnerError where there is none."""
-    from runner.context.library import HEAD, INDEX
-    from runner.writes.safe_io import read_beneath
-
-    found = read_beneath(project.root, INDEX)
-    if found is None:
-        raise RunnerError(
-            f"there is no {INDEX} yet",
-            where=INDEX,
-            hint=f"write it with the head {HEAD} and below it |---|---|---|---|---|---|",
-        )
-    return found
-
-
-def _index(project: Project) -> PatternIndex:
-    from runner.plan.patterns import PatternIndex
-
-    return PatternIndex.read(_index_bytes(project))
-
-
-# --- list and search --------------------------------------------------------------------
-
-
-def _list(project: Project, *, as_json: bool) -> ExitCode:
-    from runner.report.documents import document
-    from runner.report.table import table
-
-    patterns = _index(project).patterns
-    if as_json:
-        print(document("patterns", patterns=list(patterns)), end="")
     else:
-        rows = [
-            (one.id, one.title, one.domain, ", ".join(one.stack), ", ".join(one.keywords))
-            for one in patterns
-        ]
-        print(table(("PATTERN", "TITLE", "DOMAIN", "STACK", "KEYWORDS"), rows), end="")
+        _tell_patterns(load_index(project).patterns, as_json=given.json)
     return ExitCode.OK
 
 
-def _search(project: Project, words: Sequence[str], *, as_json: bool) -> ExitCode:
-    """The patterns that words fit, the best first: as domains, stacks, keywords and in titles."""
+def _tell_patterns(patterns: Sequence[Pattern], *, as_json: bool) -> None:
     from runner.report.documents import document
     from runner.report.table import table
 
-    if not words:
-        raise RunnerError("search for what?", hint="runner pattern search locking sqlalchemy")
-    found = _find_matches(_index(project), words)
+    if as_json:
+        print(document("patterns", patterns=list(patterns)), end="")
+        return
+    rows = [
+        (one.id, one.title, one.domain, ", ".join(one.stack), ", ".join(one.keywords))
+        for one in patterns
+    ]
+    print(table(("PATTERN", "TITLE", "DOMAIN", "STACK", "KEYWORDS"), rows), end="")
+
+
+def _tell_found(found: Sequence[Match], words: Sequence[str], *, as_json: bool) -> None:
+    from runner.report.documents import document
+    from runner.report.table import table
+
     if as_json:
         rows = [
             {"score": one.score, "because": one.because, "pattern": one.pattern} for one in found
@@ -114,154 +82,16 @@ def _search(project: Project, words: Sequence[str], *, as_json: bool) -> ExitCod
         print(table(("PATTERN", "TITLE", "BECAUSE"), told), end="")
     else:
         print(f"no pattern fits {' '.join(words)}")
-    return ExitCode.OK
 
 
-def _find_matches(index: PatternIndex, words: Sequence[str]) -> tuple[Match, ...]:
-    from runner.context.patterns import Search
-
-    stacks = {name.casefold() for one in index.patterns for name in one.stack}
-    search = Search(
-        domains=tuple(word.casefold() for word in words),
-        stack=tuple(word for word in words if word.casefold() in stacks),
-        keywords=tuple(words),
-    )
-    return search.matches(index, limit=len(index.patterns))
-
-
-# --- accept -----------------------------------------------------------------------------
-
-
-def _accept(project: Project, words: Sequence[str], *, as_json: bool) -> ExitCode:
-    """Write the pattern's text, then its row; what is there of both already stays."""
-    recorded = _decision(project, words)
-    data = _index_bytes(project)
-    known = _find_accepted(project, recorded.number)
-    if known is None and not recorded.is_candidate:
-        raise RunnerError(
-            f"{recorded.id} is not marked as a candidate",
-            where="artifacts/build/DECISIONS.md",
-            hint="write `Pattern: candidate` below it, then accept it again",
-        )
-    pattern = known or _new_id(project, data, recorded)
-    written = _write_pattern(project, pattern, recorded, is_new=known is None)
-    _tell(recorded, pattern, written=written, as_json=as_json)
-    return ExitCode.OK
-
-
-def _decision(project: Project, words: Sequence[str]) -> Recorded:
-    """The decision that is meant. Raises RunnerError for none, or an unknown one."""
-    from runner.context.decisions import PATH, read_decisions
-    from runner.text.hints import did_you_mean
-    from runner.writes.safe_io import read_beneath
-
-    if len(words) != 1 or not (match := _ID.match(words[0])):
-        raise RunnerError("which decision?", hint="runner pattern accept DECISION-007")
-    text = (read_beneath(project.root, PATH) or b"").decode("utf-8", "replace")
-    found = {one.number: one for one in read_decisions(text)}
-    number = int(match[1])
-    if number not in found:
-        candidates = [one.id for one in found.values() if one.is_candidate]
-        hint = did_you_mean(f"DECISION-{number:03d}", candidates)
-        said = f"candidates: {', '.join(candidates)}" if candidates else ""
-        raise RunnerError(
-            f"there is no DECISION-{number:03d}",
-            where=PATH,
-            hint=hint or said or 'runner decide "What was chosen" --pattern candidate',
-        )
-    return found[number]
-
-
-def _find_accepted(project: Project, number: int) -> str | None:
-    """The pattern that a decision became before."""
-    from runner.context.library import FOLDER, pattern_ids, source_decision
-    from runner.writes.safe_io import read_beneath
-
-    for name in _names(project):
-        content = read_beneath(project.root, f"{FOLDER}/{name}") or b""
-        if source_decision(content.decode("utf-8", "replace")) == number:
-            return next(iter(pattern_ids([name])), None)
-    return None
-
-
-def _names(project: Project) -> list[str]:
-    """The plain files of the library's folder that are named as patterns are."""
-    from runner.context.library import FOLDER
-
-    folder = project.root / FOLDER
-    if not folder.is_dir() or folder.is_symlink():
-        return []
-    found = (file for file in folder.glob("PATTERN-*.md") if file.is_file())
-    return sorted(file.name for file in found if not file.is_symlink())
-
-
-def _new_id(project: Project, data: bytes, recorded: Recorded) -> str:
-    from runner.context.library import free_id, pattern_ids
-    from runner.plan.patterns import PatternIndex
-
-    taken = pattern_ids(_names(project))
-    return free_id(PatternIndex.read(data), taken, recorded.decision.pattern)
-
-
-def _write_pattern(project: Project, pattern: str, recorded: Recorded, *, is_new: bool) -> bool:
-    """Write what is missing, the text first: a row never names a file that is not there."""
-    from runner.context.library import file_of, row_of, text_of, with_row
-    from runner.plan.patterns import PatternIndex
-    from runner.writes.safe_io import write_beneath
-
-    task = _task(project, recorded.task)
-    row = row_of(pattern, recorded, task, _domain(task))
-    if is_new:
-        with_row(_index_bytes(project), row)  # says so where there is no table for it
-        text = text_of(pattern, recorded, task)
-        write_beneath(project.root, file_of(pattern), text.encode(), _MODE)
-    for _ in range(_TRIES):
-        data = _index_bytes(project)
-        if any(one.id == pattern for one in PatternIndex.read(data).patterns):
-            return is_new
-        if _replace_file(project, data, row):
-            return True
-    raise RunnerError(
-        "PATTERN_INDEX.md is being saved over and over by another program",
-        hint=f"stop what saves it, then: runner pattern accept {recorded.id}",
-        code=ExitCode.CONFLICT,
-    )
-
-
-def _domain(task: Task | None) -> str:
-    """What a task's pattern is for: its Type, else what the task is about."""
-    from runner.plan.task_types import kind_of, topics_of
-
-    if task is None:
-        return ""
-    return task.type or next(iter(topics_of(task, kind_of(task))), "")
-
-
-def _replace_file(project: Project, data: bytes, row: Mapping[str, str]) -> bool:
-    from runner import effects
-    from runner.context.library import INDEX, with_row
-
-    file = project.root / INDEX
-    mode = file.stat().st_mode & 0o777
-    return effects.write_file(file, with_row(data, row), mode=mode, expected=data)
-
-
-def _task(project: Project, id_: str) -> Task | None:
-    """The task a decision was made for, where the plan still has it."""
-    if not id_ or not (project.root / project.plan_path).is_file():
-        return None
-    plan = project.plan(project.plan_bytes)
-    return next((task for task in plan.tasks if task.id == id_), None)
-
-
-def _tell(recorded: Recorded, pattern: str, *, written: bool, as_json: bool) -> None:
-    from runner.context.library import INDEX, file_of
+def _tell_accepted(one: Accepted, *, as_json: bool) -> None:
+    from runner.context.library import INDEX
     from runner.report.documents import document
 
     if as_json:
-        facts = {"decision": recorded.id, "pattern": pattern, "file": file_of(pattern)}
-        print(document("pattern-accepted", **facts, written=written), end="")
-    elif written:
-        print(f"{recorded.id} is {pattern} now: {file_of(pattern)}, and a row of {INDEX}")
+        facts = {"decision": one.decision, "pattern": one.pattern, "file": one.file}
+        print(document("pattern-accepted", **facts, written=one.is_new), end="")
+    elif one.is_new:
+        print(f"{one.decision} is {one.pattern} now: {one.file}, and a row of {INDEX}")
     else:
-        print(f"{recorded.id} is {pattern} already: {file_of(pattern)}")
+        print(f"{one.decision} is {one.pattern} already: {one.file}")

@@ -1,0 +1,128 @@
+"""A person takes a task as DONE without a proof, for these bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+
+if TYPE_CHECKING:
+    from runner.app.change.transaction import Transaction
+    from runner.journal.task_state import TaskState
+    from runner.model import Graded, Task
+    from runner.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Waive:
+    """The task, as a person types its id, and why it needs no proof."""
+
+    task: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waived:
+    """A waiver that is in the journal."""
+
+    task: str
+    reason: str
+    is_new: bool
+    """Whether it was written now; in CI one that is held already is no mistake."""
+
+
+def waive(project: Project, asked: Waive) -> Waived:
+    """Write it into the journal and into the plan.
+
+    Raises RunnerError (exit 3) where no person can have said it.
+    """
+    from runner.app.change.transaction import open_transaction
+    from runner.run.by_a_person import why_no_person
+    from runner.run.selection import find_id
+    from runner.secrets.redact import redact
+
+    reason = " ".join(redact(asked.reason).split())
+    if not reason:
+        raise RunnerError("a waiver needs a reason", hint='runner waive ID --reason "…"')
+    id_ = find_id(asked.task, [task.id for task in project.outline().tasks])
+    if why := why_no_person(project.environ):
+        if why.ci and _is_held(project, id_, reason):
+            return Waived(id_, reason, is_new=False)
+        raise _refusal(why.text)
+    with open_transaction(project) as transaction:
+        transaction.begin("waive")
+        _waive(transaction, id_, reason)
+        transaction.finish()
+    return Waived(id_, reason, is_new=True)
+
+
+def _refusal(why: str) -> RunnerError:
+    return RunnerError(
+        f"a waiver is a person's: {why}",
+        hint="have a person run it in a terminal of their own",
+        code=ExitCode.PERSON,
+    )
+
+
+def _is_held(project: Project, id_: str, reason: str) -> bool:
+    """Whether the journal holds this very waiver, and it still stands."""
+    from runner.app.inspect.view import View
+
+    view = View.of(project)
+    graded, waived = view.grades.get(id_), view.states[id_].waived
+    is_waived = graded is not None and view.worth(id_) == "waived"
+    return is_waived and waived is not None and waived.reason == reason
+
+
+def _waive(transaction: Transaction, id_: str, reason: str) -> None:
+    from runner.journal.waivers import TaskWaived
+    from runner.run.waivers import files_now
+
+    session = transaction.session
+    task = next(one for one in transaction.plan.tasks if one.id == id_)
+    known = transaction.state.task(id_)
+    graded = _grade_task(transaction, id_)
+    if graded is None or graded.is_proven:
+        transaction.finish()
+        said = f"is {known.status}" if graded is None else f"is {graded.words}"
+        raise RunnerError(
+            f"there is nothing to waive: {id_} {said}",
+            hint="only what is DONE and unproven can be waived: runner status",
+            code=ExitCode.USAGE,
+        )
+    paths = _files_of(transaction, task, known)
+    event = TaskWaived(
+        reason=reason,
+        by="person",
+        what=task.spec.what,
+        files=files_now(session.project.root, paths),
+    )
+    session.ledger.note(event, task=id_, durable=True)
+    transaction.regraded.add(id_)
+
+
+def _grade_task(transaction: Transaction, id_: str) -> Graded | None:
+    from runner.app.prove.unverified_tasks import grades_in
+
+    session = transaction.session
+    tasks, state = transaction.plan.tasks, transaction.state
+    return grades_in(session.project, tasks, state, session.repository).get(id_)
+
+
+def _files_of(transaction: Transaction, task: Task, known: TaskState) -> list[str]:
+    """The files of a task: what its commit wrote, and what of its Output files is there."""
+    from runner.plan.globs import is_glob, matches
+
+    repository = transaction.session.repository
+    head, landed = repository.head().commit, known.commit
+    globs = [path for path in task.outputs if is_glob(path)]
+    named = [path for path in task.outputs if path not in globs and not task.writes_everything]
+    tracked = repository.list_tree(head) if globs and head else ()
+    before = repository.resolve(f"{landed}^") if landed else None
+    written = repository.diff_trees(before, landed) if landed else ()
+    return [
+        *named,
+        *(change.path for change in written),
+        *(path for path in tracked if any(matches(one, path) for one in globs)),
+    ]
