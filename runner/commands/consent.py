@@ -42,11 +42,13 @@ def _is_terminal() -> bool:
 
 def ask_trust(project: Project, plan: Plan, *, trusted: bool) -> None:
     """Raise RunnerError (exit 3) unless a person lets this repository's commands run."""
-    from runner.commands.running.trust_prompt import require_trust
+    from runner.app.build.trust_question import require_trust
+    from runner.commands.running.terminal_review import find_asker
     from runner.report.console import NORMAL, Console
 
     with Console(level=NORMAL, colour=False) as console:
-        require_trust(project, plan, trusted=trusted, terminal=_is_terminal(), console=console)
+        asker = find_asker(console, project.environ)
+        require_trust(project, plan, trusted=trusted, asker=asker)
 
 
 def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> Project:

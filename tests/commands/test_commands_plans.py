@@ -14,10 +14,8 @@ from commands_build import a_ground
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from runner.app.build import engine_setup
 from runner.cli import main
-from runner.commands.running import (
-    engine_setup,
-)
 from runner.journal.events import AttemptStarted
 from runner.journal.read_journal import read_journal
 from runner.model import Ending, Finding, Outcome

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from runner.commands.running.trust_prompt import require_trust
+from runner.app.build.trust_question import require_trust
+from runner.commands.running.terminal_review import TerminalAsker
 from runner.errors import RunnerError
 from runner.report.console import NORMAL, Console
 
@@ -24,13 +25,8 @@ def asked(ground, monkeypatch):
         monkeypatch.setattr("sys.stdin.readline", lambda: answer, raising=False)
         try:
             with Console(level=NORMAL, colour=False) as console:
-                require_trust(
-                    project,
-                    project.check().plan,
-                    trusted=trusted,
-                    terminal=answer is not None,
-                    console=console,
-                )
+                asker = None if answer is None else TerminalAsker(console, {})
+                require_trust(project, project.check().plan, trusted=trusted, asker=asker)
         except RunnerError as refused:
             return f"{refused.message}\n{refused.detail}"
         return ""

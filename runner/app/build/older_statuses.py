@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.text.wording import join_few
 from runner.run import recovery
 from runner.run.landing.status_notes import format_note
 from runner.text.display import display
+from runner.text.wording import join_few
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

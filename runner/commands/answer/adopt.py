@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runner.project import Project, Reading
     from runner.report.console import Console
     from runner.run.adopt import Adopted
-    from runner.run.review import Asker, Spot
+    from runner.run.review import Spot
 
 _EXAMPLES = """\
 What the branch changes since it left this one is carried here, checked as everybody's work is, and
@@ -101,9 +101,10 @@ def _require_adoptable(project: Project, task: Task) -> None:
 def _adopt(
     given: argparse.Namespace, project: Project, reading: Reading, task: Task, console: Console
 ) -> ExitCode:
+    from runner.app.build.engine_setup import Options, run_engine
     from runner.app.build.session import Session
     from runner.app.build.suitability import require_suitable
-    from runner.commands.running.engine_setup import Options, build
+    from runner.commands.running.terminal_review import find_asker
     from runner.run.adopt import adopt
     from runner.run.selection import Selection
 
@@ -112,19 +113,9 @@ def _adopt(
         require_suitable(session.repository, own, allow_dirty=given.allow_dirty)
         branch = _branch(given, session, task)
         found = adopt(session.repository, branch)
-        try:
-            code = build(
-                session,
-                reading,
-                Selection(only=(task.id,)),
-                Options(adopted={task.id: found}),
-                asker=_asker(given, project, console),
-                show=console.progress,
-                say=console.announce,
-                tell=console.say,
-            )
-        except KeyboardInterrupt:
-            code = ExitCode.INTERRUPTED
+        only, options = Selection(only=(task.id,)), Options(adopted={task.id: found})
+        asker = _Yes() if given.yes else find_asker(console, project.environ)
+        code = run_engine(session, reading, only, options, console, asker)
         known = session.ledger.state.task(task.id)
     console.close()
     _say(known, found, code, as_json=given.json)
@@ -156,15 +147,6 @@ class _Yes:
         """Nothing is chosen."""
         del text, question
         return ""
-
-
-def _asker(given: argparse.Namespace, project: Project, console: Console) -> Asker | None:
-    from runner.commands.running.run import has_person
-    from runner.commands.running.terminal_review import TerminalAsker
-
-    if given.yes:
-        return _Yes()
-    return TerminalAsker(console, project.environ) if has_person(project.environ) else None
 
 
 # --- what became of it ----------------------------------------------------------------

@@ -130,39 +130,26 @@ def _make(given: argparse.Namespace, project: Project, reading: Reading, task: T
 def _run(
     given: argparse.Namespace, project: Project, reading: Reading, task: Task, console: Console
 ) -> ExitCode:
+    from runner.app.build.engine_setup import Options, run_engine
     from runner.app.build.session import Session
     from runner.app.build.suitability import require_suitable
-    from runner.commands.running.engine_setup import Options, build
-    from runner.commands.running.run import has_person
-    from runner.commands.running.terminal_review import TerminalAsker
-    from runner.commands.running.trust_prompt import require_trust
+    from runner.app.build.trust_question import require_trust
+    from runner.commands.running.terminal_review import find_asker
     from runner.run.selection import Selection
 
-    terminal = has_person(project.environ)
+    asker = find_asker(console, project.environ)
     require_trust(
         project,
         reading.plan,
         trusted=given.trust,
-        terminal=terminal,
-        console=console,
+        asker=asker,
         again=f"runner plan {task.id} --trust",
     )
     with Session(project, reading.plan.tasks, (console.hear,)) as session:
         own = session.own_documents
         require_suitable(session.repository, own, allow_dirty=given.allow_dirty)
-        try:
-            return build(
-                session,
-                reading,
-                Selection(only=(task.id,)),
-                Options(plan_only=True),
-                asker=TerminalAsker(console, project.environ) if terminal else None,
-                show=console.progress,
-                say=console.announce,
-                tell=console.say,
-            )
-        except KeyboardInterrupt:
-            return ExitCode.INTERRUPTED
+        only, options = Selection(only=(task.id,)), Options(plan_only=True)
+        return run_engine(session, reading, only, options, console, asker)
 
 
 def _show(state: RunState, task: Task, *, as_json: bool) -> ExitCode:

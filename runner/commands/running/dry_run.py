@@ -33,9 +33,9 @@ def execute(
     given: argparse.Namespace, environ: Mapping[str, str], flags: dict[str, object]
 ) -> ExitCode:
     """Work on the task in a scratch tree, and show what would land."""
+    from runner.app.build.trust_question import require_trust
     from runner.app.inspect.view import View
     from runner.commands.running.progress_view import console_of
-    from runner.commands.running.trust_prompt import require_trust
     from runner.project import Project
     from runner.repo.read import Repository
 
@@ -46,7 +46,7 @@ def execute(
     view = View.of(project)
     task = _task(given, reading, view)
     with console_of(given, environ, project.root) as console:
-        require_trust(project, reading.plan, trusted=given.trust, terminal=False, console=console)
+        require_trust(project, reading.plan, trusted=given.trust, asker=None)
         with Repository.open(project.root) as repository:
             bureau = DryRun(given, project, reading, view, repository, console)
             return _try_task(bureau, task)

@@ -1,89 +1,19 @@
-"""`runner run --dry-run`: order, batches, critical path and commands; nothing is run or written."""
+"""`runner run --dry-run`: order, batches, critical path and commands, for a person and as JSON."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runner.model import Status
 from runner.report.documents import document
 from runner.report.summary import duration
-from runner.run import recovery
-from runner.run.forecast import Forecast, Reached, estimate_seconds, forecast, make_reached
-from runner.run.limits.run_budget import reopen_raised
-from runner.run.memory_journal import rehearse
-from runner.run.preflight import find_lacking
-from runner.run.regressions.early_cutoff import may_be_let_go
-from runner.run.resource_locks import Agents, ResourceLocks, capacities, load_owned_paths
-from runner.run.selection import find_id, select_ids
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.journal.state import RunState
+    from runner.app.build.outlook import Foresight
     from runner.model import Task
-    from runner.plan.graph import TaskGraph
     from runner.project import Project, Reading
-    from runner.run.selection import Selection
-
-
-@dataclass(frozen=True, slots=True)
-class Foresight:
-    """What a run would do, and the commands it would start for each task, in their order."""
-
-    forecast: Forecast
-    commands: Mapping[str, tuple[str, ...]]
-    lacking: Mapping[str, str] = field(default_factory=dict)
-    """Why tasks would be BLOCKED instead of started."""
-    may_be_let_go: Mapping[str, str] = field(default_factory=dict)
-    """STALE tasks that early cut-off may release, each with the task that decides of it."""
-
-
-def foresee(project: Project, reading: Reading, selection: Selection) -> Foresight:
-    """Read file, journal and git as a run does, then play it; nothing is run or written."""
-    from runner.repo.read import Repository
-
-    plan, graph = reading.plan, reading.graph
-    tasks = {task.id: task for task in plan.tasks}
-    ledger = rehearse(project.state())
-    with Repository.open(project.root) as repository:
-        facts = recovery.gather_facts(repository, ledger.state, plan.tasks, project.plan_file)
-    recovery.reconcile(plan.tasks, ledger, facts)
-    named = frozenset(find_id(typed, tasks) for typed in (*selection.ids, *selection.only))
-    recovery.reopen(
-        plan.tasks, ledger, named=named, missing=lambda task: _lacks(project, task) or None
-    )
-    reopen_raised(plan.tasks, ledger, project.settings)
-    chosen = select_ids(selection, graph, tasks)
-    state = ledger.state
-    pending = [task for task in plan.tasks if state.task(task.id).status is Status.PENDING]
-    lacks = {task.id: said for task in pending if (said := _lacks(project, task))}
-    seconds = estimate_seconds(plan.tasks, state)
-    seen = forecast(
-        tasks,
-        {id_: Status.BLOCKED if id_ in lacks else state.task(id_).status for id_ in tasks},
-        chosen,
-        graph,
-        seconds=seconds,
-        claims=_claims(project),
-        jobs=project.settings.jobs,
-    )
-    commands = {id_: tuple(_commands(project, tasks[id_])) for id_ in seen.order}
-    return Foresight(seen, commands, lacks, may_be_let_go(tasks, state, seen.order))
-
-
-def _claims(project: Project) -> ResourceLocks:
-    """As a run's own, with nothing held."""
-    settings = project.settings
-    owned = load_owned_paths(project.root, settings.id_prefixes)
-    return ResourceLocks(capacities(settings.resources), owned, Agents.of(settings))
-
-
-def _lacks(project: Project, task: Task) -> str:
-    """Why a run would block a task instead of starting it; empty where it would start."""
-    found = find_lacking(task, project.settings, project.environ, project.root)
-    return found[1] if found else ""
 
 
 def show_forecast(project: Project, reading: Reading, seen: Foresight, *, as_json: bool) -> None:
@@ -93,64 +23,6 @@ def show_forecast(project: Project, reading: Reading, seen: Foresight, *, as_jso
     else:
         tasks = {task.id: task for task in reading.plan.tasks}
         print("\n".join(_lines(project, seen, tasks)))
-
-
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    """What a run that begins now expects of its tasks; asked again at its end."""
-
-    graph: TaskGraph
-    chosen: frozenset[str]
-    jobs: int
-    expected: Mapping[str, float]
-    """Seconds by task, by past durations; empty where nothing is known."""
-    estimate: float
-    """Seconds that all of it is expected to take; 0 where nothing is known."""
-    done_before: Mapping[str, str]
-
-    @classmethod
-    def of(
-        cls, project: Project, reading: Reading, chosen: frozenset[str], state: RunState
-    ) -> Outlook:
-        """What is known when a run has read file, journal and git, and starts nothing yet."""
-        tasks, settings = reading.plan.tasks, project.settings
-        seconds = estimate_seconds(tasks, state)
-        seen = seconds and forecast(
-            {task.id: task for task in tasks},
-            {task.id: state.task(task.id).status for task in tasks},
-            chosen,
-            reading.graph,
-            seconds=seconds,
-            claims=_claims(project),
-            jobs=settings.jobs,
-        )
-        before = {one.id: one.done_at for one in state.tasks.values()}
-        estimate = seen.seconds if seen else 0.0
-        return cls(reading.graph, chosen, settings.jobs, seconds, estimate, before)
-
-    def compare_estimate(self, state: RunState, seconds: float) -> str:
-        """What the run came to, beside the estimate and the bound; empty where none was made."""
-        took = {
-            id_: known.seconds
-            for id_ in self.chosen
-            if (known := state.task(id_)).status is Status.DONE
-            and known.done_at != self.done_before.get(id_)
-        }
-        if not self.estimate or len(took) < 2:  # noqa: PLR2004 - of one there is nothing to order
-            return ""
-        said = make_reached(
-            self.graph, took, seconds=seconds, jobs=self.jobs, estimate=self.estimate
-        )
-        return _format_reached(said)
-
-
-def _format_reached(said: Reached) -> str:
-    path = said.longest_path >= said.bound
-    why = "the longest path" if path else f"all work, {said.jobs} at once"
-    return (
-        f"{said.tasks} tasks took {duration(said.seconds)} with {said.jobs} at once; "
-        f"{duration(said.estimate)} were estimated, at best {duration(said.bound)} by {why}"
-    )
 
 
 def _document(project: Project, foresight: Foresight) -> str:
@@ -194,14 +66,3 @@ def _lines(project: Project, foresight: Foresight, tasks: Mapping[str, Task]) ->
         )
     for id_ in seen.waiting:
         yield f"waits: {display(id_)} {display(tasks[id_].title)}"
-
-
-def _commands(project: Project, task: Task) -> Iterator[str]:
-    """What would be run for a task, in that order."""
-    from runner.gates.registry import checks_of
-    from runner.model import BlockKind
-
-    yield from (block.text.strip() for block in task.blocks if block.kind is BlockKind.RUN)
-    if task.command:
-        yield task.command
-    yield from (check.command for check in checks_of(task, project.settings) if check.command)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from runner.commands.running.plan_forecast import Foresight
+    from runner.app.build.outlook import Foresight
     from runner.model import Task
     from runner.project import Project, Reading
     from runner.report.documents import Json

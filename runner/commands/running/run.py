@@ -14,12 +14,11 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.build.outlook import Foresight
     from runner.app.build.saved_proposal import SavedProposal
     from runner.commands.running.export_results import Exports
-    from runner.commands.running.plan_forecast import Foresight
     from runner.project import Project, Reading
     from runner.report.console import Console
-    from runner.run.review import Asker
 
 _NEW_OBJECTS = 20_000
 """Between two looks for garbage; Python's own 700 cost a sixth of a run's time."""
@@ -156,7 +155,7 @@ def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             console.say(f"note: {note}")
         reading = _sound_plan(project, console)
         if looks or saved:
-            from runner.commands.running.plan_forecast import foresee
+            from runner.app.build.outlook import foresee
 
             seen = foresee(project, reading, selection)
         if saved:
@@ -229,7 +228,7 @@ def _flags(given: argparse.Namespace) -> dict[str, object]:
 
 def _nothing_to_do(project: Project) -> bool:
     """Whether every task is DONE by file and journal alike, on the head the journal knows."""
-    from runner.commands.running.run_status import all_done, find_missing, may_hold_commands
+    from runner.app.build.run_status import all_done, find_missing, may_hold_commands
 
     state = project.state()
     if not all_done(project, state) or may_hold_commands(project.plan_bytes):
@@ -240,12 +239,13 @@ def _nothing_to_do(project: Project) -> bool:
 def _say_all_done(project: Project, console: Console, *, as_json: bool) -> ExitCode:
     from runner.app.prove.unverified_tasks import find_unverified_tasks, format_unverified
     from runner.app.prove.verified_tree import find_verification
-    from runner.commands.running.run_status import summary_document
+    from runner.report.documents import document
 
     count = len(project.outline().tasks)
     known = find_verification(project, project.state(), project.head().commit or "")
     if as_json:
-        print(summary_document(project, known.code))
+        counts = {"DONE": count}
+        print(document("run", exit=int(known.code), counts=counts, blocked=[], waiting=[]))
     else:
         print(f"{f'all {count} tasks are' if count > 1 else 'the one task is'} DONE; nothing to do")
     if known.said:
@@ -294,26 +294,29 @@ def _build(
     proposal: SavedProposal | None = None,
 ) -> ExitCode:
     from runner.app.build.draft_requests import open_draft_requests
+    from runner.app.build.engine_setup import Options, run_engine
     from runner.app.build.notify import notify
+    from runner.app.build.removed_tasks import require_meant
+    from runner.app.build.run_status import facts_of, summary_of
     from runner.app.build.session import Session
     from runner.app.build.suitability import limits_of, require_suitable
-    from runner.commands.running.engine_setup import Options, build
+    from runner.app.build.trust_question import require_trust
     from runner.commands.running.plan_directives import apply_directives
     from runner.commands.running.progress_view import work_of
-    from runner.commands.running.removed_tasks import require_meant
-    from runner.commands.running.run_status import facts_of, say_summary, summary_of
-    from runner.commands.running.trust_prompt import require_trust
+    from runner.commands.running.terminal_review import find_asker
     from runner.journal.tree_events import ShipReopened
+    from runner.report.documents import document
+    from runner.report.summary import summary
 
     _collect_garbage()
-    terminal = has_person(project.environ)
-    require_trust(project, reading.plan, trusted=given.trust, terminal=terminal, console=console)
+    asker = find_asker(console, project.environ)
+    terminal = asker is not None
+    require_trust(project, reading.plan, trusted=given.trust, asker=asker)
     options = Options(
         fail_fast=given.fail_fast,
         review_insisted=_review_off_by_person(project),
         reuse=given.reuse,
     )
-    asker = _asker(console, project.environ) if terminal else None
     about = _about(reading, selection)
     listeners = (console.hear, exports.listener.hear)
     with Session(project, reading.plan.tasks, listeners) as session:
@@ -327,34 +330,26 @@ def _build(
         for notice in (*notices, *limits_of(project, reading.plan, terminal=terminal)):
             console.say(f"note: {notice}")
         reading = apply_directives(session, reading, console.say)
-        require_meant(session, set(reading.graph.ids), yes=given.yes)
+        require_meant(session, set(reading.graph.ids), yes=given.yes, asker=asker)
         past = session.ledger.state
         console.expect(lambda: work_of(project, reading, about, past))
         if proposal:
             from runner.app.build.saved_proposal import make_adopted
 
             options = replace(options, adopted=make_adopted(proposal, session))
-        try:
-            code = build(
-                session,
-                reading,
-                selection,
-                options,
-                asker=asker,
-                show=console.progress,
-                say=console.announce,
-                tell=console.say,
-            )
-        except KeyboardInterrupt:  # the books are kept: it is said like any other end
-            code = ExitCode.INTERRUPTED
+        code = run_engine(session, reading, selection, options, console, asker)
         console.close()
         open_draft_requests(session, console.say)
-        said = say_summary(session, reading.plan, code, as_json=given.json)
+        said = summary_of(session, reading.plan, code)
+        facts = facts_of(said, session.manifest.usage)
+        print(
+            document("run", **facts) if given.json else summary(said),
+            end="\n" if given.json else "",
+        )
         tasks = [task for task in reading.plan.tasks if task.id in about]
         exports.write(project, reading, session.ledger.state, tasks, session.elapsed)
-        facts = facts_of(summary_of(session, reading.plan, code), session)
     notify(session, code, facts, console.say)
-    return said
+    return code
 
 
 def _collect_garbage() -> None:
@@ -373,18 +368,7 @@ def _about(reading: Reading, selection: Selection) -> frozenset[str]:
     return select_ids(selection, reading.graph, reading.graph.ids)
 
 
-def has_person(environ: Mapping[str, str]) -> bool:
-    """Whether somebody sits at a terminal and may be asked."""
-    return sys.stdin.isatty() and sys.stderr.isatty() and environ.get("CI", "").lower() != "true"
-
-
 def _review_off_by_person(project: Project) -> bool:
     """Whether the person's own settings, not the repository's, turned review off."""
     source = project.loaded.sources.get("review", "default")
     return source != "default" and not source.startswith(("runner.toml", "pyproject.toml"))
-
-
-def _asker(console: Console, environ: Mapping[str, str]) -> Asker:
-    from runner.commands.running.terminal_review import TerminalAsker
-
-    return TerminalAsker(console, environ)

@@ -25,6 +25,16 @@ NO_REASON = "a rejection needs a reason: the next attempt reads it"
 _MOVES = {"n": Answer.NEXT, "p": Answer.PREVIOUS}
 
 
+def find_asker(console: Console, environ: Mapping[str, str]) -> TerminalAsker | None:
+    """Who puts questions to the person at the terminal; None where nobody may be asked."""
+    return TerminalAsker(console, environ) if has_person(environ) else None
+
+
+def has_person(environ: Mapping[str, str]) -> bool:
+    """Whether somebody sits at a terminal and may be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty() and environ.get("CI", "").lower() != "true"
+
+
 class TerminalAsker:
     """Shows a change as a unified diff and asks what to do with it."""
 

@@ -184,9 +184,7 @@ class House:
             os._exit(code)
 
     def _alone(self, output):
-        from runner.commands.running import (
-            engine_setup,
-        )
+        from runner.app.build import engine_setup
 
         os.environ.clear()
         os.environ.update(self.environment)

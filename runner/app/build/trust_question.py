@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from runner.model import GateSpec, Task
     from runner.plan.document import Plan
     from runner.project import Project
-    from runner.report.console import Console
+    from runner.run.review import Asker
 
 _FIRST = "this plan runs commands on your machine"
 _NEW = "this repository runs more than what you agreed to"
+_QUESTION = "run them, now and in later runs of this repository? [y/N] "
 _AGENT = "the agent program {}, with your login and the network"
 
 
@@ -29,8 +30,7 @@ def require_trust(
     plan: Plan,
     *,
     trusted: bool,
-    terminal: bool,
-    console: Console,
+    asker: Asker | None,
     again: str = "runner --trust",
 ) -> None:
     """Raise RunnerError (exit 3) unless a person lets this repository's commands run.
@@ -53,9 +53,9 @@ def require_trust(
         trust.give(project.root, "--trust", brought)
         return
     lines = [f"  {display(redact(line))}" for line in shown]
-    if terminal:
-        console.say((_NEW if given else _FIRST) + ":\n" + "\n".join(lines))
-        if _yes("run them, now and in later runs of this repository? [y/N] "):
+    if asker is not None:
+        text = "\n".join([f"{_NEW if given else _FIRST}:", *lines])
+        if asker.choose(text, _QUESTION) in ("y", "yes"):
             trust.give(project.root, "asked", brought)
             return
     raise RunnerError(
@@ -146,10 +146,3 @@ def _worker(task: Task, settings: Settings) -> Iterator[str]:
         yield task.command
     elif not name:
         yield settings.command
-
-
-def _yes(question: str) -> bool:
-    import sys
-
-    print(question, end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")

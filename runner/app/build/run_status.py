@@ -1,4 +1,4 @@
-"""How things stand: is all done, and what is said at the end of a run."""
+"""How things stand: is all done, and what a run came to."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.model import Grade, Status
 from runner.report.cost import cost, cost_part
-from runner.report.documents import document
-from runner.report.summary import BlockedTask, Summary, summary
+from runner.report.summary import BlockedTask, Summary
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from runner.errors import ExitCode
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
-    from runner.model import Task
+    from runner.model import Task, Usage
     from runner.plan.document import Plan
     from runner.project import Project
 
@@ -64,22 +63,6 @@ def find_missing(state: RunState, ids: Collection[str]) -> tuple[str, ...]:
     )
 
 
-def summary_document(project: Project, code: ExitCode) -> str:
-    """The summary of a run that had nothing to do."""
-    counts = {str(Status.DONE): len(project.outline().tasks)}
-    return document("run", exit=int(code), counts=counts, blocked=[], waiting=[])
-
-
-def say_summary(session: Session, plan: Plan, code: ExitCode, *, as_json: bool) -> ExitCode:
-    """Print how the run ended, what waits for whom, and what to type next."""
-    said = summary_of(session, plan, code)
-    if as_json:
-        print(document("run", **facts_of(said, session)))
-    else:
-        print(summary(said), end="")
-    return code
-
-
 def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     """How the run ended."""
     from runner.app.answer.breakage import explain_vain_approval
@@ -102,7 +85,7 @@ def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     return replace(said, blocked=blocked, notes=notes, cost=used, unproven=unproven)
 
 
-def facts_of(said: Summary, session: Session) -> dict[str, object]:
+def facts_of(said: Summary, usage: Usage) -> dict[str, object]:
     """The same for a program."""
     return {
         "exit": int(said.exit),
@@ -123,7 +106,7 @@ def facts_of(said: Summary, session: Session) -> dict[str, object]:
         ],
         "stale": [{"id": id_, "note": note} for id_, note in said.stale],
         "waiting": [{"id": id_, "needs": list(needs)} for id_, needs in said.waiting],
-        **cost_part(session.manifest.usage),
+        **cost_part(usage),
     }
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.commands.consent import confirm
-from runner.commands.running.run_status import find_missing
+from runner.app.build.run_status import find_missing
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskReopened
 
@@ -16,12 +15,15 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.project import Project
     from runner.repo.read import Repository
+    from runner.run.review import Asker
 
 
-def require_meant(session: Session, ids: Collection[str], *, yes: bool) -> None:
+def require_meant(
+    session: Session, ids: Collection[str], *, yes: bool, asker: Asker | None
+) -> None:
     """Ask about DONE tasks that were taken out of the plan; a yes is kept, and asked once.
 
-    Their code stays. Raises RunnerError: exit 3 without a terminal and without `--yes`.
+    Their code stays. Raises RunnerError (exit 3) where nobody says yes.
     """
     gone = find_missing(session.ledger.state, ids)
     if gone:
@@ -29,12 +31,8 @@ def require_meant(session: Session, ids: Collection[str], *, yes: bool) -> None:
     if not gone:
         return
     named = ", ".join(gone)
-    question = f"{named} was DONE and is gone from the plan. Is that meant? (its code stays)"
-    try:
-        meant = confirm(question, session.project.environ, yes=yes, again="")
-    except RunnerError:
-        meant = False
-    if not meant:
+    question = f"{named} was DONE and is gone from the plan. Is that meant? (its code stays) [y/N] "
+    if not (yes or (asker is not None and asker.choose("", question) in ("y", "yes"))):
         raise RunnerError(
             f"{named} was DONE and is gone from the plan; nothing has run",
             hint="bring the section back, or runner run --yes; runner undo takes its code back",

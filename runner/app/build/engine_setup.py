@@ -10,14 +10,12 @@ from runner import effects
 from runner.app.answer.task_plans import task_plans
 from runner.app.build.machine import sandbox_of
 from runner.app.build.older_statuses import restore, tell_of_older
+from runner.app.build.outlook import Outlook
 from runner.app.build.secret_allow_list import load_allow_list
 from runner.app.prove.prove_again import prove_before
-from runner.commands.running.plan_forecast import Outlook
 from runner.errors import ExitCode, worst
 from runner.model import digest_of
-from runner.run import (
-    recovery,
-)
+from runner.run import recovery
 from runner.run.cancellation import Cancellations
 from runner.run.engine import Engine, begin
 from runner.run.executors.choose_executor import INLINE, crew_of, open_cluster
@@ -33,9 +31,7 @@ from runner.run.outcome_recorder import OutcomeRecorder
 from runner.run.outcomes import OutcomeHandler
 from runner.run.permission_prompts import PermissionPrompts
 from runner.run.preparation import Preparation
-from runner.run.regressions import (
-    regression,
-)
+from runner.run.regressions import regression
 from runner.run.regressions.early_cutoff import EarlyCutoff
 from runner.run.regressions.proof_reuse import ProofReuse
 from runner.run.regressions.trace import Tracer
@@ -48,9 +44,10 @@ from runner.writes.safe_io import read_beneath
 from runner.writes.sast import SastPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from runner.app.build.session import Session
+    from runner.app.observer import Observer
     from runner.history.recorded_changes import Records
     from runner.journal.task_state import Held
     from runner.model import Change, Task
@@ -79,38 +76,38 @@ class Options:
     """Branches that a person finished, by the task that is to land them."""
 
 
-def build(
+def run_engine(
     session: Session,
     reading: Reading,
     selection: Selection,
     options: Options,
-    *,
+    observer: Observer,
     asker: Asker | None = None,
-    show: Callable[[str, str], None] = lambda _task, _line: None,
-    say: Callable[[str], None] = lambda _text: None,
-    tell: Callable[[str], None] = lambda _text: None,
 ) -> ExitCode:
     """Build what is selected; the exit code is also in the journal.
 
-    `say` may be called from a signal's handler; `tell` shows what is known of the whole tree.
-    Raises KeyboardInterrupt after the books are kept, and RunnerError for an unknown id.
+    Where a person interrupts, the books are kept and that is the code. Raises RunnerError for an
+    unknown id.
     """
-    interruption = Interruption(say)
-    return _Building(session, reading, selection, options, asker, show, tell, interruption).run()
+    interruption = Interruption(observer.announce)
+    building = _Building(session, reading, selection, options, observer, asker, interruption)
+    try:
+        return building.run()
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
 
 
 @dataclass
 class _Building:
-    """One call of `build`: each part is made once, when it is first needed."""
+    """One call of `run_engine`: each part is made once, when it is first needed."""
 
     session: Session
     reading: Reading
     selection: Selection
     options: Options
+    observer: Observer
     asker: Asker | None
-    show: Callable[[str, str], None]
-    tell: Callable[[str], None]
-    interruption: Interruption = field(default_factory=Interruption)
+    interruption: Interruption
     _held_before: dict[str, Held] = field(default_factory=dict)
     """What was held of tasks before this run read anything."""
     _outlook: Outlook = field(init=False)
@@ -134,7 +131,7 @@ class _Building:
                 codes = engine.run()
                 seconds = effects.monotonic() - began
                 if said := self._outlook.compare_estimate(self.session.ledger.state, seconds):
-                    self.tell(said)
+                    self.observer.say(said)
                 if not self.options.plan_only:
                     codes = codes or self._verify_at_end(engine, owed=broken_off)
                 code = worst(set(codes))
@@ -153,7 +150,7 @@ class _Building:
             self.session,
             self.reading.plan.tasks,
             self.board,
-            say=self.tell,
+            say=self.observer.say,
             wakes=self.interruption.wakes,
             owed=owed,
         )
@@ -186,14 +183,20 @@ class _Building:
             session.repository, session.ledger.state, tasks, session.project.plan_file
         )
         prove_first = recovery.reconcile(tasks, session.ledger, facts)
-        tell_of_older(session, tasks, facts, self.tell)
+        tell_of_older(session, tasks, facts, self.observer.say)
         if self.asker is not None:
             from runner.app.build.edited_tasks import ask_about_edits
 
             ask_about_edits(tasks, session.ledger, self.interruption.wrap_asker(self.asker).choose)
         wakes = self.interruption.wakes
         prove_before(
-            session, self.reading, chosen, self._named, self.board, say=self.tell, wakes=wakes
+            session,
+            self.reading,
+            chosen,
+            self._named,
+            self.board,
+            say=self.observer.say,
+            wakes=wakes,
         )
         return prove_first
 
@@ -282,7 +285,9 @@ class _Building:
             carry=carry,
             regressive=regressive,
             adopted=dict(self.options.adopted),
-            purse=RunBudget.at(session.ledger, session.project.settings, plan.tasks, self.tell),
+            purse=RunBudget.at(
+                session.ledger, session.project.settings, plan.tasks, self.observer.say
+            ),
             recorded=self._records.changes if self.options.reuse else None,
             former=self._records.diff,
         )
@@ -315,7 +320,7 @@ class _Building:
             ),
             review=Review(session.ledger, asker, insisted=self.options.review_insisted),
             edited=self._describe_edit,
-            say=self.tell,
+            say=self.observer.say,
             standing=ProofReuse(self._tracer.why_not_standing),
         )
 
@@ -330,7 +335,7 @@ class _Building:
             settings=settings,
             sandbox=sandbox_of(settings),
             environ=session.project.environ,
-            say=self.show,
+            say=self.observer.progress,
             sast=sast,
         )
         inline = self.options.inline or settings.executor == INLINE
@@ -348,7 +353,9 @@ class _Building:
     def _cluster(self) -> Opened | None:
         """The cluster that the person's settings name, if they do."""
         session, project = self.session, self.session.project
-        opened = open_cluster(project.loaded, session.repository, project.environ, self.tell)
+        opened = open_cluster(
+            project.loaded, session.repository, project.environ, self.observer.say
+        )
         if opened is not None:
             session.on_close(opened.executor.shutdown)
         return opened
@@ -364,7 +371,7 @@ class _Building:
             ledger=session.ledger,
             settings=session.project.settings,
             owners=lambda: read_beneath(session.project.root, MAP),
-            say=self.tell,
+            say=self.observer.say,
             environ=session.project.environ,
         )
 

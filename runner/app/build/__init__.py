@@ -1,0 +1,1 @@
+"""A run, from the plan to its record commit; what one would do, and what begins or ends it."""
