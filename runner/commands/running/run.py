@@ -258,7 +258,7 @@ def _say_all_done(project: Project, console: Console, *, as_json: bool) -> ExitC
 def _sound_plan(project: Project, console: Console) -> Reading:
     """The plan, when nothing in it is wrong; all its mistakes together otherwise."""
     from runner.app.inspect.plan_warnings import unready
-    from runner.commands.look.validate import find_unknown_implementers
+    from runner.app.inspect.validation import find_unknown_implementers
     from runner.plan.diagnostic import render
 
     reading = project.check()

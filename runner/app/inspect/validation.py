@@ -1,0 +1,155 @@
+"""Every mistake of the plan and of the files beside it at once; nothing is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.inspect.plan_warnings import unready
+from runner.errors import ExitCode
+from runner.implementers.registry import IMPLEMENTERS
+from runner.model import Severity
+from runner.plan.diagnostic import Problem
+from runner.plan.ownership import OwnershipMap
+from runner.plan.patterns import PatternIndex
+from runner.plan.spans import Places
+from runner.project import PATTERNS
+from runner.run.landing.plan_documents import MAP
+from runner.run.resource_locks import capacities, too_much_of
+from runner.text.hints import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.config.settings import Settings
+    from runner.project import Project, Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What is wrong with a plan, where it stands, and what lies beside it."""
+
+    plan: str
+    """TASK-GRAPH.md, relative to the project."""
+    tasks: int
+    problems: tuple[Problem, ...]
+
+    @property
+    def errors(self) -> int:
+        """How many are mistakes: the others are warnings."""
+        return sum(problem.is_error for problem in self.problems)
+
+    @property
+    def code(self) -> ExitCode:
+        """2 where anything is a mistake."""
+        return ExitCode.USAGE if self.errors else ExitCode.OK
+
+
+def validate(project: Project, *, strict: bool = False) -> Validation:
+    """Read all of it; with `strict` what a run would only block is a mistake."""
+    take_up_default_gates(project)
+    reading = project.check()
+    problems = (
+        *reading.problems,
+        *find_unknown_implementers(reading),
+        *unready(reading, project.settings, strict=strict),
+        *_too_much_used(reading, project.settings),
+        *_beside(project),
+    )
+    return Validation(project.plan_path, len(reading.plan.tasks), problems)
+
+
+def find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
+    """An error for each task that names nobody there is: a run would only block it."""
+    named = [task for task in reading.plan.tasks if task.implementer]
+    if not named:
+        return
+    places = Places(reading.data, reading.plan.path)
+    for task in named:
+        name = task.implementer
+        if name.casefold() not in IMPLEMENTERS:
+            at = places.find(task, "implementer", name)
+            hint = did_you_mean(name, IMPLEMENTERS) or f"one of {', '.join(IMPLEMENTERS)}"
+            said = f'there is no implementer "{name}"'
+            yield Problem(
+                said,
+                places.path,
+                at.line,
+                at.column,
+                hint,
+                source_line=at.source_line,
+                width=at.width,
+            )
+
+
+def _beside(project: Project) -> Iterator[Problem]:
+    """What is wrong with the ownership map, the pattern index and skills, where they are."""
+    owners = project.root / MAP
+    if owners.is_file():
+        prefixes = project.settings.id_prefixes
+        yield from OwnershipMap.read(owners.read_bytes(), MAP, prefixes).problems
+    index = project.root / PATTERNS
+    if index.is_file():
+        for pattern in PatternIndex.read(index.read_bytes()).patterns:
+            if pattern.file and not (project.root / pattern.file).is_file():
+                yield _no_file(index.read_bytes(), pattern.id, pattern.file)
+    yield from _bad_skills(project)
+
+
+def _bad_skills(project: Project) -> Iterator[Problem]:
+    """A warning for each skill of the last commit that no brief can list."""
+    commit = project.head().commit
+    if not commit or not any((project.root / one).is_dir() for one in _skill_folders(project)):
+        return
+    from runner.context.skills import skills_of
+    from runner.context.tree import Tree
+    from runner.plan.task_types import Kind
+    from runner.repo.read import Repository
+
+    with Repository.open(project.root) as repository:
+        tree = Tree.of(repository, commit, project.settings)
+        for one in skills_of(tree, project.settings, Kind()).warnings:
+            lines = tree.text(one.path)[0].splitlines()
+            said = lines[one.line - 1] if one.line <= len(lines) else ""
+            place = (one.path, one.line, 1)
+            yield Problem(one.message, *place, one.hint, one.severity, said, max(len(said), 1))
+
+
+def _skill_folders(project: Project) -> tuple[str, ...]:
+    settings = project.settings
+    return settings.skills_folders if settings.skills_auto_discover else ()
+
+
+def _no_file(data: bytes, id_: str, file: str) -> Problem:
+    """A warning at the row that names a file which is not there."""
+    lines = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").splitlines()
+    at = next((n for n, line in enumerate(lines) if file in line), 0)
+    line = lines[at] if lines else ""
+    return Problem(
+        f'{id_} is in "{file}", which is not there',
+        PATTERNS,
+        at + 1,
+        line.find(file) + 1 or 1,
+        "write the file, or take the row out",
+        Severity.WARNING,
+        line,
+        len(file),
+    )
+
+
+def _too_much_used(reading: Reading, settings: Settings) -> Iterator[Problem]:
+    """An error for each task that a run would only block, by `[resources]` of the settings."""
+    if not settings.resources or not any(task.uses for task in reading.plan.tasks):
+        return
+    capacity = capacities(settings.resources)
+    places = Places(reading.data, reading.plan.path)
+    for task in reading.plan.tasks:
+        over = too_much_of(task, capacity)
+        if over is None:
+            continue
+        name, why = over
+        at = places.find(task, "uses", name)
+        hint = f"write less, or {name} = … in [resources] of the settings"
+        place = (places.path, at.line, at.column, hint)
+        yield Problem(f"{task.id} {why}", *place, source_line=at.source_line, width=at.width)
