@@ -33,7 +33,7 @@ MORE = """\
 - Output files: `booking/overlap.py`
 - Red first: no
 - Test contracts:
-  - TC-013 (unit): `python3 -c 'import booking.overlap'`
+  - TC-013 (unit): `python3 -m unittest -q tests.test_overlap.OverlapTest.test_apart_is_fine`
 
 ## TASK-014: A note on the desk
 

@@ -150,3 +150,17 @@ def test_an_edited_proposal_of_two_files_is_approved_proven_and_logged(workplace
     log = workplace.runner("write-log", "show", "--json").said
     assert '"review": "edited"' in log or '"review":"edited"' in log, log
     assert "Review: edited" in workplace.git("log", "-1", "--skip=1", "--format=%B")
+
+
+@pytest.mark.parametrize(("word", "more"), [("apply", ()), ("reject", ("--reason", "say more"))])
+def test_an_answer_to_a_single_write_stands_in_the_plan_at_once(workplace, monkeypatch, word, more):
+    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n", "b.txt": "b\n"}))
+    assert workplace.run("--review", "prompt").code == 3
+    assert workplace.status_line("TASK-001").startswith("- Status: BLOCKED")
+    staged = workplace.runner("staged-write", "list", "--json").document["staged"]
+    for one in staged if word == "apply" else staged[:1]:
+        assert workplace.statuses["TASK-001"] == "BLOCKED"
+        workplace.runner("staged-write", word, one["id"], *more)
+    assert workplace.statuses["TASK-001"] == "PENDING"
+    assert workplace.status_line("TASK-001") == "- Status: PENDING"

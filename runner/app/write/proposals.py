@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ from runner.writes.safe_io import mode_beneath, read_beneath, unlink_beneath, wr
 from runner.writes.staging import Staging
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from runner.app.write.workplace import Workplace
     from runner.journal.events import Event
     from runner.model import Task
@@ -170,8 +173,9 @@ class Proposals:
         event = WriteReviewed(
             staged.path, staged.before, staged.after, Review.APPLIED.value, "person"
         )
-        self._journal(staged, event)
-        self._let_go_on(staged)
+        with self._answer_at_once():
+            self._journal(staged, event)
+            self._let_go_on(staged)
 
     def apply(self, staged: Staged) -> Change:
         """Write exactly the staged bytes into the real tree, and write down who let them.
@@ -229,10 +233,27 @@ class Proposals:
         if staged.attempt == BY_HAND:
             self._journal(staged, event, *self._repair(staged, reason))
             self.staging.settle(staged, Standing.REJECTED)
-        else:  # a task lands whole or not at all
+            return
+        with self._answer_at_once():  # a task lands whole or not at all
             self._journal(staged, event)
             self._let_go_on(staged)
             self.staging.remove_attempt(staged.task, staged.attempt)
+
+    @contextmanager
+    def _answer_at_once(self) -> Iterator[None]:
+        """Have the plan say how a run's task stands once its proposal is answered."""
+        from runner.app.answer.between_runs import answer_at_once
+        from runner.repo.read import Repository
+
+        root = self.workplace.root
+        if not (self.workplace.in_git and (root / self.workplace.plan_path()).is_file()):
+            yield
+            return
+        with (
+            Repository.open(root) as repository,
+            answer_at_once(self.workplace.project(), repository),
+        ):
+            yield
 
     def _check_again(self, change: Change) -> None:
         """What was staged may be old, or not by us: nothing reaches the tree unchecked."""
