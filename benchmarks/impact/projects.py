@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Project:
-    """A source distribution with tests; `sources` and `tests` are folders in it."""
+    """A source distribution with tests; `sources` is a folder or a file in it, `tests` a folder."""
 
     name: str
     version: str
@@ -38,6 +38,8 @@ OTHERS = (
     Project("inflect", "7.5.0", "inflect", "tests"),
     Project("tomlkit", "0.13.2", "tomlkit", "tests", ("pyyaml",)),
     Project("tabulate", "0.9.0", "tabulate", "test", ("wcwidth", "numpy")),
+    Project("parse", "1.20.2", "parse.py", "tests"),
+    Project("wcwidth", "0.2.13", "wcwidth", "tests"),
 )
 """Projects on which nothing was tuned: `--others`."""
 _TOOLS = ("pytest<9", "coverage", "pytest-cov", "pytest-testmon", "setuptools")
@@ -53,7 +55,8 @@ class Ground:
 
     def files(self) -> dict[str, bytes]:
         """The Python files of its sources."""
-        found = sorted((self.root / self.project.sources).rglob("*.py"))
+        place = self.root / self.project.sources
+        found = [place] if place.is_file() else sorted(place.rglob("*.py"))
         return {one.relative_to(self.root).as_posix(): one.read_bytes() for one in found}
 
     def test_files(self) -> list[str]:

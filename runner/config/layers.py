@@ -29,7 +29,7 @@ TAKEN = frozenset(
 )
 """Environment variables that never set anything."""
 
-_TABLES = frozenset({"gates", "resources", "compile", "permission", "mcp"})
+_TABLES = frozenset({"gates", "resources", "compile", "permission", "mcp", "secret_formats"})
 """Settings that are tables: no environment variable sets them."""
 _MOST_BYTES = 1 << 20
 _PROJECT_FILE = "pyproject.toml"

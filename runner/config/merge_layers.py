@@ -46,9 +46,21 @@ BUDGETS = frozenset(
 """What work may cost: of the person's bound and the repository's, the smaller holds."""
 BOUNDS = {"proposal_file_size": "50MB", "proposal_size": "500MB", "proposal_files": 10_000}
 """What work may propose, with what holds where the person says nothing: the smaller holds, too."""
+_FLOORS = {
+    "read_allow": "read_allow_floor",
+    "registries": "registries_only",
+    "permission": "permission_floor",
+    "plan_review": "plan_review_floor",
+    "secret_formats": "secret_formats_floor",
+}
+"""Settings that of a repository stand beside the person's own, and only tighten them."""
 _GROUPS = frozenset({"sast", "model", "skills"})
 """Tables whose keys are settings with the table's name before theirs."""
-_KEYS = {"gates": GATE_KEYS, "permission": ("tool", "pattern", "action")}
+_KEYS = {
+    "gates": GATE_KEYS,
+    "permission": ("tool", "pattern", "action"),
+    "secret_formats": ("name", "regex", "title", "env", "needles", "hint"),
+}
 """The keys that an entry of a table may have, by the table."""
 _UNKNOWN = "is unknown"
 
@@ -345,22 +357,7 @@ def _tighten(
     found: dict[str, object], values: Mapping[str, object], one: _Opened
 ) -> tuple[dict[str, object], list[str]]:
     """The repository's values with its review as a floor, and a note where it would loosen."""
-    if "read_allow" in found:
-        globs = found["read_allow"]
-        found = {name: value for name, value in found.items() if name != "read_allow"}
-        found["read_allow_floor"] = globs
-    if "registries" in found:
-        hosts = found["registries"]
-        found = {name: value for name, value in found.items() if name != "registries"}
-        found["registries_only"] = hosts
-    if "permission" in found:
-        rules = found["permission"]
-        found = {name: value for name, value in found.items() if name != "permission"}
-        found["permission_floor"] = rules
-    if "plan_review" in found:
-        floor = found["plan_review"]
-        found = {name: value for name, value in found.items() if name != "plan_review"}
-        found["plan_review_floor"] = floor
+    found = {_FLOORS.get(name, name): value for name, value in found.items()}
     if "review" not in found:
         return found, []
     asked = ReviewMode(str(found["review"]))

@@ -36,7 +36,9 @@ from runner.config.setting_types import (
     Size,
     Whole,
     executor_name,
+    format_name,
     id_prefix,
+    linear_expression,
     lower_case,
     no_switch,
     rule_pattern,
@@ -85,6 +87,22 @@ class Rule(BaseModel):
         if not is_pattern(self.tool, self.pattern):
             raise ValueError("must be a glob as in gitignore(5); this one cannot be read")
         return self
+
+
+class SecretFormat(BaseModel):
+    """One `[[secret_formats]]`, in the form of the built-in ones (`runner/secrets/rules`)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, AfterValidator(format_name)]
+    regex: Annotated[str, AfterValidator(linear_expression)]
+    title: Line = ""
+    env: Annotated[str, AfterValidator(variable_name)] | None = None
+    needles: Annotated[tuple[Line, ...], Field(max_length=20)] = ()
+    hint: Annotated[str, AfterValidator(linear_expression)] | None = None
+    random: bool = False
+    unlike_words: bool = False
+    unlike_digest: bool = False
 
 
 class Server(BaseModel):
@@ -167,6 +185,7 @@ class Given(BaseSettings):
     model_base_url: Annotated[str, AfterValidator(server_address)] | None = None
     model_key_env: Annotated[str, AfterValidator(variable_name)] | None = None
     permission: tuple[Rule, ...] | None = None
+    secret_formats: Annotated[tuple[SecretFormat, ...], Field(max_length=50)] | None = None
     mcp: dict[Annotated[str, AfterValidator(server_name)], Server] | None = None
     review: Review | None = None
     review_at: Annotated[Literal["proof", "write"], BeforeValidator(lower_case)] | None = None

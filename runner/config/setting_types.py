@@ -17,6 +17,9 @@ _DURATION = re.compile(
     r"(\d+(?:\.\d+)?)\s*(?:(s|m|h)|(s)ec(?:ond)?s?|(m)in(?:ute)?s?|(h)(?:ou)?rs?)?"
 )
 
+_LARGEST_PROGRAM = 4000
+"""Instructions of RE2: fifty such formats are searched for at once within its memory."""
+
 
 def no_switch(value: object) -> object:
     """TOML's true is Python's 1: no number was meant."""
@@ -141,6 +144,36 @@ def server_name(value: str) -> str:
     """A name that fits between the underscores of `mcp__NAME__TOOL`."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,31}", value):
         raise ValueError("must be named with letters, digits and -, at most 32")
+    return value
+
+
+def format_name(value: str) -> str:
+    """What stands in `[REDACTED:name]`; a taken name would tell of another format."""
+    from runner.secrets.load_rules import builtin_shapes
+
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", value):
+        raise ValueError("must be named with small letters, digits and -, at most 40")
+    if any(value == shape.name for shape in builtin_shapes()):
+        raise ValueError("is a built-in format; take another name")
+    return value
+
+
+def linear_expression(value: str) -> str:
+    """An expression that is searched for in linear time (RE2), and has a bound of its own."""
+    import re2  # raised by `linear`, whose Protocol knows the size of no program
+
+    from runner.secrets.patterns import linear
+
+    try:
+        compiled = linear(value)
+    except re2.error as error:
+        raise ValueError(f"is no expression of RE2: {error}") from None
+    if getattr(compiled, "programsize", 0) > _LARGEST_PROGRAM:
+        raise ValueError("is too large: it repeats too much")
+    if compiled.groups > 1 or (compiled.groups and "(?P<value>" not in value):
+        raise ValueError("must have no group but (?P<value>…), the secret itself; use (?:…)")
+    if compiled.search(b"") is not None:
+        raise ValueError("must not match nothing at all")
     return value
 
 

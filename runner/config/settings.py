@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from runner.config.mcp import McpServer
     from runner.config.permission_rules import Permission
     from runner.model import Task
+    from runner.secrets.shape import Shape
 
 MINUTE = 60.0
 
@@ -154,6 +155,10 @@ class Settings:
     """Names of more environment variables that commands get."""
     secrets: tuple[str, ...] | None = None
     """Names that a task may require as secrets; none: whichever a trusted plan requires."""
+    secret_formats: tuple[Shape, ...] = ()
+    """Formats of credentials beside the built-in ones."""
+    secret_formats_floor: tuple[Shape, ...] = ()
+    """The repository's, which refuse a write and hide nothing that a person is shown."""
     id_prefixes: tuple[str, ...] = ()
     """More prefixes of task ids, beside TASK and T."""
     task_graph: str = ""
@@ -286,6 +291,7 @@ _DERIVED = frozenset(
     (
         *("gates_by_type", "review_floor", "review_insisted", "registries_only"),
         *("permission_floor", "plan_review_floor", "plan_review_insisted", "read_allow_floor"),
+        "secret_formats_floor",
     )
 )
 """Fields that no source sets by this name."""
@@ -319,4 +325,14 @@ def load_settings(
 
 def _make_loaded(merged: values.Merged) -> Loaded:
     sources = dict.fromkeys(NAMES, "default") | dict(merged.sources)
-    return Loaded(Settings(**values.to_field_types(merged.values)), sources, merged.notes)
+    settings = Settings(**values.to_field_types(merged.values))
+    take_up_secret_formats(settings)
+    return Loaded(settings, sources, merged.notes)
+
+
+def take_up_secret_formats(settings: Settings) -> None:
+    """Let the formats of these settings hold in this process: whatever it tells is redacted."""
+    if formats := (*settings.secret_formats, *settings.secret_formats_floor):
+        from runner.secrets.load_rules import add_shapes
+
+        add_shapes(formats)

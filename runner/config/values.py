@@ -100,6 +100,10 @@ def _to_field_type(name: str, value: Any) -> Any:
             Permission(rule["tool"], rule.get("pattern", "**"), Permit(rule["action"]))
             for rule in value
         )
+    if name in ("secret_formats", "secret_formats_floor"):
+        from runner.secrets.load_rules import shape_of
+
+        return tuple(shape_of({**table, "redacts": name == "secret_formats"}) for table in value)
     if name == "mcp":
         return tuple(_server(each, table) for each, table in value.items())
     return tuple(value) if isinstance(value, list) else value

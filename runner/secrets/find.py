@@ -49,20 +49,22 @@ def utf8(content: bytes) -> bytes:
     return content
 
 
-def find(text: bytes) -> tuple[Secret, ...]:
+def find(text: bytes, *, to_redact: bool = False) -> tuple[Secret, ...]:
     """The secrets of `text`, in order, each place once, named by the first shape that fits.
 
-    A long text is read in windows that overlap, so that memory stays bounded.
+    With `to_redact` without those that only a clone's own format takes for one. A long
+    text is read in windows that overlap, so that memory stays bounded.
     """
     found: list[Secret] = []
     for start in range(0, max(len(text), 1), _WINDOW):
-        found.extend(_in_window(text[start : start + _WINDOW + _OVERLAP], start))
+        window = text[start : start + _WINDOW + _OVERLAP]
+        found.extend(_in_window(window, start, to_redact=to_redact))
     return _without_repeats(found)
 
 
-def _in_window(text: bytes, offset: int) -> Iterator[Secret]:
+def _in_window(text: bytes, offset: int, *, to_redact: bool) -> Iterator[Secret]:
     for view in views(text):
-        for place in places(view.text):
+        for place in places(view.text, to_redact=to_redact):
             start, end = view.origin(place.start, place.end)
             value = view.text[place.start : place.end].decode("utf-8", "replace")
             yield Secret(place.shape, start + offset, end + offset, value)

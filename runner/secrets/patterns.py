@@ -19,27 +19,12 @@ from runner.secrets.entropy import (
     looks_typed,
     reads_as_words,
 )
-from runner.secrets.shapes_assigned import SHAPES as _ASSIGNED
-from runner.secrets.shapes_business import SHAPES as _BUSINESS
-from runner.secrets.shapes_cloud import SHAPES as _CLOUD
-from runner.secrets.shapes_forge import SHAPES as _FORGE
-from runner.secrets.shapes_general import SHAPES as _GENERAL
-from runner.secrets.shapes_models import SHAPES as _MODELS
-from runner.secrets.shapes_passwords import SHAPES as _PASSWORDS
-from runner.secrets.shapes_platforms import SHAPES as _PLATFORMS
-from runner.secrets.shapes_services import SHAPES as _SERVICES
-from runner.secrets.shapes_trade import SHAPES as _TRADE
+from runner.secrets.load_rules import all_shapes, redacting_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.secrets.shape import Shape
-
-SHAPES: tuple[Shape, ...] = (
-    *_MODELS, *_CLOUD, *_FORGE, *_BUSINESS, *_PLATFORMS, *_TRADE, *_SERVICES, *_GENERAL,
-    *_ASSIGNED, *_PASSWORDS,
-)  # fmt: skip
-"""Ordered: where two shapes fit one place, the earlier one names it."""
 
 _MEMORY = 64 << 20
 """Bytes RE2 may use for one automaton; beyond it, it goes on more slowly but still linearly."""
@@ -89,13 +74,18 @@ def linear(expression: str) -> Regex:
     return cast("Regex", re2.compile(expression.encode(), options))
 
 
-def places(text: bytes) -> Iterator[Place]:
-    """Where the shapes stand in `text`, shape by shape; they may overlap."""
-    open_gates = {gate for gate, expression in _gates().items() if linear(expression).search(text)}
+def places(text: bytes, *, to_redact: bool = False) -> Iterator[Place]:
+    """Where the shapes stand in `text`, shape by shape; they may overlap.
+
+    With `to_redact` only of those that may hide what a person reads.
+    """
+    shapes = redacting_shapes() if to_redact else all_shapes()
+    gates = _gates(shapes)
+    open_gates = {gate for gate, expression in gates.items() if linear(expression).search(text)}
     if not open_gates:
         return
     lowered = text.lower()
-    for shape in SHAPES:
+    for shape in shapes:
         if _gate_of(shape) not in open_gates:
             continue
         haystack = lowered if shape.ignore_case else text
@@ -106,7 +96,9 @@ def places(text: bytes) -> Iterator[Place]:
 def _places_of(shape: Shape, text: bytes) -> Iterator[Place]:
     for start, end in _find_nested(shape, text) if shape.nested else _values(shape, text):
         value = text[start:end].decode("latin-1")
-        if not _counts(shape, value) or (shape.reserved and is_reserved(text, end, value)):
+        if not value or not _counts(shape, value):
+            continue
+        if shape.reserved and is_reserved(text, end, value):
             continue
         if shape.named or not is_identifier(text, start, value):
             yield Place(shape, start, end)
@@ -147,14 +139,19 @@ def _needles(shape: Shape) -> tuple[bytes, ...]:
     return tuple(needle.encode() for needle in shape.needles)
 
 
+def _is_hinted(shape: Shape) -> bool:
+    """Whether its hint tells; hints are looked for as they are written, capitals and all."""
+    return shape.named and "(?i" not in shape.regex
+
+
 def _gate_of(shape: Shape) -> str:
-    if shape.named:
+    if _is_hinted(shape):
         return "named"
     return shape.name if shape.name in ("assigned", "password") else "other"
 
 
 @cache
-def _gates() -> dict[str, str]:
+def _gates(shapes: tuple[Shape, ...]) -> dict[str, str]:
     """One expression for each group of shapes; in most texts none of them finds anything.
 
     For named shapes it is made of their hints, for all others of the expressions themselves: RE2
@@ -163,9 +160,9 @@ def _gates() -> dict[str, str]:
     import re
 
     parts: dict[str, list[str]] = {}
-    for shape in SHAPES:
+    for shape in shapes:
         expression = shape.regex
-        if shape.named:
+        if _is_hinted(shape):
             expression = shape.hint or "|".join(re.escape(needle) for needle in shape.needles)
         bare = expression.replace("(?P<value>", "(?:").replace("(?i)", "")
         parts.setdefault(_gate_of(shape), []).append(f"(?:{_open_boundary(bare)})")

@@ -20,7 +20,10 @@ class RedactionSpan(NamedTuple):
 
 def blots(text: bytes, known: tuple[bytes, ...]) -> list[RedactionSpan]:
     """What of `text` must not be shown, in order and without overlaps."""
-    found = [RedactionSpan(secret.start, secret.end, secret.shape.name) for secret in find(text)]
+    found = [
+        RedactionSpan(secret.start, secret.end, secret.shape.name)
+        for secret in find(text, to_redact=True)
+    ]
     if known:
         from runner.secrets.declared_values import places
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 class Shape:
     """A named pattern in RE2 syntax; the group `value`, if there is one, is the secret itself.
 
+    Each is a table `[[format]]` of `rules/*.toml`, or `[[secret_formats]]` of settings.
+
     A text that contains none of the `needles` cannot match: they are looked for first, because
     a search for a literal is a hundred times cheaper than any regular expression.
     """
@@ -47,3 +49,6 @@ class Shape:
     """False where the shape leans on what stands before it, so that it has no hint."""
     ignore_case: bool = False
     """Needles are written in lower case and looked for in the lowered text."""
+    redacts: bool = True
+    """False for a format of a repository's settings: it refuses, but a clone must not choose what a
+    person is shown, least of all the commands that it asks to be trusted with."""

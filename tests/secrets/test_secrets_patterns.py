@@ -8,9 +8,11 @@ import pytest
 from secret_samples import samples
 
 from runner.secrets.find import find
-from runner.secrets.patterns import SHAPES, linear
+from runner.secrets.load_rules import builtin_shapes
+from runner.secrets.patterns import linear
 
 SAMPLES = list(samples())
+SHAPES = builtin_shapes()
 IDS = [f"{number}-{row[0]}" for number, row in enumerate(SAMPLES)]
 CONTEXTS = ('x = "{}"', "f('{}')", '{{"a": "{}"}}', "A={}\n", "see `{}`.", "- a: {}\n")
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.config.paths import Places
+from runner.config.settings import take_up_secret_formats
 from runner.errors import RunnerError, refusal_of
 from runner.run.attempt import attempt
 from runner.run.executors.json_shape import MisshapenError
@@ -85,6 +86,7 @@ def _keep_piece(job: Job) -> Answer:
 
 
 def _work(job: Job, work: Work, duty: Lease, station: RemoteSlot) -> Answer:
+    take_up_secret_formats(job.settings)
     crew = RemoteWorker(lambda line: duty.tell(LINE, line))
     assignment = with_implementer(work.assignment, job.settings)
     station.clear_logs()

@@ -201,7 +201,7 @@ def reader() -> Reader:
     from runner.gates import regression
     from runner.implementers import base
     from runner.run import assignment
-    from runner.secrets import allowlist
+    from runner.secrets import allowlist, shape
     from runner.writes import compile_check, pipeline, project_compile
 
     rooms = (
@@ -218,7 +218,7 @@ def reader() -> Reader:
             base,
             assignment,
         ),
-        *(allowlist, compile_check, pipeline, project_compile),
+        *(allowlist, shape, compile_check, pipeline, project_compile),
     )
     nouns = {
         noun.__name__: noun

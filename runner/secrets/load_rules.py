@@ -1,0 +1,125 @@
+"""The formats of credentials: those of `rules/*.toml`, and those that settings add.
+
+Read when the first text is searched, never before, and not by tomllib: its import and 230 formats
+cost each scan 12 ms, a reader of what the files are written in 2 ms. They are TOML all the same: a
+test holds both readers equal.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from runner.secrets.shape import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+FILES = (
+    "models", "cloud", "forge", "business", "platforms", "trade", "services", "general",
+    "assigned", "passwords",
+)  # fmt: skip
+"""Ordered: where two formats fit one place, the earlier one names it."""
+_FOLDER = Path(__file__).with_name("rules")
+_PART = r"<<([a-z_]+)>>"
+"""Where a named part of the same file stands in an expression."""
+
+_TEXT = r"""'[^'\n]*'|"(?:[^"\\\n]|\\.)*\""""
+_LINE = (
+    r"^(?:\[\[?([a-z]+)\]\]?|([a-z_]+) = "
+    rf"((?:'''.*?'''|{_TEXT}|true|false|\[[^\n]*\])))[ ]*(?:#.*)?$"
+)
+_EXPRESSIONS = frozenset({"regex", "hint"})
+
+_lock = Lock()
+_added: tuple[Shape, ...] = ()
+
+
+def all_shapes() -> tuple[Shape, ...]:
+    """Every format that holds in this process: the built-in ones first."""
+    return _joined(_added)
+
+
+def redacting_shapes() -> tuple[Shape, ...]:
+    """Those that may hide what a person reads: a clone's own may not."""
+    return _joined(tuple(shape for shape in _added if shape.redacts))
+
+
+def add_shapes(shapes: Iterable[Shape]) -> None:
+    """Let formats of settings hold, too; nothing is ever taken away."""
+    global _added  # noqa: PLW0603 - whatever leaves the process is redacted, whoever calls
+    with _lock:
+        _added = (*_added, *(shape for shape in dict.fromkeys(shapes) if shape not in _added))
+
+
+@cache
+def builtin_shapes() -> tuple[Shape, ...]:
+    """The formats that come with the runner, in their order."""
+    return tuple(shape for name in FILES for shape in _read(_FOLDER / f"{name}.toml"))
+
+
+def shape_of(table: Mapping[str, Any]) -> Shape:
+    """A format as a table says it: a name and an expression, and whatever else `Shape` has.
+
+    Where it names no literal that every match has, the expression itself is looked for.
+    """
+    given = {name: value for name, value in table.items() if value is not None}
+    given["needles"] = tuple(given.get("needles", ()))
+    if not given.get("title"):
+        given["title"] = given["name"]
+    if not given.get("env"):
+        given["env"] = "_".join(given["name"].upper().split("-"))
+    if not given["needles"]:
+        given |= {"needles": ("",), "hint": given.get("hint", given["regex"])}
+    return Shape(**given)
+
+
+@cache
+def _joined(added: tuple[Shape, ...]) -> tuple[Shape, ...]:
+    return (*builtin_shapes(), *added)
+
+
+def _read(path: Path) -> Iterator[Shape]:
+    parts: dict[str, str] = {}
+    for name, table in read_tables(path.read_text("utf-8")):
+        if name == "parts":
+            for part, text in table.items():
+                parts[part] = _fill(text, parts)
+            continue
+        for key in _EXPRESSIONS & table.keys():
+            table[key] = _fill(table[key], parts)
+        yield shape_of(table)
+
+
+def read_tables(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The tables of a file of rules: one key a line; texts, lists of texts, `true` and `false`."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    for header, key, value in re.findall(_LINE, text, re.MULTILINE):
+        if header:
+            found.append((header, {}))
+        else:
+            found[-1][1][key] = _value(value)
+    return iter(found)
+
+
+def _value(written: str) -> str | bool | list[str]:
+    if written[0] == "[":
+        return [_text(one) for one in re.findall(_TEXT, written)]
+    if written in ("true", "false"):
+        return written == "true"
+    return _text(written)
+
+
+def _text(written: str) -> str:
+    if written[0] == '"':
+        import json  # what its strings may hold, a basic string of TOML holds in the same form
+
+        return str(json.loads(written))
+    return written[3:-3] if written.startswith("'''") else written[1:-1]
+
+
+def _fill(text: str, parts: Mapping[str, str]) -> str:
+    return re.sub(_PART, lambda match: parts[match[1]], text) if "<<" in text else text
