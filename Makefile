@@ -12,6 +12,7 @@ MINIMUM_COVERAGE ?= 90
 CLUSTER_STORIES := $(patsubst %,tests/stories/test_%.py,tasks_built tasks_readings tasks_landed \
   trial_run states_begin states_work unverified verify verified_at_end ship reviews reviews_answered \
   regressions regressions_answered regressions_contracts regressions_early regressions_meanwhile \
+  regressions_together rewritten_commits tasks_demo \
   task_types tests_frozen tests_notice swallowed_exits said_at_once grades_of_done kept_apart \
   default_gates evidence declared_secrets blocks_that_undo bookings_changes bookings_proof \
   plan_meanwhile plan_phases staged_by_hand what_was_said trust_of_agents coverage_again \

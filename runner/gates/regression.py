@@ -72,6 +72,22 @@ class Suspects:
     """What could not be decided."""
 
 
+def estimate_seconds(traced: Traced) -> float:
+    """How long a proof will take, as far as it is known."""
+    return _UNKNOWN_SECONDS if traced.seconds is None else traced.seconds
+
+
+def count_helpers(suspects: Suspects) -> int:
+    """How many trees beside the task's own are worth making, by how long it is expected to take.
+
+    What uses scarce things, one of which two must not take at once, is the task's own tree's.
+    """
+    free = [one for one in suspects.traced if not one.task.uses]
+    expected = sum(map(estimate_seconds, free))
+    rest = len(free) if len(free) < len(suspects.traced) else len(free) - 1
+    return max(0, min(rest, int(expected / _WORTH)))
+
+
 @dataclass(frozen=True, slots=True)
 class Helper:
     """A scratch tree beside the task's own, and whether it may be used for one more."""
@@ -94,7 +110,7 @@ def prove_others(
     fewer will do for the next attempt.
     """
     row = _Row(suspects, bench, started, completed)
-    helpers = 0 if lane is None else row.helpers
+    helpers = 0 if lane is None else count_helpers(suspects)
     if not helpers:
         row.work(bench)
     else:
@@ -137,14 +153,6 @@ class _Row:
         for number, one in enumerate(self.suspects.traced):
             (self._alone if one.task.uses else self._waiting).append(number)
 
-    @property
-    def helpers(self) -> int:
-        """How many more trees are worth making, by how long all of it is expected to take."""
-        times = (self.suspects.traced[at].seconds for at in self._waiting)
-        expected = sum(_UNKNOWN_SECONDS if one is None else one for one in times)
-        rest = len(self._waiting) if self._alone else len(self._waiting) - 1
-        return max(0, min(rest, int(expected / _WORTH)))
-
     def work_in(self, lane: Lane) -> None:
         """Work on the row in another tree, as long as there is one."""
         with lane() as helper:
@@ -172,7 +180,7 @@ class _Row:
         proved = _about(traced, _prove(traced, _bench_for(traced, bench)))
         failed = any(finding.refuses for finding in proved.findings)
         if failed:
-            _remember_failure(traced, bench)
+            remember_failure(traced, bench.kept, str(bench.place.shown))
         proved = replace(proved, findings=(*proved.findings, *import_watch.findings(bench)))
         if proved.proof:
             self.completed(proved.proof)
@@ -194,16 +202,17 @@ class _Row:
         proven = together([self._said[number] for number in sorted(self._said)])
         left = len(self._waiting) + len(self._alone)
         over = left > 0 and not self.bench.cancelled.is_set()
-        notes = (*self.suspects.notes, *([_make_left_out(left, self._failures)] if over else []))
+        notes = (*self.suspects.notes, *([make_left_out(left, self._failures)] if over else []))
         return replace(proven, findings=(*proven.findings, *notes))
 
 
-def _make_left_out(left: int, failures: int) -> Finding:
+def make_left_out(left: int, failures: int) -> Finding:
+    """A note on proofs that were not run, since enough of them had failed."""
     from runner.model import Finding, Severity
 
     checks = "1 more was" if left == 1 else f"{left} more were"
     return Finding(
-        check="regression",
+        check=KIND,
         message=f"{failures} proofs of other tasks failed; {checks} not run",
         severity=Severity.NOTE,
         hint="they run on the next attempt",
@@ -272,10 +281,11 @@ def failures_before(kept: Path | None, shown: str, task: str, name: str) -> int:
     return count if isinstance(count, int) else 0
 
 
-def _remember_failure(traced: Traced, bench: GateContext) -> None:
-    key = (str(bench.place.shown), traced.task.id, traced.name)
-    count = failures_before(bench.kept, *key) + 1
-    proof_cache.remember(bench.kept, {"failures": count}, "broken", *key)
+def remember_failure(traced: Traced, kept: Path | None, shown: str) -> None:
+    """Count that a change failed a proof of another task: it runs among the first next time."""
+    key = (shown, traced.task.id, traced.name)
+    count = failures_before(kept, *key) + 1
+    proof_cache.remember(kept, {"failures": count}, "broken", *key)
 
 
 def find_broken_tasks(checks: Iterable[str]) -> tuple[str, ...]:

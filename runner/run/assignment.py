@@ -106,6 +106,9 @@ class SpareSites(Protocol):
     def lend(self) -> AbstractContextManager[WorkerContext | None]:
         """One of them for as long as this is entered; None where every slot is busy."""
 
+    def claim(self) -> AbstractContextManager[bool]:
+        """Keep one without a scratch tree, if one is free, for what works elsewhere."""
+
     @property
     def may_go_on(self) -> bool:
         """Whether what is lent is still nobody's."""

@@ -72,3 +72,13 @@ def test_a_tree_that_cannot_be_made_leaves_its_place_to_the_next():
             continue
     assert made.trees == []
     lanes.close()
+
+
+def test_what_works_elsewhere_claims_a_slot_without_a_tree():
+    made = Made()
+    lanes = made.lanes()
+    with lanes.claim() as claimed, lanes.claim() as too_many, lanes.lend() as tree:
+        assert (claimed, too_many, tree) == (True, False, None)
+    assert made.trees == []
+    with lanes.lend() as tree:
+        assert tree is made.trees[0]  # a claim that is over is nobody's

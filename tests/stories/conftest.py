@@ -22,8 +22,15 @@ def shared_cluster(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def on_the_cluster(at_home, request, monkeypatch):
-    """With STORIES_ON_CLUSTER, every run that names no executor is one on the shared cluster."""
+    """With STORIES_ON_CLUSTER, every run that names no executor is one on a cluster.
+
+    On the one that all share, which has the environment of whoever started it; with
+    STORIES_ON_CLUSTER=own, and where a story asks for it, on one of its own, as a person's run is.
+    """
     if not os.environ.get("STORIES_ON_CLUSTER"):
+        return
+    monkeypatch.setenv("RUNNER_EXECUTOR", "dask")
+    if request.node.get_closest_marker("own_cluster") or os.environ["STORIES_ON_CLUSTER"] == "own":
         return
     from clustered import Lent
 
@@ -31,4 +38,3 @@ def on_the_cluster(at_home, request, monkeypatch):
 
     cluster = request.getfixturevalue("shared_cluster")
     monkeypatch.setattr(local_cluster, "LocalCluster", lambda *_: Lent(cluster))
-    monkeypatch.setenv("RUNNER_EXECUTOR", "dask")

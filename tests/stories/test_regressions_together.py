@@ -68,6 +68,7 @@ def two_that_meet(fields=()):
     )
 
 
+@pytest.mark.own_cluster
 def test_two_run_at_once_and_neither_sees_what_the_other_writes(workplace, meeting):
     begun(workplace, *two_that_meet())
     meeting.mkdir()
@@ -83,6 +84,7 @@ def test_two_run_at_once_and_neither_sees_what_the_other_writes(workplace, meeti
     assert not workplace.has("written-beside.txt")
 
 
+@pytest.mark.own_cluster
 @pytest.mark.parametrize("why", ["one job", "a port that both use"])
 def test_they_run_one_after_the_other_where_only_one_may(workplace, meeting, why):
     begun(workplace, *two_that_meet(["Uses: port 5432"] if "port" in why else []))

@@ -16,15 +16,10 @@ from runner.implementers.base import Mode
 from runner.model import Ending, Finding, Outcome, Reason, ReviewMode, Severity
 from runner.run.attempt import attempt
 from runner.run.executors.exposure import explain_exposing, is_sealed, refusal
-from runner.run.executors.message import Answer, Hired, Others, Work
-from runner.run.executors.recheck import (
-    CHECK,
-    check_again,
-    redact_findings,
-    redact_proofs,
-    review_again,
-)
+from runner.run.executors.message import Answer, Hired, Work
+from runner.run.executors.recheck import CHECK, check_again, review_again
 from runner.run.executors.remote_job import Cancelled, RemoteJob
+from runner.run.executors.remote_regressions import ask_workers, join_others, remember_failures
 from runner.run.executors.remote_worker import others
 
 if TYPE_CHECKING:
@@ -150,39 +145,16 @@ class Remote:
             return _refuse(outcome, exposed)
         carried = replace(assignment, implementer=None, carried=outcome.changes)
         if any(one.secrets for one in suspects.traced) and not self.dispatch.cluster.keeps_secrets:
-            said: Others | None = others(carried, site, suspects)
-        else:
-            answer = self._errand(carried, site, suspects).run()
-            if not isinstance(answer, Answer):
-                return _give_up(outcome, answer)
-            said = answer.others
-        return outcome if said is None else _join_others(outcome, said, suspects, assignment)
-
-
-def _join_others(
-    outcome: Outcome, said: Others, suspects: Suspects, assignment: Assignment
-) -> Outcome:
-    """The outcome with the word of tests of other tasks, as far as they have all spoken."""
-    known = tuple(
-        value
-        for pairs in (assignment.secrets, *(one.secrets for one in suspects.traced))
-        for _, value in pairs
-    )
-    findings = redact_findings(said.findings, known)
-    proofs = redact_proofs(said.proofs, known)
-    bad = any(finding.refuses for finding in findings)
-    heard = {proof.id for proof in proofs}
-    unheard = [one.check for one in suspects.traced if one.check not in heard]
-    if unheard and not bad:
-        message = f"the worker did not run {', '.join(unheard[:3])}"
-        findings, bad = (*findings, Finding(check=CHECK, message=message)), True
-    return replace(
-        outcome,
-        ending=Ending.FAILED if bad else outcome.ending,
-        proofs=(*outcome.proofs, *proofs),
-        findings=(*outcome.findings, *findings),
-        observed=(*outcome.observed, *said.observed),
-    )
+            return join_others(outcome, (others(carried, site, suspects),), suspects, assignment)
+        answers = ask_workers(suspects, site, lambda some: self._errand(carried, site, some).run())
+        lost = next((one for one in answers if not isinstance(one, Answer)), None)
+        if lost is not None:
+            return _give_up(outcome, lost)
+        said = tuple(one.others for one in answers if isinstance(one, Answer) and one.others)
+        joined = join_others(outcome, said, suspects, assignment)
+        shown = str(self.dispatch.supply.repository.folders.top)
+        remember_failures(joined, suspects, site.kept, shown)
+        return joined
 
 
 def _strip_assignment(assignment: Assignment, tree: str) -> Assignment:

@@ -31,25 +31,36 @@ class SpareSlots:
     _lock: Lock = field(default_factory=Lock)
 
     @contextmanager
-    def lend(self) -> Iterator[WorkerContext | None]:
-        """A site for as long as this is entered; None where every slot is busy."""
+    def claim(self) -> Iterator[bool]:
+        """Whether a slot is free, and it is nobody else's for as long as this is entered.
+
+        No scratch tree is made: what is claimed works elsewhere.
+        """
         with self._lock:
-            if self.busy() + self._lent >= self.slots:
-                site, number = None, -1
-            else:
-                site, number = self._idle.pop() if self._idle else None, self.slots + self._made
-                self._made += site is None
-                self._lent += 1
-        if number < 0:
-            yield None
-            return
+            free = self.busy() + self._lent < self.slots
+            self._lent += free
         try:
-            site = site or self.make_site(number)
-            yield site
+            yield free
         finally:
             with self._lock:
-                self._lent -= 1
-                self._idle += [site] if site else []
+                self._lent -= free
+
+    @contextmanager
+    def lend(self) -> Iterator[WorkerContext | None]:
+        """A site for as long as this is entered; None where every slot is busy."""
+        with self.claim() as free:
+            if not free:
+                yield None
+                return
+            with self._lock:
+                site, number = self._idle.pop() if self._idle else None, self.slots + self._made
+                self._made += site is None
+            try:
+                site = site or self.make_site(number)
+                yield site
+            finally:
+                with self._lock:
+                    self._idle += [site] if site else []
 
     @property
     def may_go_on(self) -> bool:
