@@ -33,21 +33,9 @@ class Observer(Protocol):
     def expect(self, work: Callable[[], Work]) -> None:
         """What the run is about and how long it took before, for who counts or estimates."""
 
+    def close(self) -> None:
+        """Nothing runs any more: what is shown while something does may go."""
 
-class Silent:
+
+class Silent(Observer):
     """Hears everything and shows nothing."""
-
-    def hear(self, record: Record, state: RunState) -> None:
-        """Nothing."""
-
-    def say(self, text: str) -> None:
-        """Nothing."""
-
-    def progress(self, task: str, lines: str) -> None:
-        """Nothing."""
-
-    def announce(self, text: str) -> None:
-        """Nothing."""
-
-    def expect(self, work: Callable[[], Work]) -> None:
-        """Nothing."""

@@ -90,14 +90,12 @@ def _run_options() -> str:
     """The options of `runner run`, as its own parser tells them."""
     import argparse
 
-    from runner.commands.running import (
-        run,
-    )
+    from runner.commands.running.run_options import arguments
 
     parser = argparse.ArgumentParser(
         prog="runner run", formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False
     )
-    run.arguments(parser, "run")
+    arguments(parser, "run")
     return parser.format_help().rstrip()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runner.app.build.run_summary import facts_of
 from runner.app.user_command import errand
 from runner.errors import ExitCode
 from runner.report.documents import document
@@ -11,19 +12,18 @@ from runner.report.summary import MEANING
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from runner.app.build.session import Session
+    from runner.report.summary import Summary
 
 NEEDS_A_PERSON = (ExitCode.PERSON, ExitCode.REGRESSION, ExitCode.STOPPED)
 _SECONDS = 30.0
 
 
-def notify(
-    session: Session, code: ExitCode, facts: Mapping[str, object], say: Callable[[str], None]
-) -> None:
+def notify(session: Session, summary: Summary, say: Callable[[str], None]) -> None:
     """Hand `notify_command` one JSON object on standard input; that it fails is only said."""
-    line = session.project.settings.notify_command
+    line, code = session.project.settings.notify_command, summary.exit
     if not line or code not in NEEDS_A_PERSON:
         return
     root = session.project.root
@@ -34,7 +34,7 @@ def notify(
         run=session.ledger.run,
         branch=session.branch.shown,
         meaning=MEANING[code],
-        **facts,
+        **facts_of(summary, session.manifest.usage),
     )
     ran = errand(line, root, session.project.environ, stdin=redact(text).encode(), seconds=_SECONDS)
     if not ran.passed:

@@ -1,26 +1,17 @@
-"""How things stand: is all done, and what a run came to."""
+"""How things stand before a run: whether all is done, and whether anything was taken away."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.model import Grade, Status
-from runner.report.cost import cost, cost_part
-from runner.report.summary import BlockedTask, Summary
+from runner.model import Status
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from runner.app.build.session import Session
-    from runner.errors import ExitCode
     from runner.journal.state import RunState
-    from runner.journal.task_state import TaskState
-    from runner.model import Task, Usage
-    from runner.plan.document import Plan
     from runner.project import Project
-
 
 _LINE = re.compile(rb"^[ \t]*!(?:change|replay)\b", re.MULTILINE)
 
@@ -60,118 +51,4 @@ def find_missing(state: RunState, ids: Collection[str]) -> tuple[str, ...]:
         id_
         for id_, known in state.tasks.items()
         if id_ not in ids and known.status in built and known.spec is not None
-    )
-
-
-def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
-    """How the run ended."""
-    from runner.app.answer.breakage import explain_vain_approval
-    from runner.app.prove.unverified_tasks import grades_in
-    from runner.report.task_report import find_report
-
-    said = _summary(session.ledger.state, plan, code, session.elapsed, session.landed)
-    root, state = session.project.root, session.ledger.state
-    blocked = tuple(
-        replace(
-            one,
-            report=find_report(root, state.task(one.id)),
-            in_vain=explain_vain_approval(plan.tasks, state, one.id, session.repository),
-        )
-        for one in said.blocked
-    )
-    notes, used = _format_uncommitted(session), cost(session.manifest.usage)
-    grades = grades_in(session.project, plan.tasks, state, session.repository)
-    unproven = tuple(id_ for id_, one in grades.items() if one.grade is Grade.UNPROVEN)
-    return replace(said, blocked=blocked, notes=notes, cost=used, unproven=unproven)
-
-
-def facts_of(said: Summary, usage: Usage) -> dict[str, object]:
-    """The same for a program."""
-    return {
-        "exit": int(said.exit),
-        "seconds": round(said.seconds, 3),
-        "counts": {str(status): number for status, number in said.counts.items()},
-        "landed": said.landed,
-        "unproven": list(said.unproven),
-        "blocked": [
-            {
-                "id": one.id,
-                "reason": one.reason and str(one.reason),
-                "note": one.note,
-                "draft": one.draft,
-                "report": one.report,
-                "victims": list(one.victims),
-            }
-            for one in said.blocked
-        ],
-        "stale": [{"id": id_, "note": note} for id_, note in said.stale],
-        "waiting": [{"id": id_, "needs": list(needs)} for id_, needs in said.waiting],
-        **cost_part(usage),
-    }
-
-
-def _format_uncommitted(session: Session) -> tuple[str, ...]:
-    """A line for what landed and waits for a person's commit (`commit = "manual"`)."""
-    count = len(session.shadow.paths)
-    files = f"{count} file{'' if count == 1 else 's'}"
-    return (f"{files} landed and not committed: runner commit-by-task",) if count else ()
-
-
-def _make_blocked_task(known: TaskState, state: RunState, task: Task) -> BlockedTask:
-    from runner.journal.plan_fold import waits
-    from runner.run.limits.failure_policy import find_own_failure
-    from runner.run.limits.run_budget import was_one_attempts
-    from runner.run.preflight import no_proof
-    from runner.run.proof_required import CHECK
-    from runner.run.regressions.regression import find_unapproved, victims_of
-
-    failure = find_own_failure(known)
-    hints = [one.hint for one in known.findings if one.refuses and one.hint]
-    is_helped = failure is not None or was_one_attempts(known)
-    victims = victims_of(known.id, state)
-    return BlockedTask(
-        known.id,
-        known.note,
-        known.reason,
-        known.draft,
-        victims,
-        find_unapproved(victims, state),
-        failure=failure,
-        hint=hints[0] if hints and is_helped else "",
-        held=known.held.kind if known.held else "",
-        has_proof=bool(task.test_contracts or task.contracts or task.gates)
-        and not any(one.check == CHECK and one.refuses for one in known.findings),
-        wrong_line=bool(no_proof(task)),
-        answered=known.held is not None or waits(known) or bool(known.asks),
-    )
-
-
-def _summary(state: RunState, plan: Plan, code: ExitCode, seconds: float, landed: int) -> Summary:
-    known = {task.id: state.task(task.id) for task in plan.tasks}
-    counts: dict[Status, int] = {}
-    for one in known.values():
-        counts[one.status] = counts.get(one.status, 0) + 1
-    return Summary(
-        exit=code,
-        counts=counts,
-        seconds=seconds,
-        landed=landed,
-        blocked=tuple(
-            _make_blocked_task(known[task.id], state, task)
-            for task in plan.tasks
-            if known[task.id].status is Status.BLOCKED
-        ),
-        stale=tuple((id_, one.note) for id_, one in known.items() if one.status is Status.STALE),
-        waiting=tuple(
-            (
-                task.id,
-                tuple(
-                    id_
-                    for id_ in task.depends_on
-                    if id_ in known and known[id_].status is not Status.DONE
-                ),
-            )
-            for task in plan.tasks
-            if known[task.id].status is Status.PENDING
-        ),
     )

@@ -35,10 +35,14 @@ def execute(
     """Work on the task in a scratch tree, and show what would land."""
     from runner.app.build.trust_question import require_trust
     from runner.app.inspect.view import View
-    from runner.commands.running.progress_view import console_of
+    from runner.commands.running.run_options import console_of
     from runner.project import Project
     from runner.repo.read import Repository
 
+    if not (given.dry_run or given.plan_out):
+        raise RunnerError(
+            "--with-implementer belongs to --dry-run", hint="runner run ID -n --with-implementer"
+        )
     project = Project.open(Path.cwd(), environ, flags)
     reading = project.check()
     if any(problem.stops_all for problem in reading.problems):
@@ -86,15 +90,9 @@ def _try_task(bureau: DryRun, task: Task) -> ExitCode:
 
 
 def _save(bureau: DryRun, trial: Trial) -> None:
-    from runner.app.build.saved_proposal import save_proposal
+    from runner.app.build.saved_file import save_proposal
 
     file = bureau.given.plan_out
-    if not trial.passed:
-        raise RunnerError(
-            "what it proposed does not pass, so it was not saved",
-            hint="read the findings above",
-            code=ExitCode.FAILED,
-        )
     save_proposal(Path.cwd() / file, bureau.project, trial)
     print(f"saved; to land exactly this: runner run --apply {file}", file=sys.stderr)
 

@@ -14,13 +14,29 @@ from runner.report.results import ResultsListener
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Self
 
+    from runner.app.build.types import BuildResult
+    from runner.journal.events import Record
     from runner.journal.state import RunState
-    from runner.model import Task
-    from runner.project import Project, Reading
+    from runner.project import Project
+    from runner.report.console import Console
     from runner.report.results import Results
+
+
+class RunObserver:
+    """Shows a run on the console; what is reported at its end hears the events, too."""
+
+    def __init__(self, console: Console, reported: ResultsListener) -> None:
+        self._reported, self._console = reported, console
+        self.say, self.progress, self.announce = console.say, console.progress, console.announce
+        self.expect, self.close = console.expect, console.close
+
+    def hear(self, record: Record, state: RunState) -> None:
+        """An event, for both."""
+        self._console.hear(record, state)
+        self._reported.hear(record, state)
 
 
 @dataclass(slots=True)
@@ -42,33 +58,27 @@ class Exports:
             github=environ if environ.get("GITHUB_ACTIONS") == "true" else None,
         )
 
-    def write(
-        self,
-        project: Project,
-        reading: Reading,
-        state: RunState,
-        tasks: Iterable[Task],
-        seconds: float,
-    ) -> None:
+    def write(self, project: Project, result: BuildResult) -> None:
         """Write them all. Raises RunnerError for a file that cannot be written."""
         folder = project.root.relative_to(project.folders.top).as_posix()
         from runner.app.prove.unverified_tasks import grades_in
 
+        plan = result.reading.plan
         results = self.listener.results(
-            tasks,
-            state,
-            name=reading.plan.title,
+            result.tasks,
+            result.state,
+            name=plan.title,
             plan=project.plan_path if folder == "." else f"{folder}/{project.plan_path}",
-            seconds=seconds,
+            seconds=result.seconds,
             folder="" if folder == "." else folder,
-            grades=grades_in(project, reading.plan.tasks, state),
+            grades=grades_in(project, plan.tasks, result.state),
         )
         if self.junit is not None:
             from runner.report.junit import junit
 
             _write(self.junit, junit(results))
         if self.sarif is not None:
-            _write(self.sarif, _sarif(results, project, state).encode())
+            _write(self.sarif, _sarif(results, project, result.state).encode())
         if self.github is not None:
             _tell_github(results, self.github)
 

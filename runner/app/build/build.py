@@ -1,0 +1,86 @@
+"""A run, from opened project to what was built; what one would do; whether there is anything to do.
+
+The last is answered before what a run needs is imported: most runs of a day end there.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from runner.app.build.run_status import all_done, find_missing, may_hold_commands
+from runner.app.build.types import NothingToDo, Preview
+from runner.app.prove.unverified_tasks import find_unverified_tasks, format_unverified
+from runner.app.prove.verified_tree import find_verification
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.app.build.types import BuildRequest, BuildResult
+    from runner.app.observer import Observer
+    from runner.project import Project
+    from runner.run.review import Asker
+
+
+def find_nothing_to_do(project: Project, request: BuildRequest) -> NothingToDo | None:
+    """That a run would change nothing, where that is so: found without opening the repository."""
+    if request.saved or request.selection.named or request.reopen or request.always:
+        return None
+    if not _is_all_done(project):
+        return None
+    tasks, state = project.outline().tasks, project.state()
+    known = find_verification(project, state, project.head().commit or "")
+    found = find_unverified_tasks(project, tasks, state)
+    notes = (known.said, format_unverified(found) if found else "")
+    return NothingToDo(known.code, len(tasks), tuple(filter(None, notes)))
+
+
+def build(
+    project: Project,
+    request: BuildRequest,
+    observer: Observer,
+    asker: Asker | None = None,
+    at_end: Callable[[BuildResult], None] = lambda _result: None,
+) -> BuildResult:
+    """Build what is asked for. Raises RunnerError where that cannot begin.
+
+    `at_end` is called once the books are closed, before the lock is given back and a person is
+    told that they are needed.
+    """
+    from runner.app.build.reopen import require_open
+    from runner.app.build.sound_plan import read_sound_plan
+
+    reading = read_sound_plan(project, observer)
+    if request.saved is not None:
+        from runner.app.build.outlook import foresee
+        from runner.app.build.saved_file import require_unmoved
+
+        look = partial(foresee, project, reading, request.chosen)
+        require_unmoved(request.saved, project, reading, look)
+    finished = _is_all_done(project) and not request.reopen
+    shipped = "" if finished else require_open(project, reopen=request.reopen)
+    from runner.app.build.build_run import run_build
+
+    return run_build(project, reading, request, observer, asker, at_end, shipped=shipped)
+
+
+def preview(project: Project, request: BuildRequest, observer: Observer) -> Preview:
+    """What a run would do; nothing is run or written. Raises RunnerError as `build` would."""
+    from runner.app.build.outlook import foresee
+    from runner.app.build.sound_plan import read_sound_plan
+
+    reading, selection = read_sound_plan(project, observer), request.chosen
+    seen = foresee(project, reading, selection)
+    if request.saved is not None:
+        from runner.app.build.saved_file import require_unmoved
+
+        require_unmoved(request.saved, project, reading, lambda: seen)
+    return Preview(reading, selection, seen)
+
+
+def _is_all_done(project: Project) -> bool:
+    """Whether every task is DONE by file and journal alike, on the head the journal knows."""
+    state = project.state()
+    if not all_done(project, state) or may_hold_commands(project.plan_bytes):
+        return False
+    return not find_missing(state, {task.id for task in project.outline().tasks})
