@@ -1,25 +1,163 @@
-"""Analysers of other languages by hand: on one file, and what `doctor` says of them."""
+"""Static analysis by hand: of single files, its history, and what `doctor` says of analysers."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from runner.app.write.workplace import Workplace
+from runner.app.write.named_files import Unreadable, read_named
+from runner.app.write.staged_states import BY_HAND
+from runner.app.write.workplace import Workplace, display_path
 from runner.errors import RunnerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from runner.app.inspect.diagnostic import Diagnostic
     from runner.process.base import Sandbox
     from runner.project import Project
-    from runner.writes.sast_report import SastReport
+    from runner.writes.sast_report import SastFinding, SastReport
     from runner.writes.scan_workspace import ScanWorkspace
 
 
-def by_tools(workplace: Workplace, path: str, content: bytes) -> SastReport | None:
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """What static analysis said of the files that were named."""
+
+    report: SastReport
+    """With a note for each file that no analyser reads."""
+    unreadable: tuple[Unreadable, ...] = ()
+    lost: RunnerError | None = None
+    """Why the findings were not kept in the history."""
+    none_seen: bool = False
+    """Whether nothing at all was looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A finding of the history: when it was found, and in which attempt of which task."""
+
+    finding: SastFinding
+    time: str
+    task: str
+    attempt: int
+
+
+def find_task_id(workplace: Workplace, typed: str) -> tuple[str, RunnerError | None]:
+    """The id that is meant; one that the plan does not know is no reason not to scan."""
+    from runner.plan.task_ids import task_id
+
+    try:
+        return workplace.task(typed)[0], None
+    except RunnerError as error:
+        named = task_id(typed)
+        if named is None:
+            raise
+        return named, error
+
+
+def analyse_files(
+    workplace: Workplace, files: Iterable[str], task: str, read_input: Callable[[int], bytes]
+) -> Analysed:
+    """Scan each file once, and keep what is found in the history; it never refuses anything."""
+    from runner.writes.sast_report import SastReport, make_unscanned
+
+    report = SastReport()
+    unreadable, unseen, names = [], [], tuple(dict.fromkeys(files))
+    for name in names:
+        content = read_named(name, read_input)
+        if isinstance(content, Unreadable):
+            unreadable.append(content)
+        elif (scanned := _scan_file(workplace, name, content)) is not None:
+            report = report.join(scanned)
+        else:
+            unseen.append(
+                make_unscanned(name, "no analyser that is installed reads this", tool="sast")
+            )
+    return Analysed(
+        report=report.join(SastReport(notes=tuple(unseen))),
+        unreadable=tuple(unreadable),
+        lost=_keep(workplace, report, task),
+        none_seen=len(unreadable) + len(unseen) == len(names),
+    )
+
+
+def _scan_file(workplace: Workplace, name: str, content: bytes) -> SastReport | None:
+    """One file by bandit where it is Python, and by the installed tools of its language."""
+    from runner.writes.compile_check import language_of
+    from runner.writes.sast import scan_file
+
+    path = display_path(workplace.near(Path(name)))
+    python = language_of(path, content) == "python"
+    report = scan_file(content, path) if python else None
+    others = _scan_by_tools(workplace, path, content)
+    return report.join(others) if report and others else report or others
+
+
+def _keep(workplace: Workplace, report: SastReport, task: str) -> RunnerError | None:
+    """Append to the history; why that could not be done, where it could not."""
+    from runner.writes.sast import record_findings
+
+    try:
+        record_findings(workplace.root, report, task=task, attempt=BY_HAND)
+    except RunnerError as error:
+        return error
+    return None
+
+
+# --- the history ----------------------------------------------------------------------
+
+
+def list_kept(workplace: Workplace, task: str = "") -> tuple[Kept, ...]:
+    """What scans have found so far, of one task perhaps; notes of what was not looked at, too."""
+    from runner.writes.sast import load_findings
+
+    kept = []
+    for record in load_findings(workplace.root, workplace.task(task)[0] if task else ""):
+        time, whose, attempt = (record.get(name) for name in ("time", "task", "attempt"))
+        kept.append(
+            Kept(
+                _finding(record),
+                time if isinstance(time, str) else "",
+                whose if isinstance(whose, str) else "",
+                attempt if isinstance(attempt, int) else 0,
+            )
+        )
+    return tuple(kept)
+
+
+def load_findings_of(root: Path, attempts: Mapping[str, int]) -> tuple[SastFinding, ...]:
+    """What was found, and not looked at, in one attempt of each of these tasks: each once."""
+    from runner.writes.sast import load_findings
+
+    kept = (
+        _finding(record)
+        for record in load_findings(root)
+        if attempts.get(str(record.get("task"))) == record.get("attempt")
+    )
+    return tuple(dict.fromkeys(kept))
+
+
+def _finding(record: Mapping[str, object]) -> SastFinding:
+    """A record of the history; what is no text or number there is left empty."""
+    from runner.writes.sast_report import SastFinding
+
+    texts = {
+        name: value if isinstance(value := record.get(name), str) else ""
+        for name in ("path", "rule", "severity", "confidence", "message", "tool", "digest")
+    }
+    line, column = (
+        value if isinstance(value := record.get(name), int) else 0 for name in ("line", "column")
+    )
+    return SastFinding(line=line, column=column, **texts)
+
+
+# --- analysers of other languages -----------------------------------------------------
+
+
+def _scan_by_tools(workplace: Workplace, path: str, content: bytes) -> SastReport | None:
     """What installed analysers say of a copy of one file of the project; None where none looked."""
     from runner.model import Action, Change, digest_of
     from runner.writes.scanners import select_scanners

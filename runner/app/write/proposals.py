@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.write.staged_states import BY_HAND, Standing, Standings
+from runner.app.write.staged_states import (
+    BY_HAND,
+    Standing,
+    Standings,
+    list_decided,
+    refuse_decided,
+)
+from runner.app.write.workplace import display_path
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import (
     TaskApproved,
@@ -24,7 +30,7 @@ from runner.writes.safe_io import mode_beneath, read_beneath, unlink_beneath, wr
 from runner.writes.staging import Staging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from runner.app.write.workplace import Workplace
     from runner.journal.events import Event
@@ -48,6 +54,22 @@ class Proposed:
 
 
 @dataclass(frozen=True, slots=True)
+class Applied:
+    """What came of a yes to one staged write."""
+
+    staged: Staged
+    report: SastReport | None = None
+    """What static analysis says of a write by hand, which is in the tree now."""
+    left: tuple[str, ...] = ()
+    """Of a run's proposal the paths that still wait: it lands when they are approved, too."""
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the file has the bytes; else they land with the next run."""
+        return self.report is not None
+
+
+@dataclass(frozen=True, slots=True)
 class Proposals:
     """The writes by hand of one workplace."""
 
@@ -67,13 +89,33 @@ class Proposals:
         state = fold(read_journal(journal_path(self.workplace.root)))
         return Standings(self.workplace.root, state, self.staging.list())
 
+    def list(self, task: str = "") -> tuple[tuple[Staged, Standing], ...]:
+        """What is staged, and was decided last, each with how it stands; of one task perhaps."""
+        wanted = self.workplace.task(task)[0] if task else ""
+        standings = self.standings()
+        there = {one.id for one in standings.staged}
+        known = [(one, standings.of(one)) for one in standings.staged]
+        known += [one for one in list_decided(self.staging) if one[0].id not in there]
+        return tuple(one for one in known if wanted in {"", one[0].task})
+
+    def is_in_the_way(self, change: Change) -> bool:
+        """Whether the file is no longer what it was when the change was staged."""
+        return bool(in_the_way(self.workplace.root, (change,)))
+
     def current(self, path: str) -> bytes | None:
         """The file as it is now; None where there is none."""
         return read_beneath(self.workplace.root, path)
 
     # --- proposing --------------------------------------------------------------------
 
-    def propose(
+    def propose(self, task: str, path: str, content: bytes) -> Proposed:
+        """Propose a file's new content for a task, both as a person types them.
+
+        Raises RunnerError for a path that no task could ever write.
+        """
+        return self._propose(*self.workplace.task(task), self.workplace.path_of(path), content)
+
+    def _propose(
         self, task_id: str, task: Task | None, path: str, content: bytes, *, edited: bool = False
     ) -> Proposed:
         """Take a content from the secret scan to the stage; refused ones are kept nowhere.
@@ -153,17 +195,56 @@ class Proposals:
         )
         return () if found is None else (found,)
 
+    def editable(self, staged: Staged) -> Change:
+        """The proposal as a person may change it. Raises RunnerError for what has no text to."""
+        if staged.attempt != BY_HAND:
+            raise RunnerError(
+                "this belongs to a proposal of a run",
+                where=display_path(staged.path),
+                hint=f"runner edit {staged.task} opens it; it is proven again then",
+            )
+        change = self.staging.read(staged)
+        if change.content is None:
+            raise RunnerError("a deletion has nothing to edit", where=display_path(change.path))
+        return change
+
     def revise(self, staged: Staged, content: bytes) -> Proposed:
         """A person's edit of a proposal takes the whole way again; it stands in its place then."""
         task_id, task = self.workplace.task(staged.task)
-        proposed = self.propose(task_id, task, staged.path, content, edited=True)
+        proposed = self._propose(task_id, task, staged.path, content, edited=True)
         if proposed.staged is not None and staged.attempt != BY_HAND:
             self.staging.remove((staged,))
         return proposed
 
     # --- deciding ---------------------------------------------------------------------
 
-    def approve(self, staged: Staged) -> None:
+    def apply(self, staged: Staged, tell: Callable[[Change], None]) -> Applied:
+        """Write the staged bytes, which is told at once; a run's land with the next run.
+
+        Raises RunnerError where they may not be written, or there is nothing to answer any more.
+        """
+        if staged.attempt != BY_HAND:
+            self.require_waiting(staged)
+            self._approve(staged)
+            standings = self.standings()
+            family = standings.siblings(staged)
+            left = tuple(one.path for one in family if standings.of(one).is_open)
+            return Applied(staged, left=left)
+        change = self._write(staged)
+        tell(change)
+        return Applied(staged, report=self._scan(staged, change))
+
+    def require_waiting(self, staged: Staged) -> None:
+        """Raise RunnerError for a staged write that is answered already, or overtaken."""
+        standing = self.standings().of(staged)
+        if not standing.is_open:
+            raise RunnerError(
+                f"there is nothing to answer: {standing.said}",
+                where=display_path(staged.path),
+                hint="runner staged-write list says what waits",
+            )
+
+    def _approve(self, staged: Staged) -> None:
         """Let exactly these bytes of a run's proposal land, together with the rest of its task.
 
         Nothing is written here: what is in the tree was proven together. Raises RunnerError
@@ -173,11 +254,11 @@ class Proposals:
         event = WriteReviewed(
             staged.path, staged.before, staged.after, Review.APPLIED.value, "person"
         )
-        with self._answer_at_once():
+        with self.workplace.answer_at_once():
             self._journal(staged, event)
             self._let_go_on(staged)
 
-    def apply(self, staged: Staged) -> Change:
+    def _write(self, staged: Staged) -> Change:
         """Write exactly the staged bytes into the real tree, and write down who let them.
 
         Raises RunnerError where the file is not what it was when they were staged (exit 6), and
@@ -206,7 +287,7 @@ class Proposals:
         self.staging.settle(staged, Standing.LANDED)
         return change
 
-    def scan(self, staged: Staged, change: Change) -> SastReport:
+    def _scan(self, staged: Staged, change: Change) -> SastReport:
         """Static analysis of what was applied, kept in its history; it never refuses."""
         from runner.writes.sast import record_findings, scan_file
         from runner.writes.sast_report import SastReport
@@ -217,9 +298,10 @@ class Proposals:
         record_findings(self.workplace.root, report, task=staged.task, attempt=staged.attempt)
         return report
 
-    def reject(self, staged: Staged, reason: str) -> None:
+    def reject(self, staged: Staged, reason: str) -> int:
         """Refuse a proposal; the reason is in the task's next brief.
 
+        Gives how many other writes are refused with it: a run's proposal is so as a whole.
         Raises RunnerError without a reason.
         """
         from runner.secrets.redact import redact
@@ -233,27 +315,13 @@ class Proposals:
         if staged.attempt == BY_HAND:
             self._journal(staged, event, *self._repair(staged, reason))
             self.staging.settle(staged, Standing.REJECTED)
-            return
-        with self._answer_at_once():  # a task lands whole or not at all
+            return 0
+        others = len(self.standings().siblings(staged)) - 1
+        with self.workplace.answer_at_once():  # a task lands whole or not at all
             self._journal(staged, event)
             self._let_go_on(staged)
             self.staging.remove_attempt(staged.task, staged.attempt)
-
-    @contextmanager
-    def _answer_at_once(self) -> Iterator[None]:
-        """Have the plan say how a run's task stands once its proposal is answered."""
-        from runner.app.answer.between_runs import answer_at_once
-        from runner.repo.read import Repository
-
-        root = self.workplace.root
-        if not (self.workplace.in_git and (root / self.workplace.plan_path()).is_file()):
-            yield
-            return
-        with (
-            Repository.open(root) as repository,
-            answer_at_once(self.workplace.project(), repository),
-        ):
-            yield
+        return others
 
     def _check_again(self, change: Change) -> None:
         """What was staged may be old, or not by us: nothing reaches the tree unchecked."""

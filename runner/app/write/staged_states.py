@@ -71,11 +71,15 @@ def list_decided(staging: Staging) -> tuple[tuple[Staged, Standing], ...]:
     return tuple((one, Standing(fate)) for one, fate in known)
 
 
-def refuse_decided(staging: Staging, typed: str) -> None:
-    """Raise RunnerError for the id of a proposal that is decided already."""
+def find_staged(staging: Staging, typed: str) -> Staged:
+    """The staged write with this id. Raises RunnerError for none, and a decided one."""
     from runner.app.write.workplace import display_path
     from runner.errors import RunnerError
+    from runner.text.hints import did_you_mean
 
+    ids = [staged.id for staged in staging.list()]
+    if typed in ids:
+        return staging.find(typed)
     for one, standing in list_decided(staging):
         if one.id == typed:
             raise RunnerError(
@@ -83,6 +87,10 @@ def refuse_decided(staging: Staging, typed: str) -> None:
                 where=display_path(one.path),
                 hint="runner staged-write list --all",
             )
+    raise RunnerError(
+        f'nothing is staged as "{display_path(typed)}"',
+        hint=did_you_mean(typed, ids) or "runner staged-write list",
+    )
 
 
 @dataclass(frozen=True, slots=True)

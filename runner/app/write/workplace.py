@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +13,18 @@ from runner.repo.head import PLANS, find_git, find_project
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from runner.model import Finding, Task
     from runner.project import Project
     from runner.secrets.allowlist import AllowList
+
+
+def no_progress(doing: str) -> AbstractContextManager[None]:
+    """Says nothing of what is being done, however long it takes."""
+    del doing
+    return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,21 @@ class Workplace:
         from runner.project import Project
 
         return Project.open(self.root, self.environ, plan_needed=False)
+
+    @contextmanager
+    def answer_at_once(self) -> Iterator[None]:
+        """Have the plan say how a run's task stands once its proposal is answered."""
+        from runner.app.answer.between_runs import answer_at_once
+        from runner.repo.read import Repository
+
+        if not (self.in_git and (self.root / self.plan_path()).is_file()):
+            yield
+            return
+        with (
+            Repository.open(self.root) as repository,
+            answer_at_once(self.project(), repository),
+        ):
+            yield
 
     def load_allow_list(self) -> AllowList | None:
         """What a person allowed here; None where there is no such file.

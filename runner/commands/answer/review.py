@@ -17,7 +17,7 @@ from runner.app.answer.waiting import (
     list_staged_by_hand,
     list_waiting,
 )
-from runner.commands.files.staged_list import as_data
+from runner.commands.files.staged_write import as_data
 from runner.errors import ExitCode
 from runner.report.console import wants_colour
 from runner.report.documents import document

@@ -6,14 +6,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.write.analysis import analyse_files, find_task_id, list_kept
 from runner.app.write.workplace import Workplace, display_path
 from runner.commands.files.single_files import (
-    STANDARD_INPUT,
-    Unreadable,
+    add_forms,
     output_and_files,
-    read_named,
+    read_input,
     tell_unreadable,
-    unique,
     write_output,
 )
 from runner.errors import ExitCode, RunnerError
@@ -41,8 +40,6 @@ examples:
   runner sast show --sarif findings.sarif
 """,
 }
-BY_HAND = 0
-"""The attempt of what no run scanned."""
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -52,24 +49,12 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     if name == "sast-scan":
         parser.add_argument("files", nargs="*", metavar="FILE", help="a file of the project")
         parser.add_argument("--task", default="", metavar="ID", help="the task it was written for")
-        _add_forms(parser)
+        add_forms(parser)
         return
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     show = commands.add_parser("show", help="every finding so far", allow_abbrev=False)
     show.add_argument("--task", default="", metavar="ID", help="only what is of this task")
-    _add_forms(show)
-
-
-def _add_forms(parser: argparse.ArgumentParser) -> None:
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="one JSON document")
-    form.add_argument(
-        "--sarif",
-        nargs="?",
-        const=STANDARD_INPUT,
-        metavar="OUT.sarif",
-        help="a SARIF 2.1.0 log, to standard output or into this file",
-    )
+    add_forms(show)
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -80,141 +65,40 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     sarif, files = output_and_files(given.sarif, given.files)
     if not files:
         raise RunnerError("name at least one file", hint="runner sast-scan FILE --task TASK-003")
-    task = _task(workplace, given.task) if given.task else ""
-    return _scan(given, workplace, task, tuple(unique(files)), sarif)
+    task, unknown = find_task_id(workplace, given.task) if given.task else ("", None)
+    if unknown is not None:
+        _tell_error("", unknown)
+    came = analyse_files(workplace, files, task, read_input)
+    tell_unreadable(came.unreadable)
+    if came.lost is not None:
+        _tell_error("the findings were not kept: ", came.lost)
+    failures = [f"{one.path}: {one.message}" for one in came.unreadable]
+    return _print_report(given, came.report, sarif, failures, none_seen=came.none_seen)
 
 
-def _task(workplace: Workplace, typed: str) -> str:
-    """The id that is meant; one that the plan does not know is no reason not to scan."""
-    from runner.plan.task_ids import task_id
-
-    try:
-        return workplace.task(typed)[0]
-    except RunnerError as error:
-        named = task_id(typed)
-        if named is None:
-            raise
-        print(f"runner: {display(error.message)}\nhint: {display(error.hint)}", file=sys.stderr)
-        return named
-
-
-# --- scanning -------------------------------------------------------------------------
-
-
-def _scan(
-    given: argparse.Namespace,
-    workplace: Workplace,
-    task: str,
-    files: tuple[str, ...],
-    sarif: str | None,
-) -> ExitCode:
-    from runner.writes.sast_report import SastReport, make_unscanned
-
-    report = SastReport()
-    unreadable, unseen = [], []
-    for name in files:
-        content = read_named(name)
-        if isinstance(content, Unreadable):
-            unreadable.append(content)
-        elif (scanned := _scan_file(workplace, name, content)) is not None:
-            report = report.join(scanned)
-        else:
-            unseen.append(
-                make_unscanned(name, "no analyser that is installed reads this", tool="sast")
-            )
-    tell_unreadable(unreadable)
-    _keep(workplace, report, task)
-    failures = [f"{one.path}: {one.message}" for one in unreadable]
-    none_seen = len(unreadable) + len(unseen) == len(files)
-    shown = report.join(SastReport(notes=tuple(unseen)))
-    return _print_report(given, shown, sarif, failures, none_seen=none_seen)
-
-
-def _scan_file(workplace: Workplace, name: str, content: bytes) -> SastReport | None:
-    """One file by bandit where it is Python, and by the installed tools of its language."""
-    from runner.app.write.analysis import by_tools
-    from runner.writes.compile_check import language_of
-    from runner.writes.sast import scan_file
-
-    path = display_path(workplace.near(Path(name)))
-    python = language_of(path, content) == "python"
-    report = scan_file(content, path) if python else None
-    others = by_tools(workplace, path, content)
-    return report.join(others) if report and others else report or others
-
-
-def _keep(workplace: Workplace, report: SastReport, task: str) -> None:
-    """Append to the history; where that cannot be done it is said, and nothing more."""
-    from runner.writes.sast import record_findings
-
-    try:
-        record_findings(workplace.root, report, task=task, attempt=BY_HAND)
-    except RunnerError as error:
-        print(
-            f"runner: the findings were not kept: {display(error.message)}\n"
-            f"hint: {display(error.hint)}",
-            file=sys.stderr,
-        )
-
-
-# --- showing --------------------------------------------------------------------------
+def _tell_error(before: str, error: RunnerError) -> None:
+    said = f"runner: {before}{display(error.message)}\nhint: {display(error.hint)}"
+    print(said, file=sys.stderr)
 
 
 def _show(given: argparse.Namespace, workplace: Workplace) -> ExitCode:
-    from runner.writes.sast import load_findings
     from runner.writes.sast_report import SastReport
 
-    task = workplace.task(given.task)[0] if given.task else ""
-    records = load_findings(workplace.root, task)
-    found = tuple(map(_finding, records))
+    kept = list_kept(workplace, given.task)
+    found = [one.finding for one in kept]
     notes = tuple(one for one in found if one.severity == "note")
     report = SastReport(tuple(one for one in found if one.severity != "note"), notes)
-    kept = [_with_history(record, one) for record, one in zip(records, found, strict=True)]
+    whose: list[dict[str, Json]] = [
+        {"time": display(one.time), "task": display(one.task), "attempt": one.attempt}
+        for one in kept
+    ]
     sarif, files = output_and_files(given.sarif, [])
     if files:
         raise RunnerError(
             "the file of a SARIF log ends in .sarif",
             hint="--sarif findings.sarif, or --sarif alone",
         )
-    return _print_report(given, report, sarif, (), kept=kept)
-
-
-def _with_history(
-    record: Mapping[str, object], found: SastFinding
-) -> tuple[SastFinding, dict[str, Json]]:
-    """A finding with what the history knows of it: when, and of which task and attempt."""
-    time, task, attempt = record.get("time"), record.get("task"), record.get("attempt")
-    return found, {
-        "time": display(time) if isinstance(time, str) else "",
-        "task": display(task) if isinstance(task, str) else "",
-        "attempt": attempt if isinstance(attempt, int) else 0,
-    }
-
-
-def load_findings(root: Path, attempts: Mapping[str, int]) -> tuple[SastFinding, ...]:
-    """What was found, and not looked at, in one attempt of each of these tasks: each once."""
-    from runner.writes.sast import load_findings
-
-    kept = (
-        _finding(record)
-        for record in load_findings(root)
-        if attempts.get(str(record.get("task"))) == record.get("attempt")
-    )
-    return tuple(dict.fromkeys(kept))
-
-
-def _finding(record: Mapping[str, object]) -> SastFinding:
-    """A record of the history; what is no text or number there is left empty."""
-    from runner.writes.sast_report import SastFinding
-
-    texts = {
-        name: value if isinstance(value := record.get(name), str) else ""
-        for name in ("path", "rule", "severity", "confidence", "message", "tool", "digest")
-    }
-    line, column = (
-        value if isinstance(value := record.get(name), int) else 0 for name in ("line", "column")
-    )
-    return SastFinding(line=line, column=column, **texts)
+    return _print_report(given, report, sarif, (), kept=zip(found, whose, strict=True))
 
 
 def _print_report(

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.write.workplace import Workplace, display_path
-from runner.commands.files.single_files import STANDARD_INPUT, Unreadable, read_named
-from runner.errors import ExitCode, RunnerError
+from runner.app.write.named_files import STANDARD_INPUT, require_named
+from runner.app.write.secret_findings import open_allow_list
+from runner.commands.files.single_files import read_input
+from runner.errors import ExitCode
 from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
-    from datetime import date
 
+    from runner.app.write.workplace import Workplace
     from runner.secrets.allowlist import Allowed, AllowList
-    from runner.secrets.scan import Hit
 
 _EPILOG = """\
 The entry is a salted digest with a reason and your name, in secrets-allowed.toml, which no
@@ -47,13 +48,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Allow or list. Raises RunnerError outside a repository and for what cannot be allowed."""
-    workplace = Workplace.of(Path.cwd(), environ)
-    if not workplace.in_git:
-        raise RunnerError(
-            "this folder is in no git repository",
-            where=str(Path.cwd()),
-            hint="the allow-list is a tracked file: git init",
-        )
+    workplace = open_allow_list(Path.cwd(), environ)
     if given.command == "list":
         return _list(workplace, as_json=given.json)
     return _allow(given, workplace)
@@ -63,60 +58,18 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _allow(given: argparse.Namespace, workplace: Workplace) -> ExitCode:
-    from runner.secrets.allowlist import FILE_NAME, AllowList, entry
+    from runner.app.write.secret_findings import Allow, allow
+    from runner.secrets.allowlist import FILE_NAME
 
-    reason = _reason(given.reason)
-    expires = _day(given.expires)
-    values = _values(given)
-    known = workplace.load_allow_list() or AllowList()
-    new = [value for value in values if not known.match(value)]
-    author = _author(workplace) if new else ""
-    for value in new:
-        _append(workplace, entry(value, reason=reason, author=author, expires=expires))
-    if not new:
+    read_value = partial(_read_value, given.value_from) if given.value_from else None
+    asked = Allow(given.reason, given.place or "", read_value, given.expires)
+    made = allow(workplace, asked, read_input)
+    if not made.entries:
         print("this is allowed already; runner secrets list", file=sys.stderr)
         return ExitCode.OK
-    until = f" until {expires}" if expires else ""
-    print(f"allowed{until} by {display(author)}; now commit {FILE_NAME}", file=sys.stderr)
+    until = f" until {made.expires}" if made.expires else ""
+    print(f"allowed{until} by {display(made.author)}; now commit {FILE_NAME}", file=sys.stderr)
     return ExitCode.OK
-
-
-def _reason(said: str) -> str:
-    """The reason, which goes into a tracked file: it must be there and hold no secret itself."""
-    from runner.secrets.scan import scan_text
-
-    if not said.strip():
-        raise RunnerError("an entry needs a reason", hint='add --reason "why it is no secret"')
-    if any(found.refuses for found in scan_text(said, "reason")):
-        raise RunnerError("the reason itself looks like a secret", hint="say it without the value")
-    return " ".join(said.split())
-
-
-def _day(said: str) -> date | None:
-    from datetime import date
-
-    from runner import effects
-
-    if not said:
-        return None
-    try:
-        day = date.fromisoformat(said)
-    except ValueError:
-        raise RunnerError(
-            f'"{display_path(said)}" is no day', hint="write it as 2027-01-31"
-        ) from None
-    if day < effects.now().date():
-        raise RunnerError(f"{day} has passed", hint="give a day to come, or none")
-    return day
-
-
-def _values(given: argparse.Namespace) -> list[str]:
-    if bool(given.place) == bool(given.value_from):
-        raise RunnerError(
-            "name the place or the value, one of them",
-            hint="runner secrets allow FILE:LINE --reason …, or --value-from -",
-        )
-    return _values_at(given.place) if given.place else [_read_value(given.value_from)]
 
 
 def _read_value(name: str) -> str:
@@ -124,88 +77,9 @@ def _read_value(name: str) -> str:
     if name == STANDARD_INPUT and sys.stdin.isatty():
         import getpass
 
-        value = getpass.getpass("value: ")
-    else:
-        content = _content(name)
-        value = content.decode("utf-8", "surrogateescape").strip("\r\n")
-    if not value.strip():
-        raise RunnerError("the value is empty", hint="give the text that the scan stops at")
-    return value
-
-
-def _values_at(place: str) -> list[str]:
-    """The values that the scan finds at `FILE:LINE` or `FILE:LINE:COLUMN`."""
-    from runner.secrets.find import utf8
-    from runner.secrets.scan import hits
-
-    name, line, column = _place(place)
-    content = _content(name)
-    text = utf8(content)
-    at: dict[int, list[Hit]] = {}
-    for hit in hits(content, name):
-        if text.count(b"\n", 0, hit.start) + 1 == line:
-            start = text.rfind(b"\n", 0, hit.start) + 1
-            at.setdefault(len(text[start : hit.start].decode("utf-8", "replace")) + 1, []).append(
-                hit
-            )
-    chosen = at if column is None else {column: at[column]} if column in at else {}
-    if not chosen:
-        raise RunnerError(
-            "the scan finds nothing there",
-            where=display_path(place),
-            hint=f"runner secret-scan {display_path(name)} says where it does",
-        )
-    if len(chosen) > 1:
-        columns = ", ".join(map(str, sorted(chosen)))
-        raise RunnerError(
-            f"the scan finds several values on this line, at the columns {columns}",
-            where=display_path(place),
-            hint=f"name one: {display_path(name)}:{line}:{min(chosen)}",
-        )
-    return list(dict.fromkeys(hit.value for found in chosen.values() for hit in found))
-
-
-def _place(place: str) -> tuple[str, int, int | None]:
-    parts = place.rsplit(":", 2)
-    numbers = []
-    while len(parts) > 1 and parts[-1].isdecimal() and len(parts[-1]) < 10:  # noqa: PLR2004 - no file has more lines
-        numbers.append(int(parts.pop()))
-    if not numbers:
-        raise RunnerError(
-            "this names no line", where=display_path(place), hint="write it as FILE:LINE, app.py:12"
-        )
-    column = numbers[0] if len(numbers) > 1 else None
-    return ":".join(parts), numbers[-1], column
-
-
-def _content(name: str) -> bytes:
-    content = read_named(name)
-    if isinstance(content, Unreadable):
-        raise RunnerError(content.message, where=content.path, hint=content.hint)
-    return content
-
-
-def _author(workplace: Workplace) -> str:
-    """Who git says this person is, or who is logged in."""
-    from runner.repo.read import Repository
-
-    with Repository.open(workplace.root) as repository:
-        identity = repository.identity()
-    return identity.name if identity.invented else f"{identity.name} <{identity.email}>"
-
-
-def _append(workplace: Workplace, new: Allowed) -> None:
-    """Add an entry at the end of the file; what stands there stays byte for byte."""
-    from runner import effects
-    from runner.secrets.allowlist import FILE_NAME, AllowList, read_allow_list
-    from runner.writes.safe_io import read_beneath, write_beneath
-
-    before = read_beneath(workplace.root, FILE_NAME) or AllowList().render()
-    ended = before if before.endswith(b"\n") else before + b"\n"
-    added = AllowList((new,)).render().removeprefix(AllowList().render())
-    content = ended + added
-    read_allow_list(content, effects.now().date())  # never leave a file that cannot be read
-    write_beneath(workplace.root, FILE_NAME, content, 0o100644)
+        return getpass.getpass("value: ")
+    content = require_named(name, read_input)
+    return content.decode("utf-8", "surrogateescape").strip("\r\n")
 
 
 # --- listing --------------------------------------------------------------------------

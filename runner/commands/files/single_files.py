@@ -1,61 +1,36 @@
-"""Files named on the command line: their bytes, or why there are none."""
+"""What commands about single files share: standard input, what is unreadable, where output goes."""
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.app.write.named_files import STANDARD_INPUT
 from runner.app.write.workplace import display_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    import argparse
+    from collections.abc import Iterable
 
-STANDARD_INPUT = "-"
-LARGEST = 256 << 20
-"""Bytes of one file; what is larger is no text that anybody wrote."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A file that could not be looked at, fit to be shown."""
-
-    path: str
-    message: str
-    hint: str
+    from runner.app.write.named_files import Unreadable
 
 
-def read_named(name: str) -> bytes | Unreadable:
-    """The bytes of a file, or of standard input for `-`."""
-    try:
-        if name == STANDARD_INPUT:
-            return _check_size(sys.stdin.buffer.read(LARGEST + 1), name)
-        mode = os.stat(name).st_mode  # noqa: PTH116 - a name may hold what a Path cannot
-        if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
-            return _no_file(name, mode)
-        with open(name, "rb") as file:  # noqa: PTH123 - likewise
-            return _check_size(file.read(LARGEST + 1), name)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        said = getattr(error, "strerror", None) or "the name cannot be used"
-        return Unreadable(
-            display_path(name), f"cannot be read: {said}", "check the name and rights"
-        )
+def read_input(most: int) -> bytes:
+    """At most so many bytes of standard input."""
+    return sys.stdin.buffer.read(most)
 
 
-def _check_size(content: bytes, name: str) -> bytes | Unreadable:
-    if len(content) <= LARGEST:
-        return content
-    return Unreadable(
-        display_path(name), f"is larger than {LARGEST >> 20} MB", "name the parts that are text"
+def add_forms(parser: argparse.ArgumentParser) -> None:
+    """`--json` or `--sarif`."""
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="one JSON document")
+    form.add_argument(
+        "--sarif",
+        nargs="?",
+        const=STANDARD_INPUT,
+        metavar="OUT.sarif",
+        help="a SARIF 2.1.0 log, to standard output or into this file",
     )
-
-
-def _no_file(name: str, mode: int) -> Unreadable:
-    if stat.S_ISDIR(mode):
-        return Unreadable(display_path(name), "is a folder", "name its files: git ls-files FOLDER")
-    return Unreadable(display_path(name), "is no plain file", "name files, or - for standard input")
 
 
 def tell_unreadable(found: Iterable[Unreadable]) -> None:
@@ -89,8 +64,3 @@ def write_output(text: str, target: str) -> None:
         return
     with explain_errors(display_path(target)):
         effects.write_file(Path(target), text.encode())
-
-
-def unique(names: Iterable[str]) -> Iterator[str]:
-    """Each name once, in order."""
-    yield from dict.fromkeys(names)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.write.staged_states import BY_HAND, list_decided, refuse_decided
+from runner.app.write.named_files import require_named
+from runner.app.write.staged_states import BY_HAND, find_staged
 from runner.app.write.workplace import Workplace, display_path
-from runner.commands.files.single_files import Unreadable, read_named
-from runner.commands.files.staged_list import as_data, print_staged
+from runner.commands.files.single_files import read_input
 from runner.commands.progress_notice import patience
 from runner.errors import ExitCode, RunnerError
 from runner.model import digest_of
@@ -19,9 +19,10 @@ from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from runner.app.write.proposals import Proposals, Proposed
+    from runner.app.write.staged_states import Standing
     from runner.model import Change, Finding
     from runner.writes.staging import Staged
 
@@ -36,6 +37,7 @@ examples:
   runner staged-write edit 1a2b3c4d
   runner staged-write reject 1a2b3c4d --reason "keep the old name of the function"
 """
+_HEAD = ("ID", "Task", "Action", "File", "Staged", "Standing")
 _QUESTION = "[a]pply, [e]dit, [r]eject, [s]how again, or [w]ait? "
 
 
@@ -66,38 +68,67 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Do what was asked for. Raises RunnerError for what cannot be staged, found or written."""
     from runner.app.write.proposals import Proposals
 
-    desk = _StagedWrite(Proposals(Workplace.of(Path.cwd(), environ)), environ)
+    proposals = Proposals(Workplace.of(Path.cwd(), environ))
+    dialogue = _Dialogue(proposals, environ)
     match given.command:
         case "stage":
-            return desk.stage(given.task, given.file, given.content)
+            return dialogue.stage(given.task, given.file, given.content)
         case "list":
-            return desk.list(given.task, everything=given.all, as_json=given.json)
+            return _print_list(proposals.list(given.task), everything=given.all, as_json=given.json)
         case "show":
-            return desk.show(_find_staged(desk, given.id), as_json=given.json)
+            return dialogue.show(find_staged(proposals.staging, given.id), as_json=given.json)
         case "apply":
-            return desk.apply(_find_staged(desk, given.id))
+            return dialogue.apply(find_staged(proposals.staging, given.id))
         case "edit":
-            return desk.edit(_find_staged(desk, given.id))
+            return dialogue.edit(find_staged(proposals.staging, given.id))
         case _:
-            return desk.reject(_find_staged(desk, given.id), given.reason)
+            return dialogue.reject(find_staged(proposals.staging, given.id), given.reason)
 
 
-def _find_staged(desk: _StagedWrite, typed: str) -> Staged:
-    staging = desk.proposals.staging
-    if not any(staged.id == typed for staged in staging.list()):
-        refuse_decided(staging, typed)
-        from runner.text.hints import did_you_mean
+def _print_list(
+    known: Sequence[tuple[Staged, Standing]], *, everything: bool, as_json: bool
+) -> ExitCode:
+    """Print those that wait, or `everything`; how many are left out is said beside it."""
+    from runner.report.documents import document
+    from runner.report.table import table
+    from runner.text.wording import moment, plural
 
-        near = did_you_mean(typed, (staged.id for staged in staging.list()))
-        raise RunnerError(
-            f'nothing is staged as "{display_path(typed)}"',
-            hint=near or "runner staged-write list",
-        )
-    return staging.find(typed)
+    shown = [(one, standing) for one, standing in known if everything or standing.is_open]
+    if as_json:
+        staged = [{**as_data(one), "standing": standing} for one, standing in shown]
+        sys.stdout.write(document("staged-writes", staged=staged))
+        return ExitCode.OK
+    if shown:
+        rows = [
+            (one.id, one.task, one.action.value, display_path(one.path), moment(one.time), standing)
+            for one, standing in shown
+        ]
+        sys.stdout.write(table(_HEAD, rows))
+    else:
+        print("nothing waits for you", file=sys.stderr)
+    if len(shown) < len(known):
+        rest = plural(len(known) - len(shown), "staged write")
+        print(f"{rest} no longer: runner staged-write list --all", file=sys.stderr)
+    return ExitCode.OK
+
+
+def as_data(staged: Staged) -> dict[str, object]:
+    """One staged write for a JSON document."""
+    return {
+        "id": staged.id,
+        "task": staged.task,
+        "attempt": staged.attempt,
+        "path": display_path(staged.path),
+        "action": staged.action,
+        "mode": f"{staged.mode:06o}",
+        "before": staged.before,
+        "after": staged.after,
+        "time": staged.time,
+    }
 
 
 @dataclass(frozen=True, slots=True)
-class _StagedWrite:
+class _Dialogue:
     """Where a person looks at proposals and answers them."""
 
     proposals: Proposals
@@ -107,23 +138,11 @@ class _StagedWrite:
 
     def stage(self, task: str, file: str, content: str) -> ExitCode:
         """Propose, and on a terminal ask at once."""
-        workplace = self.proposals.workplace
-        id_, known = workplace.task(task)
-        path = workplace.path_of(file)
-        new = _read(content)
-        with patience(f"looking through {display_path(path)} ({len(new) >> 20} MB)"):
-            proposed = self.proposals.propose(id_, known, path, new)
+        new = require_named(content, read_input)
+        path = display_path(self.proposals.workplace.path_of(file))
+        with patience(f"looking through {path} ({len(new) >> 20} MB)"):
+            proposed = self.proposals.propose(task, file, new)
         return self._answer(proposed)
-
-    def list(self, task: str, *, everything: bool, as_json: bool) -> ExitCode:
-        """What waits for a person, and how; with `everything`, what no longer does, too."""
-        wanted = self.proposals.workplace.task(task)[0] if task else ""
-        standings = self.proposals.standings()
-        there = {one.id for one in standings.staged}
-        known = [(one, standings.of(one)) for one in standings.staged]
-        known += [one for one in list_decided(self.proposals.staging) if one[0].id not in there]
-        known = [(one, standing) for one, standing in known if wanted in {"", one.task}]
-        return print_staged(known, everything=everything, as_json=as_json)
 
     def show(self, staged: Staged, *, as_json: bool) -> ExitCode:
         """One proposal, with what there is to say of it."""
@@ -140,55 +159,23 @@ class _StagedWrite:
 
     def apply(self, staged: Staged) -> ExitCode:
         """Write the staged bytes; of a run's proposal, let them land with the next run."""
-        if staged.attempt != BY_HAND:
-            return self._approve(staged)
-        change = self.proposals.apply(staged)
-        print(f"applied: {display_path(change.path)}", file=sys.stderr)
-        report = self.proposals.scan(staged, change)
-        if report.findings:
+        came = self.proposals.apply(staged, _tell_applied)
+        if came.report is not None and came.report.findings:
             hint = f"runner sast show --task {staged.task}"
-            print(f"SAST: {report.summary}; see {display(hint)}", file=sys.stderr)
+            print(f"SAST: {came.report.summary}; see {display(hint)}", file=sys.stderr)
+        if not came.is_written:
+            left = ", ".join(map(display_path, came.left))
+            then = f"when {left} is approved, too" if left else "with the next run: runner"
+            task = display(staged.task)
+            print(f"approved: {display_path(staged.path)}; {task} lands {then}", file=sys.stderr)
         return ExitCode.OK
-
-    def _approve(self, staged: Staged) -> ExitCode:
-        """A task's writes were proven together, so they land together: not one by one, here."""
-        self._must_wait(staged)
-        self.proposals.approve(staged)
-        standings = self.proposals.standings()
-        open_ones = [one for one in standings.siblings(staged) if standings.of(one).is_open]
-        left = ", ".join(display_path(one.path) for one in open_ones)
-        then = f"when {left} is approved, too" if left else "with the next run: runner"
-        task = display(staged.task)
-        print(f"approved: {display_path(staged.path)}; {task} lands {then}", file=sys.stderr)
-        return ExitCode.OK
-
-    def _must_wait(self, staged: Staged) -> None:
-        standing = self.proposals.standings().of(staged)
-        if not standing.is_open:
-            raise RunnerError(
-                f"there is nothing to answer: {standing.said}",
-                where=display_path(staged.path),
-                hint="runner staged-write list says what waits",
-            )
 
     def edit(self, staged: Staged) -> ExitCode:
         """Let the person change the proposal; what comes back is a proposal like any other."""
         from runner.commands.running.terminal_review import edit_content
 
-        change = self._editable(staged)
+        change = self.proposals.editable(staged)
         return self._revise(staged, edit_content(change.path, change.content or b"", self.environ))
-
-    def _editable(self, staged: Staged) -> Change:
-        if staged.attempt != BY_HAND:
-            raise RunnerError(
-                "this belongs to a proposal of a run",
-                where=display_path(staged.path),
-                hint=f"runner edit {staged.task} opens it; it is proven again then",
-            )
-        change = self.proposals.staging.read(staged)
-        if change.content is None:
-            raise RunnerError("a deletion has nothing to edit", where=display_path(change.path))
-        return change
 
     def _revise(self, staged: Staged, content: bytes) -> ExitCode:
         from runner.commands.running.terminal_review import REFUSED
@@ -208,7 +195,7 @@ class _StagedWrite:
         from runner.commands.running.terminal_review import edit_content
 
         try:
-            change = self._editable(staged)
+            change = self.proposals.editable(staged)
             return edit_content(change.path, draft or change.content or b"", self.environ)
         except RunnerError as error:
             print(f"{error.message}\nhint: {error.hint}", file=sys.stderr)
@@ -217,15 +204,13 @@ class _StagedWrite:
     def reject(self, staged: Staged, reason: str) -> ExitCode:
         """Refuse the proposal; on a terminal the reason is asked for."""
         if staged.attempt != BY_HAND:
-            self._must_wait(staged)
+            self.proposals.require_waiting(staged)
         from runner.commands.running.terminal_review import read_reason
 
         if not reason.strip() and _at_terminal():
             reason = read_reason()
-        others = len(self.proposals.standings().siblings(staged)) - 1
-        self.proposals.reject(staged, reason)
-        whole = staged.attempt != BY_HAND and others
-        rest = f", and with it the whole proposal of {display(staged.task)}" if whole else ""
+        others = self.proposals.reject(staged, reason)
+        rest = f", and with it the whole proposal of {display(staged.task)}" if others else ""
         print(f"rejected: {display_path(staged.path)}{rest}", file=sys.stderr)
         return ExitCode.FAILED
 
@@ -273,7 +258,7 @@ class _StagedWrite:
         from runner.report.console import wants_colour
 
         head = f"{display(staged.task)} wants to {change.action} {display_path(change.path)}"
-        if self._is_in_the_way(change):
+        if self.proposals.is_in_the_way(change):
             head += (
                 "\nnote: the file changed since this was staged, so it cannot be applied as it is"
             )
@@ -288,21 +273,13 @@ class _StagedWrite:
         with patience(f"comparing {display_path(change.path)}"):
             return diff_text(before, change, colour=colour, width=width)
 
-    def _is_in_the_way(self, change: Change) -> bool:
-        from runner.writes.landing import in_the_way
 
-        return bool(in_the_way(self.proposals.workplace.root, (change,)))
+def _tell_applied(change: Change) -> None:
+    print(f"applied: {display_path(change.path)}", file=sys.stderr)
 
 
 def _at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _read(name: str) -> bytes:
-    content = read_named(name)
-    if isinstance(content, Unreadable):
-        raise RunnerError(content.message, where=content.path, hint=content.hint)
-    return content
 
 
 def _say(findings: Iterable[Finding]) -> None:

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.write.workplace import Workplace, display_path
-from runner.errors import ExitCode, RunnerError
+from runner.errors import ExitCode
 from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.model import Change, Digest
-    from runner.writes.log import History, Written
+    from runner.writes.log import Written
 
 _EPILOG = """\
 examples:
@@ -23,8 +22,6 @@ examples:
   runner write-log show --task TASK-003
   runner write-log show --json
 """
-BY_HAND = 0
-"""The attempt of what no run wrote."""
 _SHORT = 12
 
 
@@ -47,75 +44,12 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Record or show. Raises RunnerError for a file that is not there."""
     workplace = Workplace.of(Path.cwd(), environ)
     if given.command == "record":
-        return _record(workplace, given.task, workplace.path_of(given.file))
+        from runner.app.write.write_record import record_write
+
+        change = record_write(workplace, given.task, given.file)
+        print(f"recorded: {change.action} {display_path(change.path)}", file=sys.stderr)
+        return ExitCode.OK
     return _show(workplace, given.task, as_json=given.json)
-
-
-# --- recording ------------------------------------------------------------------------
-
-
-def _record(workplace: Workplace, typed: str, path: str) -> ExitCode:
-    from runner.writes.log import Fate, Review, WriteLog
-
-    task, _ = workplace.task(typed)
-    log = WriteLog(workplace.root)
-    change = _change(workplace, log.show(), path)
-    log.record((change,), run="", task=task, attempt=BY_HAND, review=Review.OFF)
-    log.close(run="", task=task, attempt=BY_HAND, fate=Fate.LANDED)  # it is there as it stands
-    print(f"recorded: {change.action} {display_path(path)}", file=sys.stderr)
-    return ExitCode.OK
-
-
-def _change(workplace: Workplace, history: History, path: str) -> Change:
-    """The file as it stands now, against what was last known of it."""
-    from runner.model import Action, Change, digest_of
-    from runner.writes.safe_io import mode_beneath, read_beneath
-
-    _check(path)
-    content = read_beneath(workplace.root, path)
-    before = _last_digest(workplace, history, path)
-    if content is None and before is None:
-        raise RunnerError(
-            "there is no such file",
-            where=path,
-            hint=f"paths are relative to {workplace.root}",
-        )
-    if content is None:
-        return Change(path, Action.DELETE, 0, before, None)
-    action = Action.CREATE if before is None else Action.MODIFY
-    mode = mode_beneath(workplace.root, path) or 0
-    return Change(path, action, mode, before, digest_of(content), content)
-
-
-def _check(path: str) -> None:
-    """A path that no log should hold: outside, in git's folder, or with a key in its name."""
-    from runner.secrets.redact import redact
-    from runner.secrets.scan import scan_content
-    from runner.writes.paths import check_path
-
-    refused = check_path(path, 0, kind="delete")
-    for found in (*((refused,) if refused else ()), *scan_content(b"", path)):
-        if found.refuses:
-            raise RunnerError(redact(found.message), hint=found.hint)
-
-
-def _last_digest(workplace: Workplace, history: History, path: str) -> Digest | None:
-    """The digest the file had before: as logged last, else as committed."""
-    logged = [one for one in history.writes if one.path == path]
-    if logged:
-        return logged[-1].after or None
-    if not workplace.in_git:
-        return None
-    from runner.model import digest_of
-    from runner.repo.read import Repository
-
-    with Repository.open(workplace.root) as repository:
-        head = repository.head().commit
-        committed = repository.blob(head, path) if head else None
-    return None if committed is None else digest_of(committed)
-
-
-# --- showing --------------------------------------------------------------------------
 
 
 def _show(workplace: Workplace, typed: str, *, as_json: bool) -> ExitCode:

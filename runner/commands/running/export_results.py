@@ -85,7 +85,7 @@ class Exports:
 
 def _sarif(results: Results, project: Project, state: RunState) -> str:
     """The findings of the run's tasks, and of what analysed them, at their places."""
-    from runner.commands.files.sast import load_findings
+    from runner.app.write.analysis import load_findings_of
     from runner.report.sarif import of_finding, of_sast, sarif_document
 
     checks = (
@@ -98,7 +98,7 @@ def _sarif(results: Results, project: Project, state: RunState) -> str:
         for finding in task.findings
     )
     attempts = {task.id: state.task(task.id).last_attempt for task in results.tasks}
-    scanned = load_findings(project.root, attempts)
+    scanned = load_findings_of(project.root, attempts)
     places = (replace(one, path=results.place(one.path)) for one in scanned)
     return sarif_document([*checks, *map(of_sast, places)])
 

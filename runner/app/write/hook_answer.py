@@ -1,0 +1,251 @@
+"""What the write pipeline says of a write that an agent program is about to make.
+
+The journal is not opened, nothing is written but what a person is to be asked (beside the rules),
+and nothing rests on it: whatever lands passes the pipeline again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.app.write.hook_calls import command_of, writes_of
+from runner.errors import RunnerError
+from runner.model import Action, Change, Finding, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runner.app.write.hook_calls import Write
+    from runner.implementers.agents.hooks import Rules
+    from runner.secrets.allowlist import AllowList
+
+_PLAIN, _EXECUTABLE = 0o100644, 0o100755
+_READ_IT = "take it out and read it from the environment"
+_NOT_NOW = Finding(
+    "plan",
+    "this session only reads",
+    hint="answer with what you were asked for; another session writes it",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HookCall:
+    """One call of a tool, as the program hands it over, and by what it is judged."""
+
+    said: bytes
+    """The call as JSON."""
+    start: Path
+    """Where the program runs: its project's plan says the scope where no rules are named."""
+    rules: str = ""
+    """The file of rules that a session of the runner keeps; else those of the plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookAnswer:
+    """What keeps a call from being made; nothing where it may be."""
+
+    command: Finding | None = None
+    """Why its line of shell may not run; its path is the command, fit to be shown."""
+    findings: tuple[Finding, ...] = ()
+    """Why its writes may not be made."""
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether the call may be made."""
+        return self.command is None and not self.findings
+
+
+def judge_call(call: HookCall, environ: Mapping[str, str]) -> HookAnswer:
+    """Judge one call. Raises RunnerError, which keeps the write back too, where nobody can."""
+    from runner.config.permissions import CHECK
+
+    folder, tool, arguments = _read_call(call.said, environ)
+    command = command_of(tool, arguments)
+    writes = [replace(one, path=folder / _path(one.path)) for one in writes_of(arguments)]
+    if not (writes or command):
+        return HookAnswer()
+    rules = _load_rules(call, environ)
+    if command and (refused := _refuse_command(command, rules, call.rules)) is not None:
+        return HookAnswer(command=refused)
+    found = tuple(finding for write in writes for finding in _findings(write, folder, rules))
+    for finding in found:
+        if call.rules and finding.check == CHECK:
+            _keep_question(Path(call.rules), rules, finding.path)
+    return HookAnswer(findings=found)
+
+
+def _refuse_command(command: str, rules: Rules, named: str) -> Finding | None:
+    """Why the rules do not let a line of shell run."""
+    from runner.config.permission_rules import SHELL, Permit
+    from runner.config.permissions import format_subject, shell_finding
+    from runner.implementers.agents.hooks import note_asked
+
+    finding = shell_finding(command, rules.book)
+    if finding is None:
+        return None
+    if named and rules.book.word(SHELL, command).permit is Permit.ASK:
+        note_asked(Path(named), SHELL, command)
+    return replace(finding, path=format_subject(SHELL, command))
+
+
+def _keep_question(path: Path, rules: Rules, subject: str) -> None:
+    """Keep what a person is to be asked about beside the rules: the session hears of it."""
+    from runner.config.permission_rules import Permit
+    from runner.config.permissions import write_tool
+    from runner.implementers.agents.hooks import note_asked
+
+    tool = write_tool(is_new=_bytes(Path(rules.project or ".") / subject) is None)
+    if rules.book.word(tool, subject).permit is Permit.ASK:
+        note_asked(path, tool, subject)
+
+
+def _read_call(said: bytes, environ: Mapping[str, str]) -> tuple[Path, str, Mapping[str, object]]:
+    """The folder that a tool is called in, its name and arguments; none where they are not told."""
+    try:
+        row = json.loads(said)
+    except (ValueError, RecursionError) as error:
+        hint = "it is called by an agent program, not by hand: see runner hook --help"
+        raise RunnerError("standard input is no call of a tool", hint=hint) from error
+    told = row if isinstance(row, dict) else {}
+    folder, asked = told.get("cwd"), told.get("tool_input")
+    where = folder if isinstance(folder, str) else environ.get("PWD", ".")
+    tool = told.get("tool_name")
+    named = tool if isinstance(tool, str) else ""
+    return _path(Path(where)), named, asked if isinstance(asked, dict) else {}
+
+
+def _path(path: Path) -> Path:
+    """The path, where one can be. Raises RunnerError: JSON can say what no file system can."""
+    try:
+        if b"\0" not in os.fsencode(path):
+            return path
+    except UnicodeEncodeError:
+        pass
+    raise RunnerError("a file cannot have that name", where=ascii(str(path)))
+
+
+def _load_rules(call: HookCall, environ: Mapping[str, str]) -> Rules:
+    from runner.implementers.agents.hooks import Rules
+
+    if not call.rules:
+        return _rules_of_plan(call.start, environ)
+    try:
+        return Rules.read(Path(call.rules))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RunnerError("the hook's rules cannot be read", where=call.rules) from error
+
+
+def _rules_of_plan(start: Path, environ: Mapping[str, str]) -> Rules:
+    """For a program that a person started: the scope of $RUNNER_TASK, else any file."""
+    from runner.app.write.workplace import Workplace
+    from runner.config.settings import load_settings
+    from runner.implementers.agents.hooks import Rules
+
+    workplace = Workplace.of(start, environ)
+    named = environ.get("RUNNER_TASK", "")
+    id_, task = workplace.task(named) if named else ("", None)
+    outputs = task.outputs if task is not None else ("any",)
+    settings = load_settings(workplace.root, environ, {}).settings
+    return Rules(
+        task=id_,
+        outputs=outputs,
+        project=str(workplace.root),
+        permission=settings.permission,
+        permission_floor=settings.permission_floor,
+        reviewed=True,  # whoever started the program is there
+    )
+
+
+def _findings(write: Write, folder: Path, rules: Rules) -> Iterator[Finding]:
+    """What refuses the write; nothing for a file outside the project, where nothing lands."""
+    project = Path(os.path.realpath(rules.project or "."))
+    plain = Path(os.path.normpath(write.path))
+    target = Path(os.path.realpath(plain.parent)) / plain.name
+    if not target.is_relative_to(project):
+        return
+    if not rules.writes:
+        yield _NOT_NOW
+        return
+    source = folder / write.source if write.source else target
+    change = _change(write, target, source, target.relative_to(project).as_posix())
+    for finding in _check_change(change, rules, project):
+        if finding.refuses:
+            yield finding
+
+
+def _change(write: Write, target: Path, source: Path, path: str) -> Change:
+    before = _bytes(target)
+    after = write.content((before if source == target else _bytes(source)) or b"")
+    is_program = before is not None and bool(target.stat().st_mode & stat.S_IXUSR)
+    action = Action.CREATE if before is None else Action.MODIFY
+    return Change(
+        path=path,
+        action=Action.DELETE if after is None else action,
+        mode=0 if after is None else _EXECUTABLE if is_program else _PLAIN,
+        before=None if before is None else digest_of(before),
+        after=None if after is None else digest_of(after),
+        content=after,
+    )
+
+
+def _check_change(change: Change, rules: Rules, project: Path) -> Iterator[Finding]:
+    """Path rules, scope, secrets, then whether it compiles: the pipeline's own steps."""
+    from runner.secrets.allowlist import FILE_NAME, AllowList
+    from runner.writes.compile_check import compile_file
+    from runner.writes.pipeline import WriteRules, admit_writes
+    from runner.writes.write_context import WriteContext
+
+    allowed = (
+        _load_allow_list(project / FILE_NAME) if (project / FILE_NAME).is_file() else AllowList()
+    )
+    writes = WriteRules(
+        run="",
+        task=rules.task,
+        attempt=0,
+        outputs=rules.plan or rules.outputs,
+        permission=rules.permission,
+        permission_floor=rules.permission_floor,
+        answers=rules.answers,
+        reviewed=rules.reviewed,
+        allowed=allowed,
+    )
+    bench = WriteContext(tree=project, before=lambda path: _bytes(project / path))
+    named = tuple(_keys(change, allowed))
+    shown = replace(change, content=b"") if named else change
+    admitted = admit_writes((shown,), writes, bench)
+    yield from (*admitted.findings, *named)
+    if admitted.clean and not named and (mistake := compile_file(change, None)) is not None:
+        yield mistake
+
+
+def _keys(change: Change, allowed: AllowList) -> Iterator[Finding]:
+    """Keys that are sure at once: then nobody need be asked a second time, which takes longer."""
+    from runner.secrets.find import find, utf8
+    from runner.secrets.scan import CHECK
+
+    text = utf8(change.content or b"")
+    for secret in find(text):
+        if not allowed.match(secret.value):
+            line = text.count(b"\n", 0, secret.start) + 1
+            said = f"secret found: {secret.shape.title}"
+            yield Finding(CHECK, said, path=change.path, line=line, hint=_READ_IT)
+
+
+def _load_allow_list(path: Path) -> AllowList:
+    from runner import effects
+    from runner.secrets.allowlist import read_allow_list
+
+    return read_allow_list(path.read_bytes(), effects.now().date())
+
+
+def _bytes(path: Path) -> bytes | None:
+    """What a regular file holds: a pipe would be waited for."""
+    try:
+        return path.read_bytes() if stat.S_ISREG(path.lstat().st_mode) else None
+    except OSError:
+        return None

@@ -1,0 +1,249 @@
+"""The secret scan by hand: what it finds in files, and the false positives that a person allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.app.write.named_files import STANDARD_INPUT, Unreadable, read_named, require_named
+from runner.app.write.workplace import Workplace, display_path, no_progress
+from runner.errors import ExitCode, RunnerError, worst
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from datetime import date
+
+    from runner.model import Finding
+    from runner.secrets.allowlist import Allowed, AllowList
+    from runner.secrets.scan import Hit
+
+_STDIN = "(standard input)"
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """What the scan of all named files came to."""
+
+    files: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    unreadable: tuple[Unreadable, ...]
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether anything in them must not be written."""
+        return any(one.refuses for one in self.findings)
+
+    @property
+    def code(self) -> ExitCode:
+        """The exit code."""
+        codes = {ExitCode.FAILED} if self.is_blocked else set()
+        return worst(codes | ({ExitCode.USAGE} if self.unreadable else set()))
+
+
+def scan_files(
+    files: Iterable[str],
+    environ: Mapping[str, str],
+    read_input: Callable[[int], bytes],
+    progress: Callable[[str], AbstractContextManager[None]] = no_progress,
+) -> Scanned:
+    """Every file once, each by the allow-list of the project it lies in.
+
+    `progress` is entered around each scan. Raises RunnerError where an allow-list is broken.
+    """
+    files = tuple(dict.fromkeys(files))
+    findings: list[Finding] = []
+    unreadable: list[Unreadable] = []
+    lists: dict[Path, AllowList | None] = {}
+    for name in files:
+        content = read_named(name, read_input)
+        if isinstance(content, Unreadable):
+            unreadable.append(content)
+            continue
+        folder = Path() if name == STANDARD_INPUT else Path(name).parent
+        folder = folder.resolve()
+        if folder not in lists:
+            lists[folder] = Workplace.of(folder, environ).load_allow_list()
+        with progress(f"scanning {_display_name(name)} ({len(content) >> 20} MB)"):
+            findings += _scan_named(content, name, lists[folder])
+    return Scanned(tuple(map(_display_name, files)), tuple(findings), tuple(unreadable))
+
+
+def _scan_named(content: bytes, name: str, allowed: AllowList | None) -> Iterator[Finding]:
+    """The findings of one content, fit to be shown: no value is in them, not in the name either."""
+    from runner.secrets.redact import redact
+    from runner.secrets.scan import scan_content
+
+    path = _STDIN if name == STANDARD_INPUT else name
+    for found in scan_content(content, path, allowed=allowed):
+        message, hint = redact(found.message), redact(found.hint)
+        yield replace(found, path=_display_name(name), message=message, hint=hint)
+
+
+def _display_name(name: str) -> str:
+    return _STDIN if name == STANDARD_INPUT else display_path(name)
+
+
+# --- allowing -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """What the scan is to let pass: the values at a place, or one value, and why."""
+
+    reason: str
+    place: str = ""
+    """`FILE:LINE` or `FILE:LINE:COLUMN`."""
+    read_value: Callable[[], str] | None = None
+    """Gives the value, asked for once the rest is sound; it is never an argument."""
+    expires: str = ""
+    """The last day, as 2027-01-31; else always."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedNow:
+    """What was written into the allow-list; nothing where it was allowed before."""
+
+    entries: tuple[Allowed, ...]
+    author: str
+    expires: date | None
+
+
+def open_allow_list(start: Path, environ: Mapping[str, str]) -> Workplace:
+    """Where the allow-list is tracked. Raises RunnerError outside a repository."""
+    workplace = Workplace.of(start, environ)
+    if not workplace.in_git:
+        raise RunnerError(
+            "this folder is in no git repository",
+            where=str(start),
+            hint="the allow-list is a tracked file: git init",
+        )
+    return workplace
+
+
+def allow(workplace: Workplace, asked: Allow, read_input: Callable[[int], bytes]) -> AllowedNow:
+    """Let values pass. Raises RunnerError for what cannot be allowed."""
+    from runner.secrets.allowlist import AllowList, entry
+
+    reason = _reason(asked.reason)
+    expires = _day(asked.expires)
+    values = _values(asked, read_input)
+    known = workplace.load_allow_list() or AllowList()
+    new = [value for value in values if not known.match(value)]
+    author = _author(workplace) if new else ""
+    made = [entry(value, reason=reason, author=author, expires=expires) for value in new]
+    for one in made:
+        _append(workplace, one)
+    return AllowedNow(tuple(made), author, expires)
+
+
+def _values(asked: Allow, read_input: Callable[[int], bytes]) -> list[str]:
+    if bool(asked.place) == (asked.read_value is not None):
+        raise RunnerError(
+            "name the place or the value, one of them",
+            hint="runner secrets allow FILE:LINE --reason …, or --value-from -",
+        )
+    if asked.read_value is None:
+        return _values_at(asked.place, read_input)
+    value = asked.read_value()
+    if not value.strip():
+        raise RunnerError("the value is empty", hint="give the text that the scan stops at")
+    return [value]
+
+
+def _reason(said: str) -> str:
+    """The reason, which goes into a tracked file: it must be there and hold no secret itself."""
+    from runner.secrets.scan import scan_text
+
+    if not said.strip():
+        raise RunnerError("an entry needs a reason", hint='add --reason "why it is no secret"')
+    if any(found.refuses for found in scan_text(said, "reason")):
+        raise RunnerError("the reason itself looks like a secret", hint="say it without the value")
+    return " ".join(said.split())
+
+
+def _day(said: str) -> date | None:
+    from datetime import date
+
+    from runner import effects
+
+    if not said:
+        return None
+    try:
+        day = date.fromisoformat(said)
+    except ValueError:
+        raise RunnerError(
+            f'"{display_path(said)}" is no day', hint="write it as 2027-01-31"
+        ) from None
+    if day < effects.now().date():
+        raise RunnerError(f"{day} has passed", hint="give a day to come, or none")
+    return day
+
+
+def _values_at(place: str, read_input: Callable[[int], bytes]) -> list[str]:
+    """The values that the scan finds at `FILE:LINE` or `FILE:LINE:COLUMN`."""
+    from runner.secrets.find import utf8
+    from runner.secrets.scan import hits
+
+    name, line, column = _place(place)
+    content = require_named(name, read_input)
+    text = utf8(content)
+    at: dict[int, list[Hit]] = {}
+    for hit in hits(content, name):
+        if text.count(b"\n", 0, hit.start) + 1 == line:
+            start = text.rfind(b"\n", 0, hit.start) + 1
+            at.setdefault(len(text[start : hit.start].decode("utf-8", "replace")) + 1, []).append(
+                hit
+            )
+    chosen = at if column is None else {column: at[column]} if column in at else {}
+    if not chosen:
+        raise RunnerError(
+            "the scan finds nothing there",
+            where=display_path(place),
+            hint=f"runner secret-scan {display_path(name)} says where it does",
+        )
+    if len(chosen) > 1:
+        columns = ", ".join(map(str, sorted(chosen)))
+        raise RunnerError(
+            f"the scan finds several values on this line, at the columns {columns}",
+            where=display_path(place),
+            hint=f"name one: {display_path(name)}:{line}:{min(chosen)}",
+        )
+    return list(dict.fromkeys(hit.value for found in chosen.values() for hit in found))
+
+
+def _place(place: str) -> tuple[str, int, int | None]:
+    parts = place.rsplit(":", 2)
+    numbers = []
+    while len(parts) > 1 and parts[-1].isdecimal() and len(parts[-1]) < 10:  # noqa: PLR2004 - no file has more lines
+        numbers.append(int(parts.pop()))
+    if not numbers:
+        raise RunnerError(
+            "this names no line", where=display_path(place), hint="write it as FILE:LINE, app.py:12"
+        )
+    column = numbers[0] if len(numbers) > 1 else None
+    return ":".join(parts), numbers[-1], column
+
+
+def _author(workplace: Workplace) -> str:
+    """Who git says this person is, or who is logged in."""
+    from runner.repo.read import Repository
+
+    with Repository.open(workplace.root) as repository:
+        identity = repository.identity()
+    return identity.name if identity.invented else f"{identity.name} <{identity.email}>"
+
+
+def _append(workplace: Workplace, new: Allowed) -> None:
+    """Add an entry at the end of the file; what stands there stays byte for byte."""
+    from runner import effects
+    from runner.secrets.allowlist import FILE_NAME, AllowList, read_allow_list
+    from runner.writes.safe_io import read_beneath, write_beneath
+
+    before = read_beneath(workplace.root, FILE_NAME) or AllowList().render()
+    ended = before if before.endswith(b"\n") else before + b"\n"
+    added = AllowList((new,)).render().removeprefix(AllowList().render())
+    content = ended + added
+    read_allow_list(content, effects.now().date())  # never leave a file that cannot be read
+    write_beneath(workplace.root, FILE_NAME, content, 0o100644)
