@@ -11,7 +11,6 @@ from runner.app.write.staged_states import (
     Standing,
     Standings,
     list_decided,
-    refuse_decided,
 )
 from runner.app.write.workplace import display_path
 from runner.errors import ExitCode, RunnerError
