@@ -5,24 +5,17 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from runner.errors import ExitCode, RunnerError
+from runner.errors import ExitCode
 from runner.model import Status
 from runner.report.cost import cost_part
 from runner.report.documents import document
-from runner.run.review import Answer, Said
 from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.build.session import Session
-    from runner.journal.task_state import TaskState
-    from runner.model import Change, Task
-    from runner.project import Project, Reading
-    from runner.report.console import Console
-    from runner.run.adopt import Adopted
-    from runner.run.review import Spot
+    from runner.app.answer.branch_adoption import AdoptedBranch
 
 _EXAMPLES = """\
 What the branch changes since it left this one is carried here, checked as everybody's work is, and
@@ -58,101 +51,23 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Adopt the branch, and say what became of the task."""
-    from runner.commands.consent import load_trusted_plan, open_with_gates
+    from runner.app.answer.branch_adoption import Adopt, adopt_branch
+    from runner.commands.consent import open_with_gates
+    from runner.commands.running.terminal_review import find_asker
     from runner.report.console import NORMAL, QUIET, Console, wants_colour
-    from runner.run.selection import find_id
 
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "review": given.review}
     project = open_with_gates(environ, flags)
-    reading = load_trusted_plan(project, trusted=given.trust)
-    tasks = {task.id: task for task in reading.plan.tasks}
-    task = tasks[find_id(given.id, tasks)]
-    _require_adoptable(project, task)
+    asked = Adopt(given.id, given.branch, given.yes, given.trust, given.allow_dirty)
     colour = wants_colour(sys.stderr, project.environ)
     with Console(level=QUIET if given.json else NORMAL, colour=colour) as console:
-        return _adopt(given, project, reading, task, console)
+        came = adopt_branch(project, asked, console, find_asker(console, project.environ))
+    _say(came, as_json=given.json)
+    return came.code
 
 
-def _require_adoptable(project: Project, task: Task) -> None:
-    """Raise RunnerError for a task that takes nobody's work now."""
-    from runner.app.inspect.view import View
-
-    view = View.of(project)
-    known = view.states[task.id]
-    if known.status is Status.DONE:
-        raise RunnerError(
-            f"{task.id} is DONE: there is nothing to adopt for it",
-            hint=f"to have it done again, set it PENDING in the plan, or: runner undo {task.id}",
-        )
-    if known.held is not None or known.status is Status.STALE:
-        word = "has work that waits for your review" if known.held else "is STALE"
-        raise RunnerError(
-            f"{task.id} {word}", hint=f"runner review {task.id}", code=ExitCode.PERSON
-        )
-    open_ones = [id_ for id_ in task.depends_on if view.status(id_) is not Status.DONE]
-    if open_ones:
-        raise RunnerError(
-            f"{task.id} waits for {', '.join(open_ones)}",
-            hint=f"runner run {open_ones[0]}",
-            code=ExitCode.PERSON,
-        )
-
-
-def _adopt(
-    given: argparse.Namespace, project: Project, reading: Reading, task: Task, console: Console
-) -> ExitCode:
-    from runner.app.build.engine_setup import Options, run_engine
-    from runner.app.build.session import Session
-    from runner.app.build.suitability import require_suitable
-    from runner.commands.running.terminal_review import find_asker
-    from runner.run.adopt import adopt
-    from runner.run.selection import Selection
-
-    with Session(project, reading.plan.tasks, (console.hear,)) as session:
-        own = session.own_documents
-        require_suitable(session.repository, own, allow_dirty=given.allow_dirty)
-        branch = _branch(given, session, task)
-        found = adopt(session.repository, branch)
-        only, options = Selection(only=(task.id,)), Options(adopted={task.id: found})
-        asker = _Yes() if given.yes else find_asker(console, project.environ)
-        code = run_engine(session, reading, only, options, console, asker)
-        known = session.ledger.state.task(task.id)
-    console.close()
-    _say(known, found, code, as_json=given.json)
-    return code
-
-
-def _branch(given: argparse.Namespace, session: Session, task: Task) -> str:
-    """The branch that is meant. Raises RunnerError where none is, or where it is checked out."""
-    branch: str = given.branch or session.ledger.state.task(task.id).draft
-    if not branch:
-        raise RunnerError(f"{task.id} has no draft", hint=f"runner adopt {task.id} BRANCH")
-    if session.branch.ref == f"refs/heads/{branch}":
-        raise RunnerError(
-            f"{branch} is checked out, and would be adopted into itself",
-            hint="git switch - (the branch that it is to land on)",
-        )
-    return branch
-
-
-class _Yes:
-    """Approves what it is asked about: the person has read their own branch."""
-
-    def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Said:
-        """Yes."""
-        del task, change, before, spot
-        return Said(Answer.APPROVED, for_all=True)
-
-    def choose(self, text: str, question: str) -> str:
-        """Nothing is chosen."""
-        del text, question
-        return ""
-
-
-# --- what became of it ----------------------------------------------------------------
-
-
-def _say(known: TaskState, found: Adopted, code: ExitCode, *, as_json: bool) -> None:
+def _say(came: AdoptedBranch, *, as_json: bool) -> None:
+    known, found, code = came.task, came.branch, came.code
     refusals = [one for one in known.findings if one.refuses]
     if as_json:
         said = document(

@@ -1,0 +1,136 @@
+"""How an agent means to build a task: asked for in a run of its own, which executes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.model import Finding, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from runner.app.observer import Observer
+    from runner.journal.task_state import Planned, TaskState
+    from runner.model import Task
+    from runner.project import Project, Reading
+    from runner.run.review import Asker
+
+
+@dataclass(frozen=True, slots=True)
+class MakePlan:
+    """The task, as a person types its id, and whether there must be another plan."""
+
+    task: str
+    again: bool = False
+    reason: str = ""
+    """What the new plan is to do better."""
+    trusted: bool = False
+    allow_dirty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTask:
+    """A task and the plan that there is of it."""
+
+    task: Task
+    known: TaskState
+    plan: Planned | None
+    code: ExitCode
+    """Of the run that made it where that did not end well, else how the plan stands."""
+
+
+def plan_task(
+    project: Project,
+    asked: MakePlan,
+    audience: Callable[[], AbstractContextManager[tuple[Observer, Asker | None]]],
+) -> PlannedTask:
+    """The plan of a task; where there is none, it is made, before that `audience`.
+
+    Raises RunnerError for a task that nobody plans, or whose turn has not come.
+    """
+    from runner.run.planned.plan_step import plan_of
+    from runner.run.selection import find_id
+
+    reading = project.check()
+    if any(problem.is_error for problem in reading.problems):
+        raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
+    tasks = {task.id: task for task in reading.plan.tasks}
+    task = tasks[find_id(asked.task, tasks)]
+    there, code = plan_of(project.state(), task), ExitCode.OK
+    if there is None or asked.again:
+        _require_plannable(project, task)
+        if there is not None:
+            _send_back(project, task, there, asked.reason or "another plan was asked for")
+        with audience() as (observer, asker):
+            code = _make(project, reading, task, asked, observer, asker)
+    state = project.state()
+    there = plan_of(state, task)
+    if there is None:
+        code = code or ExitCode.FAILED
+    elif not there.approved:
+        code = code or ExitCode.PERSON
+    return PlannedTask(task, state.task(task.id), there, code)
+
+
+def _require_plannable(project: Project, task: Task) -> None:
+    """Raise RunnerError for a task that nobody plans, or whose turn has not come."""
+    from runner.implementers.registry import choose
+
+    chosen = choose(task, project.settings)
+    if isinstance(chosen, Finding):
+        message = chosen.message
+        said = message if message.startswith(f"{task.id} ") else f"{task.id}: {message}"
+        raise RunnerError(said, hint=chosen.hint)
+    if not chosen.is_agent:
+        raise RunnerError(
+            f"{task.id} is built by {chosen.name}, which plans nothing",
+            hint="plans are made by agents and models: - Implementer: …",
+        )
+    state = project.state()
+    open_ones = [id_ for id_ in task.depends_on if state.task(id_).status is not Status.DONE]
+    if open_ones:
+        raise RunnerError(
+            f"{task.id} waits for {', '.join(open_ones)}: a plan would not see what they build",
+            hint=f"runner run {open_ones[0]}",
+        )
+    status = state.task(task.id).status
+    if status in (Status.DONE, Status.STALE):
+        raise RunnerError(f"{task.id} is {status}", hint=f"runner why {task.id}")
+
+
+def _send_back(project: Project, task: Task, there: Planned, reason: str) -> None:
+    from runner.journal.log import Journal
+    from runner.journal.sessions import PlanReviewed
+
+    event = PlanReviewed(there.digest, approved=False, reason=reason, by="person")
+    with Journal.open(project.journal_path) as journal:
+        attempt = project.state().task(task.id).last_attempt
+        journal.append(event, task=task.id, attempt=attempt, durable=True)
+
+
+def _make(
+    project: Project,
+    reading: Reading,
+    task: Task,
+    asked: MakePlan,
+    observer: Observer,
+    asker: Asker | None,
+) -> ExitCode:
+    from runner.app.build.discovered_gates import take_up_default_gates
+    from runner.app.build.engine_setup import Options, run_engine
+    from runner.app.build.session import Session
+    from runner.app.build.suitability import require_suitable
+    from runner.app.build.trust_question import require_trust
+    from runner.run.selection import Selection
+
+    take_up_default_gates(project)
+    again = f"runner plan {task.id} --trust"
+    require_trust(project, reading.plan, trusted=asked.trusted, asker=asker, again=again)
+    with Session(project, reading.plan.tasks, (observer.hear,)) as session:
+        own = session.own_documents
+        require_suitable(session.repository, own, allow_dirty=asked.allow_dirty)
+        only, options = Selection(only=(task.id,)), Options(plan_only=True)
+        return run_engine(session, reading, only, options, observer, asker)
