@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,29 +9,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.inspect.view import View
-    from runner.model import Task
-    from runner.plan.document import Plan
-    from runner.project import Project
-
-
-@dataclass(frozen=True)
-class OneTask:
-    """A task that a person named, in a project that was read as a run would."""
-
-    project: Project
-    view: View
-    id: str
-
-    @cached_property
-    def plan(self) -> Plan:
-        """The whole plan; parsed when it is first asked for."""
-        return self.project.plan(self.project.plan_bytes)
-
-    @cached_property
-    def task(self) -> Task:
-        """The task as its section says it."""
-        return next(task for task in self.plan.tasks if task.id == self.id)
+    from runner.app.inspect.task_inquiry import OneTask
 
 
 def add_arguments(parser: argparse.ArgumentParser, examples: str) -> None:
@@ -46,10 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser, examples: str) -> None:
 
 def one_task(given: argparse.Namespace, environ: Mapping[str, str]) -> OneTask:
     """The task of these flags. Raises RunnerError for an id that no task has."""
-    from runner.app.inspect.view import View
+    from runner.app.inspect.task_inquiry import find_one_task
     from runner.project import Project
-    from runner.run.selection import find_id
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
-    view = View.of(project)
-    return OneTask(project, view, find_id(given.id, view.states))
+    return find_one_task(project, given.id)

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.commands.one_task import add_arguments, one_task
 from runner.errors import ExitCode
-from runner.implementers.base import Mode
-from runner.model import Finding
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.commands.one_task import OneTask
     from runner.context.brief import Brief
-    from runner.implementers.base import Implementer
-    from runner.model import TaskPlan
 
 _EXAMPLES = """\
 examples:
@@ -37,10 +31,13 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the brief, made by the very code that makes a run's."""
+    from runner.app.inspect.task_inquiry import next_brief
+
     asked = one_task(given, environ)
-    brief, mode = _render_brief(asked)
+    made = next_brief(asked)
+    brief = made.brief
     if given.json:
-        print(_document(asked.id, brief, mode), end="")
+        print(_document(asked.id, brief, made.mode), end="")
         return ExitCode.OK
     if given.parts:
         print(_format_sizes(brief), end="")
@@ -50,44 +47,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         print(_format_sizes(brief), end="", file=sys.stderr)
     _warn(brief)
     return ExitCode.OK
-
-
-def _render_brief(asked: OneTask) -> tuple[Brief, str]:
-    """The brief with all that stands behind it in the next session, and what that is for."""
-    from runner.app.answer.task_plans import task_plans
-    from runner.app.build.preparation_preview import preparation_of
-    from runner.context.brief import Part, tokens_of
-    from runner.repo.read import Repository
-
-    task, attempt = asked.task, asked.view.states[asked.id].last_attempt + 1
-    preparation = preparation_of(asked.project, asked.plan, asked.view.state)
-    with Repository.open(asked.project.root) as repository:
-        step = task_plans(preparation, repository).step(task, preparation.base())
-    brief = preparation.brief(task, attempt, step)
-    # a plan that waits for its review is asked for no more: it is executed once it is approved
-    mode = step.mode if step.plan is None else Mode.EXECUTE
-    words = _around(preparation.implementer(task), brief, mode, step.plan)
-    if not words:
-        return brief, str(mode)
-    part = Part("session", tokens_of(words))
-    return replace(brief, text=brief.text + words, parts=(*brief.parts, part)), str(mode)
-
-
-def _around(
-    implementer: Implementer | Finding, brief: Brief, mode: Mode, plan: TaskPlan | None
-) -> str:
-    """What an agent or a model is told beside the brief; nothing of what is no such."""
-    name = getattr(implementer, "name", "")
-    if isinstance(implementer, Finding) or not implementer.is_agent:
-        return ""
-    if name == "model":
-        from runner.implementers.llm import system_prompt
-
-        said = system_prompt.PLAN if mode is Mode.PLAN else system_prompt.EXECUTE
-        return f"\n---\n\n# Its instructions\n\n{said}"
-    from runner.implementers.agents import prompts
-
-    return prompts.planning_prompt() if mode is Mode.PLAN else prompts.execution(brief, plan)
 
 
 def _document(id_: str, brief: Brief, mode: str) -> str:

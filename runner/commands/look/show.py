@@ -33,19 +33,16 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the task. Raises RunnerError for an id that no task has."""
-    from runner.app.inspect.task_history import past_of
-    from runner.report.task_report import find_report
+    from runner.app.inspect.task_inquiry import load_story
     from runner.secrets.redact import redact
 
     asked = one_task(given, environ)
-    project, view, id_ = asked.project, asked.view, asked.id
-    task = asked.task
-    past = past_of(project.journal_path, id_)
-    report = find_report(project.root, view.states[id_])
+    task, view, story = asked.task, asked.view, load_story(asked)
     if given.json:
-        print(redact(_document(task, view, past, report)), end="")
+        print(redact(_document(task, view, story.past, story.report)), end="")
     else:
-        sys.stdout.write(redact("\n".join(portrait(task, view, past, report))) + "\n")
+        lines = portrait(task, view, story.past, story.report)
+        sys.stdout.write(redact("\n".join(lines)) + "\n")
     return ExitCode.OK
 
 

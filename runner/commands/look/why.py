@@ -9,12 +9,9 @@ from runner.errors import ExitCode
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from runner.app.inspect.causes import Cause
-    from runner.app.inspect.view import View
-    from runner.model import Reason
-    from runner.project import Project
 
 _EXAMPLES = """\
 examples:
@@ -31,25 +28,23 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Say why. Raises RunnerError for an id that no task has."""
-    from runner.app.inspect.causes import Inquiry, format_cause
+    from runner.app.inspect.causes import format_cause
+    from runner.app.inspect.task_inquiry import explain
 
     asked = one_task(given, environ)
-    project, view, id_ = asked.project, asked.view, asked.id
-    cause = Inquiry(view, _times(project), _lacks(project, view)).about(id_)
+    cause = explain(asked)
     if given.json:
         from runner.report.documents import document
 
-        print(
-            document(
-                "why",
-                task=id_,
-                status=view.status(id_),
-                reason=view.states[id_].reason,
-                cause=cause,
-                roots=list(dict.fromkeys(root.task for root in cause.roots)),
-            ),
-            end="",
+        said = document(
+            "why",
+            task=asked.id,
+            status=asked.view.status(asked.id),
+            reason=asked.view.states[asked.id].reason,
+            cause=cause,
+            roots=list(dict.fromkeys(root.task for root in cause.roots)),
         )
+        print(said, end="")
     else:
         print("\n".join((*format_cause(cause), *_advice(cause))))
     return ExitCode.OK
@@ -66,32 +61,3 @@ def _advice(cause: Cause) -> Iterator[str]:
     for advice, tasks in by_advice.items():
         about = f"  ({', '.join(tasks)})" if tasks != [cause.task] else ""
         yield f"next: {advice}{about}"
-
-
-def _times(project: Project) -> Callable[[str], str]:
-    """When a record of the journal was written; the journal is read at the first question."""
-    times: dict[str, str] = {}
-
-    def when(record: str) -> str:
-        from runner.journal.read_journal import read_journal
-
-        if not times:
-            times.update(
-                (one.id, one.time) for one in read_journal(project.journal_path, wanted=())
-            )
-        return times.get(record, "")
-
-    return when
-
-
-def _lacks(project: Project, view: View) -> Callable[[str], tuple[Reason, str] | None]:
-    """What a task could not start without, looked for as the run does before it starts one."""
-
-    def lacks(id_: str) -> tuple[Reason, str] | None:
-        from runner.app.build.preparation_preview import preparation_of
-
-        plan = project.plan(project.plan_bytes)
-        task = next(task for task in plan.tasks if task.id == id_)
-        return preparation_of(project, plan, view.state).find_missing(task)
-
-    return lacks

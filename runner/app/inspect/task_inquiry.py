@@ -1,0 +1,158 @@
+"""One task looked at: why it stands as it does, its whole story, and what its next brief says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from runner.app.inspect.view import View
+from runner.implementers.base import Mode
+from runner.model import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.app.inspect.causes import Cause
+    from runner.app.inspect.task_history import TaskHistory
+    from runner.context.brief import Brief
+    from runner.implementers.base import Implementer
+    from runner.model import Reason, Task, TaskPlan
+    from runner.plan.document import Plan
+    from runner.project import Project
+
+
+@dataclass(frozen=True)
+class OneTask:
+    """A task that a person named, in a project that was read as a run would."""
+
+    project: Project
+    view: View
+    id: str
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The whole plan; parsed when it is first asked for."""
+        return self.project.plan(self.project.plan_bytes)
+
+    @cached_property
+    def task(self) -> Task:
+        """The task as its section says it."""
+        return next(task for task in self.plan.tasks if task.id == self.id)
+
+
+def find_one_task(project: Project, typed: str) -> OneTask:
+    """The task that a person means. Raises RunnerError for an id that no task has."""
+    from runner.run.selection import find_id
+
+    view = View.of(project)
+    return OneTask(project, view, find_id(typed, view.states))
+
+
+# --- why ------------------------------------------------------------------------------
+
+
+def explain(asked: OneTask) -> Cause:
+    """The chain of causes why a task would run, waits, is blocked, stale or done."""
+    from runner.app.inspect.causes import Inquiry
+
+    return Inquiry(asked.view, _times(asked.project), _lacks(asked)).about(asked.id)
+
+
+def _times(project: Project) -> Callable[[str], str]:
+    """When a record of the journal was written; the journal is read at the first question."""
+    times: dict[str, str] = {}
+
+    def when(record: str) -> str:
+        from runner.journal.read_journal import read_journal
+
+        if not times:
+            times.update(
+                (one.id, one.time) for one in read_journal(project.journal_path, wanted=())
+            )
+        return times.get(record, "")
+
+    return when
+
+
+def _lacks(asked: OneTask) -> Callable[[str], tuple[Reason, str] | None]:
+    """What a task could not start without, looked for as the run does before it starts one."""
+
+    def lacks(id_: str) -> tuple[Reason, str] | None:
+        from runner.app.build.preparation_preview import preparation_of
+
+        task = next(task for task in asked.plan.tasks if task.id == id_)
+        return preparation_of(asked.project, asked.plan, asked.view.state).find_missing(task)
+
+    return lacks
+
+
+# --- show -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStory:
+    """What happened to a task."""
+
+    past: TaskHistory
+    report: str
+    """The file with the report of its last attempt; empty where there is none."""
+
+
+def load_story(asked: OneTask) -> TaskStory:
+    """What the journal and the reports tell of a task."""
+    from runner.app.inspect.task_history import past_of
+    from runner.report.task_report import find_report
+
+    past = past_of(asked.project.journal_path, asked.id)
+    return TaskStory(past, find_report(asked.project.root, asked.view.states[asked.id]))
+
+
+# --- brief ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NextBrief:
+    """Exactly what an implementer would be told by the next attempt."""
+
+    brief: Brief
+    mode: Mode
+    """Whether it is to plan or to execute."""
+
+
+def next_brief(asked: OneTask) -> NextBrief:
+    """The brief, made by the very code that makes a run's, with what a session says beside it."""
+    from runner.app.answer.task_plans import task_plans
+    from runner.app.build.preparation_preview import preparation_of
+    from runner.context.brief import Part, tokens_of
+    from runner.repo.read import Repository
+
+    task, attempt = asked.task, asked.view.states[asked.id].last_attempt + 1
+    preparation = preparation_of(asked.project, asked.plan, asked.view.state)
+    with Repository.open(asked.project.root) as repository:
+        step = task_plans(preparation, repository).step(task, preparation.base())
+    brief = preparation.brief(task, attempt, step)
+    # a plan that waits for its review is asked for no more: it is executed once it is approved
+    mode = step.mode if step.plan is None else Mode.EXECUTE
+    words = _around(preparation.implementer(task), brief, mode, step.plan)
+    if not words:
+        return NextBrief(brief, mode)
+    part = Part("session", tokens_of(words))
+    return NextBrief(replace(brief, text=brief.text + words, parts=(*brief.parts, part)), mode)
+
+
+def _around(
+    implementer: Implementer | Finding, brief: Brief, mode: Mode, plan: TaskPlan | None
+) -> str:
+    """What an agent or a model is told beside the brief; nothing of what is no such."""
+    name = getattr(implementer, "name", "")
+    if isinstance(implementer, Finding) or not implementer.is_agent:
+        return ""
+    if name == "model":
+        from runner.implementers.llm import system_prompt
+
+        said = system_prompt.PLAN if mode is Mode.PLAN else system_prompt.EXECUTE
+        return f"\n---\n\n# Its instructions\n\n{said}"
+    from runner.implementers.agents import prompts
+
+    return prompts.planning_prompt() if mode is Mode.PLAN else prompts.execution(brief, plan)

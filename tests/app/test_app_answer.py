@@ -1,0 +1,439 @@
+"""A person's word on what waits, by the calls that a page or another program makes."""
+
+from dataclasses import dataclass
+
+import pytest
+from workplace import a_task
+
+from runner.app.answer.answers import Answered, Approve, Became, Reject, approve, reject
+from runner.app.answer.branch_adoption import Adopt, adopt_branch
+from runner.app.answer.decision_record import decide
+from runner.app.answer.held_edit import edit
+from runner.app.answer.pattern_library import accept, load_index, search_patterns
+from runner.app.answer.task_planning import MakePlan, plan_task
+from runner.app.answer.waiting import find_stale_work, list_built_changes, list_waiting
+from runner.app.answer.waiver import Waive, waive
+from runner.app.inspect.view import View
+from runner.app.observer import Silent
+from runner.app.write.named_files import require_named
+from runner.app.write.proposals import Proposals
+from runner.app.write.secret_findings import Allow, allow, open_allow_list, scan_files
+from runner.app.write.staged_states import find_staged
+from runner.app.write.workplace import Workplace
+from runner.app.write.write_record import record_write
+from runner.errors import ExitCode, RunnerError
+from runner.journal.events import (
+    AttemptFinished,
+    AttemptStarted,
+    RunFinished,
+    RunStarted,
+    StatusesPublished,
+    TaskBlocked,
+    TaskDone,
+)
+from runner.journal.sessions import PermissionAsked, PlanProposed
+from runner.model import Action, Change, Decision, Ending, Reason, Status, TaskPlan, digest_of
+from runner.repo.commit import commit_tree
+from runner.repo.read import Repository
+from runner.repo.refs import keep_ref
+from runner.writes.log import WriteLog
+
+KEY = "AKIA" + "QWERTYUIOPASDFGH"
+
+
+@dataclass
+class Person:
+    """Edits with a function, and answers whether a text with a secret is opened again."""
+
+    change: callable
+    again: bool = False
+
+    def edit(self, path, content):
+        return self.change(path, content)
+
+    def try_again(self, findings):
+        self.findings = findings
+        return self.again
+
+
+@pytest.fixture
+def shop(workplace, opened):
+    """Two tasks that are not built yet."""
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.txt", "b.txt"], command="true"),
+        a_task("TASK-002", outputs=["c.txt"], command="true", needs=["TASK-001"]),
+    )
+    return workplace
+
+
+def task_of(project, id_="TASK-001"):
+    return next(one for one in project.plan(project.plan_bytes).tasks if one.id == id_)
+
+
+@pytest.fixture
+def ended(opened, journaled):
+    """A run that ended with these events of a task's first attempt."""
+
+    def write(*events, id_="TASK-001"):
+        project = opened()
+        head = project.head().commit
+        journaled(
+            (RunStarted(head, "main", digest_of(b""), 1, {}), "", 0),
+            (AttemptStarted(base=head, implementer="command", spec=task_of(project).spec), id_, 1),
+            *((event, id_, 1) for event in events),
+            (RunFinished(3, head, 1.0, {}), "", 0),
+        )
+
+    return write
+
+
+@pytest.fixture
+def published(shop, opened, journaled):
+    """Has the plan say a status of TASK-001, as the runner writes it."""
+
+    def write(status):
+        line = shop.status_line("TASK-001")
+        shop.edit_plan(line, f"- Status: {status}")
+        shop.commit(message="statuses")
+        said = StatusesPublished({"TASK-001": status}, head=shop.head, plan="")
+        journaled((said, "", 0))
+
+    return write
+
+
+@pytest.fixture
+def held(shop, published, ended):
+    """Work of TASK-001 that passed and waits for a review."""
+    with Repository.open(shop.root) as repository:
+        changes = [
+            Change(path, Action.CREATE, 0o100644, None, digest_of(data), data)
+            for path, data in (("a.txt", b"one\n"), ("b.txt", b"two\n"))
+        ]
+        commit = commit_tree(repository, shop.head, changes, "held\n", sign=False)
+        keep_ref(repository, "held/TASK-001", commit.sha)
+    passed = AttemptFinished(
+        Ending.PASSED, commit.tree, 1.0, held="review", ref="held/TASK-001", reason=Reason.REVIEW
+    )
+    ended(passed, TaskBlocked(Reason.REVIEW, "waits for your review"))
+    published(Status.BLOCKED)
+    return shop
+
+
+@pytest.fixture
+def built(shop, ended, opened, published):
+    """TASK-001 is DONE, and its files are committed."""
+    commit = shop.commit({"a.txt": "one\n", "b.txt": "two\n"}, "built")
+    tree = shop.git("rev-parse", "HEAD^{tree}")
+    ended(
+        AttemptFinished(Ending.PASSED, tree, 1.0),
+        TaskDone(spec=task_of(opened()).spec, commit=commit, tree=tree),
+    )
+    published(Status.DONE)
+    return shop
+
+
+def waiting(project):
+    with Repository.open(project.root) as repository:
+        state = View.of(project).state
+        return {one.task: one for one in list_waiting(project, repository, state)}
+
+
+# --- what waits -----------------------------------------------------------------------
+
+
+def test_what_waits_is_listed_with_the_bytes_it_is_about(held, opened):
+    found = waiting(opened())
+    assert list(found) == ["TASK-001"]
+    assert (found["TASK-001"].kind, found["TASK-001"].answered) == ("writes", False)
+    assert {one.path: one.content for one in found["TASK-001"].changes} == {
+        "a.txt": b"one\n",
+        "b.txt": b"two\n",
+    }
+
+
+def test_an_approval_is_told_at_once_and_stands_in_plan_and_journal(held, opened, heard):
+    came = approve(opened(), Approve(("1",)), heard)
+    assert heard.all == [Answered("TASK-001", Became.APPROVED)] == list(came.answered)
+    assert came.is_next_run
+    assert waiting(opened())["TASK-001"].answered
+    assert opened().state().task("TASK-001").status is Status.PENDING
+    assert "PENDING" in held.status_line("TASK-001")
+
+
+def test_what_is_answered_is_no_part_of_everything(held, opened, heard):
+    approve(opened(), Approve(every=True), heard)
+    assert approve(opened(), Approve(every=True), heard).answered == ()
+    assert len(heard.all) == 1
+
+
+def test_a_rejection_keeps_its_reason_for_the_next_attempt(held, opened, heard):
+    reject(opened(), Reject(("task-001",), "keep the name"), heard)
+    assert heard.all == [Answered("TASK-001", Became.REJECTED)]
+    assert "keep the name" in str(opened().state().task("TASK-001").findings)
+
+
+def test_a_reason_is_asked_for_once_it_is_sure_what_is_meant(held, opened, heard):
+    asked = []
+
+    def ask():
+        asked.append(1)
+        return "because"
+
+    with pytest.raises(RunnerError, match="TASK-002 does not wait for you"):
+        reject(opened(), Reject(("TASK-002",)), heard, ask)
+    assert asked == []
+    reject(opened(), Reject(("TASK-001",)), heard, ask)
+    assert asked == [1]
+    assert "because" in str(opened().state().task("TASK-001").findings)
+
+
+def test_without_a_reason_nothing_is_rejected(held, opened, heard):
+    with pytest.raises(RunnerError, match="a rejection needs a reason"):
+        reject(opened(), Reject(("1",)), heard)
+    assert (heard.all, held.happened("write.rejected")) == ([], [])
+
+
+def test_what_is_not_stale_cannot_be_reused(held, opened, heard):
+    with pytest.raises(RunnerError, match="there is nothing to reuse"):
+        approve(opened(), Approve(("1",), reuse=True), heard)
+    assert held.happened("write.reviewed") == []
+
+
+# --- edits ----------------------------------------------------------------------------
+
+
+def test_an_edit_takes_the_place_of_what_was_held(held, opened, heard):
+    person = Person(lambda path, text: text.upper() if path == "a.txt" else text)
+    edit(opened(), ("1",), person, heard)
+    assert heard.all == [Answered("TASK-001", Became.EDITED)]
+    changes = {one.path: one.content for one in waiting(opened())["TASK-001"].changes}
+    assert changes == {"a.txt": b"ONE\n", "b.txt": b"two\n"}
+    reviews = {one["path"]: one["review"] for one in held.happened("write.reviewed")}
+    assert reviews == {"a.txt": "edited", "b.txt": "applied"}
+
+
+def test_an_edit_with_a_secret_in_it_is_asked_about_and_left_as_it_was(held, opened, heard):
+    person = Person(lambda _, text: text + f"key = '{KEY}'\n".encode())
+    edit(opened(), ("1",), person, heard)
+    assert heard.all == [Answered("TASK-001", Became.UNCHANGED)]
+    assert person.findings
+    assert KEY not in str(person.findings) + held.objects().decode("utf-8", "replace")
+
+
+# --- plans, permissions, STALE and BLOCKED tasks --------------------------------------
+
+
+@pytest.fixture
+def planned(shop, ended, opened):
+    plan = TaskPlan(steps=("write it",), files=("a.txt",))
+    what = task_of(opened()).spec.what
+    ended(
+        PlanProposed(plan, "plan.md", digest_of(b"plan"), what=what),
+        TaskBlocked(Reason.REVIEW, "its plan waits for you"),
+    )
+    return shop
+
+
+def test_a_plan_is_approved_by_its_digest(planned, opened, heard):
+    assert waiting(opened())["TASK-001"].kind == "plan"
+    approve(opened(), Approve(("TASK-001",)), heard)
+    known = opened().state().task("TASK-001").planned
+    assert (known.approved, known.review) == (True, "applied")
+
+
+def test_a_plan_that_is_sent_back_is_made_again(planned, opened, heard):
+    reject(opened(), Reject(("TASK-001",), "shorter"), heard)
+    assert heard.all == [Answered("TASK-001", Became.PLANNED_AGAIN, plans_refused=1)]
+    assert opened().state().task("TASK-001").planned is None
+
+
+def test_a_plan_as_a_person_leaves_it_is_approved(planned, opened, heard):
+    edit(opened(), ("1",), Person(lambda _, text: text.replace(b"write it", b"do it")), heard)
+    assert heard.all == [Answered("TASK-001", Became.PLAN_EDITED)]
+    known = opened().state().task("TASK-001").planned
+    assert (known.plan.steps, known.review) == (("do it",), "edited")
+
+
+def test_a_plan_that_is_there_is_not_made_again(planned, opened):
+    def audience():
+        pytest.fail("nobody is to be called")
+
+    came = plan_task(opened(), MakePlan("1"), audience)
+    assert (came.plan.plan.steps, came.code) == (("write it",), ExitCode.PERSON)
+
+
+def test_a_command_plans_nothing(shop, opened):
+    with pytest.raises(RunnerError, match="is built by command, which plans nothing"):
+        plan_task(opened(), MakePlan("1"), None)
+
+
+def test_a_question_of_a_rule_is_answered_and_cannot_be_edited(shop, opened, ended, heard):
+    ended(
+        PermissionAsked("shell", "npm install", "ask"),
+        TaskBlocked(Reason.REVIEW, "asks for permission"),
+    )
+    assert waiting(opened())["TASK-001"].kind == "permission"
+    with pytest.raises(RunnerError, match="asks whether it may call a tool"):
+        edit(opened(), ("1",), Person(None), heard)
+    reject(opened(), Reject(("1",), "not here"), heard)
+    assert heard.all == [Answered("TASK-001", Became.DENIED)]
+    (answer,) = shop.happened("permission.answered")
+    assert (answer["allowed"], answer["reason"]) == (False, "not here")
+
+
+def test_a_stale_task_is_reviewed_by_what_it_built_and_may_stand(built, opened, heard):
+    built.edit_plan("- Command: `true`", "- Command: `false`")
+    assert waiting(opened())["TASK-001"].kind == "stale"
+    project = opened()
+    stale = find_stale_work(project, "TASK-001")
+    with Repository.open(project.root) as repository:
+        changes = list_built_changes(project, repository, stale.commit)
+    assert [(one.path, before) for one, before in changes] == [("a.txt", None), ("b.txt", None)]
+    reject(project, Reject(("1",), "as it is"), heard)
+    assert heard.all == [Answered("TASK-001", Became.STANDS)]
+    assert opened().state().task("TASK-001").status is Status.DONE
+    assert waiting(opened()) == {}
+
+
+def test_a_blocked_task_has_nothing_to_reject_and_may_be_tried_again(shop, opened, ended, heard):
+    ended(TaskBlocked(Reason.CHECKS, "TC-001 failed 3 times"))
+    with pytest.raises(RunnerError, match="has no writes to reject"):
+        reject(opened(), Reject(("1",), "no"), heard)
+    approve(opened(), Approve(("1",)), heard)
+    assert opened().state().task("TASK-001").status is Status.PENDING
+
+
+# --- waivers, branches, decisions, patterns -------------------------------------------
+
+
+def test_a_waiver_is_in_journal_and_plan(built, opened):
+    made = waive(opened(), Waive("1", "  looked   at  "))
+    assert (made.task, made.reason, made.is_new) == ("TASK-001", "looked at", True)
+    assert View.of(opened()).worth("TASK-001") == "waived"
+    assert "waived" in built.status_line("TASK-001")
+
+
+def test_a_waiver_is_a_person_s(built, opened, monkeypatch):
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(RunnerError, match="a waiver is a person's") as refused:
+        waive(opened(), Waive("1", "looked at"))
+    assert refused.value.code is ExitCode.PERSON
+    assert built.happened("task.waived") == []
+
+
+def test_a_branch_that_is_checked_out_is_not_adopted_into_itself(shop, opened):
+    with pytest.raises(RunnerError, match="main is checked out"):
+        adopt_branch(opened(), Adopt("1", "main", trusted=True), Silent())
+
+
+def test_a_branch_lands_as_the_task_s_one_commit(workplace, opened):
+    tests = ["grep -q better a.txt"]
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"], command="false", tests=tests))
+    workplace.git("switch", "-qc", "mine")
+    workplace.commit({"a.txt": "by hand\n"}, "one")
+    workplace.commit({"a.txt": "by hand, better\n"}, "two")
+    workplace.git("switch", "-q", "main")
+    asked = Adopt("1", "mine", approved=True, trusted=True)
+    came = adopt_branch(opened(sandbox="none"), asked, Silent())
+    assert (came.code, came.task.note) == (ExitCode.OK, "")
+    assert came.task.status is Status.DONE
+    assert workplace.read("a.txt") == "by hand, better\n"
+    assert workplace.landings == ["TASK-001"]
+
+
+def test_a_decision_becomes_a_pattern_once(shop, opened):
+    shop.write(
+        {
+            "PATTERN_INDEX.md": "| Pattern | Title | Domain | Stack | Keywords | File |\n"
+            "|---|---|---|---|---|---|\n"
+        }
+    )
+    said = Decision("Optimistic locking", context="deadlocks", pattern="candidate")
+    assert decide(opened(), said, "1") == 1
+    made = accept(opened(), ["DECISION-001"])
+    assert (made.pattern, made.is_new) == ("PATTERN-001", True)
+    assert "deadlocks" in shop.read(made.file)
+    assert not accept(opened(), ["1"]).is_new
+    assert [one.id for one in load_index(opened()).patterns] == ["PATTERN-001"]
+    assert [one.pattern.id for one in search_patterns(opened(), ["locking"])] == ["PATTERN-001"]
+
+
+def test_a_decision_holds_no_secret(shop, opened):
+    decide(opened(), Decision("One", context=f"with {KEY}"))
+    assert KEY not in shop.read("artifacts/build/DECISIONS.md") + str(shop.events)
+
+
+# --- single files ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def proposals(shop, alone):
+    return Proposals(Workplace.of(shop.root, {"HOME": str(alone)}))
+
+
+def test_a_write_by_hand_is_proposed_applied_and_kept_in_the_log(shop, proposals, heard):
+    proposed = proposals.propose("1", "a.txt", b"one\n")
+    assert not shop.has("a.txt")
+    (row,) = proposals.list("TASK-001")
+    assert (row[0].id, row[1]) == (proposed.staged.id, "waits")
+    came = proposals.apply(find_staged(proposals.staging, proposed.staged.id), heard)
+    assert (shop.read("a.txt"), came.is_written) == ("one\n", True)
+    assert [one.path for one in heard.all] == ["a.txt"]
+    (logged,) = WriteLog(shop.root).show().writes
+    assert (logged.path, logged.task, logged.review) == ("a.txt", "TASK-001", "applied")
+    with pytest.raises(RunnerError, match="is decided already: it was applied"):
+        find_staged(proposals.staging, proposed.staged.id)
+
+
+def test_a_write_by_hand_that_is_rejected_is_repair_context(shop, proposals, opened):
+    staged = proposals.propose("1", "a.txt", b"one\n").staged
+    assert proposals.reject(staged, "no such file") == 0
+    assert proposals.staging.list() == ()
+    assert "no such file" in str(opened().state().task("TASK-001").findings)
+
+
+def test_a_revised_write_stands_in_the_place_of_the_first(shop, proposals, heard):
+    staged = proposals.propose("1", "a.txt", b"one\n").staged
+    revised = proposals.revise(staged, b"better\n")
+    assert [one.id for one, _ in proposals.list()] == [revised.staged.id]
+    proposals.apply(revised.staged, heard)
+    assert shop.read("a.txt") == "better\n"
+
+
+def test_a_write_with_a_secret_or_over_a_changed_file_is_refused(shop, proposals, heard):
+    refused = proposals.propose("1", "a.txt", f"key = '{KEY}'\n".encode())
+    assert (refused.staged, bool(refused.findings)) == (None, True)
+    staged = proposals.propose("1", "a.txt", b"one\n").staged
+    shop.write({"a.txt": "mine\n"})
+    with pytest.raises(RunnerError, match="changed since it was staged"):
+        proposals.apply(staged, heard)
+    assert (shop.read("a.txt"), heard.all) == ("mine\n", [])
+
+
+def test_a_write_that_nobody_staged_is_noted_as_it_stands(shop, proposals):
+    shop.write({"a.txt": "one\n"})
+    assert record_write(proposals.workplace, "1", "a.txt").action is Action.CREATE
+    shop.write({"a.txt": "two\n"})
+    assert record_write(proposals.workplace, "1", "a.txt").action is Action.MODIFY
+    with pytest.raises(RunnerError, match="there is no such file"):
+        record_write(proposals.workplace, "1", "never.txt")
+
+
+def test_what_a_scan_finds_passes_once_a_person_allows_it(shop, alone):
+    shop.write({"app.py": f"one = 1\nkey = '{KEY}'\n"})
+    file, environ = str(shop.root / "app.py"), {"HOME": str(alone)}
+    scanned = scan_files([file, file], environ, None)
+    assert (scanned.files, scanned.code) == ((file,), ExitCode.FAILED)
+    assert KEY not in str(scanned.findings)
+    here = open_allow_list(shop.root, environ)
+    made = allow(here, Allow("of the documentation", place=f"{file}:2"), None)
+    assert len(made.entries) == 1
+    assert allow(here, Allow("again", read_value=lambda: KEY), None).entries == ()
+    assert scan_files([file], environ, None).code is ExitCode.OK
+
+
+def test_input_is_read_by_who_calls_and_a_folder_is_no_file(shop, alone):
+    scanned = scan_files(["-"], {"HOME": str(alone)}, lambda most: f"k = '{KEY}'".encode()[:most])
+    assert scanned.is_blocked
+    with pytest.raises(RunnerError, match="is a folder"):
+        require_named(str(shop.root), None)
