@@ -122,6 +122,10 @@ class Coordinator(Protocol):
         """Whether a person wants the run to end."""
 
     @property
+    def cancelled(self) -> Event:
+        """Set when everything is to end."""
+
+    @property
     def lanes(self) -> SpareSites:
         """What workers use beside their own slots."""
 

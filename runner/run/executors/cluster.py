@@ -19,6 +19,7 @@ from runner.run.executors.addresses import read_address
 from runner.run.executors.certificates import has_certificates, security_of
 from runner.run.executors.dask_client import FAMILIES, import_distributed
 from runner.run.executors.entrypoint import run_job
+from runner.run.executors.lease import END
 from runner.run.executors.wait_times import WaitTimes
 
 if TYPE_CHECKING:
@@ -208,6 +209,17 @@ class Cluster:
         running = Running(future)
         future.add_done_callback(lambda _future: running.over.set())
         return running
+
+    def end(self, worker: str, ticket: str) -> None:
+        """Have a worker end one job and answer with what there is; it may not hear of it."""
+        with contextlib.suppress(Exception):  # whoever waits for the answer gives up in time
+            self._client.sync(
+                self._client.scheduler.broadcast,
+                msg={"op": END, "ticket": ticket},
+                workers=[worker],
+                on_error="ignore",
+                callback_timeout=5,
+            )
 
     # --- details ----------------------------------------------------------------------
 

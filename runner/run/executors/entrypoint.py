@@ -92,7 +92,7 @@ def _work(job: Job, work: Work, duty: Lease, station: RemoteSlot) -> Answer:
     station.clear_logs()
     site = station.site(job.tree, job.settings, crew, lambda _task, line: duty.tell(LINE, line))
     try:
-        with duty.watch(crew.cancel):
+        with duty.watch(crew.cancel, crew.ends(site.number).set):
             if work.suspects is None:
                 said = Answer("", "", outcome=attempt(assignment, site))
             else:

@@ -21,6 +21,19 @@ _UNWANTED = frozenset({"cancelled", "released", "forgotten", "resumed"})
 _LONGEST_TEXT = 20_000
 """Characters of what is told at once: the last ones of very many."""
 
+END = "runner-end-job"
+"""The message by which the coordinator has one job end, and answer with what there is by then."""
+_ENDS: dict[str, Callable[[], None]] = {}
+"""By ticket what ends a job of this process."""
+
+
+def _end_job(ticket: str = "") -> str:
+    """Hear `END`, in the worker's event loop: plain words come in and go out, and no pickle."""
+    if end := _ENDS.get(ticket):
+        end()
+    return ""
+
+
 STARTED, LINE, LATE = "started", "line", "late"
 """What is told of a job: that it began, a line of output, that its answer comes too late."""
 
@@ -43,6 +56,7 @@ class Lease:
             worker = get_worker()
         except ValueError:
             return cls(ticket, topic, None, "")
+        worker.handlers[END] = _end_job
         return cls(ticket, topic, worker, str(worker.get_current_task()))
 
     @property
@@ -67,9 +81,10 @@ class Lease:
                 self.worker.log_event(self.topic, said)
 
     @contextmanager
-    def watch(self, end: Callable[[], None]) -> Iterator[None]:
-        """While entered, `end` is called as soon as the job is over."""
+    def watch(self, end: Callable[[], None], end_alone: Callable[[], None]) -> Iterator[None]:
+        """While entered, `end` is called as soon as the job is over, `end_alone` when asked to."""
         left = threading.Event()
+        _ENDS[self.ticket] = end_alone
 
         def watch() -> None:
             while not left.wait(_LOOK):
@@ -82,5 +97,6 @@ class Lease:
         try:
             yield
         finally:
+            _ENDS.pop(self.ticket, None)
             left.set()
             thread.join()

@@ -44,12 +44,17 @@ _LANDING = frozenset({"build", "prove"})
 _ENDINGS = frozenset({Ending.PASSED, Ending.FAILED, Ending.BLOCKED})
 
 
-def require_asked_for(outcome: Outcome, assignment: Assignment, base: str, prefix: Prefix) -> None:
-    """Hold an outcome against what was asked. Raises MisshapenError."""
+def require_asked_for(
+    outcome: Outcome, assignment: Assignment, base: str, prefix: Prefix, *, ended: bool = False
+) -> None:
+    """Hold an outcome against what was asked. Raises MisshapenError.
+
+    `ended`: whether the worker was told to end it, so that it may say that it did.
+    """
     asked = (assignment.task.id, assignment.attempt, base)
     if (outcome.task, outcome.attempt, outcome.base) != asked:
         raise MisshapenError("it is about something else")
-    if outcome.ending not in _ENDINGS:
+    if outcome.ending not in _ENDINGS and not (ended and outcome.ending is Ending.INTERRUPTED):
         raise MisshapenError(f"an attempt cannot end {outcome.ending} there")
     if outcome.tree and not OBJECT.fullmatch(outcome.tree):
         raise MisshapenError("its tree has no name")

@@ -146,7 +146,12 @@ class Remote:
         carried = replace(assignment, implementer=None, carried=outcome.changes)
         if any(one.secrets for one in suspects.traced) and not self.dispatch.cluster.keeps_secrets:
             return join_others(outcome, (others(carried, site, suspects),), suspects, assignment)
-        answers = ask_workers(suspects, site, lambda some: self._errand(carried, site, some).run())
+        try:
+            answers = ask_workers(
+                suspects, site, lambda some: self._errand(carried, site, some).run()
+            )
+        except Cancelled:
+            return outcome  # ended from outside: what was written is kept all the same
         lost = next((one for one in answers if not isinstance(one, Answer)), None)
         if lost is not None:
             return _give_up(outcome, lost)

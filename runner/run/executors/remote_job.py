@@ -31,6 +31,9 @@ _LOOK = 0.1
 """Seconds between two looks whether a job is still wanted, and its worker still there."""
 _FETCH = 60.0
 """Seconds for an answer to come over, once it is there."""
+_LAST_WORD = 12.0
+"""Seconds for the answer of a task that a person ended: longer than its last look at what it has
+written, and less than `cancel` waits."""
 _LONGEST_WHY = 500
 _BUSY = "works on something else"
 
@@ -195,10 +198,16 @@ class RemoteJob:
     def _wait(self, running: Running, ticket: PendingResult, worker: str) -> Lost | None:
         """Wait until the job is over; why it is lost, where it is."""
         cluster, longest = self.dispatch.cluster, self._longest_silence()
-        opened = effects.monotonic()
+        opened, ends = effects.monotonic(), 0.0
         while not running.wait(_LOOK):
             if self.site.cancelled.is_set():
-                raise Cancelled
+                if not (ticket.began and self._leaves_something):
+                    raise Cancelled
+                if not ends:
+                    cluster.end(worker, ticket.name)
+                    ends = effects.monotonic() + _LAST_WORD
+                if effects.monotonic() > ends:
+                    raise Cancelled
             cluster.require_there()
             if not cluster.is_alive(worker):
                 return Lost(worker, "was lost while it worked; its work runs elsewhere")
@@ -207,6 +216,11 @@ class RemoteJob:
             if not ticket.began and effects.monotonic() - opened > cluster.patience.silence:
                 return Lost(worker, _BUSY)
         return None
+
+    @property
+    def _leaves_something(self) -> bool:
+        """Whether a task ends while its run goes on: what it has written by then is kept."""
+        return self.work.suspects is None and not self.site.crew.cancelled.is_set()
 
     def _longest_silence(self) -> float:
         """Seconds that a worker may say nothing: as long as one command may take, and some more."""
@@ -244,7 +258,8 @@ class RemoteJob:
         if answer.outcome is not None:
             base = self.tree if self.assignment.base else ""
             prefix = self.dispatch.supply.repository.prefix
-            require_asked_for(answer.outcome, self.assignment, base, prefix)
+            ended = self.site.cancelled.is_set()
+            require_asked_for(answer.outcome, self.assignment, base, prefix, ended=ended)
         said = (answer.outcome, answer.others, answer.lacks)
         if sum(one is not None for one in said) + answer.kept != 1:
             raise MisshapenError("it says nothing, or too much")

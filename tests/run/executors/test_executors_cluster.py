@@ -171,10 +171,12 @@ def test_ctrl_c_reaches_what_runs_on_a_worker(workplace, healthy, tmp_path):
     until(lambda: not running(f"sleep\x0098{os.getpid()}"), what="the end of the command")
 
 
-def test_cancel_ends_one_task_on_its_worker(workplace, healthy, tmp_path):
-    mark = tmp_path / "began"
-    command = f"touch {mark}; exec sleep 876543"
-    workplace.plan(f"## TASK-001: Wait\n- Status: PENDING\n- Command: `{command}`\n")
+def test_cancel_ends_one_task_on_its_worker_and_keeps_what_it_wrote(workplace, healthy, tmp_path):
+    mark, key = tmp_path / "began", "_1b6tQ0zX9pLk3mVn8cRw5yDfGh2jAeS7uKiT"
+    writes = f"echo half > a.txt; printf gh%s p{key} > a.env"
+    command = f"sh -c '{writes}; touch {mark}; exec sleep 876543'"
+    section = f"## TASK-001: Wait\n- Status: PENDING\n- Output files: `a.*`\n- Command: {command}\n"
+    workplace.plan(f"{section}- Proof: none — a trial\n")
 
     def cancel():
         until(mark.exists, what="the command")
@@ -184,9 +186,15 @@ def test_cancel_ends_one_task_on_its_worker(workplace, healthy, tmp_path):
     canceller.start()
     ended = on_cluster(workplace, healthy, "--no-sandbox")
     canceller.join()
-    assert statuses(workplace)[0].startswith("BLOCKED"), ended.said
+    assert statuses(workplace)[0].startswith("BLOCKED — cancelled by a person; work kept"), (
+        ended.said
+    )
     assert "came late" not in ended.said
     until(lambda: not running("sleep\x00876543"), what="the end of the command")
+    (branch,) = [one for one in workplace.branches if one.startswith("draft/")]
+    assert workplace.git("show", f"{branch}:a.txt") == "half"
+    assert workplace.git("ls-tree", "--name-only", branch, "a.env") == ""
+    assert f"ghp{key}".encode() not in workplace.objects()
 
 
 def test_a_second_coordinator_is_refused_by_the_lock(workplace, healthy, tmp_path):
