@@ -51,7 +51,8 @@ def main(words: Sequence[str]) -> int:
 def _out_of_processes() -> ExitCode:
     """clone(2) failed with EAGAIN, which Python tells by a sentence alone."""
     hint = "end other programs or raise the limit (ulimit -u), and run again"
-    error = RunnerError("the system is exhausted: it starts no more threads", hint=hint)
+    said = "the system is exhausted: it starts no more threads"
+    error = RunnerError(said, hint=hint, code=ExitCode.CONFLICT)
     _explain(error)
     return error.code
 

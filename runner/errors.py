@@ -68,20 +68,28 @@ _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN))
 
 
 def refusal_of(error: OSError) -> RunnerError | None:
-    """The error for what the system would not do, whoever asked; None where asking was a bug."""
+    """The error for what the system would not do, whoever asked; None where asking was a bug.
+
+    What is to be set right is USAGE; where the machine failed meanwhile it is CONFLICT, as where a
+    command could not be started: nothing of the plan is wrong, and running again goes on.
+    """
     where = str(error.filename or "")
     if error.errno in _FULL:
-        return RunnerError("the disk is full", where=where, hint="free some space and run again")
+        return _of_machine("the disk is full", where, "free some space and run again")
     if error.errno in _DENIED:
         hint = "check who owns it and whether it may be written"
         return RunnerError(f"cannot be used: {error.strerror}", where=where, hint=hint)
     if error.errno in _EXHAUSTED:
         hint = "end other programs or raise the limit, and run again"
-        return RunnerError(f"the system is exhausted: {error.strerror}", where=where, hint=hint)
+        return _of_machine(f"the system is exhausted: {error.strerror}", where, hint)
     if error.errno == errno.ENOENT:
         hint = "something removed or moved it meanwhile; run again to go on"
-        return RunnerError("a file or folder of this run is gone", where=where, hint=hint)
+        return _of_machine("a file or folder of this run is gone", where, hint)
     if error.errno == errno.EIO:
         hint = "look after the disk (dmesg), then run again; the journal says what is sure"
-        return RunnerError("the disk does not keep what is written", where=where, hint=hint)
+        return _of_machine("the disk does not keep what is written", where, hint)
     return None
+
+
+def _of_machine(message: str, where: str, hint: str) -> RunnerError:
+    return RunnerError(message, where=where, hint=hint, code=ExitCode.CONFLICT)

@@ -162,6 +162,7 @@ def explain_errors(path: str, *, missing: bool = False) -> Iterator[None]:
             hint="free some space and run again"
             if full
             else "check who owns the folder and whether it may be written",
+            code=ExitCode.CONFLICT if full else ExitCode.USAGE,
         ) from error
 
 

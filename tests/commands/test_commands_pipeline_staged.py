@@ -390,7 +390,7 @@ def test_a_full_disk_is_told_and_nothing_is_half_written(repository):
     try:
         repository.write("proposed", "x" * 1_000_000)
         said = stage(repository)
-        assert said.code == 2
+        assert said.code == 6
         assert "the disk is full" in said.err
         assert "hint: free some space" in said.err
         assert waiting(repository) == []
