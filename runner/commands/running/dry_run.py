@@ -2,206 +2,215 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.running.dry_run_report import DryRun, Impact
+from runner.app.change.affected_lines import format_affected
 from runner.errors import ExitCode, RunnerError
-from runner.model import Ending, Status
-from runner.run.workers import Finished, WorkerPool
+from runner.model import Usage
+from runner.project import Project
+from runner.report.diff_view import diff_text
+from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from runner.app.inspect.view import View
-    from runner.model import Outcome, Task
-    from runner.project import Project, Reading
-    from runner.repo.read import Repository
-    from runner.run.assignment import Assignment, WorkerContext
+    from runner.app.build.task_trial import Impact, TrialResult
+    from runner.model import Change, Finding, Outcome, Proof
     from runner.run.planned.dry_run import Trial
-    from runner.run.preparation import Preparation
-    from runner.run.regressions.trace import Tracer
 
-LOGS = "trial"
-"""Folder in the user's cache for what its commands print."""
+_FILES_SHOWN = 20
+_DETAIL_LINES = 8
 
 
 def execute(
     given: argparse.Namespace, environ: Mapping[str, str], flags: dict[str, object]
 ) -> ExitCode:
     """Work on the task in a scratch tree, and show what would land."""
-    from runner.app.build.trust_question import require_trust
-    from runner.app.inspect.view import View
+    from runner.app.build.saved_file import save_proposal
+    from runner.app.build.task_trial import try_one_task
     from runner.commands.running.run_options import console_of
-    from runner.project import Project
-    from runner.repo.read import Repository
 
     if not (given.dry_run or given.plan_out):
         raise RunnerError(
             "--with-implementer belongs to --dry-run", hint="runner run ID -n --with-implementer"
         )
-    project = Project.open(Path.cwd(), environ, flags)
-    reading = project.check()
-    if any(problem.stops_all for problem in reading.problems):
-        raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
-    view = View.of(project)
-    task = _task(given, reading, view)
-    with console_of(given, environ, project.root) as console:
-        require_trust(project, reading.plan, trusted=given.trust, asker=None)
-        with Repository.open(project.root) as repository:
-            bureau = DryRun(given, project, reading, view, repository, console)
-            return _try_task(bureau, task)
-
-
-def _task(given: argparse.Namespace, reading: Reading, view: View) -> Task:
-    """The one task that is named. Raises RunnerError for none, several, or one that waits."""
-    from runner.run.selection import find_id
-
     named = [*given.ids, *given.only]
     if len(named) != 1:
         raise RunnerError(
             "--with-implementer is about one task", hint="runner run TASK-003 -n --with-implementer"
         )
-    tasks = {task.id: task for task in reading.plan.tasks}
-    task = tasks[find_id(named[0], tasks)]
-    waits = [id_ for id_ in task.depends_on if view.status(id_) is not Status.DONE]
-    if waits:
-        raise RunnerError(
-            f"{task.id} waits for {', '.join(waits)}: it would not see what they build",
-            hint=f"runner run {waits[0]}",
-        )
-    return task
+    project = Project.open(Path.cwd(), environ, flags)
+    with console_of(given, environ, project.root) as console:
+        found = try_one_task(project, named[0], console, trusted=given.trust)
+        if found.code is ExitCode.INTERRUPTED:
+            return found.code
+        print(render_trial(found, environ, as_json=given.json), end="")
+        if given.plan_out:
+            save_proposal(Path.cwd() / given.plan_out, project, found.trial)
+            print(
+                f"saved; to land exactly this: runner run --apply {given.plan_out}",
+                file=sys.stderr,
+            )
+    return found.code
 
 
-def _try_task(bureau: DryRun, task: Task) -> ExitCode:
-    from runner.commands.running.dry_run_report import render_trial
-
-    trial = _run_trial(bureau, task)
-    if trial.outcome.ending is Ending.INTERRUPTED:
-        return ExitCode.INTERRUPTED
-    impact = _impact(bureau, trial)
-    print(render_trial(bureau, trial, impact, as_json=bureau.given.json), end="")
-    if bureau.given.plan_out:
-        _save(bureau, trial)
-    return ExitCode.OK if trial.passed else ExitCode.FAILED
+def render_trial(found: TrialResult, environ: Mapping[str, str], *, as_json: bool) -> str:
+    """All of it, as text or as one JSON document."""
+    return _document(found) if as_json else "\n".join(_lines(found, environ)) + "\n"
 
 
-def _save(bureau: DryRun, trial: Trial) -> None:
-    from runner.app.build.saved_file import save_proposal
-
-    file = bureau.given.plan_out
-    save_proposal(Path.cwd() / file, bureau.project, trial)
-    print(f"saved; to land exactly this: runner run --apply {file}", file=sys.stderr)
+# --- for a person ---------------------------------------------------------------------
 
 
-# --- the work -------------------------------------------------------------------------
+def _lines(found: TrialResult, environ: Mapping[str, str]) -> Iterator[str]:
+    trial, outcome = found.trial, found.trial.outcome
+    for change in outcome.changes:
+        yield _diff(found, change, environ)
+        yield ""
+    yield from _coverage(trial)
+    yield from _impact(found.impact)
+    if outcome.findings:
+        yield "findings:"
+        for finding in outcome.findings:
+            yield from _finding(finding)
+    if outcome.proofs:
+        yield "tests and gates:"
+        yield from (f"  {_proof(proof)}" for proof in outcome.proofs)
+    if outcome.coverage is not None:
+        known, asked = outcome.coverage, f"{outcome.coverage.threshold:g}%"
+        yield f"coverage: {known.shown} (threshold {asked})"
+    yield f"cost: {_cost(trial)}"
+    yield _verdict(trial)
 
 
-def _run_trial(bureau: DryRun, task: Task) -> Trial:
-    """The trial, in a scratch tree of its own that is given back."""
-    from runner.app.build.machine import sandbox_of
-    from runner.run.interruption import Interruption
-    from runner.run.planned.dry_run import try_task
-    from runner.run.worker_setup import WorkerSetup
+def _diff(found: TrialResult, change: Change, environ: Mapping[str, str]) -> str:
+    from runner.report.console import wants_colour
 
-    project = bureau.project
-    preparation = _preparation(bureau)
-    settings = preparation.settings
-    if (lacks := preparation.find_missing(task)) is not None:
-        raise RunnerError(f"{task.id}: {lacks[1]}", hint=f"runner why {task.id}")
-    workshop = WorkerSetup(
-        root=project.root,
-        repository=bureau.repository,
-        cache=project.cache,
-        settings=settings,
-        sandbox=sandbox_of(settings),
-        environ=project.environ,
-        say=bureau.console.progress,
-    )
-    interruption = Interruption(bureau.console.announce)
-    crew = WorkerPool(
-        1, lambda number, own: _apart(workshop.site(number, own), project), inline=True
-    )
-    crew.tracer = _tracer(bureau, preparation).trace
-    interruption.wakes(crew.interrupt)
-    interruption.insist()
-    try:
-        with interruption.listen():
-            return try_task(task, preparation, lambda one: _work(crew, one))
-    finally:
-        crew.close()
-        interruption.relent()
+    if change.path in found.trial.outcome.tainted:
+        return f"{display(change.path)}: refused, so it is not shown"
+    before = found.before[change.path]
+    colour = wants_colour(sys.stdout, environ)
+    width = shutil.get_terminal_size().columns if colour else 0
+    return diff_text(before, change, colour=colour, width=width)
 
 
-def _work(crew: WorkerPool, assignment: Assignment) -> Outcome:
-    crew.start(assignment, crew.take_slot())
-    while True:
-        message = crew.wait()
-        if isinstance(message, Finished):
-            return message.result()
+def _coverage(trial: Trial) -> Iterator[str]:
+    found = trial.covered
+    how = "its plan" if trial.plan is not None else "its Output files"
+    made = len(set(found.planned) & set(found.produced))
+    yield f"planned by {how}: {len(found.planned)}; produced of them: {made}"
+    for word, paths in (("missing", found.missing), ("unplanned", found.unplanned)):
+        if paths:
+            yield f"  {word}: {', '.join(map(display, paths))}"
 
 
-def _apart(site: WorkerContext, project: Project) -> WorkerContext:
-    """The site with its logs outside the repository."""
-    folder = project.cache / LOGS
-    return replace(site, logs=folder, logs_shown=str(folder))
-
-
-def _preparation(bureau: DryRun) -> Preparation:
-    """What a run would prepare, with a plan of the task's own where that comes first."""
-    from runner.app.answer.task_plans import task_plans
-    from runner.app.build.preparation_preview import preparation_of
-    from runner.app.build.secret_allow_list import load_allow_list
-    from runner.run.planned.dry_run import without_review
-
-    project = bureau.project
-    preparation = preparation_of(project, bureau.reading.plan, bureau.view.state)
-    preparation.allowed = load_allow_list(project.root)
-    preparation.settings = without_review(project.settings)
-    preparation.plans = task_plans(preparation, bureau.repository)
-    return preparation
-
-
-def _tracer(bureau: DryRun, preparation: Preparation) -> Tracer:
-    from runner.run.landing.plan_documents import MAP
-    from runner.run.regressions.trace import Tracer
-    from runner.writes.safe_io import read_beneath
-
-    project = bureau.project
-    return Tracer(
-        repository=bureau.repository,
-        cache=project.cache,
-        tasks={task.id: task for task in bureau.reading.plan.tasks},
-        ledger=preparation.ledger,
-        settings=preparation.settings,
-        owners=lambda: read_beneath(project.root, MAP),
-        say=bureau.console.say,
-        environ=project.environ,
+def _impact(impact: Impact) -> Iterator[str]:
+    affected = impact.answer.affected
+    yield f"may affect: {len(affected)} tasks, {len(impact.files)} files"
+    for one in affected:
+        yield from (f"  {line}" for line in format_affected(one))
+    yield from (f"  {display(path)}" for path in impact.files[:_FILES_SHOWN])
+    if len(impact.files) > _FILES_SHOWN:
+        yield f"  and {len(impact.files) - _FILES_SHOWN} more files (--json shows them)"
+    yield from (
+        f"  not decided: {display(one.place)} {display(one.text)}" for one in impact.answer.doubts
     )
 
 
-def _impact(bureau: DryRun, trial: Trial) -> Impact:
-    """Which other tasks, and which files, the proposal may reach."""
-    from runner.app.change.impact_inputs import knowledge_for, without
-    from runner.impact.answer import Changed, Dependents, Width, judge
-    from runner.impact.reach import find_reaching
+def _finding(finding: Finding) -> Iterator[str]:
+    place = f"{finding.path}:{finding.line}: " if finding.line else ""
+    place = place or (f"{finding.path}: " if finding.path else "")
+    mark = "✗" if finding.refuses else "⚠"
+    yield f"  {mark} {display(finding.check)}: {display(place + finding.message)}"
+    yield from (f"      {display(line)}" for line in finding.detail.splitlines()[-_DETAIL_LINES:])
+    if finding.hint:
+        yield f"      hint: {display(finding.hint)}"
 
-    settings, repository = bureau.project.settings, bureau.repository
-    changes = tuple(
-        Changed(one.path, _before(repository, trial.base, one.path), one.content)
-        for one in trial.outcome.changes
+
+def _proof(proof: Proof) -> str:
+    return f"{display(proof.id)} {proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
+
+
+def _cost(trial: Trial) -> str:
+    used = trial.usage
+    said = f"{trial.seconds:.1f} s in {_sessions(trial)}"
+    if used == Usage():
+        return f"{said}; it tells no tokens"
+    dollars = f", ${used.dollars:.4f}" if used.dollars else ""
+    return f"{said}; {used.input_tokens} tokens in, {used.output_tokens} out{dollars}"
+
+
+def _sessions(trial: Trial) -> str:
+    kinds = [one.kind for one in trial.sessions]
+    return ", ".join(dict.fromkeys(f"{kinds.count(kind)} {kind}" for kind in kinds))
+
+
+def _verdict(trial: Trial) -> str:
+    name = display(trial.task.id)
+    if trial.passed and trial.outcome.changes:
+        return f"{name} would land as it is; nothing has landed"
+    if trial.passed:
+        return f"{name} would change nothing and be DONE"
+    return f"{name} would not land"
+
+
+# --- as a document --------------------------------------------------------------------
+
+
+def _document(found: TrialResult) -> str:
+    from runner.report.documents import document
+
+    trial, outcome, impact = found.trial, found.trial.outcome, found.impact
+    return document(
+        "trial",
+        task=trial.task.id,
+        title=trial.task.title,
+        base=trial.base,
+        passed=trial.passed,
+        ending=outcome.ending,
+        sessions=[_session(one.kind, one.outcome) for one in trial.sessions],
+        plan=trial.plan,
+        coverage=trial.covered,
+        changes=[_change(found, change) for change in outcome.changes],
+        impact={
+            "tasks": impact.answer.affected,
+            "files": impact.files,
+            "doubts": impact.answer.doubts,
+        },
+        findings=outcome.findings,
+        proofs=outcome.proofs,
+        lines_covered=outcome.coverage,
+        decisions=outcome.decisions,
+        usage=trial.usage,
+        seconds=trial.seconds,
     )
-    knowledge = knowledge_for(bureau.project, repository, bureau.view)
-    width = Width(Dependents(settings.changed_dependents), settings.conservative)
-    answer = without(judge(changes, knowledge, width), trial.task.id)
-    own = {one.path for one in changes}
-    deepest = 1 if width.dependents is Dependents.DIRECT else None
-    reached = {at.path for path in own for at in find_reaching(knowledge.references, path, deepest)}
-    return Impact(answer, tuple(sorted(reached - own)))
 
 
-def _before(repository: Repository, base: str, path: str) -> bytes | None:
-    return repository.blob(base, path) if base else None
+def _session(kind: str, outcome: Outcome) -> dict[str, object]:
+    return {
+        "kind": kind,
+        "ending": outcome.ending,
+        "seconds": outcome.seconds,
+        "usage": outcome.usage,
+        "findings": outcome.findings,
+        "summary": outcome.summary,
+    }
+
+
+def _change(found: TrialResult, change: Change) -> dict[str, object]:
+    refused = change.path in found.trial.outcome.tainted
+    before = found.before[change.path]
+    return {
+        "path": change.path,
+        "action": change.action,
+        "mode": f"{change.mode:06o}",
+        "before": change.before,
+        "after": change.after,
+        "bytes": len(change.content or b""),
+        "refused": refused,
+        "diff": None if refused else diff_text(before, change, colour=False, width=0),
+    }

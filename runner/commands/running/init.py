@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.errors import ExitCode, RunnerError
+from runner.errors import ExitCode
 
 if TYPE_CHECKING:
     import argparse
@@ -16,7 +16,6 @@ examples:
   mkdir hello && cd hello && git init && runner init
   runner                          then builds it
 """
-_FILES = ("TASK-GRAPH.md", "FILE_OWNERSHIP_MAP.md", "PATTERN_INDEX.md")
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -27,45 +26,10 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Write what is missing. Raises RunnerError without git, or where there is a plan already."""
-    from runner import effects, starter
-    from runner.repo.head import PLANS, find_git
+    from runner.app.build.new_project import init
 
     del given
-    here = Path.cwd()
-    if find_git(here) is None:
-        raise RunnerError("this folder is in no git repository", where=str(here), hint="git init")
-    for plan in PLANS:
-        if _there(here / plan):
-            raise RunnerError(
-                "there is a plan here already; nothing was written",
-                where=plan,
-                hint="runner validate, or take it away first",
-            )
-    templates = Path(starter.__file__).parent
-    for name in _FILES:
-        if _there(here / name):
-            print(f"kept {name}, which was there")
-            continue
-        effects.write_file(here / name, (templates / name).read_bytes())
-        print(f"wrote {name}")
-    _trust(here, environ)
+    for name, is_new in init(Path.cwd(), environ).written.items():
+        print(f"wrote {name}" if is_new else f"kept {name}, which was there")
     print("\nnext: read TASK-GRAPH.md, commit it (git add -A && git commit), then: runner")
     return ExitCode.OK
-
-
-def _there(path: Path) -> bool:
-    """Whether the name is taken, be it by a link that leads nowhere."""
-    return path.exists() or path.is_symlink()
-
-
-def _trust(here: Path, environ: Mapping[str, str]) -> None:
-    """The plan is our own: its commands need no question, unless the repository brings others."""
-    from runner.app.build.discovered_gates import take_up_default_gates
-    from runner.config.trust import Trust
-    from runner.project import Project
-
-    project = Project.open(here, environ)
-    take_up_default_gates(project)
-    settings = project.settings
-    if not (settings.gates or settings.gates_by_type or settings.command):
-        Trust(project.places.state).give(project.root, "init")

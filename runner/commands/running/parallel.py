@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.text.display import display
 
@@ -13,9 +11,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-    from runner.model import Task
-    from runner.project import Project
-    from runner.run.batch import Came, Shared
+    from runner.app.build.command_batch import BatchResult
+    from runner.run.batch import Came
 
 _EPILOG = """\
 The command runs once for each task, in the sandbox, in a scratch tree that shows HEAD: what it
@@ -55,114 +52,22 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Run it for every task; exit 1 where it failed for one."""
-    from runner.commands.consent import open_with_gates
-    from runner.run.resource_locks import load_owned_paths
+    from runner.app.build.command_batch import run_for_tasks
+    from runner.commands.consent import open_with_gates, tell
 
     if not (given.tasks.strip(" ,") and given.cmd.strip()):
         hint = 'runner parallel --tasks TASK-001,TASK-002 --cmd "pnpm test"'
         raise RunnerError("name tasks and a command", hint=hint)
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
-    tasks = _tasks(project, given.tasks)
-    owned = load_owned_paths(project.root, project.settings.id_prefixes)
-    _require_apart(tasks, owned, split=given.split)
-    return _run(project, tasks, owned, given.cmd, as_json=given.json)
-
-
-def _tasks(project: Project, typed: str) -> tuple[Task, ...]:
-    """The tasks that are meant, each once. Raises RunnerError for one that the plan has not."""
-    from runner.run.selection import find_id
-
-    reading = project.check()
-    if any(problem.stops_all for problem in reading.problems):
-        raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
-    known = {task.id: task for task in reading.plan.tasks}
-    words = [word for word in typed.replace(",", " ").split() if word]
-    return tuple(dict.fromkeys(known[find_id(word, known)] for word in words))
-
-
-def _require_apart(
-    tasks: Sequence[Task], owned: Mapping[str, tuple[str, ...]], *, split: bool
-) -> None:
-    """Raise RunnerError where two tasks may write one file, with every file and both tasks."""
-    from runner.run.batch import find_shared_files
-
-    found = () if split else find_shared_files(tasks, owned)
-    if not found:
-        return
-    more = "\n".join(_format_collision(one) for one in found[1:])
-    hint = "add --split: they run one after the other; or name one of them"
-    raise RunnerError(f"{_format_collision(found[0])}; nothing has run", hint=hint, detail=more)
-
-
-def _format_collision(one: Shared) -> str:
-    if "any" in (one.path, one.other_path):
-        who, other = (one.one, one.other) if one.path == "any" else (one.other, one.one)
-        return f"{display(who)} may write any file, so also one of {display(other)}"
-    return f"{display(one.one)} and {display(one.other)} both write {display(one.named)}"
-
-
-def _run(
-    project: Project,
-    tasks: Sequence[Task],
-    owned: Mapping[str, tuple[str, ...]],
-    line: str,
-    *,
-    as_json: bool,
-) -> ExitCode:
-    from runner.app.build.machine import sandbox_of
-    from runner.repo.read import Repository
-    from runner.run.batch import Batch, unfit
-    from runner.run.interruption import Interruption
-    from runner.run.resource_locks import ResourceLocks, capacities
-    from runner.run.worker_setup import WorkerSetup
-
-    settings, began = project.settings, effects.monotonic()
-    capacity = capacities(settings.resources)
-    if why := unfit(tasks, capacity):
-        raise RunnerError(why, hint="`runner settings` shows [resources]")
-    interruption = Interruption()
-    with Repository.open(project.root) as repository, interruption.listen():
-        _tell_unseen(project, repository.state().dirty)
-        workshop = WorkerSetup(
-            root=project.root,
-            repository=repository,
-            cache=project.cache,
-            settings=settings,
-            sandbox=sandbox_of(settings),
-            environ=project.environ,
-            say=lambda _task, _line: None,
-        )
-        head = repository.head().commit or ""
-        say = _quiet if as_json else _say
-        batch = Batch(
-            tasks,
-            line,
-            workshop,
-            settings,
-            project.environ,
-            head,
-            ResourceLocks(capacity, owned),
-            say,
-        )
-        interruption.wakes(batch.crew.interrupt)
-        found = batch.run()
-    passed = all(came.ran.passed for came in found)
-    seconds = effects.monotonic() - began
-    if as_json:
-        print(_document(line, head, found, seconds), end="")
+    typed = [word for word in given.tasks.replace(",", " ").split() if word]
+    hear = _quiet if given.json else _say
+    done = run_for_tasks(project, typed, given.cmd, hear, tell, split=given.split)
+    if given.json:
+        print(_document(given.cmd, done), end="")
     else:
-        print(_total(found, seconds))
-    return ExitCode.OK if passed else ExitCode.FAILED
-
-
-def _tell_unseen(project: Project, dirty: Sequence[object]) -> None:
-    """Say on standard error what HEAD does not have."""
-    own = project.documents
-    paths = [path for one in dirty if (path := str(getattr(one, "path", ""))) not in own]
-    if paths:
-        shown = ", ".join(paths[:3]) + (" …" if len(paths) > 3 else "")  # noqa: PLR2004 - three fit in a line
-        print(f"note: HEAD is what runs; not committed: {display(shown)}", file=sys.stderr)
+        print(_total(done.came, done.seconds))
+    return done.code
 
 
 # --- in words -------------------------------------------------------------------------
@@ -204,7 +109,7 @@ def _total(found: Sequence[Came], seconds: float) -> str:
     return f"{count}: {said}; {seconds:.1f} s"
 
 
-def _document(line: str, head: str, found: Sequence[Came], seconds: float) -> str:
+def _document(line: str, done: BatchResult) -> str:
     from runner.report.documents import document
     from runner.secrets.redact import redact
 
@@ -220,13 +125,13 @@ def _document(line: str, head: str, found: Sequence[Came], seconds: float) -> st
             "log": came.log_shown or None,
             "tail": came.ran.tail,
         }
-        for came in found
+        for came in done.came
     ]
     return document(
         "parallel",
         command=redact(line),
-        head=head,
-        passed=all(came.ran.passed for came in found),
+        head=done.head,
+        passed=done.code is ExitCode.OK,
         tasks=tasks,
-        seconds=round(seconds, 3),
+        seconds=round(done.seconds, 3),
     )

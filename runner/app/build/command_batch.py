@@ -1,0 +1,111 @@
+"""One command for several tasks at once, each in a scratch tree that shows HEAD."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.build.machine import sandbox_of
+from runner.errors import ExitCode, RunnerError
+from runner.repo.read import Repository
+from runner.run.batch import Batch, find_shared_files, unfit
+from runner.run.interruption import Interruption
+from runner.run.resource_locks import ResourceLocks, capacities, load_owned_paths
+from runner.run.selection import find_id
+from runner.run.worker_setup import WorkerSetup
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from runner.model import Task
+    from runner.project import Project
+    from runner.run.batch import Came, Shared
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What the command came to."""
+
+    came: tuple[Came, ...]
+    """For each task, in the order in which they were named."""
+    head: str
+    """The commit that it ran on; empty before the first one."""
+    seconds: float
+
+    @property
+    def code(self) -> ExitCode:
+        """1 where it failed for one."""
+        passed = all(came.ran.passed for came in self.came)
+        return ExitCode.OK if passed else ExitCode.FAILED
+
+
+def run_for_tasks(
+    project: Project,
+    typed: Sequence[str],
+    line: str,
+    hear: Callable[[Came], None],
+    say: Callable[[str], None],
+    *,
+    split: bool = False,
+) -> BatchResult:
+    """Run it for every task; `hear` is told of each as soon as its command is over.
+
+    Two tasks that may write one file run one after the other with `split`. Raises RunnerError for
+    them otherwise, and for a task that the plan has not.
+    """
+    tasks, began = _find_tasks(project, typed), effects.monotonic()
+    owned = load_owned_paths(project.root, project.settings.id_prefixes)
+    if not split:
+        _require_apart(tasks, owned)
+    settings = project.settings
+    capacity = capacities(settings.resources)
+    if why := unfit(tasks, capacity):
+        raise RunnerError(why, hint="`runner settings` shows [resources]")
+    interruption = Interruption()
+    with Repository.open(project.root) as repository, interruption.listen():
+        own = project.documents
+        if unseen := [one.path for one in repository.state().dirty if one.path not in own]:
+            more = " …" if len(unseen) > 3 else ""  # noqa: PLR2004 - three fit in a line
+            say(f"note: HEAD is what runs; not committed: {', '.join(unseen[:3])}{more}")
+        workshop = WorkerSetup(
+            root=project.root,
+            repository=repository,
+            cache=project.cache,
+            settings=settings,
+            sandbox=sandbox_of(settings),
+            environ=project.environ,
+            say=lambda _task, _line: None,
+        )
+        head, claims = repository.head().commit or "", ResourceLocks(capacity, owned)
+        batch = Batch(tasks, line, workshop, settings, project.environ, head, claims, hear)
+        interruption.wakes(batch.crew.interrupt)
+        found = batch.run()
+    return BatchResult(found, head, effects.monotonic() - began)
+
+
+def _find_tasks(project: Project, typed: Sequence[str]) -> tuple[Task, ...]:
+    """The tasks that are meant, each once."""
+    reading = project.check()
+    if any(problem.stops_all for problem in reading.problems):
+        raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
+    known = {task.id: task for task in reading.plan.tasks}
+    return tuple(dict.fromkeys(known[find_id(word, known)] for word in typed))
+
+
+def _require_apart(tasks: Sequence[Task], owned: Mapping[str, tuple[str, ...]]) -> None:
+    """Raise RunnerError where two tasks may write one file, with every file and both tasks."""
+    found = find_shared_files(tasks, owned)
+    if not found:
+        return
+    more = "\n".join(_format_collision(one) for one in found[1:])
+    hint = "add --split: they run one after the other; or name one of them"
+    raise RunnerError(f"{_format_collision(found[0])}; nothing has run", hint=hint, detail=more)
+
+
+def _format_collision(one: Shared) -> str:
+    if "any" in (one.path, one.other_path):
+        who, other = (one.one, one.other) if one.path == "any" else (one.other, one.one)
+        return f"{display(who)} may write any file, so also one of {display(other)}"
+    return f"{display(one.one)} and {display(one.other)} both write {display(one.named)}"
