@@ -1,0 +1,243 @@
+"""A project is begun, checked, built, looked at and cancelled by calls alone: no command line."""
+
+import os
+import time
+from threading import Thread
+
+import pytest
+from workplace import NO_PROOF, a_task
+
+from runner.app.build.build import build, find_nothing_to_do, preview
+from runner.app.build.cancel_task import cancel
+from runner.app.build.command_batch import run_for_tasks
+from runner.app.build.new_project import init
+from runner.app.build.saved_file import SavedProposal, read_saved, save_plan, save_proposal
+from runner.app.build.task_trial import try_one_task
+from runner.app.build.types import BuildRequest
+from runner.app.inspect.validation import validate
+from runner.errors import ExitCode, RunnerError
+from runner.model import Status
+from runner.run.review import Answer, Said
+from runner.run.selection import Selection
+
+TRUSTED = BuildRequest(trusted=True)
+TWO = (
+    a_task("TASK-001", blocks={"a.txt": "one\n"}, tests=("grep -q one a.txt",)),
+    a_task("TASK-002", needs=["TASK-001"], blocks={"b.txt": "two\n"}, fields=[NO_PROOF]),
+)
+
+
+@pytest.fixture
+def shop(workplace):
+    """A plan of two tasks, the second after the first."""
+    workplace.plan(*TWO)
+    return workplace
+
+
+@pytest.fixture
+def ready(opened):
+    """The project as it is now, for quick runs: no sandbox, one job."""
+    return lambda **flags: opened(sandbox="none", jobs=1, **flags)
+
+
+# --- begin, and check -----------------------------------------------------------------
+
+
+def test_a_project_begins_with_three_files_and_keeps_those_that_are_there(workplace, opened):
+    workplace.write({"PATTERN_INDEX.md": "# mine\n"})
+    assert init(workplace.root, os.environ).written == {
+        "TASK-GRAPH.md": True,
+        "FILE_OWNERSHIP_MAP.md": True,
+        "PATTERN_INDEX.md": False,
+    }
+    assert workplace.read("PATTERN_INDEX.md") == "# mine\n"
+    assert validate(opened()).code is ExitCode.OK
+    with pytest.raises(RunnerError, match="there is a plan here already"):
+        init(workplace.root, os.environ)
+
+
+def test_a_plan_s_mistakes_are_values_with_their_places(shop, opened):
+    shop.edit_plan("Depends on: TASK-001", "Depends on: TASK-009")
+    found = validate(opened())
+    assert (found.code, found.plan, found.tasks) == (ExitCode.USAGE, "TASK-GRAPH.md", 2)
+    (mistake,) = (one for one in found.problems if one.is_error)
+    assert "TASK-009" in mistake.message
+    assert "TASK-009" in shop.read("TASK-GRAPH.md").splitlines()[mistake.line - 1]
+
+
+# --- build ----------------------------------------------------------------------------
+
+
+def test_a_run_gives_what_it_came_to_and_tells_every_event(shop, ready, console):
+    ended = []
+    result = build(ready(), TRUSTED, console, at_end=ended.append)
+    assert ended == [result]
+    assert result.code is ExitCode.OK
+    assert result.summary.counts == {Status.DONE: 2}
+    assert result.summary.unproven == ("TASK-002",)
+    assert [task.id for task in result.tasks] == ["TASK-001", "TASK-002"]
+    assert result.state.task("TASK-001").commit
+    assert [task for kind, task in console.kinds if kind == "TaskLanded"] == [
+        "TASK-001",
+        "TASK-002",
+    ]
+    assert console.kinds[0][0] == "RunStarted"
+    assert console.kinds[-1][0] == "RunFinished"
+    assert list(console.work.needs) == ["TASK-001", "TASK-002"]
+    assert shop.landings == ["TASK-001", "TASK-002"]
+
+
+def test_whether_there_is_anything_to_do_is_asked_before(shop, ready, console):
+    assert find_nothing_to_do(ready(), TRUSTED) is None
+    build(ready(), TRUSTED, console)
+    done = find_nothing_to_do(ready(), TRUSTED)
+    assert (done.code, done.tasks, done.notes) == (ExitCode.OK, 2, ())
+    for other in ({"always": True}, {"reopen": True}, {"selection": Selection(ids=("1",))}):
+        assert find_nothing_to_do(ready(), BuildRequest(**other)) is None
+
+
+def test_only_what_is_selected_is_built(shop, ready, console):
+    result = build(ready(), BuildRequest(Selection(ids=("1",)), trusted=True), console)
+    assert [task.id for task in result.tasks] == ["TASK-001"]
+    assert result.summary.counts == {Status.DONE: 1, Status.PENDING: 1}
+    assert result.summary.waiting == (("TASK-002", ()),)
+
+
+def test_a_plan_with_mistakes_is_not_built(shop, ready, console):
+    shop.edit_plan("Depends on: TASK-001", "Depends on: TASK-009")
+    with pytest.raises(RunnerError, match="the plan has 1 mistake; nothing has run"):
+        build(ready(), TRUSTED, console)
+    assert not shop.has("artifacts/build/journal.jsonl")
+
+
+def test_uncommitted_work_of_a_person_is_not_built_beside_unless_they_say_so(shop, ready, console):
+    shop.commit({"mine.txt": "as it was\n"})
+    shop.write({"mine.txt": "not finished\n"})
+    with pytest.raises(RunnerError, match="there are uncommitted changes"):
+        build(ready(), TRUSTED, console)
+    allowed = BuildRequest(trusted=True, allow_dirty=True)
+    assert build(ready(), allowed, console).code is ExitCode.OK
+    assert any("not seen by tasks" in line and "mine.txt" in line for line in console.said)
+    assert shop.read("mine.txt") == "not finished\n"
+
+
+# --- a person is asked ----------------------------------------------------------------
+
+
+def test_without_a_word_of_trust_nothing_runs(shop, ready, console, person):
+    with pytest.raises(RunnerError) as refused:
+        build(ready(), BuildRequest(), console)
+    assert refused.value.code is ExitCode.PERSON
+    with pytest.raises(RunnerError):
+        build(ready(), BuildRequest(), console, person(words=["n"]))
+    assert shop.landings == []
+    ada = person(words=["y"])
+    assert build(ready(), BuildRequest(), console, ada).code is ExitCode.OK
+    assert "grep -q one a.txt" in ada.asked[0]
+    assert find_nothing_to_do(ready(), BuildRequest()) is not None
+
+
+def test_a_person_reviews_each_proposed_write(shop, ready, console, person):
+    ada = person(changes=[Said(Answer.APPROVED), Said(Answer.WAITS)])
+    result = build(ready(review="prompt"), TRUSTED, console, ada)
+    assert ada.asked == [("TASK-001", "a.txt"), ("TASK-002", "b.txt")]
+    assert result.code is ExitCode.PERSON
+    assert result.state.task("TASK-001").status is Status.DONE
+    (waits,) = result.summary.blocked
+    assert (waits.id, waits.held) == ("TASK-002", "review")
+    assert not shop.has("b.txt")
+    bob = person(changes=[Said(Answer.APPROVED)])
+    assert build(ready(review="prompt"), TRUSTED, console, bob).code is ExitCode.OK
+    assert bob.asked == [("TASK-002", "b.txt")]
+    assert shop.read("b.txt") == "two\n"
+
+
+def test_what_a_person_edits_is_what_lands(shop, ready, console, person):
+    edited = Said(Answer.EDITED, content=b"one, as Ada has it\n")
+    ada = person(changes=[edited, Said(Answer.APPROVED), Said(Answer.APPROVED)])
+    assert build(ready(review="prompt"), TRUSTED, console, ada).code is ExitCode.OK
+    assert shop.read("a.txt") == "one, as Ada has it\n"
+
+
+def test_a_done_task_that_is_gone_from_the_plan_is_asked_about_once(shop, ready, console, person):
+    build(ready(), TRUSTED, console)
+    shop.plan(TWO[0], a_task("TASK-003", blocks={"c.txt": "three\n"}, fields=[NO_PROOF]))
+    with pytest.raises(RunnerError, match="TASK-002 was DONE and is gone from the plan"):
+        build(ready(), TRUSTED, console)
+    ada = person(words=["yes"])
+    assert build(ready(), TRUSTED, console, ada).code is ExitCode.OK
+    assert ada.asked[0].startswith("\nTASK-002 was DONE and is gone")
+    assert find_nothing_to_do(ready(), TRUSTED) is not None
+
+
+# --- look before, and do exactly that -------------------------------------------------
+
+
+def test_a_preview_says_the_order_and_the_commands_and_touches_nothing(shop, ready, console):
+    before = shop.everything()
+    seen = preview(ready(), TRUSTED, console)
+    assert seen.foresight.forecast.order == ("TASK-001", "TASK-002")
+    assert seen.foresight.commands["TASK-001"] == ("grep -q one a.txt",)
+    assert shop.everything() == before
+
+
+def test_a_saved_plan_is_done_exactly_or_refused(shop, ready, console, tmp_path):
+    file = tmp_path / "plan.json"
+    seen = preview(ready(), BuildRequest(Selection(ids=("1",))), console)
+    save_plan(file, ready(), seen.reading, seen.selection, seen.foresight)
+    request = BuildRequest(saved=read_saved(file), trusted=True)
+    assert [task.id for task in build(ready(), request, console).tasks] == ["TASK-001"]
+    with pytest.raises(RunnerError, match="what the plan was made from has moved") as refused:
+        build(ready(), request, console)
+    assert refused.value.code is ExitCode.CONFLICT
+
+
+def test_a_trial_of_one_task_lands_nothing_and_its_bytes_can_land_later(
+    shop, ready, console, tmp_path
+):
+    file, head = tmp_path / "trial.json", shop.head
+    found = try_one_task(ready(), "1", console, trusted=True)
+    assert found.code is ExitCode.OK
+    assert [one.content for one in found.trial.outcome.changes] == [b"one\n"]
+    assert found.before == {"a.txt": None}
+    assert (shop.head, shop.has("a.txt")) == (head, False)
+    with pytest.raises(RunnerError, match="TASK-002 waits for TASK-001"):
+        try_one_task(ready(), "2", console, trusted=True)
+    save_proposal(file, ready(), found.trial)
+    saved = read_saved(file)
+    assert isinstance(saved, SavedProposal)
+    request = BuildRequest(saved=saved, trusted=True)
+    assert build(ready(), request, console).summary.landed == 1
+    assert shop.read("a.txt") == "one\n"
+
+
+# --- beside a run ---------------------------------------------------------------------
+
+
+def test_an_attempt_is_cancelled_and_the_run_goes_on_with_the_others(workplace, ready, console):
+    slow = a_task("TASK-001", outputs=["a.txt"], command="sleep 60", fields=[NO_PROOF])
+    other = a_task("TASK-002", blocks={"b.txt": "two\n"}, fields=[NO_PROOF])
+    workplace.plan(slow, other)
+    with pytest.raises(RunnerError, match="no run is going on here"):
+        cancel(ready(), "1")
+    ended = []
+    run = Thread(target=lambda: ended.append(build(ready(), TRUSTED, console)))
+    run.start()
+    until = time.monotonic() + 30
+    while ("AttemptStarted", "TASK-001") not in console.kinds and time.monotonic() < until:
+        time.sleep(0.05)
+    known = cancel(ready(), "1")
+    run.join(30)
+    assert known.status is Status.BLOCKED
+    (result,) = ended
+    assert result.state.task("TASK-002").status is Status.DONE
+    assert [one.id for one in result.summary.blocked] == ["TASK-001"]
+
+
+def test_one_command_runs_for_several_tasks(shop, ready):
+    came, said = [], []
+    line = 'test "$RUNNER_TASK" = TASK-001'
+    done = run_for_tasks(ready(), ["1", "2"], line, came.append, said.append)
+    assert [one.ran.passed for one in done.came] == [True, False]
+    assert (done.code, done.head, said) == (ExitCode.FAILED, shop.head, [])
+    assert {one.task.id for one in came} == {"TASK-001", "TASK-002"}
