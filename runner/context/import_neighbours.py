@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from runner.impact.languages import language_of
+from runner.languages.registry import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -80,14 +80,13 @@ class Neighbours:
         language = language_of(path)
         if language is None:
             return False
-        return any(key in keys and self._leads(path, key) for key in language.keys(path))
+        return any(key in keys and self._leads(path, key) for key in language.keys_of(path))
 
     def _leads(self, path: str, key: str) -> bool:
-        if key.startswith("/") or not path.endswith((".py", ".pyi")):
+        language = language_of(path)
+        if key.startswith("/") or language is None or language.root_of is None:
             return True
-        from runner.impact.python import root_of
-
-        root = root_of(path, key)
+        root = language.root_of(path, key)
         return not root or not self._tree.is_file(f"{root}/__init__.py")
 
 
@@ -106,7 +105,8 @@ def _names_of(path: str) -> Iterator[str]:
     folder, _, name = path.rpartition("/")
     stem = name.partition(".")[0]
     yield stem
-    if folder and (stem in _INDEXES or path.endswith(".go")):
+    language = language_of(path)
+    if folder and (stem in _INDEXES or (language and language.folder_is_unit)):
         yield folder.rpartition("/")[2]
 
 

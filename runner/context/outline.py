@@ -7,13 +7,14 @@ every attempt; whether an import really leads somewhere is asked there, of the f
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.impact.javascript import SUFFIXES
+from runner.languages.registry import is_source, language_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from runner.languages.base import OutlinePatterns
 
 _MOST_NAMES = 40
 _WORD = re.compile(r"[A-Za-z_$][\w$-]*")
@@ -34,82 +35,23 @@ class Outline(NamedTuple):
 EMPTY = Outline("", 0, "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    suffixes: tuple[str, ...]
-    offers: re.Pattern[str]
-    """Groups that matched are names, or lists of them between commas."""
-    imports: re.Pattern[str]
-
-
-_READERS = (
-    _Reader(
-        (".py", ".pyi"),
-        re.compile(
-            r"^(?:async +)?def +([A-Za-z]\w*)|^class +([A-Za-z]\w*)|^([A-Z][A-Z\d_]+)\s*[:=]",
-            re.MULTILINE,
-        ),
-        re.compile(
-            r"^[ \t]*(?:from[ \t]+(\S+)[ \t]+)?import[ \t]+(?:\(([^)]*)\)|([^\n#]*))", re.MULTILINE
-        ),
-    ),
-    _Reader(
-        SUFFIXES,
-        re.compile(
-            r"^export\s+(?:default\s+)?(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?"
-            r"(?:function\*?|class|const|let|var|interface|type|enum|namespace)\s+([\w$]+)"
-            r"|^export\s*(?:type\s*)?\{([^}]*)\}|^(?:module\.)?exports\.([\w$]+)\s*="
-            r"|^module\.exports\s*=\s*\{([^}]*)\}|^export\s+(default)\b",
-            re.MULTILINE,
-        ),
-        re.compile(r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*['"`]([^'"`\n]+)['"`]"""),
-    ),
-    _Reader(
-        (".go",),
-        re.compile(
-            r"^func +(?:\([^)]*\) *)?([A-Z]\w*)|^type +([A-Z]\w*)|^(?:var|const) +([A-Z]\w*)",
-            re.MULTILINE,
-        ),
-        re.compile(r"^import\s*(?:\(([^)]*)\)|([^\n]*))", re.MULTILINE),
-    ),
-    _Reader(
-        (".rs",),
-        re.compile(
-            r"^[ \t]*pub(?:\([^)]*\))?\s+(?:(?:async|unsafe|const|extern(?:\s+\"[^\"]*\")?)\s+)*"
-            r"(?:fn|struct|enum|trait|type|mod|static|const|union)\s+(?:mut\s+)?(\w+)",
-            re.MULTILINE,
-        ),
-        re.compile(
-            r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?(?:use|mod)\s+([^;{]*(?:\{[^;]*)?)", re.MULTILINE
-        ),
-    ),
-)
-
-
-def is_source(path: str) -> bool:
-    """Whether a file is of a language whose exports are read here."""
-    return _reader(path) is not None
-
-
 def outline_of(path: str, content: bytes) -> Outline:
     """What one file offers; nothing for a language that is not known, or a huge file."""
-    reader = _reader(path)
-    if reader is None or len(content) > _LARGEST:
+    language = language_of(path) if is_source(path) else None
+    patterns = language.outline if language else None
+    if patterns is None or len(content) > _LARGEST:
         return EMPTY
     text = content.decode("utf-8", "replace")
-    names = " ".join([*dict.fromkeys(_find_offered(reader, text))][:_MOST_NAMES])
-    said = " ".join(part for found in reader.imports.finditer(text) for part in found.groups(""))
+    names = " ".join([*dict.fromkeys(_find_offered(patterns, text))][:_MOST_NAMES])
+    imports = re.finditer(patterns.imports, text, re.MULTILINE)
+    said = " ".join(part for found in imports for part in found.groups(""))
     words = " ".join(sorted({*_WORD.findall(said)}))
     lines = text.count("\n") + (not text.endswith("\n") and bool(text))
     return Outline(names, lines, f" {words} ")
 
 
-def _reader(path: str) -> _Reader | None:
-    return next((reader for reader in _READERS if path.endswith(reader.suffixes)), None)
-
-
-def _find_offered(reader: _Reader, text: str) -> Iterator[str]:
-    for match in reader.offers.finditer(text):
+def _find_offered(patterns: OutlinePatterns, text: str) -> Iterator[str]:
+    for match in re.finditer(patterns.offers, text, re.MULTILINE):
         for part in match.groups(""):
             for one in part.split(",") if part else ():
                 words = _WORD.findall(one.rpartition(" as ")[2].partition(":")[0])

@@ -9,7 +9,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from runner.context.outline import Outline, is_source, outline_of
+from runner.context.outline import Outline, outline_of
+from runner.languages.registry import is_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -47,7 +48,7 @@ class Outlines:
         )
 
     def import_keys(self, path: str) -> frozenset[str]:
-        """The keys by which a file refers to code of others (`runner.impact.languages`)."""
+        """The keys by which a file refers to code of others (`runner.languages`)."""
         if path not in self._keys:
             self._keys[path] = self._load_keys(path)
         return self._keys[path]
@@ -93,14 +94,16 @@ def outlines_of(tree: Tree, cache: Path | None) -> Iterator[Outlines]:
 
 def _find_import_keys(tree: Tree, path: str) -> frozenset[str]:
     """The keys a file refers to as code; those of files that text names are left out."""
-    from runner.impact.languages import language_of
+    from runner.languages.registry import language_of
 
     language = language_of(path)
     content = tree.read(path) if language and tree.is_file(path) else None
     if language is None or content is None:
         return frozenset()
     not_code = ("lit:", "dir:", "run:", "?", "*")
-    return frozenset(key for key in language.refers(path, content) if not key.startswith(not_code))
+    return frozenset(
+        key for key in language.imports_of(path, content) if not key.startswith(not_code)
+    )
 
 
 def _read(tree: Tree, paths: Iterable[str]) -> dict[str, Outline]:

@@ -12,14 +12,8 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base import Check, Proved
 from runner.gates.integrity import INTEGRITY
-from runner.gates.integrity.c_like_lexer import (
-    GO,
-    JAVASCRIPT,
-    RUST,
-    find_closing,
-    line_of,
-    mask_literals,
-)
+from runner.languages.c_like_lexer import find_closing, line_of, mask_literals
+from runner.languages.registry import code_language, is_written_in
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
 from runner.text.syntax import python_tree
@@ -33,11 +27,6 @@ if TYPE_CHECKING:
 
 CHECK = "equality"
 _LARGEST = 1_000_000
-_TOKENS = {
-    **dict.fromkeys(("js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"), JAVASCRIPT),
-    "go": GO,
-    "rs": RUST,
-}
 _METHOD = re.compile(
     r"\b(?P<name>asymmetricMatch|equals|isEqual|Equals?|eq)\s*(?=\()(?:\([^(){}]*\))[^(){};=]*(?=\{)"
 )
@@ -81,13 +70,13 @@ def _finding(path: str, name: str, line: int, bench: GateContext) -> Finding:
 
 def blind(path: str, content: bytes) -> Iterator[tuple[str, int]]:
     """Name and line of each equality that uses nothing of its own object."""
-    ending = path.rpartition(".")[2].lower()
+    language = code_language(path)
     text = content.decode("utf-8", "replace")
-    if ending == "py" and "__eq__" in text:
+    if is_written_in(path, "python") and "__eq__" in text:
         tree = python_tree(text)
         yield from _in_python(tree) if tree else ()
-    elif ending in _TOKENS:
-        mask = mask_literals(text, _TOKENS[ending])
+    elif language is not None and language.literals is not None:
+        mask = mask_literals(text, language.literals)
         for match in _METHOD.finditer(mask):
             if _ALWAYS.fullmatch(mask[match.end() : find_closing(mask, match.end()) + 1]):
                 yield match["name"], line_of(text, match.start())

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from runner.languages.registry import code_language, is_written_in, language_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _FOLDER = re.compile(
     r"(?:\A|/)(?:tests?|__tests__|__mocks__|specs?|e2e|testdata|fixtures)/", re.IGNORECASE
 )
-_NAME = re.compile(
-    r"(?:\A|/)(?:test_[^/]*\.pyi?|[^/]*_test\.(?:py|go|rs)|conftest\.py"
-    r"|[^/]*\.(?:test|spec|cy|e2e)\.[cm]?[jt]sx?|[^/]*[-_](?:test|spec)\.[cm]?[jt]sx?"
-    r"|[^/]*_spec\.rb|[^/]*(?:Test|Tests|Spec)\.(?:java|kt|cs|scala))\Z"
-)
-_MODULE = re.compile(r"(?:\A|/)test\.[cm]?[jt]sx?\Z|(?:\A|/)tests?\.(?:py|rs)\Z")
-_COLLECTED = re.compile(r"(?:\A|/)(?:test[^/]*|[^/]*_test)\.py\Z")
+_OTHERS = re.compile(r"(?:\A|/)(?:[^/]*_spec\.rb|[^/]*(?:Test|Tests|Spec)\.(?:java|kt|cs|scala))\Z")
+"""Of languages that are not read here."""
 
 _CHECKS = re.compile(
     r"\.(?:sh|bash|bats|mk)\Z|(?:\A|[/_.-])(?:tests?|checks?|verify|smoke|selftest|ci)(?=[/_.-])"
@@ -36,12 +33,17 @@ _INNER = re.compile(r"[$<>]\(|`")
 
 def is_test_path(path: str) -> bool:
     """Whether a path, relative to the project, is a test or belongs to tests."""
-    return bool(_FOLDER.search(path) or _NAME.search(path) or _MODULE.search(path))
+    if _FOLDER.search(path) or _OTHERS.search(path):
+        return True
+    language = language_of(path)
+    return bool(language and language.test_file and language.test_file.search(path))
 
 
 def holds_tests(path: str) -> bool:
     """Whether the tests in a file are found by name; a Python file of tests must be named so."""
-    return bool(_COLLECTED.search(path)) if path.endswith(".py") else is_test_path(path)
+    language = code_language(path)
+    collected = language.collected if language else None
+    return bool(collected.search(path)) if collected else is_test_path(path)
 
 
 def is_test_of(path: str, content: bytes, commands: Iterable[str]) -> bool:
@@ -72,7 +74,7 @@ def _names(path: str, command: str) -> bool:
     if path in command:
         return bool(re.search(rf"(?<![\w/.-])(?:\./)?{re.escape(path)}(?![\w/-])", command))
     stem = path.rpartition(".")[0]
-    if not path.endswith(".py") or "-m" not in command:
+    if not is_written_in(path, "python") or "-m" not in command:
         return False
     module = stem.removeprefix("src/").replace("/", ".")
     return bool(re.search(rf"(?<![\w.]){re.escape(module)}(?![\w])", command))

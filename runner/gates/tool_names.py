@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates import call_stack, tool_changes
-from runner.gates.integrity.c_like_lexer import GO, JAVASCRIPT, RUST, line_of
+from runner.languages.c_like_lexer import line_of
+from runner.languages.registry import code_row
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -52,11 +53,7 @@ _RUST = re.compile(
     r"\bcfg!\(\s*(?:not\(\s*)?(?P<macro>test)\b|#\[cfg\(\s*not\(\s*(?P<without>test)\s*\)"
     r"|\benv::var(?:_os)?\(\s*\"(?P<variable>NEXTEST\w*|RUST_TEST_\w+|RUNNER_(?:TASK|ATTEMPT))\""
 )
-_BRACES = {
-    **dict.fromkeys(("js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"), (_SCRIPT, JAVASCRIPT)),
-    "go": (_GO, GO),
-    "rs": (_RUST, RUST),
-}
+_BRACES = {"javascript": _SCRIPT, "go": _GO, "rust": _RUST}
 
 
 class Named(NamedTuple):
@@ -74,14 +71,14 @@ def names_of_tests(path: str, content: bytes | None) -> tuple[Named, ...]:
     if content is None:
         return ()
     text = content.decode("utf-8", "replace")
-    ending = path.rpartition(".")[2].lower()
-    if ending == "py":
+    row = code_row(path)
+    if row is None:
+        return ()
+    if row.language.literals is None:
         tree = python_tree(text)
         return _once(_of_tree(tree)) if tree else ()
-    if ending in _BRACES:
-        pattern, tokens = _BRACES[ending]
-        return _once(_in_braces(text, pattern, tokens))
-    return ()
+    pattern, literals = _BRACES.get(row.name), row.language.literals
+    return _once(_in_braces(text, pattern, literals, row.name)) if pattern and literals else ()
 
 
 def _of_tree(tree: ast.Module) -> Iterator[Named]:
@@ -201,8 +198,10 @@ def _find_tried_imports(node: ast.Try) -> Iterator[Named]:
 # --- languages with braces ------------------------------------------------------------
 
 
-def _in_braces(text: str, pattern: re.Pattern[str], tokens: re.Pattern[str]) -> Iterator[Named]:
-    bare = tokens.sub(lambda found: _without_comment(found[0]), text)
+def _in_braces(
+    text: str, pattern: re.Pattern[str], literals: re.Pattern[str], language: str
+) -> Iterator[Named]:
+    bare = literals.sub(lambda found: _without_comment(found[0]), text)
     for match in pattern.finditer(bare):
         line = line_of(bare, match.start())
         code = bare.split("\n")[line - 1].strip()
@@ -211,11 +210,11 @@ def _in_braces(text: str, pattern: re.Pattern[str], tokens: re.Pattern[str]) -> 
         said = next((one for one in match.groupdict().values() if one), match[0])
         name = "NODE_ENV" if match.groupdict().get("env") else said
         yield Named(name, line, _short(code))
-    for start, name in tool_changes.in_script(bare) if tokens is JAVASCRIPT else ():
+    for start, name in tool_changes.in_script(bare) if language == "javascript" else ():
         line = line_of(bare, start)
         yield Named(name, line, _short(bare.split("\n")[line - 1].strip()))
-    if tokens in (JAVASCRIPT, GO):
-        read = call_stack.in_go if tokens is GO else call_stack.in_script
+    if language in ("javascript", "go"):
+        read = call_stack.in_go if language == "go" else call_stack.in_script
         yield from _of_stack(read(bare))
 
 

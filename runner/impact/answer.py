@@ -9,13 +9,13 @@ from runner.impact.change import Changed, with_moves
 from runner.impact.collector import ImpactCollector
 from runner.impact.config_files import folder_governed, governs, is_own_document
 from runner.impact.inputs import Knowledge, Proven
-from runner.impact.languages import language_of
 from runner.impact.narrow import narrow_contracts
 from runner.impact.python_blocks import is_quiet
 from runner.impact.reach import find_reaching, find_unparsed, find_unseen_importers
 from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why, Width
 from runner.impact.traces import Reach, hit
 from runner.impact.unknown import explain_undeclared, is_unread_code
+from runner.languages.registry import language_of
 from runner.model import digest_of
 
 if TYPE_CHECKING:

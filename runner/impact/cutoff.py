@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.impact.change import Changed, with_moves
-from runner.impact.exports import find_exports
+from runner.languages.registry import is_source, language_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -58,6 +58,21 @@ def _difference(change: Changed, contracts: Collection[str]) -> str:
         return ""
     lost, come = _first(old, new), _first(new, old)
     return f"{path} offers `{_short(come or lost)}`" + (" otherwise" if lost else " now")
+
+
+def find_exports(path: str, content: bytes) -> tuple[str, ...] | None:
+    """The declarations that others can use, in a fixed order; comments and bodies left out.
+
+    None where they cannot be read: then the file counts as changed.
+    """
+    language = language_of(path) if is_source(path) else None
+    if language is None or language.exports_of is None:
+        return None
+    try:
+        found = language.exports_of(path, content)
+    except RecursionError:
+        return None
+    return None if found is None else tuple(sorted(found))
 
 
 def _first(one: tuple[str, ...], other: tuple[str, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.impact.languages import folder_keys, language_of, literal_keys
+from runner.languages.registry import folder_keys, language_of, literal_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

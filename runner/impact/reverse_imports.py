@@ -1,16 +1,15 @@
 """Which file refers to which, the other way round: who imports this, asked for one path.
 
 Kept in a store under the git tree it was read from, so that a question reads what has changed
-since and nothing else. A file is kept by what it refers to (keys of `languages`) and not by what
-that was resolved to: so a file that appears, goes or moves changes nobody else's entry.
+since and nothing else. A file is kept by what it refers to (keys of `runner.languages`), not by
+what that was resolved to: so a file that appears, goes or moves changes nobody else's entry.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.impact import python
-from runner.impact.languages import is_manifest, language_of
+from runner.languages.registry import is_manifest, language_of
 from runner.plan.globs import folders_of
 
 if TYPE_CHECKING:
@@ -71,10 +70,12 @@ class References:
                 if language is None or content is None or len(content) > _LARGEST:
                     continue
                 count += 1
-                keys = language.refers(entry.path, content)
+                keys = language.imports_of(entry.path, content)
                 rows = ((key, entry.path) for key in keys)
                 database.executemany("insert or ignore into refers values(?, ?)", rows)
-                named = ((entry.path, key) for key in language.names(entry.path, content))
+                names_of = language.names_of
+                names = names_of(entry.path, content) if names_of else ()
+                named = ((entry.path, key) for key in names)
                 database.executemany("insert or ignore into names values(?, ?)", named)
             if tree:
                 database.execute("insert or replace into notes values(?, ?)", (_TREE, tree))
@@ -127,9 +128,9 @@ class References:
         if language is None:
             return ()
         if not is_manifest(path):
-            return language.keys(path)
+            return language.keys_of(path)
         said = self._store.ask("select key from names where path = ?", path)
-        return (*language.keys(path), *(key for (key,) in said))
+        return (*language.keys_of(path), *(key for (key,) in said))
 
     def find_by_keys(self, keys: Iterable[str]) -> Iterator[tuple[str, str]]:
         """The files that refer to these keys, each with the key."""
@@ -153,9 +154,10 @@ class References:
         """
         if importer == path:
             return False
-        if key.startswith("/") or not path.endswith((".py", ".pyi")):
+        language = language_of(path)
+        if key.startswith("/") or language is None or language.root_of is None:
             return True
-        root = python.root_of(path, key)
+        root = language.root_of(path, key)
         if not root or importer.startswith(root + "/"):
             return True
         return not self.is_file(f"{root}/__init__.py")

@@ -11,9 +11,9 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from runner.impact import python
 from runner.impact.config_files import governs
-from runner.impact.languages import language_of
+from runner.languages.python import imports as python
+from runner.languages.registry import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,7 +60,7 @@ class Target:
     files: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
-    """Modules it names, as keys of `languages`."""
+    """Modules it names, as keys of `runner.languages`."""
     is_whole: bool = False
     """Whether any file of the repository may be meant besides."""
     only_runs: bool = False

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.languages.registry import is_written_in, row_of
 from runner.model import Finding, Severity
 from runner.writes import parsers
 from runner.writes.parse_limits import is_costly
@@ -26,8 +27,6 @@ MISSING = "compiler"
 NO_SUCH_COMMAND = 127
 
 _LANGUAGES = {
-    ".py": "python",
-    ".pyi": "python",
     ".pyw": "python",
     ".json": "json",
     ".toml": "toml",
@@ -74,6 +73,9 @@ def compile_file(
 def language_of(path: str, content: bytes) -> str:
     """`python`, `json`, `toml`, `yaml`, `shell`, or empty for what is not compiled alone."""
     language = _LANGUAGES.get(Path(path).suffix.lower(), "")
+    row = row_of(path.lower())
+    if row is not None and row.name == "python":
+        return row.name
     if language == "json" and _COMMENTED_JSON.search(path):
         return ""
     if not language and "." not in Path(path).name and (found := _SHEBANG.match(content[:200])):
@@ -193,4 +195,4 @@ def _is_template(change: Change) -> bool:
     """Whether a data file is the template of one (Helm, Jinja), which only looks like it."""
     folders = change.path.split("/")[:-1]
     placed = "templates" in folders or any("{{" in folder for folder in folders)
-    return placed and not change.path.endswith(".py") and b"{{" in (change.content or b"")
+    return placed and not is_written_in(change.path, "python") and b"{{" in (change.content or b"")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from runner.languages.registry import LANGUAGES
 from runner.model import Finding
 from runner.text.ignore_rules import ignore_rules
 from runner.writes.compile_check import CHECK, is_missing_tool, make_missing_tool
@@ -15,51 +16,11 @@ from runner.writes.compile_check import CHECK, is_missing_tool, make_missing_too
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from runner.languages.base import Compiler
     from runner.process.base import Ran, RunCommand
 
 MOST_FINDINGS = 20
 _READ = 64 << 10
-
-
-@dataclass(frozen=True, slots=True)
-class Compiler:
-    """A compiler that looks at a whole project: which files wake it, and how it is called."""
-
-    tool: str
-    manifest: str
-    suffixes: tuple[str, ...]
-    line: str
-    search: str = ""
-    """What is put before the line to have it run by the project's own copy of the tool."""
-    local: str = ""
-    """Where such a copy lies, below a folder at or above the manifest."""
-
-
-_TSC = "node_modules/.bin/tsc"
-# Up to the top of the repository, as node looks for packages. Not `npx`: where there is no local
-# typescript, it asks the registry first, and waits for it for more than a minute without network.
-_FIND_TSC = f"""\
-d=$PWD
-while :; do
-  if [ -x "$d/{_TSC}" ]; then PATH=$d/node_modules/.bin:$PATH; break; fi
-  if [ -e "$d/.git" ] || [ "$d" = / ] || [ -z "$d" ]; then break; fi
-  d=${{d%/*}}
-done
-"""
-
-COMPILERS = (
-    Compiler(
-        "tsc",
-        "tsconfig.json",
-        (".ts", ".tsx", ".mts", ".cts"),
-        "tsc --noEmit",
-        search=_FIND_TSC,
-        local=_TSC,
-    ),
-    # -o /dev/null: a single main package would leave its program in the tree.
-    Compiler("go", "go.mod", (".go",), "go build -o /dev/null ./..."),
-    Compiler("cargo", "Cargo.toml", (".rs",), "cargo check"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +54,18 @@ def compile_projects(
     return tuple(finding for job in jobs for finding in _run(job, run_command))
 
 
+def compilers() -> tuple[Compiler, ...]:
+    """The compilers of all languages that have one for whole projects."""
+    known = (row.language.compiler for row in LANGUAGES)
+    return tuple(one for one in known if one is not None)
+
+
 def project_jobs(tree: Path, paths: Iterable[str]) -> tuple[Job, ...]:
     """The whole-project compilers that changed paths call for, by their nearest manifest."""
     wanted: dict[tuple[str, str], list[str]] = {}
-    chosen = {compiler.tool: compiler for compiler in COMPILERS}
+    chosen = {compiler.tool: compiler for compiler in compilers()}
     for path in paths:
-        for compiler in COMPILERS:
+        for compiler in chosen.values():
             folder = _project_folder(tree, path, compiler)
             if folder is not None:
                 wanted.setdefault((compiler.tool, folder), []).append(path)
@@ -128,7 +95,7 @@ def find_needed_tools(tree: Path, commands: Sequence[CompileCommand] = ()) -> tu
     """The programs that compiling this tree may call, for `doctor` and the start of a run."""
     from_manifests = [
         compiler.tool
-        for compiler in COMPILERS
+        for compiler in compilers()
         if (tree / compiler.manifest).is_file()
         and not (compiler.local and (tree / compiler.local).exists())
     ]
@@ -142,7 +109,7 @@ def find_missing_compiler(
     tree: Path, paths: Iterable[str], found: Callable[[str], object]
 ) -> Finding | None:
     """The refusal that writing these paths would end in, since their compiler is not there."""
-    chosen = {compiler.tool: compiler for compiler in COMPILERS}
+    chosen = {compiler.tool: compiler for compiler in compilers()}
     for job in project_jobs(tree, paths):
         local, folder = chosen[job.tool].local, PurePosixPath(job.folder)
         own = local and any((tree / one / local).exists() for one in (folder, *folder.parents))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.languages.registry import is_written_in
 from runner.model import Finding, Severity
 from runner.writes.parsers import Mistake
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from runner.model import Change
     from runner.process.base import Ran, RunCommand
 
-SUFFIXES = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 _LARGEST = 5_000_000
 _NO_SCRIPT = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE|TS\b)|\x00", re.IGNORECASE)
 """Translations of Qt and films have the ending `.ts`, too."""
@@ -121,7 +120,7 @@ say(esm || wrong.length === 1 ? wrong[0] : wrong[1]);
 
 def is_script(path: str, content: bytes) -> bool:
     """Whether this is JavaScript or TypeScript, by its ending and its first bytes."""
-    ends = Path(path).suffix.lower() in SUFFIXES and not path.endswith(".d.ts")
+    ends = is_written_in(path, "javascript") and not path.endswith(".d.ts")
     return ends and len(content) <= _LARGEST and not _NO_SCRIPT.search(content[:4096])
 
 

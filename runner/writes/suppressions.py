@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from runner.languages.base import LINTER, SCANNER, SKIP, Marker
+from runner.languages.registry import LANGUAGES
 from runner.model import Action, Finding, Severity
 
 if TYPE_CHECKING:
@@ -26,47 +28,38 @@ _FOREIGN_CODEC = "has Python read other text than a reader sees"
 _SOURCE_LIMIT = 8 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
-    """A kind of mark: words without which it cannot be there, its shape, and what it asks for."""
+# Of no language that is read here, or of tools for many.
+_COMMON = (
+    Marker("nosemgrep nosonar", r"\bnosemgrep\b|\bNOSONAR\b", SCANNER),
+    Marker("list", r"pragma:_(?:allow|white)list\b", "silences a secret scan"),
+    Marker("gitleaks", r"\bgitleaks:allow\b", "silences a secret scan"),
+    Marker("disable", r"(?:rubocop|shellcheck|stylelint)[-:]?_disable", LINTER),
+    Marker("disabled", r"@Disabled\b", SKIP),
+)
+
+
+class _Shape(NamedTuple):
+    """A marker as it is looked for."""
 
     needles: tuple[str, ...]
     pattern: re.Pattern[str]
     meaning: str
 
 
-def _marker(needles: str, pattern: str, meaning: str) -> Marker:
-    # `_` stands for a few blanks within a line: none of these marks reaches over two.
-    shape = pattern.replace("_", r"[ \t]{0,9}")
-    return Marker(tuple(needles.split()), re.compile(shape, re.IGNORECASE), meaning)
+@cache
+def _shapes() -> tuple[_Shape, ...]:
+    """All of every language: a mark means the same to its tool in whatever file it stands."""
+    known = (*_COMMON, *(marker for row in LANGUAGES for marker in row.language.markers))
+    return tuple(
+        _Shape(
+            tuple(one.needles.split()),
+            re.compile(one.pattern.replace("_", r"[ \t]{0,9}"), re.IGNORECASE),
+            one.meaning,
+        )
+        for one in known
+    )
 
 
-_SCANNER = "silences a security scanner"
-_LINTER = "silences a linter"
-_TYPES = "silences a type checker"
-_COVERAGE = "hides code from coverage"
-_SKIP = "skips a test"
-MARKERS = (
-    _marker("nosec", r"(?:#|//)_nosec\b", _SCANNER),
-    _marker("nosemgrep nosonar", r"\bnosemgrep\b|\bNOSONAR\b", _SCANNER),
-    _marker("list", r"pragma:_(?:allow|white)list\b", "silences a secret scan"),
-    _marker("gitleaks", r"\bgitleaks:allow\b", "silences a secret scan"),
-    _marker("noqa", r"#_(?:ruff:_|flake8[:=]_)?noqa\b", _LINTER),
-    _marker("disable", r"(?:pylint|eslint|rubocop|shellcheck|stylelint)[-:]?_disable", _LINTER),
-    _marker("nolint", r"//_nolint\b", _LINTER),
-    _marker("allow(", r"#!?\[allow\(", _LINTER),
-    _marker("ignore", r"(?:type|pyright|mypy):_ignore", _TYPES),
-    _marker("@ts-", r"@ts-(?:ignore|nocheck|expect-error)\b", _TYPES),
-    _marker("pragma", r"pragma:_no_(?:cover|branch)", _COVERAGE),
-    _marker("ignore", r"(?:istanbul|c8|v8)[ \t]{1,9}ignore", _COVERAGE),
-    _marker("skip xfail", r"\b(?:skip|skipif|xfail)_\(|mark\.(?:skip|xfail)\b", _SKIP),
-    _marker("skip", r"\bimportorskip\b|\bSkipTest\b|@(?:unittest\.)?skip", _SKIP),
-    _marker("expectedfailure", r"\bexpectedFailure\b", _SKIP),
-    _marker(".skip .only .todo", r"\b(?:it|test|describe)\.(?:skip|only|todo)\b", _SKIP),
-    _marker("xit xdescribe", r"\bx(?:it|describe)_\(", _SKIP),
-    _marker("skip", r"\bt\.Skip(?:f|Now)?\(", _SKIP),
-    _marker("ignore disabled", r"#\[ignore\b|@Disabled\b", _SKIP),
-)
 _CODEC = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*(?!utf-?8\b|ascii\b|latin-?1\b)[-\w.]", re.ASCII)
 _TEST_PATH = re.compile(r"(^|/)(tests?|__tests__|spec)/|(^|/)test_|_test\.|\.(test|spec)\.")
 _TEST = re.compile(
@@ -107,7 +100,7 @@ def _marks(content: bytes) -> list[tuple[int, int, str, str]]:
     text = content.decode("utf-8", "replace")
     lowered = text.lower()
     places = {(start, _FOREIGN_CODEC): start for start in _foreign_codec(text)}
-    for marker in MARKERS:
+    for marker in _shapes():
         if any(needle in lowered for needle in marker.needles):
             for found in islice(marker.pattern.finditer(text), _MOST_MARKS):
                 start = text.rfind("\n", 0, found.start()) + 1

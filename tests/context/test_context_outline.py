@@ -1,6 +1,7 @@
 import pytest
 
-from runner.context.outline import EMPTY, is_source, outline_of
+from runner.context.outline import EMPTY, outline_of
+from runner.languages.registry import is_source
 
 PYTHON = b"""import os
 from booking.models import (

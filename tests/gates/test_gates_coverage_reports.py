@@ -7,6 +7,7 @@ from runner.gates.coverage.lines import Lines, Measured
 from runner.gates.coverage.own_lines import find_added_lines
 from runner.gates.coverage.percent import weigh
 from runner.gates.coverage.v8 import lines_run
+from runner.languages.go.names import module_of
 
 LCOV = """\
 TN:
@@ -66,11 +67,8 @@ def test_go_profiles_are_read_by_block():
     assert foreign_reports.from_go(GO, of_module) == {
         "price.go": Lines(frozenset({3, 4, 5, 6}), frozenset({3, 4}))
     }
-    assert (
-        foreign_reports.go_module("// x\nmodule example.org/shop\n\ngo 1.22\n")
-        == "example.org/shop"
-    )
-    assert foreign_reports.go_module("") == ""
+    assert module_of("// x\nmodule example.org/shop\n\ngo 1.22\n") == "example.org/shop"
+    assert module_of("") == ""
 
 
 BOMB = """<!DOCTYPE a [<!ENTITY b "x"><!ENTITY c "&b;&b;">]>

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from impact_build import House, a_task, code, names, reasons
 
-from runner.impact.languages import language_of
 from runner.impact.targets import target_of
+from runner.languages.registry import language_of
 
 
 def reaches(files, changed, *, test):
@@ -105,9 +105,9 @@ def test_any_bytes_are_read_without_complaint():
     junk = bytes(range(256)) * 4 + b"'\"`{(\\"
     for path in ("a.py", "a.ts", "package.json", "a.go", "go.mod", "a.rs", "Cargo.toml"):
         language = language_of(path)
-        assert isinstance(language.refers(path, junk), frozenset)
-        assert isinstance(language.names(path, junk), frozenset)
-        language.keys(path)
+        assert isinstance(language.imports_of(path, junk), frozenset)
+        assert language.names_of is None or isinstance(language.names_of(path, junk), frozenset)
+        language.keys_of(path)
 
 
 # --- commands ---------------------------------------------------------------------------

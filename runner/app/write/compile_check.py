@@ -11,10 +11,10 @@ from runner.errors import ExitCode, RunnerError
 from runner.model import Finding, Severity
 from runner.writes.compile_check import CHECK, MISSING, compile_file
 from runner.writes.project_compile import (
-    COMPILERS,
     CompileCommand,
     command_jobs,
     compile_projects,
+    compilers,
     project_jobs,
 )
 
@@ -102,7 +102,7 @@ def require_compiled(change: Change, workplace: Workplace) -> None:
 
 
 def _is_called_for(root: Path, path: str, commands: tuple[CompileCommand, ...]) -> bool:
-    manifest = any(PurePosixPath(path).name == compiler.manifest for compiler in COMPILERS)
+    manifest = any(PurePosixPath(path).name == compiler.manifest for compiler in compilers())
     return manifest or bool(project_jobs(root, (path,)) or command_jobs((path,), commands))
 
 

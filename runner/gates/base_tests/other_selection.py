@@ -10,7 +10,8 @@ import json
 import re
 import tomllib
 
-from runner.gates.integrity.c_like_lexer import JAVASCRIPT, find_closing, mask_literals
+from runner.languages.c_like_lexer import find_closing, mask_literals
+from runner.languages.javascript import LITERALS
 
 _HEADER = re.compile(r"[ \t]*(?P<open>\[\[?)[ \t]*(?P<name>[\w.\"-]+)[ \t]*\]\]?[ \t]*(?:#.*)?$")
 _KEY = re.compile(r"[ \t]*(?P<key>[\w-]+)[ \t]*=")
@@ -114,6 +115,6 @@ def mix_vite(old: str, new: str) -> str:
 
 
 def _test_block(text: str) -> tuple[int, int] | None:
-    mask = mask_literals(text, JAVASCRIPT)
+    mask = mask_literals(text, LITERALS)
     match = _TEST_BLOCK.search(mask)
     return (match.start(), find_closing(mask, match.end() - 1) + 1) if match else None

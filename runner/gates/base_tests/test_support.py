@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base_tests.inline_tests import has_tests_inside, with_tests_of
 from runner.gates.base_tests.selection import has_selection, with_selection_of
+from runner.languages.registry import code_language
 from runner.model import Action, digest_of
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ _CONFIGURES = re.compile(
     r"|jest\.setup\.\w+|vitest\.setup\.\w+|sitecustomize\.py|usercustomize\.py)\Z"
 )
 """Files that say how or which tests run, and nothing of the product."""
-_GO_STARTS = re.compile(rb"^func\s+(?:TestMain|init)\s*\(|^var\s+\w[^\n]*=[^\n]*\(", re.MULTILINE)
-"""What Go runs for all tests of a package: `TestMain`, and what initialises it."""
 _SNAPSHOT = re.compile(r"(?:\A|/)__snapshots__/|\.snap\Z|\.ambr\Z")
 _SCRIPT = re.compile(r"\.[cm]?[jt]sx?\Z")
 _IN_TESTS = re.compile(rb"\b(?:it|test|describe|suite|specify)\b[\w.]*\s*\(")
@@ -106,13 +105,20 @@ def _is_loaded(change: Change) -> bool:
     """Whether a new file can change how tests of other files end, without being named by them."""
     path, content = change.path, (change.content or b"")[:_LARGEST]
     name = path.rpartition("/")[2]
-    if name.endswith("_test.go"):  # of all files of a package, before its first test
-        return bool(_GO_STARTS.search(content) or _REACHES_OTHERS.search(content))
+    if first := _loaded_first(path):
+        return bool(first.search(content) or _REACHES_OTHERS.search(content))
     if _CONFIGURES.search(path) or name in ("conftest.py", "__init__.py"):
         return True
     if _SCRIPT.search(path) and not _IN_TESTS.search(content):  # mocha loads all of a folder
         return True
     return "__mocks__/" in path or bool(_REACHES_OTHERS.search(content))
+
+
+def _loaded_first(path: str) -> re.Pattern[bytes] | None:
+    """What in a test file of this language runs before the first test of other files too."""
+    language = code_language(path)
+    is_test = language and language.test_file and language.test_file.search(path)
+    return language.loaded_first if language and is_test else None
 
 
 def _moves(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-import shlex
+
+from runner.languages.registry import code_language
 
 _UNITTEST = re.compile(r"(?P<start>-m unittest)(?=\s|\Z)")
 _QUIET = re.compile(r"(?<=\s)(?:-q|--quiet)(?=\s|\Z)")
@@ -30,17 +31,7 @@ def for_files(paths: tuple[str, ...], text: bytes, known: tuple[str, ...]) -> st
 
     `text` is the content of one of them, `known` are the task's own test commands.
     """
-    ending = paths[0].rpartition(".")[2]
-    named = " ".join(map(shlex.quote, paths))
-    told = " ".join(known)
-    if ending == "py":
-        python = next(iter(re.findall(r"\S*python[\d.]*(?= -m )", told)), "python3")
-        if b"unittest" in text and b"pytest" not in text and "pytest" not in told:
-            return f"{python} -m unittest -v {named}"
-        return f"{python} -m pytest -q {named}"
-    if ending == "go":
-        folders = sorted({f"./{path.rpartition('/')[0]}".rstrip("/") for path in paths})
-        return f"go test -v {' '.join(map(shlex.quote, folders))}"
-    if ending in ("js", "mjs", "cjs") and b"node:test" in text:
-        return f"node --test {named}"
-    return ""
+    language = code_language(paths[0])
+    if language is None or language.test_command is None:
+        return ""
+    return language.test_command(paths, text, " ".join(known))

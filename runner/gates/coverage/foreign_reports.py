@@ -18,7 +18,6 @@ Inside: TypeAlias = "Callable[[str], str | None]"
 _MOST_LINES = 1_000_000
 """Of one file; numbers beyond are nonsense, and blocks beyond are not looked at."""
 _GO = re.compile(r"^(?P<path>.+):(\d{1,9})\.\d+,(\d{1,9})\.\d+ (\d+) (\d{1,18})$")
-_MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 
 
 def from_lcov(text: str, inside: Inside) -> dict[str, Lines]:
@@ -78,12 +77,6 @@ def from_go(text: str, inside: Inside) -> dict[str, Lines]:
             of_file = hits.setdefault(path, {})
             of_file[line] = of_file.get(line, 0) + count
     return _lines_of(hits)
-
-
-def go_module(go_mod: str) -> str:
-    """The import path of a module, as its go.mod says; empty where it does not."""
-    match = _MODULE.search(go_mod)
-    return match[1] if match else ""
 
 
 def _count(lines: dict[int, int], said: Iterable[str]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from runner.gates import shim
 from runner.gates.base import Fitted
 from runner.gates.coverage.storage import make_empty_folder
+from runner.languages.registry import row_named
 from runner.process.tools import which
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ GO = "go.out"
 _INSTALLED = ("*/site-packages/*", "*/dist-packages/*", "*/node_modules/*")
 _WORD = r"(?<![\w.=-]){}(?![\w./=-])"
 _CARGO = re.compile(_WORD.format("cargo test"))
-_SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 
 
 def fit(check: Check, bench: GateContext, fitted: Fitted) -> Fitted:
@@ -40,13 +40,13 @@ def fit(check: Check, bench: GateContext, fitted: Fitted) -> Fitted:
     start = shim.write_module(bench.place)
     line = shim.in_front(fitted.line, start)
     variables = {**fitted.variables, **_python(bench, fitted, folder, start)}
-    if _speaks(bench, _SCRIPTS, "package.json"):
+    if _speaks(bench, "javascript"):
         # jest and vitest measure what they translate themselves (`node_hook`); else Node is asked
         variables["NODE_V8_COVERAGE"] = str(folder / V8)
         variables["RUNNER_COVER_LCOV"] = str(folder / LCOV)
-    if _speaks(bench, (".go",), "go.mod"):
+    if _speaks(bench, "go"):
         variables["GOFLAGS"] = _go(bench, fitted, folder)
-    if _speaks(bench, (".rs",), "Cargo.toml"):
+    if _speaks(bench, "rust"):
         line = _rust(bench, line, folder)
     return Fitted(line, variables)
 
@@ -62,10 +62,14 @@ def visible_root(bench: GateContext) -> str:
     return os.path.realpath(seen / bench.place.start)
 
 
-def _speaks(bench: GateContext, suffixes: tuple[str, ...], mark: str) -> bool:
+def _speaks(bench: GateContext, name: str) -> bool:
     """Whether the task writes this language, or the project says that it is of it."""
+    row = row_named(name)
     paths = (*(change.path for change in bench.changes), *bench.former)
-    return any(path.endswith(suffixes) for path in paths) or (project_tree(bench) / mark).is_file()
+    tree = project_tree(bench)
+    return any(path.endswith(row.code) for path in paths) or any(
+        (tree / one).is_file() for one in row.manifests
+    )
 
 
 def _python(bench: GateContext, fitted: Fitted, folder: Path, start: Path) -> dict[str, str]:

@@ -11,6 +11,7 @@ from runner.gates.coverage import foreign_reports, instrument, python_data, v8
 from runner.gates.coverage.instrument import project_tree, visible_root
 from runner.gates.coverage.lines import Measured, Runs, merge
 from runner.gates.coverage.storage import data_folder, files_in, text_of
+from runner.languages.go.names import module_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +99,7 @@ def _reports(bench: GateContext, folder: Path) -> Iterator[Path]:
 
 
 def _go_path(bench: GateContext) -> foreign_reports.Inside:
-    module = foreign_reports.go_module(text_of(project_tree(bench) / "go.mod") or "")
+    module = module_of(text_of(project_tree(bench) / "go.mod") or "")
 
     def inside(path: str) -> str | None:
         return path.removeprefix(f"{module}/") if path.startswith(f"{module}/") else None

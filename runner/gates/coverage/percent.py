@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -12,6 +11,8 @@ from runner.gates.coverage.lines import Lines
 from runner.gates.coverage.statements import statements
 from runner.gates.coverage.v8 import code_lines
 from runner.impact.ranges import ranges_of
+from runner.languages.javascript import TYPED
+from runner.languages.registry import code_language, is_written_in
 from runner.model import Coverage
 
 if TYPE_CHECKING:
@@ -20,24 +21,7 @@ if TYPE_CHECKING:
     from runner.gates.coverage.lines import Measured
 
 _LONGEST = 600
-_LANGUAGES = {
-    **dict.fromkeys((".py",), "Python"),
-    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "JavaScript"),
-    **dict.fromkeys((".ts", ".mts", ".cts", ".tsx"), "JavaScript"),
-    ".go": "Go",
-    ".rs": "Rust",
-}
-_NEEDED = {
-    "Python": "have the test contracts run Python without -I or -E, with coverage.py installed",
-    "JavaScript": "have the test contracts run Node or jest, or install @vitest/coverage-v8",
-    "Go": "have the test contracts run `go test`",
-    "Rust": "have the test contracts run `cargo test`, with a tool that measures it: "
-    "cargo install cargo-llvm-cov",
-}
-_TYPED = frozenset({".ts", ".mts", ".cts", ".tsx"})
 _NO_MAP = "what a compiler made of it ran: set sourceMap: true in tsconfig.json, or in its settings"
-_FUNCTION = {"Go": re.compile(rb"\bfunc\b"), "Rust": re.compile(rb"\bfn\b")}
-"""What a file of types and constants alone has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +94,13 @@ def weigh(
     for path, lines in sorted(own.items()):
         language, text = language_of(path), content(path) or b""
         if _ran_compiled(path, measured):
-            named = "TypeScript" if PurePosixPath(path).suffix in _TYPED else language
+            named = "TypeScript" if PurePosixPath(path).suffix in TYPED else language
             unmeasured.setdefault(named, (named, path, _NO_MAP))
             continue
         one = _weigh_file(path, lines, measured, text)
         unseen = language and language not in seen
         if one is None or (unseen and (one.own.executable or _has_code(path, lines, text))):
-            needed = _NEEDED.get(language, "")
+            needed = _needed(path)
             unmeasured.setdefault(language, (language, path, needed))
         elif one.own.executable:
             files.append(one)
@@ -128,7 +112,7 @@ def _ran_compiled(path: str, measured: Measured) -> bool:
     if path in measured.translated:
         return True
     pure = PurePosixPath(path)
-    if pure.suffix not in _TYPED or path in measured.told:
+    if pure.suffix not in TYPED or path in measured.told:
         return False
     made = pure.with_suffix(pure.suffix.replace("ts", "js").removesuffix("x")).name
     return any(PurePosixPath(one).name == made for one in measured.told)
@@ -143,7 +127,14 @@ def why_unmeasured(language: str, needed: str) -> str:
 
 def language_of(path: str) -> str:
     """The language whose tools measure a file; empty for other files."""
-    return _LANGUAGES.get(PurePosixPath(path).suffix.lower(), "")
+    read = code_language(path)
+    return read.title if read and read.coverage else ""
+
+
+def _needed(path: str) -> str:
+    """What a person has to do where nothing of a file's language was measured."""
+    read = code_language(path)
+    return read.coverage.needed if read and read.coverage else ""
 
 
 def _weigh_file(
@@ -151,7 +142,7 @@ def _weigh_file(
 ) -> Weighed | None:
     """One file; None where its executable lines cannot be told."""
     ran = measured.ran(path)
-    if language_of(path) == "Python":
+    if is_written_in(path, "python"):
         found = statements(content)
         if found is None:
             return None
@@ -164,14 +155,16 @@ def _weigh_file(
 
 def _has_code(path: str, own: frozenset[int], content: bytes) -> bool:
     """Whether some of these lines are code, in a language of which only tools know what runs."""
-    if not (mark := _FUNCTION.get(language_of(path))) or not mark.search(content):
+    read = code_language(path)
+    mark = read.coverage.function if read and read.coverage else None
+    if mark is None or not mark.search(content):
         return False
     return any(number in own for number, _ in code_lines(content.decode("utf-8", "replace")))
 
 
 def _not_loaded(path: str, content: bytes) -> Lines:
     """A file that no report knows: a script that nothing loaded, else one without code."""
-    if language_of(path) != "JavaScript" or path.endswith((".d.ts", ".d.mts", ".d.cts")):
+    if not is_written_in(path, "javascript") or path.endswith((".d.ts", ".d.mts", ".d.cts")):
         return Lines(frozenset(), frozenset())
     numbers = (number for number, _ in code_lines(content.decode("utf-8", "replace")))
     return Lines(frozenset(numbers), frozenset())

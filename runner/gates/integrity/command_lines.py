@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity.assertions import Weakness
+from runner.gates.integrity.weaknesses import Weakness
 from runner.gates.script_targets import rules_in
 from runner.plan.shell.exit_status import bypass_of, swallow_of, tests_in
 from runner.plan.shell.selection import find_added_selection, selection_of

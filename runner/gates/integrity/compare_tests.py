@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity import configuration, swallowed_errors
-from runner.gates.integrity.assertions import Weakness, weaknesses
+from runner.gates.integrity import configuration
 from runner.gates.integrity.readers import is_read, read_tests
+from runner.gates.integrity.swallowed_errors import find_swallowed_errors
+from runner.gates.integrity.weaknesses import Weakness, weaknesses
 from runner.gates.test_paths import holds_tests, is_test_path
+from runner.languages.registry import code_language
 from runner.model import Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from runner.gates.integrity.assertions import TestBody, TestFile
+    from runner.languages.base import TestBody, TestFile
     from runner.model import Change, Task
 
 CHECK = "integrity"
@@ -73,7 +75,9 @@ def _hint(path: str, task: Task, *, lenient: bool) -> str:
 
 def _holds_tests_inside(path: str, old: bytes | None) -> bool:
     """Whether a file of the product holds tests of its own, as Rust has them."""
-    return path.endswith(".rs") and b"#[cfg(test)]" in (old or b"")
+    language = code_language(path)
+    inner = language.inner_tests if language else None
+    return inner is not None and inner.mark in (old or b"")
 
 
 def _looks(
@@ -92,7 +96,7 @@ def _looks(
     if new is not None:
         yield configuration.weaknesses(path, old, new), _ABLE
         yield _idle(change, old, must_assert=must_assert) if tests else (), _IDLE
-        yield swallowed_errors.weaknesses(path, old, new), _CAUGHT
+        yield find_swallowed_errors(path, old, new), _CAUGHT
 
 
 def _make_findings(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base_tests.selection import addopts_of
 from runner.gates.integrity import command_lines
-from runner.gates.integrity.assertions import Weakness
-from runner.gates.integrity.python_marks import name_of
+from runner.gates.integrity.weaknesses import Weakness
 from runner.gates.test_paths import is_test_path
+from runner.languages.python.marks import name_of
 from runner.plan.commands import swallows_failure
 from runner.plan.shell.selection import find_added_options
 from runner.text.syntax import python_tree

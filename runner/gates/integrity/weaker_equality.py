@@ -51,11 +51,6 @@ def is_about_a_part(old: str, new: str) -> bool:
     return bool(old) and old != new and any(True for _ in _around(old, new))
 
 
-def same_on_both(sides: Sides) -> bool:
-    """Whether both sides are written alike: such a claim fails only where they crash."""
-    return len(sides) == 2 and sides[0] == sides[1]  # noqa: PLR2004 - both sides
-
-
 def _forms(text: str) -> tuple[str, str]:
     return text, f"({text})"
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity.c_like_lexer import find_closing, statement_end
+from runner.languages.c_like_lexer import find_closing, statement_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,26 +10,18 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity.c_like_lexer import (
-    GO,
-    JAVASCRIPT,
-    RUST,
-    find_closing,
-    line_of,
-    mask_literals,
-    statement_end,
-)
 from runner.gates.mutation.brace_functions import functions
 from runner.gates.mutation.brace_values import other_value
 from runner.gates.mutation.exclusions import only_tells
 from runner.gates.mutation.mutants import Mutant
+from runner.languages.c_like_lexer import find_closing, line_of, mask_literals, statement_end
+from runner.languages.registry import code_language
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.gates.mutation.brace_functions import Function
 
-_TOKENS = {"js": JAVASCRIPT, "ts": JAVASCRIPT, "go": GO, "rs": RUST}
 _SIGNS = {
     "condition": {"===": "!==", "!==": "===", "==": "!=", "!=": "=="},
     "comparison": {"<=": "<", ">=": ">", "<": "<=", ">": ">="},
@@ -97,7 +89,10 @@ def brace_mutants(
         text = content.decode()
     except UnicodeDecodeError:
         return ()
-    source = _Source(text, mask_literals(text, _TOKENS[language]), language)
+    read = code_language(path)
+    if read is None or read.literals is None:
+        return ()
+    source = _Source(text, mask_literals(text, read.literals), language)
     known = functions(source.mask, language)
     telling = frozenset(_telling_lines(source))
     found = []

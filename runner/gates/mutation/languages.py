@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runner.languages.javascript import TYPED
+from runner.languages.registry import code_row
+
 if TYPE_CHECKING:
     from runner.gates.mutation.mutants import Mutant
 
-_BRACES = {
-    **dict.fromkeys(("js", "jsx", "mjs", "cjs"), "js"),
-    **dict.fromkeys(("ts", "tsx", "mts", "cts"), "ts"),
-    "go": "go",
-    "rs": "rs",
-}
+_NAMES = {"python": "py", "javascript": "js", "go": "go", "rust": "rs"}
 _LARGEST = 1_000_000
 """Bytes of a file that is read; a larger one holds data."""
 
 
 def language_of(path: str) -> str:
     """Which language a file is written in: `py`, `js`, `ts`, `go` or `rs`; "" for any other."""
-    ending = path.rpartition(".")[2].lower()
-    return "py" if ending == "py" else _BRACES.get(ending, "")
+    row = code_row(path)
+    name = _NAMES.get(row.name, "") if row else ""
+    return "ts" if name == "js" and path.lower().endswith(TYPED) else name
 
 
 def mutants_of(

@@ -6,15 +6,14 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity.c_like_lexer import GO, JAVASCRIPT, RUST, line_of, mask_literals
 from runner.gates.mutation.brace_functions import functions
 from runner.gates.mutation.languages import language_of
+from runner.languages.c_like_lexer import line_of, mask_literals
+from runner.languages.registry import code_language
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_TOKENS = {"js": JAVASCRIPT, "ts": JAVASCRIPT, "go": GO, "rs": RUST}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +34,14 @@ def functions_in(path: str, content: bytes) -> Iterator[Written]:
         text = content.decode()
     except UnicodeDecodeError:
         return
-    language = language_of(path)
-    if language == "py":
+    language = code_language(path)
+    if language is None:
+        return
+    if language.literals is None:
         yield from _of_python(path, text)
-    elif language:
-        mask = mask_literals(text, _TOKENS[language])
-        for one in functions(mask, language):
+    else:
+        mask = mask_literals(text, language.literals)
+        for one in functions(mask, language_of(path)):
             first, last = line_of(text, one.start), line_of(text, max(one.start, one.end - 1))
             yield Written(path, one.name, first, last, text[one.start : one.end + 1])
 

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.gates.mutation.own_functions import functions_in
+from runner.languages.registry import is_written_in
 from runner.model import Finding, Severity
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _DECLARED = frozenset({"const", "let", "var", "mut"})
 def tokens(text: str, path: str, own: frozenset[str] = frozenset()) -> list[str]:
     """The text without comments, blanks, braces, and names of variables or that are `own`."""
     found = []
-    pattern = _PYTHON if path.endswith(".py") else _BRACES
+    pattern = _PYTHON if is_written_in(path, "python") else _BRACES
     for match in pattern.finditer(text):
         word = match[0]
         match match.lastgroup:

@@ -1,13 +1,12 @@
-"""Both sides of what a test holds equal, in languages with braces; and what matches anything."""
+"""What a test asserts in languages with braces: both sides, how firmly, what keeps it silent."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity import assertions
-from runner.gates.integrity.c_like_lexer import find_closing, mask_literals, squeeze_code
-from runner.gates.integrity.weaker_equality import same_on_both
+from runner.languages.base import AFTER_RETURN, NEVER, RUNS, SWALLOWED, same_on_both
+from runner.languages.c_like_lexer import find_closing, mask_literals, squeeze_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +25,11 @@ _MATCHES_ALL = re.compile(
 _NEGATED = re.compile(
     r"\A!\s*(?:reflect\.DeepEqual|bytes\.Equal|cmp\.Equal|slices\.Equal)\s*(?=\()"
 )
+_NEVER = re.compile(r"\b(?:if|while)\s*\(?\s*(?:false|0)\s*\)?\s*(?=\{)")
+_TRY = re.compile(r"\btry\s*(?=\{)")
+_CATCH = re.compile(r"\s*catch\s*(?:\([^)]*\))?\s*(?=\{)")
+_RETURN = re.compile(r"(?:\A|[;{}\n])\s*return\b[ \t]*;?[ \t]*(?=\n|\})")
+_RAISED = re.compile(r"\bthrow\b|\bfail\s*\(|\bexpect\b|\bassert\b|\bdone\s*\(")
 
 
 def script_sides(text: str, tokens: re.Pattern[str]) -> tuple[str, ...]:
@@ -102,4 +106,28 @@ def split_at_equality(text: str, tokens: re.Pattern[str]) -> tuple[str, ...]:
 def weaken(strength: float, text: str, sides: tuple[str, ...]) -> float:
     """How much a claim says, once it is known what its sides are."""
     anything = any(map(_ANYTHING.match, sides[1:])) or _MATCHES_ALL.search(text)
-    return min(strength, assertions.RUNS) if anything or same_on_both(sides) else strength
+    return min(strength, RUNS) if anything or same_on_both(sides) else strength
+
+
+# --- what keeps it silent -----------------------------------------------------------------
+
+
+def guards_of(mask: str, start: int, at: int) -> frozenset[str]:
+    """What stands before the place `at` in a body that begins at `start`."""
+    found = set()
+    if any(at < end for _, end in _blocks(mask, _NEVER, start, at)):
+        found.add(NEVER)
+    for _, end in _blocks(mask, _TRY, start, at):
+        handler = _CATCH.match(mask, end + 1)
+        if at < end and handler:
+            caught = mask[handler.end() : find_closing(mask, handler.end())]
+            if not _RAISED.search(caught):
+                found.add(SWALLOWED)
+    if _RETURN.search(mask, start, at):
+        found.add(AFTER_RETURN)
+    return frozenset(found)
+
+
+def _blocks(mask: str, opening: re.Pattern[str], start: int, at: int) -> list[tuple[int, int]]:
+    found = (match.end() for match in opening.finditer(mask, start, at))
+    return [(begin, find_closing(mask, begin)) for begin in found]

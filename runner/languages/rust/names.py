@@ -1,4 +1,4 @@
-"""What a Rust file refers to: its modules, what it uses of its crate, and crates by name.
+"""What a Rust file refers to (modules, what it uses of its crate, other crates), and offers.
 
 Keys: `/src/db` a file by its place without suffix (`mod.rs` stands for its folder), `rs:name` a
 crate by the name that its Cargo.toml says.
@@ -10,8 +10,10 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from runner.languages.c_like_lexer import header_of, top_statements
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _MOD = re.compile(r'(?:#\[path\s*=\s*"([^"]+)"\]\s*)?\b(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*;')
 _USE = re.compile(r"\buse\s+(?:::)?([^;]+);")
@@ -23,7 +25,7 @@ _CRATE_NAME = re.compile(r'^\s*name\s*=\s*"([^"]+)"', re.MULTILINE)
 _ENTRIES = ("src/lib", "src/main")
 
 
-def refers(path: str, content: bytes) -> frozenset[str]:
+def imports_of(path: str, content: bytes) -> frozenset[str]:
     """Every key a Rust file refers to; a Cargo.toml refers to the roots of its crate."""
     text = content.decode("utf-8", "replace")
     folder = path.rpartition("/")[0]
@@ -44,7 +46,7 @@ def refers(path: str, content: bytes) -> frozenset[str]:
     return frozenset(found - {""})
 
 
-def keys(path: str) -> tuple[str, ...]:
+def keys_of(path: str) -> tuple[str, ...]:
     """The keys by which others may refer to a Rust file."""
     if path.rpartition("/")[2] == "Cargo.toml":
         return ()
@@ -52,7 +54,7 @@ def keys(path: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((f"/{stem}", f"/{stem.removesuffix('/mod')}")))
 
 
-def names(path: str, content: bytes) -> frozenset[str]:
+def names_of(path: str, content: bytes) -> frozenset[str]:
     """The names that a Cargo.toml gives to its crate and targets."""
     del path
     found = _CRATE_NAME.findall(content.decode("utf-8", "replace"))
@@ -121,3 +123,35 @@ def _crate_folder(path: str) -> str:
 
 def _place(folder: str, name: str) -> str:
     return "/" + posixpath.normpath(posixpath.join(folder, name)).removeprefix("./")
+
+
+# --- what it offers -----------------------------------------------------------------------
+
+
+def exports_of(path: str, content: bytes) -> list[str] | None:
+    """Public items of a Rust file, with those of its implementations."""
+    del path
+    found = []
+    for words in top_statements(content, by_line=False):
+        said = " ".join(words)
+        if words[0] in ("impl", "trait", "unsafe", "mod", "macro_rules", "#"):
+            found.append(said if "fn" not in words else " ".join(_signatures(words)))
+        elif words[0] == "pub":
+            found.append(header_of(words) if "fn" in words[:8] else said)
+    return found
+
+
+def _signatures(words: Sequence[str]) -> Iterator[str]:
+    """The words of an implementation without the bodies of its functions."""
+    depth, skipping, in_function = 0, 0, False
+    for word in words:
+        in_function = in_function or word == "fn"
+        depth += (word == "{") - (word == "}")
+        if word == "{" and in_function and not skipping:
+            skipping = depth
+        if not skipping:
+            yield word
+        if word == "}" and skipping and depth < skipping:
+            skipping, in_function = 0, False
+        elif word == ";" and not skipping:
+            in_function = False

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-_PLAIN = (
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PLAIN = (
     r"//[^\n]*|/\*.*?(?:\*/|\Z)"
     r'|"(?:\\.|[^"\\\n])*"?'
 )
-JAVASCRIPT = re.compile(_PLAIN + r"|'(?:\\.|[^'\\\n])*'?|`(?:\\.|[^`\\])*`?", re.DOTALL)
-GO = re.compile(_PLAIN + r"|'(?:\\.|[^'\\\n])+'|`[^`]*`?", re.DOTALL)
-RUST = re.compile(
-    r'//[^\n]*|/\*.*?(?:\*/|\Z)|r#"(?:.*?)"#|"(?:\\.|[^"\\])*"?' r"|'(?:\\.|[^'\\\n])'", re.DOTALL
-)
+"""Comments and strings as most of them have them: a language adds its own."""
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = frozenset(_PAIRS.values())
 _SPACE = re.compile(r"\s+")
@@ -74,3 +74,48 @@ def string_at(source: str, at: int, tokens: re.Pattern[str]) -> str:
     blank = re.compile(r"\s*").match(source, at)
     match = tokens.match(source, blank.end() if blank else at)
     return match[0][1:-1] if match and match[0][0] in "\"'`" else ""
+
+
+# --- statements -------------------------------------------------------------------------
+
+_TOKENS = re.compile(
+    r"(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<text>\"(?:\\.|[^\"\\\n])*\"|`(?:\\.|[^`\\])*`"
+    r"|'(?:\\.|[^'\\\n])*')|(?P<open>[{(\[])|(?P<close>[})\]])|(?P<end>;)|(?P<line>\n)"
+    r"|(?P<word>[\w$#@]+)|(?P<other>[^\w\s])",
+    re.DOTALL,
+)
+_GOES_ON = re.compile(r"(?:[,.=+\-*/&|?:<(\[{]|=>|\bextends|\bof|\bin)\Z")
+
+
+def top_statements(content: bytes, *, by_line: bool) -> list[list[str]]:
+    """Statements at the top of a file as words, comments left out, braces with what is inside.
+
+    `by_line`: a line's end ends a statement that could end there.
+    """
+    found: list[list[str]] = []
+    words: list[str] = []
+    depth = 0
+    for match in _TOKENS.finditer(content.decode("utf-8", "replace")):
+        kind, said = match.lastgroup, match[0]
+        if kind == "comment":
+            continue
+        depth += (kind == "open") - (kind == "close")
+        if kind != "line":
+            words.append(said)
+        ended = kind == "end" or (kind == "close" and said == "}")
+        if kind == "line" and by_line and words:
+            ended = not _GOES_ON.search(words[-1])
+        if ended and depth <= 0 and words:
+            found.append(words)
+            words, depth = [], 0
+    return [*found, words] if words else found
+
+
+def header_of(words: Sequence[str]) -> str:
+    """A declaration up to its body."""
+    depth = 0
+    for at, word in enumerate(words):
+        depth += (word in "([") - (word in ")]")
+        if word == "{" and depth <= 0:
+            return " ".join(words[:at])
+    return " ".join(words)

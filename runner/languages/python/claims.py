@@ -7,10 +7,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from runner.gates.integrity import assertions
-from runner.gates.integrity.assertions import Claim
-from runner.gates.integrity.python_marks import Function, name_of
-from runner.gates.integrity.python_sides import (
+from runner.languages import base
+from runner.languages.base import Claim
+from runner.languages.python.marks import Function, name_of
+from runner.languages.python.sides import (
     is_pattern_of_all,
     matches_all,
     sides_of,
@@ -31,22 +31,22 @@ _RAISES = frozenset(
 )
 _WIDE = frozenset({"Exception", "BaseException", "Warning"})
 _METHODS = {
-    "assertEqual": assertions.EQUALS,
-    "assertEquals": assertions.EQUALS,
-    "assertIs": assertions.EQUALS,
-    "assertListEqual": assertions.EQUALS,
-    "assertDictEqual": assertions.EQUALS,
-    "assertAlmostEqual": assertions.EQUALS,
-    "assertCountEqual": assertions.COMPARES,
-    "assertIn": assertions.CONTAINS,
-    "assertNotIn": assertions.CONTAINS,
-    "assertRegex": assertions.CONTAINS,
-    "assertTrue": assertions.TRUTH,
-    "assertFalse": assertions.TRUTH,
-    "assertIsNotNone": assertions.TRUTH,
-    "assertNotEqual": assertions.TRUTH,
-    "assertIsNone": assertions.EQUALS,
-    "assertIsInstance": assertions.CONTAINS,
+    "assertEqual": base.EQUALS,
+    "assertEquals": base.EQUALS,
+    "assertIs": base.EQUALS,
+    "assertListEqual": base.EQUALS,
+    "assertDictEqual": base.EQUALS,
+    "assertAlmostEqual": base.EQUALS,
+    "assertCountEqual": base.COMPARES,
+    "assertIn": base.CONTAINS,
+    "assertNotIn": base.CONTAINS,
+    "assertRegex": base.CONTAINS,
+    "assertTrue": base.TRUTH,
+    "assertFalse": base.TRUTH,
+    "assertIsNotNone": base.TRUTH,
+    "assertNotEqual": base.TRUTH,
+    "assertIsNone": base.EQUALS,
+    "assertIsInstance": base.CONTAINS,
 }
 _CATCHES = frozenset({"", "AssertionError", "Exception", "BaseException"})
 
@@ -71,9 +71,9 @@ def _in_block(body: list[ast.stmt], helpers: frozenset[str], guards: Guards) -> 
     for statement in body:
         yield from _in_statement(statement, helpers, guards)
         if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
-            guards |= {assertions.NEVER}
+            guards |= {base.NEVER}
         elif isinstance(statement, ast.If) and _returns(statement.body):
-            guards |= {assertions.NEVER if _constant(statement.test) else assertions.AFTER_RETURN}
+            guards |= {base.NEVER if _constant(statement.test) else base.AFTER_RETURN}
 
 
 def _returns(body: list[ast.stmt]) -> bool:
@@ -89,19 +89,19 @@ def _in_statement(statement: ast.stmt, helpers: frozenset[str], guards: Guards) 
         case ast.If() | ast.While():
             yield from _in_choice(statement, helpers, guards)
         case ast.Try():
-            caught = guards | {assertions.SWALLOWED} if _catches(statement) else guards
+            caught = guards | {base.SWALLOWED} if _catches(statement) else guards
             yield from _in_block(statement.body, helpers, caught)
             yield from _in_block(statement.orelse, helpers, guards)
             for handler in statement.handlers:
-                yield from _in_block(handler.body, helpers, guards | {assertions.CONDITIONAL})
+                yield from _in_block(handler.body, helpers, guards | {base.CONDITIONAL})
             yield from _in_block(statement.finalbody, helpers, guards)
         case ast.With() | ast.AsyncWith():
             for item in statement.items:
                 yield from _of_calls(item.context_expr, helpers, guards)
-            inner = guards | {assertions.SWALLOWED} if _suppresses(statement) else guards
+            inner = guards | {base.SWALLOWED} if _suppresses(statement) else guards
             yield from _in_block(statement.body, helpers, inner)
         case ast.For() | ast.AsyncFor():
-            inner = guards | {assertions.NEVER} if _is_empty(statement.iter) else guards
+            inner = guards | {base.NEVER} if _is_empty(statement.iter) else guards
             yield from _in_block(statement.body, helpers, inner)
         case _:
             yield from _of_calls(statement, helpers, guards)
@@ -111,12 +111,12 @@ def _in_choice(
     statement: ast.If | ast.While, helpers: frozenset[str], guards: Guards
 ) -> Iterator[Claim]:
     known = _constant(statement.test)
-    first = guards | {assertions.CONDITIONAL}
+    first = guards | {base.CONDITIONAL}
     if known:
         truth = bool(getattr(statement.test, "value", True))
-        first = guards if truth else guards | {assertions.NEVER}
+        first = guards if truth else guards | {base.NEVER}
     yield from _in_block(statement.body, helpers, first)
-    yield from _in_block(statement.orelse, helpers, guards | {assertions.CONDITIONAL})
+    yield from _in_block(statement.orelse, helpers, guards | {base.CONDITIONAL})
 
 
 def _is_empty(node: ast.expr) -> bool:
@@ -163,21 +163,21 @@ def _of_assert(node: ast.Assert, guards: Guards) -> Claim:
 def _measure(test: ast.expr) -> tuple[str, float, float]:
     """Subject, strength and slack of what is asserted."""
     if _constant(test):
-        return "", assertions.CONSTANT, 0.0
+        return "", base.CONSTANT, 0.0
     match test:
         case ast.BoolOp(op=ast.And()):
             parts = [_measure(value) for value in test.values]
             return parts[0][0], max(strength for _, strength, _ in parts), parts[0][2]
         case ast.BoolOp(op=ast.Or()):
             subject, strength, slack = _measure(test.values[0])
-            return subject, min(strength, assertions.TRUTH), slack
+            return subject, min(strength, base.TRUTH), slack
         case ast.UnaryOp(op=ast.Not()):
-            return _measure(test.operand)[0], assertions.TRUTH, 0.0
+            return _measure(test.operand)[0], base.TRUTH, 0.0
         case ast.Compare():
             return _of_comparison(test)
         case ast.Call():
             return _of_call(test)
-    return ast.unparse(test), assertions.TRUTH, 0.0
+    return ast.unparse(test), base.TRUTH, 0.0
 
 
 def _of_comparison(test: ast.Compare) -> tuple[str, float, float]:
@@ -190,15 +190,15 @@ def _of_comparison(test: ast.Compare) -> tuple[str, float, float]:
 def _of_call(test: ast.Call) -> tuple[str, float, float]:
     match test:
         case ast.Call(func=ast.Attribute(attr="match" | "search" | "fullmatch"), args=[_, about]):
-            strength = assertions.RUNS if matches_all(test) else assertions.CONTAINS
+            strength = base.RUNS if matches_all(test) else base.CONTAINS
             return ast.unparse(about), strength, 0.0
         case ast.Call(func=ast.Name(id="isinstance"), args=[about, *_]):
-            return ast.unparse(about), assertions.TRUTH, 0.0
+            return ast.unparse(about), base.TRUTH, 0.0
         case ast.Call(func=ast.Name(id="bool" | "len"), args=[about]):
-            return ast.unparse(about), assertions.TRUTH, 0.0
+            return ast.unparse(about), base.TRUTH, 0.0
         case ast.Call(func=ast.Attribute(value=about, attr="startswith" | "endswith")):
-            return ast.unparse(about), assertions.CONTAINS, 0.0
-    return ast.unparse(test), assertions.TRUTH, 0.0
+            return ast.unparse(about), base.CONTAINS, 0.0
+    return ast.unparse(test), base.TRUTH, 0.0
 
 
 def _read_comparison(
@@ -207,13 +207,13 @@ def _read_comparison(
     subject = ast.unparse(left)
     match operator:
         case ast.Eq() | ast.Is():
-            return subject, assertions.EQUALS, _slack(right)
+            return subject, base.EQUALS, _slack(right)
         case ast.In() | ast.NotIn():
             swapped = isinstance(left, ast.Constant)
-            return ast.unparse(right) if swapped else subject, assertions.CONTAINS, 0.0
+            return ast.unparse(right) if swapped else subject, base.CONTAINS, 0.0
         case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
-            return subject, assertions.COMPARES, _tolerance(left, right)
-    return subject, assertions.TRUTH, 0.0
+            return subject, base.COMPARES, _tolerance(left, right)
+    return subject, base.TRUTH, 0.0
 
 
 def _slack(right: ast.expr) -> float:
@@ -256,29 +256,29 @@ def _width(call: ast.Call, *, by_text: bool) -> float:
     """How narrow an expected exception is: a type with a message, a type, several, any."""
     first = call.args[0] if call.args else None
     if first is None or name_of(first) in _WIDE:
-        return assertions.TRUTH
+        return base.TRUTH
     if isinstance(first, ast.Tuple):
         wide = any(name_of(one) in _WIDE for one in first.elts)
-        return assertions.TRUTH if wide else assertions.COMPARES
+        return base.TRUTH if wide else base.COMPARES
     texts = [one.value for one in call.keywords if one.arg == "match"]
     texts += call.args[1:2] if by_text else []
     matched = any(not is_pattern_of_all(one) for one in texts)
-    return assertions.EXACT if matched else assertions.EQUALS
+    return base.EXACT if matched else base.EQUALS
 
 
 def _of_method(call: ast.Call, name: str, guards: Guards) -> Claim:
     subject = ast.unparse(call.args[0]) if call.args and name in _METHODS else name
     swapped = name in ("assertIn", "assertNotIn") and len(call.args) > 1
     subject = ast.unparse(call.args[1]) if swapped else subject
-    strength = _METHODS.get(name, assertions.EQUALS)
+    strength = _METHODS.get(name, base.EQUALS)
     truth = name in ("assertTrue", "assertFalse")
     fixed = _constant if truth else _speechless  # a tuple is true, and may differ from another
     if name in _METHODS and call.args and all(fixed(one) for one in call.args):
-        strength = assertions.CONSTANT
+        strength = base.CONSTANT
     if truth and call.args:
         subject = _measure(call.args[0])[0] or subject
     if name == "assertRegex" and matches_all(call):
-        strength = assertions.RUNS
+        strength = base.RUNS
     slack = _method_slack(call) if name.endswith(("AlmostEqual", "allclose")) else 0.0
     text, sides = ast.unparse(call), sides_of(call)
     return Claim(text, subject, strength, call.lineno, slack, guards, sides)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity.assertions import TestBody, TestFile
-from runner.gates.integrity.python_assertions import claims_of, is_helping_name
-from runner.gates.integrity.python_marks import cases_of, marks_of_body, marks_of_file, name_of
-from runner.gates.integrity.python_sides import Names, follow_names
+from runner.languages.base import TestBody, TestFile
+from runner.languages.python.claims import claims_of, is_helping_name
+from runner.languages.python.marks import cases_of, marks_of_body, marks_of_file, name_of
+from runner.languages.python.sides import Names, follow_names
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from runner.gates.integrity.python_marks import Function
+    from runner.languages.python.marks import Function
 
 _NO_CASE = re.compile(r"Mixin\Z|\A(?:object|ABC|abc\.ABC)\Z")
 """Bases that make no class a `TestCase`."""
+_BROAD = frozenset({"", "Exception", "BaseException"})
 
 
-def read_python(source: str) -> TestFile | None:
+def tests_of(source: str) -> TestFile | None:
     """The tests of a file by qualified name, and the functions that assert for them.
 
     None where it is no Python that this interpreter reads: the compile step says so.
@@ -118,3 +120,35 @@ def _code(function: Function) -> str:
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
         body = body[1:] or body
     return "\n".join(ast.unparse(statement) for statement in body)
+
+
+def find_swallowed(source: str) -> list[tuple[str, int]]:
+    """Handlers that catch everything and do nothing about it."""
+    tree = python_tree(source)
+    if tree is None:
+        return []
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and _does_nothing(node.body):
+            types = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+            if any((name_of(one) if one else "") in _BROAD for one in types):
+                caught = f" {ast.unparse(node.type)}" if node.type else ""
+                found.append((f"except{caught}: pass", node.lineno))
+    return found
+
+
+def _does_nothing(body: list[ast.stmt]) -> bool:
+    return all(
+        isinstance(one, ast.Pass)
+        or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+        for one in body
+    )
+
+
+def test_command(paths: tuple[str, ...], text: bytes, known: str) -> str:
+    """A command that runs these files of tests, by the Python that the task's own commands name."""
+    named = " ".join(map(shlex.quote, paths))
+    python = next(iter(re.findall(r"\S*python[\d.]*(?= -m )", known)), "python3")
+    if b"unittest" in text and b"pytest" not in text and "pytest" not in known:
+        return f"{python} -m unittest -v {named}"
+    return f"{python} -m pytest -q {named}"

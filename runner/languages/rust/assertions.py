@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity import assertions
-from runner.gates.integrity.assertions import Claim, TestBody, TestFile
-from runner.gates.integrity.brace_sides import macro_sides, weaken
-from runner.gates.integrity.c_like_lexer import (
-    RUST,
+from runner.languages import base
+from runner.languages.base import Claim, TestBody, TestFile
+from runner.languages.brace_assertions import guards_of, macro_sides, weaken
+from runner.languages.c_like_lexer import (
     find_closing,
     line_of,
     mask_literals,
     squeeze_code,
 )
-from runner.gates.integrity.unreachable import guards_of
+from runner.languages.rust import LITERALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,12 +26,13 @@ _IS_TEST = re.compile(r"#\[(?:\w+::)*(?:test|rstest|test_case|tokio::test|propte
 _HELD = re.compile(r"#\[(?:ignore|should_panic|cfg)\b[^\]]*\]")
 _CASE = re.compile(r"#\[(?:case|test_case)\b[^\]]*\]")
 _CLAIM = re.compile(r"\b(?:debug_)?(?:assert\w*|prop_assert\w*|panic|unreachable)!\s*[(\[{]")
+_MODULE = re.compile(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub\s+)?mod\s+(?P<name>\w+)\s*\{")
 _CONSTANT = re.compile(r"\s*(?:true|\d+\s*,\s*\d+|\d+\s*==\s*\d+)\s*(?:,|\Z)")
 
 
-def read_rust(source: str) -> TestFile:
+def tests_of(source: str) -> TestFile:
     """The functions that are marked as tests."""
-    mask = mask_literals(source, RUST)
+    mask = mask_literals(source, LITERALS)
     tests = {}
     for match in _TEST.finditer(mask):
         attributes = source[match.start("attributes") : match.end("attributes")]
@@ -43,7 +43,7 @@ def read_rust(source: str) -> TestFile:
         held = [squeeze_code(one[0]) for one in _HELD.finditer(attributes)]
         tests[match["name"]] = TestBody(
             line=line,
-            code=squeeze_code(source[begin:end], RUST),
+            code=squeeze_code(source[begin:end], LITERALS),
             claims=tuple(_claims(source, mask, begin, end)),
             marks=tuple((mark, line) for mark in held),
             cases=tuple(squeeze_code(one[0]) for one in _CASE.finditer(attributes)),
@@ -57,8 +57,11 @@ def _claims(source: str, mask: str, begin: int, end: int) -> Iterator[Claim]:
         opening = match.end() - 1
         inside = source[opening + 1 : find_closing(mask, opening)]
         name = match[0].partition("!")[0]
-        parts = re.split(r"\s*(?:,|[!=<>]=)\s*", squeeze_code(inside, RUST))
-        text, sides = f"{name}!({squeeze_code(inside, RUST)})", macro_sides(inside, name, RUST)
+        parts = re.split(r"\s*(?:,|[!=<>]=)\s*", squeeze_code(inside, LITERALS))
+        text, sides = (
+            f"{name}!({squeeze_code(inside, LITERALS)})",
+            macro_sides(inside, name, LITERALS),
+        )
         yield Claim(
             text=text,
             subject=parts[0],
@@ -71,9 +74,16 @@ def _claims(source: str, mask: str, begin: int, end: int) -> Iterator[Claim]:
 
 def _strength(name: str, inside: str) -> float:
     if _CONSTANT.match(inside):
-        return assertions.CONSTANT
+        return base.CONSTANT
     if name.endswith("_eq") or "==" in inside or name in ("assert_matches", "panic", "unreachable"):
-        return assertions.EQUALS
+        return base.EQUALS
     if "contains" in inside:
-        return assertions.CONTAINS
-    return assertions.COMPARES if re.search(r"[<>]", inside) else assertions.TRUTH
+        return base.CONTAINS
+    return base.COMPARES if re.search(r"[<>]", inside) else base.TRUTH
+
+
+def find_inner_tests(source: str) -> list[tuple[int, int]]:
+    """Where modules of tests in a file of the product begin and end, in their order."""
+    mask = mask_literals(source, LITERALS)
+    found = (match for match in _MODULE.finditer(mask))
+    return [(one.start(), find_closing(mask, one.end() - 1) + 1) for one in found]

@@ -1,4 +1,4 @@
-"""What a Go file refers to: the packages it imports, and its own, all of whose files it sees.
+"""What a Go file refers to (packages it imports, and its own, of which it sees all), and offers.
 
 Keys: `go:mod/pkg/sub` a package by the end of its import path, `/pkg/sub#go` by its folder. A path
 matches by its end, for which module lies in which folder only go.mod says.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+
+from runner.languages.c_like_lexer import header_of, top_statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +21,7 @@ _TEXT = re.compile(r'["`]((?:[\w.@+-]+/)*[\w.@+-]*\w\.[A-Za-z]\w{0,9})["`]')
 _MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 
 
-def refers(path: str, content: bytes) -> frozenset[str]:
+def imports_of(path: str, content: bytes) -> frozenset[str]:
     """Every key a Go file refers to; a go.mod refers to the package beside it."""
     found = {_package(path)}
     if path.rpartition("/")[2] == "go.mod":
@@ -33,7 +35,7 @@ def refers(path: str, content: bytes) -> frozenset[str]:
     return frozenset(found)
 
 
-def keys(path: str) -> tuple[str, ...]:
+def keys_of(path: str) -> tuple[str, ...]:
     """The keys by which others may refer to a Go file's package."""
     if path.rpartition("/")[2] == "go.mod":
         return ()
@@ -42,11 +44,17 @@ def keys(path: str) -> tuple[str, ...]:
     return (_package(path), *(f"go:{'/'.join(parts[at:])}" for at in range(len(parts))))
 
 
-def names(path: str, content: bytes) -> frozenset[str]:
+def names_of(path: str, content: bytes) -> frozenset[str]:
     """The name of the module, as a go.mod says it: importing it means the package beside it."""
     del path
-    match = _MODULE.search(content.decode("utf-8", "replace"))
-    return frozenset({f"go:{match[1]}"}) if match else frozenset()
+    name = module_of(content.decode("utf-8", "replace"))
+    return frozenset({f"go:{name}"}) if name else frozenset()
+
+
+def module_of(go_mod: str) -> str:
+    """The import path of a module, as its go.mod says; empty where it does not."""
+    match = _MODULE.search(go_mod)
+    return match[1] if match else ""
 
 
 def _package(path: str) -> str:
@@ -67,3 +75,21 @@ def _files(named: str) -> Iterator[str]:
     elif parts:
         yield "lit:" + "/".join(parts[-2:])
         yield f"dir:{parts[-1]}"
+
+
+# --- what it offers -----------------------------------------------------------------------
+
+
+def exports_of(path: str, content: bytes) -> list[str] | None:
+    """Exported names of a Go file: those that begin with a capital (Go specification)."""
+    del path
+    found = []
+    for words in top_statements(content, by_line=True):
+        kind = words[0]
+        if kind == "func":
+            name = words[words.index(")") + 1] if words[1] == "(" and ")" in words else words[1]
+            if name[:1].isupper():
+                found.append(header_of(words))
+        elif kind in ("type", "var", "const") and any(word[:1].isupper() for word in words[1:]):
+            found.append(" ".join(words))
+    return found

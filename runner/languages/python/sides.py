@@ -12,14 +12,14 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from runner.gates.integrity import assertions
-from runner.gates.integrity.weaker_equality import same_on_both
+from runner.languages import base
+from runner.languages.base import same_on_both
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from runner.gates.integrity.assertions import Claim
+    from runner.languages.base import Claim
 
     Known: TypeAlias = Mapping[str, ast.expr]
 
@@ -111,7 +111,7 @@ def follow_names(found: Iterable[Claim], names: Names, known: Known) -> Iterator
         sides = tuple(_substitute(side, known) for side in claim.sides)
         strength = claim.strength
         if any(_equals_all(side, names.all_equal) for side in sides) or same_on_both(sides):
-            strength = min(strength, assertions.RUNS)
+            strength = min(strength, base.RUNS)
         yield replace(claim, sides=sides, strength=strength)
 
 

@@ -12,7 +12,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from runner.impact.python_blocks import parse_python
+from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,16 +32,16 @@ _TEST = re.compile(r"(?:\A|/)(?:tests?/|test[^/]*\.py\Z|[^/]*_test\.py\Z|conftes
 _LONGEST = 200
 
 
-def refers(path: str, content: bytes) -> frozenset[str]:
+def imports_of(path: str, content: bytes) -> frozenset[str]:
     """Every key a Python file refers to; what surrounds it (packages, conftest.py) among them."""
-    tree = parse_python(content)
+    tree = python_tree(content)
     around = frozenset(_around(path))
     if tree is None:
         return around | {UNREADABLE}
     return around | frozenset(key for node in ast.walk(tree) for key in _keys_in(node, path))
 
 
-def keys(path: str) -> tuple[str, ...]:
+def keys_of(path: str) -> tuple[str, ...]:
     """The keys by which others may refer to a Python file, its place first."""
     stem = path.rpartition(".")[0].removesuffix("/__init__")
     parts = [] if stem == "__init__" else stem.split("/")
@@ -51,7 +51,7 @@ def keys(path: str) -> tuple[str, ...]:
 
 def keys_when_started(path: str) -> tuple[str, ...]:
     """The keys of a Python file as a program that is started by its module's name."""
-    return tuple(f"run:{key.removesuffix('.__main__')}" for key in keys(path)[1:])
+    return tuple(f"run:{key.removesuffix('.__main__')}" for key in keys_of(path)[1:])
 
 
 def root_of(path: str, key: str) -> str:
@@ -62,7 +62,7 @@ def root_of(path: str, key: str) -> str:
 
 def keys_of_imports(source: str) -> frozenset[str]:
     """The keys that a line of code imports, such as what stands behind `python -c`."""
-    return frozenset(key for key in refers("", source.encode()) if key[0] not in "?*")
+    return frozenset(key for key in imports_of("", source.encode()) if key[0] not in "?*")
 
 
 def module_keys(name: str) -> Iterator[str]:

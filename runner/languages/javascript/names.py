@@ -1,4 +1,4 @@
-"""What a JavaScript or TypeScript file refers to: imports, exports from, requires, all literal.
+"""What a JavaScript or TypeScript file refers to (imports, exports from, requires), and offers.
 
 Found by pattern, not by grammar: what stands in a comment is found as well, which only widens.
 Keys: `/web/src/api` a file by its place without suffix (a folder stands for its index), and
@@ -11,6 +11,8 @@ import json
 import posixpath
 import re
 from typing import TYPE_CHECKING
+
+from runner.languages.c_like_lexer import header_of, top_statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +30,7 @@ _DYNAMIC = re.compile(r"""\b(?:require|import)\s*\(\s*(?:/\*.*?\*/\s*)?(?:[\w$]|
 _TEXT = re.compile(r"""['"`]((?:[\w.@+-]+/)*[\w.@+-]*\w\.[A-Za-z]\w{0,9})['"`]""")
 
 
-def refers(path: str, content: bytes) -> frozenset[str]:
+def imports_of(path: str, content: bytes) -> frozenset[str]:
     """Every key a file refers to."""
     text = content.decode("utf-8", "replace")
     if path.endswith("package.json"):
@@ -41,7 +43,7 @@ def refers(path: str, content: bytes) -> frozenset[str]:
     return frozenset(found)
 
 
-def keys(path: str) -> tuple[str, ...]:
+def keys_of(path: str) -> tuple[str, ...]:
     """The keys by which others may refer to a file, its place first."""
     stem = _stem(path)
     folder = stem.removesuffix("/index") if stem != "index" else ""
@@ -51,7 +53,7 @@ def keys(path: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, (f"/{stem}", f"/{folder}", inner, *aliases))))
 
 
-def names(path: str, content: bytes) -> frozenset[str]:
+def names_of(path: str, content: bytes) -> frozenset[str]:
     """The name under which a package of this repository is imported, said by its package.json."""
     del path
     name = _table(content.decode("utf-8", "replace")).get("name")
@@ -115,3 +117,23 @@ def _leaves(value: object) -> Iterator[str]:
     elif isinstance(value, dict):
         for one in value.values():
             yield from _leaves(one)
+
+
+# --- what it offers -----------------------------------------------------------------------
+
+_FUNCTION = re.compile(r"export (?:default )?(?:async )?function\b")
+
+
+def exports_of(path: str, content: bytes) -> list[str] | None:
+    """Exports of ECMAScript modules; a file that exports otherwise counts as a whole."""
+    if path.endswith((".vue", ".svelte")):
+        return None
+    found = []
+    statements = top_statements(content, by_line=True)
+    for words in statements:
+        said = " ".join(words)
+        if words[0] == "export":
+            found.append(header_of(words) if _FUNCTION.match(said) else said)
+        elif re.search(r"\bmodule \. exports\b|\bexports \. \w|\bexports \[", said):
+            return [" ".join(word for one in statements for word in one)]
+    return found

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity import assertions
-from runner.gates.integrity.assertions import Claim, TestBody, TestFile
-from runner.gates.integrity.brace_sides import script_sides, weaken
-from runner.gates.integrity.c_like_lexer import (
-    JAVASCRIPT,
+from runner.languages import base
+from runner.languages.base import Claim, TestBody, TestFile
+from runner.languages.brace_assertions import arguments, guards_of, script_sides, weaken
+from runner.languages.c_like_lexer import (
     find_closing,
     line_of,
     mask_literals,
@@ -17,7 +17,7 @@ from runner.gates.integrity.c_like_lexer import (
     statement_end,
     string_at,
 )
-from runner.gates.integrity.unreachable import guards_of
+from runner.languages.javascript import LITERALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,12 +45,13 @@ toBeGreaterThanOrEqual toBeLessThanOrEqual
 """
 _PART = frozenset(_PART_WORDS.split())
 _LITERAL = re.compile(r"\s*(?:true|false|\d[\d.]*|null)\s*(?:,\s*(?:true|\d[\d.]*|null)\s*)?\Z")
+_EMPTY_CATCH = re.compile(r"\bcatch\s*(?:\([^)]*\))?\s*\{\s*\}")
 _QUOTED = re.compile(r"""\s*(["'`])[^"'`]*\1\s*\Z""")
 
 
-def read_javascript(source: str) -> TestFile:
+def tests_of(source: str) -> TestFile:
     """The tests of a file by the names of their groups and their own."""
-    mask = mask_literals(source, JAVASCRIPT)
+    mask = mask_literals(source, LITERALS)
     found = list(_calls(source, mask))
     tests: dict[str, TestBody] = {}
     marks: list[tuple[str, int]] = []
@@ -80,7 +81,7 @@ def _calls(source: str, mask: str) -> Iterator[tuple[int, int, re.Match[str]]]:
         end = find_closing(mask, match.end() - 1)
         if ".each" in match["how"] and mask[end + 1 : end + 2] == "(":
             end = find_closing(mask, end + 1)
-        is_test = string_at(source, match.end(), JAVASCRIPT) or "each" in match["how"]
+        is_test = string_at(source, match.end(), LITERALS) or "each" in match["how"]
         if is_test or match["how"] or match["word"]:
             yield match.start(), end, match
 
@@ -90,7 +91,7 @@ def _name(source: str, mask: str, call: tuple[int, int, re.Match[str]]) -> str:
     at = match.end()
     if ".each" in match["how"]:
         at = find_closing(mask, match.end() - 1) + 2
-    return string_at(source, at, JAVASCRIPT)
+    return string_at(source, at, LITERALS)
 
 
 def _fresh(name: str, known: dict[str, TestBody]) -> str:
@@ -103,7 +104,7 @@ def _fresh(name: str, known: dict[str, TestBody]) -> str:
 def _code(text: str) -> str:
     """What a test does, without its name."""
     _, _, body = text.partition(",")
-    return squeeze_code(body, JAVASCRIPT)
+    return squeeze_code(body, LITERALS)
 
 
 def _marks(
@@ -128,27 +129,16 @@ def _cases(source: str, mask: str, begin: int, match: re.Match[str]) -> Iterator
     opening = mask.find("[", begin)
     if opening < 0 or opening > find_closing(mask, match.end() - 1):
         return
-    at = opening + 1
-    last = find_closing(mask, opening)
-    start = at
-    while at < last:
-        if mask[at] in "([{":
-            at = find_closing(mask, at)
-        elif mask[at] == ",":
-            yield squeeze_code(source[start:at])
-            start = at + 1
-        at += 1
-    if source[start:last].strip():
-        yield squeeze_code(source[start:last])
+    yield from arguments(source, mask, opening)
 
 
 def _claims(source: str, mask: str, start: int, end: int) -> Iterator[Claim]:
     for match in _EXPECT.finditer(mask, start, end):
         last = min(statement_end(mask, match.start()), end)
-        text = squeeze_code(source[match.start() : last], JAVASCRIPT)
+        text = squeeze_code(source[match.start() : last], LITERALS)
         opening = mask.find("(", match.start())
         about = source[opening + 1 : find_closing(mask, opening)] if opening >= 0 else ""
-        sides = script_sides(text, JAVASCRIPT)
+        sides = script_sides(text, LITERALS)
         yield Claim(
             text=text,
             subject=_subject(about, match[0]),
@@ -162,7 +152,7 @@ def _claims(source: str, mask: str, start: int, end: int) -> Iterator[Claim]:
 def _subject(about: str, call: str) -> str:
     """What is asserted about; of `assert.equal(a, 1)` the first argument."""
     if call.startswith("assert"):
-        mask = mask_literals(about, JAVASCRIPT)
+        mask = mask_literals(about, LITERALS)
         at = 0
         while at < len(mask) and mask[at] != ",":
             at = find_closing(mask, at) + 1 if mask[at] in "([{" else at + 1
@@ -171,15 +161,29 @@ def _subject(about: str, call: str) -> str:
 
 
 def _strength(text: str, call: str, about: str) -> float:
-    words = set(re.findall(r"\.(\w+)", mask_literals(text, JAVASCRIPT)))
-    if call.startswith("expect") and not _MATCHER.search(mask_literals(text, JAVASCRIPT)):
-        return assertions.CONSTANT  # expect(x) alone checks nothing
+    words = set(re.findall(r"\.(\w+)", mask_literals(text, LITERALS)))
+    if call.startswith("expect") and not _MATCHER.search(mask_literals(text, LITERALS)):
+        return base.CONSTANT  # expect(x) alone checks nothing
     if _LITERAL.match(about) or _QUOTED.match(about):
-        return assertions.CONSTANT
+        return base.CONSTANT
     if "not" in words or words & _WEAK:
-        return assertions.TRUTH
+        return base.TRUTH
     if words & _PART:
-        return assertions.CONTAINS
+        return base.CONTAINS
     if call.startswith("assert") and "." not in call:
-        return assertions.EQUALS if re.search(r"===?", about) else assertions.TRUTH
-    return assertions.EQUALS
+        return base.EQUALS if re.search(r"===?", about) else base.TRUTH
+    return base.EQUALS
+
+
+def find_swallowed(source: str) -> list[tuple[str, int]]:
+    """Handlers that catch everything and do nothing about it."""
+    mask = mask_literals(source, LITERALS)
+    return [("catch {}", line_of(source, match.start())) for match in _EMPTY_CATCH.finditer(mask)]
+
+
+def test_command(paths: tuple[str, ...], text: bytes, known: str) -> str:
+    """A command that runs these files of tests; only where Node itself runs them."""
+    del known
+    if paths[0].endswith((".js", ".mjs", ".cjs")) and b"node:test" in text:
+        return f"node --test {' '.join(map(shlex.quote, paths))}"
+    return ""

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity import assertions
-from runner.gates.integrity.assertions import Claim, TestBody, TestFile
-from runner.gates.integrity.brace_sides import go_sides, weaken
-from runner.gates.integrity.c_like_lexer import (
-    GO,
+from runner.languages import base
+from runner.languages.base import Claim, TestBody, TestFile
+from runner.languages.brace_assertions import go_sides, guards_of, weaken
+from runner.languages.c_like_lexer import (
     find_closing,
     line_of,
     mask_literals,
     squeeze_code,
     statement_end,
 )
-from runner.gates.integrity.unreachable import guards_of
+from runner.languages.go import LITERALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,9 +40,9 @@ Contains Subset Regexp InDelta InEpsilon Greater Less Len ErrorContains
 _PART = frozenset(_PART_WORDS.split())
 
 
-def read_go(source: str) -> TestFile:
+def tests_of(source: str) -> TestFile:
     """The tests of a file, their subtests and table rows as cases."""
-    mask = mask_literals(source, GO)
+    mask = mask_literals(source, LITERALS)
     tests = {}
     for match in _FUNCTION.finditer(mask):
         begin, end = match.end() - 1, find_closing(mask, match.end() - 1)
@@ -51,7 +51,7 @@ def read_go(source: str) -> TestFile:
         if is_test or found:
             tests[match[1]] = TestBody(
                 line=line_of(source, match.start()),
-                code=squeeze_code(source[begin:end], GO),
+                code=squeeze_code(source[begin:end], LITERALS),
                 claims=found,
                 marks=tuple(
                     (squeeze_code(skip[0]) + ")", line_of(source, skip.start()))
@@ -87,7 +87,7 @@ def _rows(source: str, mask: str, opening: int) -> Iterator[str]:
     while at < last:
         if mask[at] == "{":
             stop = find_closing(mask, at)
-            yield squeeze_code(source[at : stop + 1], GO)
+            yield squeeze_code(source[at : stop + 1], LITERALS)
             at = stop
         at += 1
 
@@ -95,10 +95,10 @@ def _rows(source: str, mask: str, opening: int) -> Iterator[str]:
 def _claims(source: str, mask: str, begin: int, end: int) -> Iterator[Claim]:
     for match in _CLAIM.finditer(mask, begin, end):
         last = min(statement_end(mask, match.start()), end)
-        text = squeeze_code(source[match.start() : last], GO)
+        text = squeeze_code(source[match.start() : last], LITERALS)
         text = f"{_condition(source, mask, begin, match.start())}{text}"
         word = match[0].rpartition(".")[2].rstrip("( \t\n")
-        sides = go_sides(text, GO)
+        sides = go_sides(text, LITERALS)
         yield Claim(
             text=text,
             subject=_subject(text, word),
@@ -128,5 +128,12 @@ def _subject(text: str, word: str) -> str:
 
 def _strength(word: str) -> float:
     if word in _WEAK:
-        return assertions.EQUALS if word in ("Error", "NoError") else assertions.TRUTH
-    return assertions.CONTAINS if word in _PART else assertions.EQUALS
+        return base.EQUALS if word in ("Error", "NoError") else base.TRUTH
+    return base.CONTAINS if word in _PART else base.EQUALS
+
+
+def test_command(paths: tuple[str, ...], text: bytes, known: str) -> str:
+    """A command that runs the packages of these files of tests."""
+    del text, known
+    folders = sorted({f"./{path.rpartition('/')[0]}".rstrip("/") for path in paths})
+    return f"go test -v {' '.join(map(shlex.quote, folders))}"

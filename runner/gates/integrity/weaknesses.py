@@ -1,89 +1,18 @@
-"""What a test file claims: its tests, what each asserts and how firmly; and how that got weaker."""
+"""How a changed test file claims less than it did before: what is gone, silenced or weaker."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.gates.integrity.weaker_equality import is_about_a_part, says_less
+from runner.languages.base import CONDITIONAL, SILENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-CONSTANT = 0.0
-"""Strength of what can never fail."""
-RUNS = 0.5
-"""Strength of what fails only where the code crashes."""
-TRUTH = 1.0
-"""Something is there, or counts as true."""
-CONTAINS = 2.0
-COMPARES = 3.0
-EQUALS = 4.0
-EXACT = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One assertion."""
-
-    text: str
-    """As written, spaces aside: two that are equal claim the same."""
-    subject: str
-    """What it is about: two claims about one subject may be measured against each other."""
-    strength: float
-    line: int
-    slack: float = 0.0
-    """How far off a number may be."""
-    guards: frozenset[str] = frozenset()
-    """What keeps it from speaking: words for a person."""
-    sides: tuple[str, ...] = ()
-    """Of an equality both sides, names followed to what they stand for."""
-    by_helper: bool = False
-    """Whether a function asserts it whose name does not say so."""
-
-    @property
-    def speaks(self) -> bool:
-        """Whether it can fail at all."""
-        return self.strength > CONSTANT and not self.guards & SILENT
-
-
-SWALLOWED = "its failure is caught"
-NEVER = "it never runs"
-AFTER_RETURN = "the test may return before it"
-CONDITIONAL = "it runs only under a condition"
-SILENT = frozenset({SWALLOWED, NEVER})
-
-
-@dataclass(frozen=True, slots=True)
-class TestBody:
-    """One test, or a function that asserts for tests."""
-
-    __test__ = False
-
-    line: int
-    code: str
-    """Its body, spaces and comments aside: equal code under another name is the same test."""
-    claims: tuple[Claim, ...] = ()
-    marks: tuple[tuple[str, int], ...] = ()
-    """What keeps it from running or counting, as written, with the line."""
-    cases: tuple[str, ...] = ()
-    is_test: bool = True
-    found: bool = True
-    """Whether it runs as it stands here, not only where another class inherits it."""
-    helped: bool = False
-    """Whether it calls something that asserts for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class TestFile:
-    """A test file as far as it claims anything."""
-
-    __test__ = False
-
-    tests: Mapping[str, TestBody] = field(default_factory=dict)
-    marks: tuple[tuple[str, int], ...] = ()
-    """Of the whole file."""
+    from runner.languages.base import Claim, TestBody, TestFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,214 @@
+"""What the house knows about a language: its readers, and the nouns that they speak in."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Mapping
+
+# --- what a test file claims --------------------------------------------------------------
+
+CONSTANT = 0.0
+"""Strength of what can never fail."""
+RUNS = 0.5
+"""Strength of what fails only where the code crashes."""
+TRUTH = 1.0
+"""Something is there, or counts as true."""
+CONTAINS = 2.0
+COMPARES = 3.0
+EQUALS = 4.0
+EXACT = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One assertion."""
+
+    text: str
+    """As written, spaces aside: two that are equal claim the same."""
+    subject: str
+    """What it is about: two claims about one subject may be measured against each other."""
+    strength: float
+    line: int
+    slack: float = 0.0
+    """How far off a number may be."""
+    guards: frozenset[str] = frozenset()
+    """What keeps it from speaking: words for a person."""
+    sides: tuple[str, ...] = ()
+    """Of an equality both sides, names followed to what they stand for."""
+    by_helper: bool = False
+    """Whether a function asserts it whose name does not say so."""
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it can fail at all."""
+        return self.strength > CONSTANT and not self.guards & SILENT
+
+
+SWALLOWED = "its failure is caught"
+NEVER = "it never runs"
+AFTER_RETURN = "the test may return before it"
+CONDITIONAL = "it runs only under a condition"
+SILENT = frozenset({SWALLOWED, NEVER})
+
+
+@dataclass(frozen=True, slots=True)
+class TestBody:
+    """One test, or a function that asserts for tests."""
+
+    __test__ = False
+
+    line: int
+    code: str
+    """Its body, spaces and comments aside: equal code under another name is the same test."""
+    claims: tuple[Claim, ...] = ()
+    marks: tuple[tuple[str, int], ...] = ()
+    """What keeps it from running or counting, as written, with the line."""
+    cases: tuple[str, ...] = ()
+    is_test: bool = True
+    found: bool = True
+    """Whether it runs as it stands here, not only where another class inherits it."""
+    helped: bool = False
+    """Whether it calls something that asserts for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestFile:
+    """A test file as far as it claims anything."""
+
+    __test__ = False
+
+    tests: Mapping[str, TestBody] = field(default_factory=dict)
+    marks: tuple[tuple[str, int], ...] = ()
+    """Of the whole file."""
+
+
+# --- what else is asked -------------------------------------------------------------------
+
+
+def later(module: str, name: str) -> Callable[..., Any]:
+    """A function of a language's folder that is imported when it is called first.
+
+    So a language's `__init__` says what there is and costs nothing: a run that asks for the markers
+    of all languages compiles none of the patterns by which imports and assertions are read.
+    """
+
+    def call(*given: object) -> object:
+        return getattr(importlib.import_module(module), name)(*given)
+
+    return call
+
+
+class OutlinePatterns(NamedTuple):
+    """How a file's outline is read: by pattern, for a tree may have thousands of files."""
+
+    offers: str
+    """Groups that matched are names, or lists of them between commas."""
+    imports: str
+    """Groups that matched are the words of an import."""
+
+
+class Marker(NamedTuple):
+    """A kind of mark: words without which it cannot be there, its shape, and what it asks for."""
+
+    needles: str
+    pattern: str
+    """`_` stands for a few blanks within a line: none of these marks reaches over two."""
+    meaning: str
+
+
+SCANNER = "silences a security scanner"
+LINTER = "silences a linter"
+TYPES = "silences a type checker"
+HIDES = "hides code from coverage"
+SKIP = "skips a test"
+
+
+class InnerTests(NamedTuple):
+    """Tests that stand in files of the product."""
+
+    mark: bytes
+    """Without it a file has none."""
+    places: Callable[[str], list[tuple[int, int]]]
+    """Where they begin and end in a source, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A compiler that looks at a whole project: which files wake it, and how it is called."""
+
+    tool: str
+    manifest: str
+    suffixes: tuple[str, ...]
+    line: str
+    search: str = ""
+    """What is put before the line to have it run by the project's own copy of the tool."""
+    local: str = ""
+    """Where such a copy lies, below a folder at or above the manifest."""
+
+
+class Coverage(NamedTuple):
+    """What is known of measuring which lines ran; the measuring itself is the gates'."""
+
+    needed: str
+    """What a person has to do where nothing was measured."""
+    function: re.Pattern[bytes] | None = None
+    """What a file of types and constants alone has not; None where tools tell of every file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """One language. What is None is not known of it, and its field says what follows then."""
+
+    title: str
+    """Its name as people write it."""
+    imports_of: Callable[[str, bytes], frozenset[str]]
+    """Path and content to the keys that a file refers to; keys only have to be equal."""
+    keys_of: Callable[[str], tuple[str, ...]]
+    """Path to the keys by which others refer to it, its place first."""
+    names_of: Callable[[str, bytes], frozenset[str]] | None = None
+    """Path and content of a manifest to further keys, which only its content says."""
+    wide: tuple[str, ...] = ()
+    """Keys of files that may refer to anything of this language."""
+    started_keys: Callable[[str], tuple[str, ...]] | None = None
+    """Path to the keys of a program that is started by its module's name; None: it never is."""
+    root_of: Callable[[str, str], str] | None = None
+    """Path and key to the folder that the key is looked up in; None: a key leads from anywhere."""
+    folder_is_unit: bool = False
+    """Whether an import names a folder and means all files in it."""
+    exports_of: Callable[[str, bytes], list[str] | None] | None = None
+    """What a file offers to others; None: a change of it counts as one of what it offers."""
+    outline: OutlinePatterns | None = None
+    """None: its files are not listed in briefs."""
+    test_file: re.Pattern[str] | None = None
+    """Paths of tests; None: only what lies in a folder of tests is one."""
+    collected: re.Pattern[str] | None = None
+    """Paths of files whose tests are found by name; None: all of `test_file`."""
+    tests_of: Callable[[str], TestFile | None] | None = None
+    """The tests in a source; None: a person is asked about each change of a landed test."""
+    inner_tests: InnerTests | None = None
+    """None: tests stand in files of their own."""
+    loaded_first: re.Pattern[bytes] | None = None
+    """What in a new test file runs before the tests of others; None: nothing of the language."""
+    test_command: Callable[[tuple[str, ...], bytes, str], str] | None = None
+    """Files, the content of one, and the task's own commands to a command that runs them;
+    None, or an empty one: tests that no contract runs are not run, and that is said."""
+    literals: re.Pattern[str] | None = None
+    """Strings and comments, where source is read by tokens; None where by its syntax tree."""
+    swallowed: Callable[[str], list[tuple[str, int]]] | None = None
+    """Handlers in a source that hide every failure, with their lines; None: nobody looks."""
+    coverage: Coverage | None = None
+    """None: its lines count as measured by nobody, and nothing is said of them."""
+    compiler: Compiler | None = None
+    """None: files are parsed one by one, as far as there is a parser for them."""
+    markers: tuple[Marker, ...] = ()
+    """Marks that ask a tool to look away."""
+
+
+def same_on_both(sides: tuple[str, ...]) -> bool:
+    """Whether both sides are written alike: such a claim fails only where they crash."""
+    return len(sides) == 2 and sides[0] == sides[1]  # noqa: PLR2004 - both sides

@@ -1,0 +1,70 @@
+"""JavaScript and TypeScript, as Node, their compilers and the common test tools read them."""
+
+from __future__ import annotations
+
+import re
+
+from runner.languages.base import (
+    HIDES,
+    LINTER,
+    SKIP,
+    TYPES,
+    Compiler,
+    Coverage,
+    Language,
+    Marker,
+    OutlinePatterns,
+    later,
+)
+from runner.languages.c_like_lexer import PLAIN
+
+_NAMES = "runner.languages.javascript.names"
+_ASSERTIONS = "runner.languages.javascript.assertions"
+LITERALS = re.compile(PLAIN + r"|'(?:\\.|[^'\\\n])*'?|`(?:\\.|[^`\\])*`?", re.DOTALL)
+_TSC = "node_modules/.bin/tsc"
+# Up to the top of the repository, as node looks for packages. Not `npx`: where there is no local
+# typescript, it asks the registry first, and waits for it for more than a minute without network.
+_FIND_TSC = f"""\
+d=$PWD
+while :; do
+  if [ -x "$d/{_TSC}" ]; then PATH=$d/node_modules/.bin:$PATH; break; fi
+  if [ -e "$d/.git" ] || [ "$d" = / ] || [ -z "$d" ]; then break; fi
+  d=${{d%/*}}
+done
+"""
+TYPED = (".ts", ".tsx", ".mts", ".cts")
+"""Suffixes of TypeScript."""
+
+LANGUAGE = Language(
+    title="JavaScript",
+    imports_of=later(_NAMES, "imports_of"),
+    keys_of=later(_NAMES, "keys_of"),
+    names_of=later(_NAMES, "names_of"),
+    wide=("*js",),
+    exports_of=later(_NAMES, "exports_of"),
+    outline=OutlinePatterns(
+        offers=(
+            r"^export\s+(?:default\s+)?(?:declare\s+)?(?:abstract\s+)?(?:async\s+)?"
+            r"(?:function\*?|class|const|let|var|interface|type|enum|namespace)\s+([\w$]+)"
+            r"|^export\s*(?:type\s*)?\{([^}]*)\}|^(?:module\.)?exports\.([\w$]+)\s*="
+            r"|^module\.exports\s*=\s*\{([^}]*)\}|^export\s+(default)\b"
+        ),
+        imports=r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*['"`]([^'"`\n]+)['"`]""",
+    ),
+    test_file=re.compile(
+        r"(?:\A|/)(?:[^/]*\.(?:test|spec|cy|e2e)|[^/]*[-_](?:test|spec)|test)\.[cm]?[jt]sx?\Z"
+    ),
+    tests_of=later(_ASSERTIONS, "tests_of"),
+    test_command=later(_ASSERTIONS, "test_command"),
+    literals=LITERALS,
+    swallowed=later(_ASSERTIONS, "find_swallowed"),
+    coverage=Coverage("have the test contracts run Node or jest, or install @vitest/coverage-v8"),
+    compiler=Compiler("tsc", "tsconfig.json", TYPED, "tsc --noEmit", search=_FIND_TSC, local=_TSC),
+    markers=(
+        Marker("@ts-", r"@ts-(?:ignore|nocheck|expect-error)\b", TYPES),
+        Marker("disable", r"eslint[-:]?_disable", LINTER),
+        Marker("ignore", r"(?:istanbul|c8|v8)[ \t]{1,9}ignore", HIDES),
+        Marker(".skip .only .todo", r"\b(?:it|test|describe)\.(?:skip|only|todo)\b", SKIP),
+        Marker("xit xdescribe", r"\bx(?:it|describe)_\(", SKIP),
+    ),
+)

@@ -1,0 +1,54 @@
+"""Python, by its own syntax tree and the common test tools."""
+
+from __future__ import annotations
+
+import re
+
+from runner.languages.base import (
+    HIDES,
+    LINTER,
+    SCANNER,
+    SKIP,
+    TYPES,
+    Coverage,
+    Language,
+    Marker,
+    OutlinePatterns,
+    later,
+)
+
+_IMPORTS = "runner.languages.python.imports"
+_ASSERTIONS = "runner.languages.python.assertions"
+
+LANGUAGE = Language(
+    title="Python",
+    imports_of=later(_IMPORTS, "imports_of"),
+    keys_of=later(_IMPORTS, "keys_of"),
+    # what nobody could read, and imports by names that are made at run time
+    wide=("?py", "*py"),
+    started_keys=later(_IMPORTS, "keys_when_started"),
+    root_of=later(_IMPORTS, "root_of"),
+    exports_of=later("runner.languages.python.exports", "exports_of"),
+    outline=OutlinePatterns(
+        offers=r"^(?:async +)?def +([A-Za-z]\w*)|^class +([A-Za-z]\w*)|^([A-Z][A-Z\d_]+)\s*[:=]",
+        imports=(r"^[ \t]*(?:from[ \t]+(\S+)[ \t]+)?import[ \t]+(?:\(([^)]*)\)|([^\n#]*))"),
+    ),
+    test_file=re.compile(r"(?:\A|/)(?:test_[^/]*\.pyi?|[^/]*_test\.py|conftest\.py|tests?\.py)\Z"),
+    collected=re.compile(r"(?:\A|/)(?:test[^/]*|[^/]*_test)\.py\Z"),
+    tests_of=later(_ASSERTIONS, "tests_of"),
+    test_command=later(_ASSERTIONS, "test_command"),
+    swallowed=later(_ASSERTIONS, "find_swallowed"),
+    coverage=Coverage(
+        "have the test contracts run Python without -I or -E, with coverage.py installed"
+    ),
+    markers=(
+        Marker("nosec", r"(?:#|//)_nosec\b", SCANNER),
+        Marker("noqa", r"#_(?:ruff:_|flake8[:=]_)?noqa\b", LINTER),
+        Marker("disable", r"pylint[-:]?_disable", LINTER),
+        Marker("ignore", r"(?:type|pyright|mypy):_ignore", TYPES),
+        Marker("pragma", r"pragma:_no_(?:cover|branch)", HIDES),
+        Marker("skip xfail", r"\b(?:skip|skipif|xfail)_\(|mark\.(?:skip|xfail)\b", SKIP),
+        Marker("skip", r"\bimportorskip\b|\bSkipTest\b|@(?:unittest\.)?skip", SKIP),
+        Marker("expectedfailure", r"\bexpectedFailure\b", SKIP),
+    ),
+)

@@ -1,0 +1,52 @@
+"""Rust, by its reference and Cargo's book."""
+
+from __future__ import annotations
+
+import re
+
+from runner.languages.base import (
+    LINTER,
+    SKIP,
+    Compiler,
+    Coverage,
+    InnerTests,
+    Language,
+    Marker,
+    OutlinePatterns,
+    later,
+)
+
+_NAMES = "runner.languages.rust.names"
+_ASSERTIONS = "runner.languages.rust.assertions"
+LITERALS = re.compile(
+    r'//[^\n]*|/\*.*?(?:\*/|\Z)|r#"(?:.*?)"#|"(?:\\.|[^"\\])*"?' r"|'(?:\\.|[^'\\\n])'", re.DOTALL
+)
+
+LANGUAGE = Language(
+    title="Rust",
+    imports_of=later(_NAMES, "imports_of"),
+    keys_of=later(_NAMES, "keys_of"),
+    names_of=later(_NAMES, "names_of"),
+    exports_of=later(_NAMES, "exports_of"),
+    outline=OutlinePatterns(
+        offers=(
+            r"^[ \t]*pub(?:\([^)]*\))?\s+(?:(?:async|unsafe|const|extern(?:\s+\"[^\"]*\")?)\s+)*"
+            r"(?:fn|struct|enum|trait|type|mod|static|const|union)\s+(?:mut\s+)?(\w+)"
+        ),
+        imports=r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?(?:use|mod)\s+([^;{]*(?:\{[^;]*)?)",
+    ),
+    test_file=re.compile(r"(?:\A|/)(?:[^/]*_test|tests?)\.rs\Z"),
+    tests_of=later(_ASSERTIONS, "tests_of"),
+    inner_tests=InnerTests(b"#[cfg(test)]", later(_ASSERTIONS, "find_inner_tests")),
+    literals=LITERALS,
+    coverage=Coverage(
+        needed="have the test contracts run `cargo test`, with a tool that measures it: "
+        "cargo install cargo-llvm-cov",
+        function=re.compile(rb"\bfn\b"),
+    ),
+    compiler=Compiler("cargo", "Cargo.toml", (".rs",), "cargo check"),
+    markers=(
+        Marker("allow(", r"#!?\[allow\(", LINTER),
+        Marker("ignore", r"#\[ignore\b", SKIP),
+    ),
+)
