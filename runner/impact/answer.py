@@ -15,7 +15,7 @@ from runner.impact.reach import find_reaching, find_unparsed, find_unseen_import
 from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why, Width
 from runner.impact.traces import Reach, hit
 from runner.impact.unknown import explain_undeclared, is_unread_code
-from runner.languages.registry import language_of
+from runner.languages.registry import is_written_in, language_of
 from runner.model import digest_of
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ class _Judge:
         file an import finds), in a folder of which anything was seen to be executed: else nobody
         may have looked there.
         """
-        if not self.change.is_edited or not self.change.path.endswith(".py"):
+        if not self.change.is_edited or not is_written_in(self.change.path, "python"):
             return False
         if not self._knowledge.commands.targets()[proven].only_runs:
             return False

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
+from runner.languages.registry import is_manifest
+
 _NAMES = frozenset(
     {"conftest.py", "pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "pytest.ini"}
     | {"noxfile.py", ".coveragerc", "sitecustomize.py", "usercustomize.py", "Pipfile"}
     | {"Pipfile.lock", "poetry.lock", "uv.lock", "pdm.lock", "requirements.lock", "pylock.toml"}
-    | {"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "bun.lock"}
+    | {"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "bun.lock"}
     | {"bun.lockb", "pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc", ".babelrc", ".swcrc"}
-    | {"go.mod", "go.sum", "go.work", "go.work.sum", "Cargo.toml", "Cargo.lock", "build.rs"}
+    | {"go.sum", "go.work", "go.work.sum", "Cargo.lock", "build.rs"}
     | {"rust-toolchain", "rust-toolchain.toml", "Makefile", "GNUmakefile", "makefile", "justfile"}
     | {"runner.toml", ".python-version", ".node-version", ".nvmrc", ".tool-versions"}
 )
@@ -28,7 +30,7 @@ _OWN = re.compile(
 def governs(path: str) -> bool:
     """Whether a change of this file may change the result of every test beside and below it."""
     name = path.rpartition("/")[2]
-    return name in _NAMES or bool(_PATTERN.match(name))
+    return name in _NAMES or is_manifest(name) or bool(_PATTERN.match(name))
 
 
 def is_own_document(path: str) -> bool:

@@ -15,6 +15,7 @@ from runner.impact.python_blocks import find_changed_blocks
 from runner.impact.ranges import spans_in
 from runner.impact.readers import Readers
 from runner.impact.units import parts_of
+from runner.languages.registry import is_written_in
 from runner.model import digest_of
 
 if TYPE_CHECKING:
@@ -43,7 +44,11 @@ def narrow_contracts(
     `observed` gives what a contract was seen to run, `content` the bytes of a file before the
     change. A contract that is not among the answers counts as a whole.
     """
-    if not change.is_edited or not change.path.endswith(".py") or _TEST.search(change.path):
+    if (
+        not change.is_edited
+        or not is_written_in(change.path, "python")
+        or _TEST.search(change.path)
+    ):
         return {}
     before, after = change.before or b"", change.after or b""
     changed = find_changed_blocks(before, after)
@@ -86,7 +91,7 @@ def _files(
         data = change.before if path == change.path else content(path)
         if data is None or path in bad or digests != {digest_of(data)}:
             continue
-        parts = parts_of(data) if path.endswith(".py") else None
+        parts = parts_of(data) if is_written_in(path, "python") else None
         if parts is not None:
             found[path] = parts
     return found

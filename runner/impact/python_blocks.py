@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
+from runner.languages.registry import is_written_in
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ Key: TypeAlias = "tuple[str, int]"
 
 def is_quiet(change: Changed) -> bool:
     """Whether nothing changes for who runs a Python file: comments and layout alone."""
-    if not change.is_edited or not change.path.endswith(".py"):
+    if not change.is_edited or not is_written_in(change.path, "python"):
         return False
     return find_changed_blocks(change.before or b"", change.after or b"") == ()
 

@@ -10,6 +10,7 @@ from runner.impact.narrow import narrow_contracts
 from runner.impact.python_blocks import blocks_of, find_changed_blocks, runs
 from runner.impact.ranges import ranges_of, spans_in
 from runner.impact.test_id import Proven
+from runner.languages.registry import is_written_in
 from runner.model import Observed, digest_of
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Observations:
         so are not current, until their test contract is proven again. `content` gives the bytes of
         a file before the landing.
         """
-        edited = [one for one in changes if one.is_edited and one.path.endswith(".py")]
+        edited = [one for one in changes if one.is_edited and is_written_in(one.path, "python")]
         befores = {one.path: one.before for one in changes}
         unmoved = [(one, self._unreached(one, befores, content)) for one in edited]
         for change, rows in unmoved:
@@ -206,7 +207,7 @@ def hit(row: Observed, change: Changed, *, on_import: bool = True) -> Reach | No
     if change.before is None:
         return None
     whole = Reach(change.first_line, whole=True)
-    if change.after is None or change.is_whole or not change.path.endswith(".py"):
+    if change.after is None or change.is_whole or not is_written_in(change.path, "python"):
         return whole
     ran, other = change.before, change.after
     if row.digest == digest_of(other):

@@ -207,6 +207,8 @@ class Language:
     """None: files are parsed one by one, as far as there is a parser for them."""
     markers: tuple[Marker, ...] = ()
     """Marks that ask a tool to look away."""
+    environment: str = ""
+    """How a variable of the environment is read, `{}` in its name's place; empty: in words."""
 
 
 def same_on_both(sides: tuple[str, ...]) -> bool:

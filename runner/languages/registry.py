@@ -48,6 +48,11 @@ LANGUAGES = (
 )
 
 
+def all_languages() -> tuple[Language, ...]:
+    """Every language, in this order: what is looked for in files of any of them."""
+    return tuple(row.language for row in LANGUAGES)
+
+
 def row_named(name: str) -> Row:
     """A language by its name: for who measures or starts what only one of them has."""
     return next(row for row in LANGUAGES if row.name == name)

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.languages.registry import code_language
 from runner.model import Finding, Severity
 
 if TYPE_CHECKING:
@@ -25,11 +26,9 @@ CHECK = "secret-scan"
 _MOST = 100
 """Findings told of one text; more would not help anybody to repair it."""
 
+# Of languages that are not read here.
 _READ_IT = {
-    ".py": 'os.environ["{}"]',
-    ".js": "process.env.{}", ".jsx": "process.env.{}", ".mjs": "process.env.{}",
-    ".cjs": "process.env.{}", ".ts": "process.env.{}", ".tsx": "process.env.{}",
-    ".go": 'os.Getenv("{}")', ".rs": 'std::env::var("{}")', ".rb": 'ENV["{}"]',
+    ".rb": 'ENV["{}"]',
     ".java": 'System.getenv("{}")', ".kt": 'System.getenv("{}")', ".php": 'getenv("{}")',
     ".sh": "${}", ".bash": "${}", ".cs": 'Environment.GetEnvironmentVariable("{}")',
     ".yml": "${{{}}}", ".yaml": "${{{}}}",
@@ -171,7 +170,9 @@ def _finding(hit: Hit, text: bytes, path: str, lines: list[int]) -> Finding:
 
 def _hint(env: str, path: str) -> str:
     ending = path[path.rfind(".") :].lower()
-    code = _READ_IT.get(ending, "the variable {}").format(env)
+    language = code_language(path)
+    known = language.environment if language else _READ_IT.get(ending)
+    code = (known or "the variable {}").format(env)
     return f"take it out and read it from the environment: {code}"
 
 

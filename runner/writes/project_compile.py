@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from runner.languages.registry import LANGUAGES
+from runner.languages.registry import all_languages
 from runner.model import Finding
 from runner.text.ignore_rules import ignore_rules
 from runner.writes.compile_check import CHECK, is_missing_tool, make_missing_tool
@@ -56,7 +56,7 @@ def compile_projects(
 
 def compilers() -> tuple[Compiler, ...]:
     """The compilers of all languages that have one for whole projects."""
-    known = (row.language.compiler for row in LANGUAGES)
+    known = (language.compiler for language in all_languages())
     return tuple(one for one in known if one is not None)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from runner.languages.registry import LANGUAGES, row_named
 from runner.writes.sast_report import UNSCANNED
 
 if TYPE_CHECKING:
@@ -129,7 +130,8 @@ def _cargo_audit(document: object) -> Said:
         }
 
 
-_SCRIPTS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
+_SCRIPTS = row_named("javascript").code
+_READ = tuple(suffix for row in LANGUAGES for suffix in row.code)
 _EVALS = ("no-eval", "no-implied-eval", "no-new-func", "no-script-url")
 _SEMGREP_RULES = ".runner-semgrep.yml"
 # Ours and not the repository's, so that no configuration of a task silences it. TypeScript is
@@ -156,7 +158,7 @@ SCANNERS = (
     # The rules are the repository's own: those of the registry would need the network.
     Scanner(
         "semgrep",
-        (*_SCRIPTS, ".py", ".go", ".rs", ".java", ".kt", ".rb", ".php", ".c", ".cpp", ".cs"),
+        (*_READ, ".java", ".kt", ".rb", ".php", ".c", ".cpp", ".cs"),
         (
             *("semgrep", "scan", "--json", "--quiet", "--metrics=off", "--disable-nosem"),
             *("--disable-version-check", "--no-git-ignore", "--config", _SEMGREP_RULES, "--"),
@@ -178,7 +180,7 @@ SCANNERS = (
     ),
     Scanner(
         "gosec",
-        (".go",),
+        row_named("go").code,
         ("gosec", "-fmt=json", "-nosec", "-quiet", "./..."),
         _gosec,
         by_file=False,

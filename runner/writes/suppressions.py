@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.languages.base import LINTER, SCANNER, SKIP, Marker
-from runner.languages.registry import LANGUAGES
+from runner.languages.registry import all_languages
 from runner.model import Action, Finding, Severity
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class _Shape(NamedTuple):
 @cache
 def _shapes() -> tuple[_Shape, ...]:
     """All of every language: a mark means the same to its tool in whatever file it stands."""
-    known = (*_COMMON, *(marker for row in LANGUAGES for marker in row.language.markers))
+    known = (*_COMMON, *(marker for language in all_languages() for marker in language.markers))
     return tuple(
         _Shape(
             tuple(one.needles.split()),

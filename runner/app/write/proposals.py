@@ -21,6 +21,7 @@ from runner.journal.events import (
     WriteReviewed,
     WriteStaged,
 )
+from runner.languages.registry import language_of, row_named
 from runner.model import Action, Change, Finding, Status, digest_of
 from runner.writes.landing import in_the_way
 from runner.writes.log import Fate, Review, WriteLog
@@ -291,7 +292,7 @@ class Proposals:
         from runner.writes.sast import record_findings, scan_file
         from runner.writes.sast_report import SastReport
 
-        if change.content is None or not change.path.endswith((".py", ".pyi")):
+        if change.content is None or language_of(change.path) is not row_named("python").language:
             return SastReport()
         report = scan_file(change.content, change.path)
         record_findings(self.workplace.root, report, task=staged.task, attempt=staged.attempt)

@@ -12,6 +12,7 @@ from runner.gates.integrity import command_lines
 from runner.gates.integrity.weaknesses import Weakness
 from runner.gates.test_paths import is_test_path
 from runner.languages.python.marks import name_of
+from runner.languages.registry import is_written_in
 from runner.plan.commands import swallows_failure
 from runner.plan.shell.selection import find_added_options
 from runner.text.syntax import python_tree
@@ -87,7 +88,7 @@ def weaknesses(path: str, old: bytes | None, new: bytes) -> Iterator[Weakness]:
         yield from _lines(before, after, _swallows, "swallows a failure")
     if path.rpartition("/")[2] in _WITH_ADDOPTS:
         yield from _narrowed(path, old or b"", new)
-    if path.endswith(".py") and is_test_path(path):
+    if is_written_in(path, "python") and is_test_path(path):
         yield from _hooks(before, after)
 
 

@@ -17,6 +17,7 @@ from runner.gates.contract_tests import as_command
 from runner.gates.coverage.instrument import project_tree
 from runner.gates.mutation.failing import is_claimed
 from runner.impact.ranges import spans_in
+from runner.languages.registry import is_written_in
 from runner.model import Action, Change, digest_of
 from runner.process.base import Ended
 
@@ -214,7 +215,7 @@ class MutantRunner:
         """While entered, the file has the mutant's bytes; then those that are proposed, again."""
         file = project_tree(self.bench) / mutant.path
         mode = file.stat().st_mode & 0o777
-        _write(file, content, mode, python=mutant.path.endswith(".py"))
+        _write(file, content, mode, python=is_written_in(mutant.path, "python"))
         try:
             yield
         finally:

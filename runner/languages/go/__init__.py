@@ -49,4 +49,5 @@ LANGUAGE = Language(
         Marker("nolint", r"//_nolint\b", LINTER),
         Marker("skip", r"\bt\.Skip(?:f|Now)?\(", SKIP),
     ),
+    environment='os.Getenv("{}")',
 )

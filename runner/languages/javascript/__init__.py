@@ -67,4 +67,5 @@ LANGUAGE = Language(
         Marker(".skip .only .todo", r"\b(?:it|test|describe)\.(?:skip|only|todo)\b", SKIP),
         Marker("xit xdescribe", r"\bx(?:it|describe)_\(", SKIP),
     ),
+    environment="process.env.{}",
 )

@@ -51,4 +51,5 @@ LANGUAGE = Language(
         Marker("skip", r"\bimportorskip\b|\bSkipTest\b|@(?:unittest\.)?skip", SKIP),
         Marker("expectedfailure", r"\bexpectedFailure\b", SKIP),
     ),
+    environment='os.environ["{}"]',
 )

@@ -49,4 +49,5 @@ LANGUAGE = Language(
         Marker("allow(", r"#!?\[allow\(", LINTER),
         Marker("ignore", r"#\[ignore\b", SKIP),
     ),
+    environment='std::env::var("{}")',
 )
