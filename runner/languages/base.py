@@ -189,7 +189,7 @@ class Language:
     collected: re.Pattern[str] | None = None
     """Paths of files whose tests are found by name; None: all of `test_file`."""
     tests_of: Callable[[str], TestFile | None] | None = None
-    """The tests in a source; None: a person is asked about each change of a landed test."""
+    """The tests in a source; None: nobody reads what a changed test says, landed ones still run."""
     inner_tests: InnerTests | None = None
     """None: tests stand in files of their own."""
     loaded_first: re.Pattern[bytes] | None = None
@@ -202,7 +202,7 @@ class Language:
     swallowed: Callable[[str], list[tuple[str, int]]] | None = None
     """Handlers in a source that hide every failure, with their lines; None: nobody looks."""
     coverage: Coverage | None = None
-    """None: its lines count as measured by nobody, and nothing is said of them."""
+    """None: its lines are not weighed, and nothing is said of them."""
     compiler: Compiler | None = None
     """None: files are parsed one by one, as far as there is a parser for them."""
     markers: tuple[Marker, ...] = ()
