@@ -5,6 +5,7 @@ them forgets vanishes on the second read; a field that a digest forgets changes 
 adds one is told here what it has to pass.
 """
 
+import json
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
@@ -22,8 +23,13 @@ from runner.journal.state import RunState
 from runner.journal.state_rows import read_state, write_state
 from runner.journal.task_state import TaskState
 from runner.model import Budget, Task
+from runner.model.codec import Codec, Shape
 from runner.plan.cache import load_plan
+from runner.plan.diagnostic import Problem
 from runner.plan.document import read_plan
+from runner.plan.outline import Found, KnownSection
+from runner.plan.section_codec import plain_section, section_from
+from runner.plan.sections import Section, Written
 from runner.run.executors import message
 from runner.run.executors.message import Answer, Job, as_bytes, read_answer, read_job
 
@@ -128,13 +134,17 @@ def hints_of(kind):
     return READER.hints(kind)
 
 
-READER = message.reader()
-READER._vocabulary |= {  # the journal's own nouns do not travel, and are filled here all the same
-    name: noun
-    for room in (events, sessions, state, task_state, waivers, tree_events)
-    for name, noun in vars(room).items()
-    if isinstance(noun, type)
-} | {"Record": Record, "Review": events.WriteReviewed, "Sequence": Sequence, "Mapping": Mapping}
+def vocabulary():
+    """Names of the wire, and the journal's own: those do not travel, and are filled here too."""
+    rooms = (events, sessions, state, task_state, waivers, tree_events)
+    own = {
+        name: noun for room in rooms for name, noun in vars(room).items() if isinstance(noun, type)
+    }
+    others = {"Record": Record, "Review": events.WriteReviewed}
+    return {**message._vocabulary(), **own, **others, "Sequence": Sequence, "Mapping": Mapping}
+
+
+READER = Codec(Shape.WHOLE, vocabulary)
 
 
 def defaults_of(kind):
@@ -228,6 +238,15 @@ def test_a_plan_is_the_same_below_a_new_beginning(tmp_path):
     lower = PLAN.replace("# Shop\n", "# Shop\n\nMore words.\n").encode()
     tasks = load_plan(lower, "TASK-GRAPH.md", tmp_path).tasks
     assert tasks == read_plan(lower, "TASK-GRAPH.md").tasks
+
+
+def test_every_field_of_a_problem_and_of_a_written_line_is_in_the_plan_s_cache():
+    known = KnownSection("", 0, 7, 1, 0, is_last=True, title="", errors=0, warnings=0, tasks=())
+    found = Found(known, 0, 7, 1, ())
+    problem, line = filled(Problem, path="TASK-GRAPH.md"), filled(Written)
+    section = Section(0, 7, 1, 1, 0, "", (), (), (problem,), (line,))
+    row = json.loads(json.dumps(plain_section(section)))
+    assert section_from(row, found, "TASK-GRAPH.md") == section
 
 
 def test_every_field_is_of_a_digest_or_it_is_said_why_not():

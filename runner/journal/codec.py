@@ -6,34 +6,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields as fields_of
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from zlib import crc32
 
+from runner import model
 from runner.journal.events import TYPES, Event, Record, Unknown
-from runner.model import (
-    Action,
-    Coverage,
-    Decision,
-    Ending,
-    Failure,
-    Finding,
-    Level,
-    Phase,
-    Proof,
-    ProvenBy,
-    Reason,
-    Severity,
-    Spec,
-    Status,
-    TaskPlan,
-    Usage,
-    Verdict,
-)
+from runner.model.codec import Codec, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Hashable
+    from collections.abc import Callable, Container
 
 VERSION = 1
 ENVELOPE = (
@@ -42,6 +23,9 @@ ENVELOPE = (
 )
 _TAIL = len(',"crc":"01234567"}')
 _STRINGS = ("id", "time", "run", "type", "task", "cause", "origin", "producer")
+
+
+N = TypeVar("N")
 
 
 class BadRecordError(ValueError):
@@ -61,7 +45,7 @@ class NewerRecordError(ValueError):
 
 def encode(record: Record) -> bytes:
     """One line, its line end included; `record.crc` is not looked at but made."""
-    text = _dumps(
+    text = to_text(
         {
             "v": record.v,
             "id": record.id,
@@ -85,31 +69,19 @@ def encode(record: Record) -> bytes:
 def _fields(event: Event) -> dict[str, object]:
     if isinstance(event, Unknown):
         return cast("dict[str, object]", json.loads(event.fields))
-    fields: dict[str, object] = event._asdict()
-    coverage = fields.get("coverage")
-    if isinstance(coverage, Coverage):
-        fields["coverage"] = coverage._asdict()
-    return fields
+    return _CODEC.table(event)
 
 
-def _noun(noun: object) -> dict[str, object]:
-    """A frozen dataclass of `model` without the fields that have their default."""
-    defaults = _defaults(cast("Hashable", type(noun)))
-    values = ((name, getattr(noun, name)) for name in defaults)
-    return {name: value for name, value in values if value != defaults[name]}
+def _vocabulary() -> dict[str, object]:
+    return {**vars(model)}
 
 
-@cache
-def _defaults(kind: Any) -> dict[str, object]:
-    return {field.name: field.default for field in fields_of(kind)}
-
-
-_dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_noun).encode
+_CODEC = Codec(Shape.SPARSE, _vocabulary)
+to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Plain JSON values as text."""
 
 
 # --- reading --------------------------------------------------------------------------
-
-Shape = dict[str, "Callable[[Any], object]"]  # JSON is Any until a reader has seen it
 
 
 def decode(line: bytes, *, wanted: Container[str] | None = None) -> Record:
@@ -159,124 +131,23 @@ def _event(name: str, fields: dict[str, Any], wanted: Container[str] | None) -> 
     kind: Callable[..., Event] | None = TYPES.get(name)
     if kind is None:
         own = {key: value for key, value in fields.items() if key not in ENVELOPE}
-        return Unknown(name, _dumps(own))
+        return Unknown(name, to_text(own))
     if wanted is not None and name not in wanted:
         return Unknown(name, "{}")
-    return kind(**_values(kind, fields))  # TypeError when a field is missing
-
-
-def _values(kind: Hashable, fields: dict[str, Any]) -> dict[str, object]:
-    return {name: read(fields[name]) for name, read in _shape(kind).items() if name in fields}
-
-
-@cache
-def _shape(kind: Hashable) -> Shape:
-    """How each field of an event or noun is read, by its annotation."""
-    hints: dict[str, Any] = kind.__annotations__  # ForwardRef in a named tuple, str elsewhere
-    return {name: _READERS[getattr(hint, "__forward_arg__", hint)] for name, hint in hints.items()}
-
-
-def _of(kind: Callable[..., object]) -> Callable[[Any], object]:
-    return lambda value: kind(**_values(kind, value))
-
-
-def _str(value: Any) -> str:
-    if type(value) is not str:
-        raise TypeError(f"{value!r} is no text")
-    return value
-
-
-def _int(value: Any) -> int:
-    if type(value) is not int:
-        raise TypeError(f"{value!r} is no whole number")
-    return value
-
-
-def _float(value: Any) -> float:
-    if type(value) not in {float, int}:
-        raise TypeError(f"{value!r} is no number")
-    return float(value)
-
-
-def _bool(value: Any) -> bool:
-    if type(value) is not bool:
-        raise TypeError(f"{value!r} is neither true nor false")
-    return value
-
-
-def _strings(value: Any) -> tuple[str, ...]:
-    if type(value) is not list:
-        raise TypeError(f"{value!r} is no list")
-    return tuple(map(_str, value))
-
-
-def _table(read: Callable[[Any], object]) -> Callable[[Any], object]:
-    return lambda value: {_str(key): read(item) for key, item in value.items()}
-
-
-def _maybe(read: Callable[[Any], object]) -> Callable[[Any], object]:
-    return lambda value: None if value is None else read(value)
-
-
-def _list(read: Callable[[Any], object]) -> Callable[[Any], object]:
-    return lambda value: tuple(map(read, value))
-
-
-def _pairs(value: Any) -> tuple[tuple[str, int], ...]:
-    return tuple((_str(name), _int(count)) for name, count in value)
-
-
-_READERS: Shape = {
-    "str": _str,
-    "int": _int,
-    "float": _float,
-    "float | None": _maybe(_float),
-    "bool": _bool,
-    "Digest": _str,
-    "Digest | None": _maybe(_str),
-    "Action": Action,
-    "Ending": Ending,
-    "Reason": Reason,
-    "Reason | None": _maybe(Reason),
-    "Status": Status,
-    "Severity": Severity,
-    "Verdict": Verdict,
-    "Level | None": _maybe(Level),
-    "ProvenBy | None": _maybe(ProvenBy),
-    "Proof": _of(Proof),
-    "Decision": _of(Decision),
-    "Spec": _of(Spec),
-    "Spec | None": _maybe(_of(Spec)),
-    "Coverage | None": _maybe(_of(Coverage)),
-    "Usage | None": _maybe(_of(Usage)),
-    "Failure | None": _maybe(Failure),
-    "TaskPlan": _of(TaskPlan),
-    "tuple[Phase, ...]": _list(_of(Phase)),
-    "tuple[str, ...]": _strings,
-    "tuple[tuple[str, int], ...]": _pairs,
-    "tuple[Finding, ...]": _list(_of(Finding)),
-    "tuple[Proof, ...]": _list(_of(Proof)),
-    "dict[str, str]": _table(_str),
-    "dict[str, int]": _table(_int),
-    "dict[str, Status]": _table(Status),
-}
-
-
-# --- nouns for the snapshot -----------------------------------------------------------
-
-N = TypeVar("N")
+    return _CODEC.read(kind, fields)
 
 
 def dump(value: object) -> str:
     """JSON text of plain values and of the nouns of `model`."""
-    return _dumps(value)
+    return to_text(_CODEC.to_json(value))
 
 
-def fields_of_tuple(noun: tuple[object, ...]) -> dict[str, object]:
-    """A named tuple as an object that `read_noun` reads."""
-    return _fields(cast("Event", noun))
+def read_noun(kind: Callable[..., N], fields: object) -> N:
+    """A noun of `model` from its JSON object. Raises ShapeError."""
+    return _CODEC.read(kind, fields)
 
 
-def read_noun(kind: Callable[..., N], fields: Any) -> N:
-    """A noun from its JSON object; raises TypeError, KeyError, ValueError or AttributeError."""
-    return kind(**_values(kind, fields))
+def _int(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError(f"{value!r} is no whole number")
+    return value

@@ -116,38 +116,48 @@ class TaskState(NamedTuple):
     id: str
     status: Status = Status.PENDING
     note: str = ""
-    reason: Reason | None = None
     spec: Spec | None = None
     """The digests under which it was DONE: its evidence. None without evidence."""
     commit: str = ""
     tree: str = ""
     verified: bool = False
-    tries: tuple[Try, ...] = ()
-    """Failed attempts since the last success, approval, reopening or change of the task."""
     tried: Spec | None = None
     """The digests of the last attempt."""
     last_attempt: int = 0
     """The highest number an attempt ever had."""
-    open_attempt: Open | None = None
-    passed: AttemptFinished | None = None
-    """The attempt that passed its proof and is not DONE yet."""
     base: str = ""
     """The commit the last attempt was made from."""
-    findings: Sequence[Finding] = ()
-    """Of the last failed attempt."""
     last_tree: str = ""
     """Tree of the last attempt that came back."""
-    proofs: Sequence[Proof] = ()
     coverage: Coverage | None = None
     patterns: tuple[str, ...] = ()
     durations: tuple[float, ...] = ()
     """Seconds of the last five attempts that passed, the latest last."""
     draft: str = ""
-    held: Held | None = None
-    landed: Landed | None = None
     published: Status | None = None
     """The status last written into the plan."""
     done_at: str = ""
+    cause: str = ""
+    """Id of the last record that changed the status."""
+    origin: str = ""
+    proven: ProvenBy | None = None
+    """By what its proofs show anything; None without any."""
+    usage: Usage = Usage()
+    """What all its attempts ever used."""
+    spent: Usage = Usage()
+    """What of it counts for its budget: since it was DONE, or a person let it go on."""
+    proofs: Sequence[Proof] = ()
+    findings: Sequence[Finding] = ()
+    """Of the last failed attempt."""
+    reason: Reason | None = None
+    # what few tasks have stands last: a row of the snapshot ends where only defaults follow
+    tries: tuple[Try, ...] = ()
+    """Failed attempts since the last success, approval, reopening or change of the task."""
+    open_attempt: Open | None = None
+    passed: AttemptFinished | None = None
+    """The attempt that passed its proof and is not DONE yet."""
+    held: Held | None = None
+    landed: Landed | None = None
     changed: tuple[str, ...] = ()
     """The fields whose change made it STALE."""
     culprit: str = ""
@@ -172,18 +182,9 @@ class TaskState(NamedTuple):
     """What a person said to such questions, for the task as it is written."""
     aside: float = 0.0
     """Seconds of its planning and of the phases that are built, beside the failed attempts."""
-    proven: ProvenBy | None = None
-    """By what its proofs show anything; None without any."""
     unproven: str = ""
     """Why nothing proves it, as far as that was said when it became DONE."""
     waived: Waived | None = None
-    cause: str = ""
-    """Id of the last record that changed the status."""
-    origin: str = ""
-    usage: Usage = Usage()
-    """What all its attempts ever used."""
-    spent: Usage = Usage()
-    """What of it counts for its budget: since it was DONE, or a person let it go on."""
 
     @property
     def attempts_in_row(self) -> int:

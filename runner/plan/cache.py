@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from runner.plan.markdown import Piece
     from runner.plan.sections import Reader, Section
 
-_FORMAT = 7
+_FORMAT = 8
 _OUTLINE = "outline.json"
 _PLAN = "plan.json"
 

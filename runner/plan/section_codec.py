@@ -1,55 +1,34 @@
-"""Sections and tasks as plain JSON values and back, for the cache."""
+"""Sections and tasks as plain JSON values and back, for the cache.
+
+Lines count from the section's first, so that a section is known again where it moved to.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from runner.model import (
-    Block,
-    BlockKind,
-    Budget,
-    Contract,
-    GateSpec,
-    Level,
-    Network,
-    Requirement,
-    Resource,
-    ReviewMode,
-    Severity,
-    Task,
-    TestContract,
-)
+from runner import model
+from runner.model import Block, Contract, GateSpec, Task, TestContract
+from runner.model.codec import Codec, Shape, usual_values
+from runner.plan import outline
 from runner.plan.diagnostic import Problem
-from runner.plan.outline import Cut, Kept, Known, KnownSection
+from runner.plan.outline import KnownSection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from runner.plan.outline import Found, OutlineTask
-    from runner.plan.sections import Section
+    from runner.plan.sections import Section, Written
 
-Row: TypeAlias = "list[Any]"
-"""A JSON list; what is in it is proven by the checksum of the file and by our own format number."""
+    Placed = TypeVar("Placed", Block, Contract, GateSpec, Problem, TestContract)
 
 _ODD = (TypeError, ValueError, KeyError, IndexError, AttributeError)
-_CUT = 2
-_NO_BUDGET = Budget()
-_DEFAULTS = Task("", "", 0, None)  # type: ignore[arg-type]  # asked only for its other fields
-_TEXTS = (
-    "outputs",
-    "inputs",
-    "depends_on",
-    "acceptance",
-    "changes_tests",
-    "keywords",
-    "stack",
-    "patterns",
-    "changes",
-    "literal",
-)
-_PLAIN = ("type", "coverage", "implementer", "command", "red_first", "timeout", "prose")
-_REASONS = ("no_proof", "no_contracts")
+_OF_OUTLINE = frozenset({"id", "title", "line", "spec", "status", "note"})
+"""What the outline knows of a task."""
+_PLACED = ("test_contracts", "contracts", "gates", "blocks")
+"""Fields of a task whose parts know their line."""
+_ROWS = Codec(Shape.ROW, lambda: {**vars(model), **vars(outline)})
 
 
 def plain_sections(sections: Sequence[KnownSection]) -> list[object]:
@@ -60,19 +39,10 @@ def plain_sections(sections: Sequence[KnownSection]) -> list[object]:
 def decode_known_sections(content: object) -> list[KnownSection]:
     """Known sections from JSON values; none when they are not of this shape."""
     try:
-        return [_decode_known_section(row) for row in content] if isinstance(content, list) else []
+        read = _ROWS.reader(KnownSection)
+        return [read(row, ()) for row in content] if isinstance(content, list) else []
     except _ODD:
         return []
-
-
-def _decode_known_section(row: Row) -> KnownSection:
-    return KnownSection(*row)._replace(tasks=tuple(map(_decode_known, row[-1])))
-
-
-def _decode_known(row: Row) -> Known:
-    task_id, title, line, kind, needs, outputs, what, proof, place = row
-    kept = Cut(*place) if len(place) == _CUT else Kept(*place)
-    return Known(task_id, title, line, kind, tuple(needs), tuple(outputs), what, proof, kept)
 
 
 # --- whole sections -------------------------------------------------------------------
@@ -83,56 +53,25 @@ def decode_kept_sections(content: object) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def plain_section(section: Section) -> Row:
+def plain_section(section: Section) -> list[Any]:
     """A section as JSON values; lines count from its first, statuses are left out."""
     first = section.first_line
     return [
         [_plain_task(task, first) for task in section.tasks],
-        [
-            [
-                problem.message,
-                problem.line - first,
-                problem.column,
-                problem.hint,
-                problem.severity.value,
-                problem.source_line,
-                problem.width,
-            ]
-            for problem in section.problems
-        ],
-        [[each.task, each.kind, each.text, each.line - first] for each in section.written],
+        [_ROWS.to_json(replace(one, path="", line=one.line - first)) for one in section.problems],
+        [_ROWS.to_json(one._replace(line=one.line - first)) for one in section.written],
     ]
 
 
 def _plain_task(task: Task, first: int) -> dict[str, object]:
     """The fields of a task that differ from the default."""
-    row: dict[str, object] = {
-        key: getattr(task, key)
-        for key in (*_TEXTS, *_PLAIN, *_REASONS)
-        if getattr(task, key) != getattr(_DEFAULTS, key)
-    }
-    parts = {
-        "test_contracts": [
-            [t.id, t.level.value, t.command, t.line - first, *([True] if t.fails else [])]
-            for t in task.test_contracts
-        ],
-        "contracts": [[c.kind, c.value, c.line - first] for c in task.contracts],
-        "gates": [
-            [g.name, g.command, g.network.value, g.seconds, g.line - first] for g in task.gates
-        ],
-        "uses": [[use.name, use.amount] for use in task.uses],
-        "requires": [[need.kind, need.name] for need in task.requires],
-        "blocks": [[b.kind.value, b.path, b.text, b.line - first] for b in task.blocks],
-    }
-    row.update({key: rows for key, rows in parts.items() if rows})
-    if task.network is not Network.NO:
-        row["network"] = task.network.value
-    if task.review:
-        row["review"] = task.review.value
-    if task.budget != _NO_BUDGET:
-        budget = task.budget
-        row["budget"] = [budget.attempts, budget.minutes, budget.tokens, budget.dollars]
-    return row
+    usual = usual_values(Task)
+    given = {name: getattr(task, name) for name in usual if name not in _OF_OUTLINE}
+    own = {name: value for name, value in given.items() if value != usual[name]}
+    for name in _PLACED:
+        if name in own:
+            own[name] = _move(own[name], -first)
+    return {name: _ROWS.to_json(value) for name, value in own.items()}
 
 
 def section_from(row: object, found: Found, path: str) -> Section | None:
@@ -159,31 +98,24 @@ def _section_from(row: Any, found: Found, path: str) -> Section:
             _task_from(plain, light, first) for plain, light in zip(tasks, found.tasks, strict=True)
         ),
         spans=tuple(task.span for task in found.tasks),
-        problems=tuple(
-            Problem(message, path, first + line, column, hint, Severity(severity), source, width)
-            for message, line, column, hint, severity, source, width in problems
-        ),
-        written=tuple(
-            Written(task, kind, text, first + line) for task, kind, text, line in written
-        ),
+        problems=tuple(_problem_from(_ROWS.read(Problem, one), path, first) for one in problems),
+        written=tuple(_written(_ROWS.read(Written, one), first) for one in written),
     )
 
 
+def _problem_from(problem: Problem, path: str, first: int) -> Problem:
+    return replace(problem, path=path, line=problem.line + first)
+
+
+def _written(line: Written, first: int) -> Written:
+    return line._replace(line=line.line + first)
+
+
 def _task_from(row: dict[str, Any], light: OutlineTask, first: int) -> Task:
-    values = dict(row)
-    for key in _TEXTS:
-        if key in values:
-            values[key] = tuple(values[key])
-    for key, read in _READERS.items():
-        if key in values:
-            values[key] = tuple(read(*entry) for entry in values[key])
-    for key in ("test_contracts", "contracts", "gates", "blocks"):
-        if key in values:
-            values[key] = tuple(replace(entry, line=entry.line + first) for entry in values[key])
-    for key, kind in (("network", Network), ("review", ReviewMode)):
-        if key in values:
-            values[key] = kind(values[key])
-    values["budget"] = Budget(*values["budget"]) if "budget" in values else _NO_BUDGET
+    values = _ROWS.read_fields(Task, row)
+    for name in _PLACED:
+        if name in values:
+            values[name] = _move(values[name], first)
     return Task(
         id=light.id,
         title=light.title,
@@ -195,23 +127,5 @@ def _task_from(row: dict[str, Any], light: OutlineTask, first: int) -> Task:
     )
 
 
-def _test(name: str, level: str, command: str, line: int, *fails: bool) -> TestContract:
-    return TestContract(name, Level(level), command, line, any(fails))
-
-
-def _gate(name: str, command: str, network: str, seconds: float, line: int) -> GateSpec:
-    return GateSpec(name, command, Network(network), seconds, line)
-
-
-def _block(kind: str, path: str, text: str, line: int) -> Block:
-    return Block(BlockKind(kind), path, text, line)
-
-
-_READERS: dict[str, Callable[..., object]] = {
-    "test_contracts": _test,
-    "contracts": Contract,
-    "gates": _gate,
-    "uses": Resource,
-    "requires": Requirement,
-    "blocks": _block,
-}
+def _move(parts: Iterable[Placed], by: int) -> tuple[Placed, ...]:
+    return tuple(replace(one, line=one.line + by) for one in parts)

@@ -8,13 +8,13 @@ import pytest
 from growth import grows_as_its_input
 
 from runner.model import LiteralPath
+from runner.model.codec import Codec, Shape
 from runner.plan.cache import load_plan
 from runner.plan.checks import check_plan
 from runner.plan.document import read_plan, with_literals
 from runner.plan.globs import Claims, is_glob, matches, may_overlap
 from runner.plan.ownership import OwnershipMap
 from runner.plan.spans import Places
-from runner.run.executors.json_shape import to_json
 from runner.writes.paths import in_scope
 
 _HOSTILE = "**/a/" * 14
@@ -145,7 +145,7 @@ def test_literal_paths_survive_the_cache_a_copy_and_the_wire(tmp_path):
     for one in (first, second, dataclasses.replace(second, title="other")):
         assert [type(path) for path in one.outputs] == [LiteralPath, str]
     assert first == second
-    assert to_json(second, [])["literal"] == ["app/[slug]/x"]
+    assert Codec(Shape.WHOLE, dict).to_json(second)["literal"] == ["app/[slug]/x"]
 
 
 # --- the ownership map ----------------------------------------------------------------

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from runner.config.paths import Places
 from runner.config.settings import take_up_secret_formats
 from runner.errors import RunnerError, refusal_of
+from runner.model.codec import ShapeError
 from runner.run.attempt import attempt
-from runner.run.executors.json_shape import MisshapenError
 from runner.run.executors.lease import LATE, LINE, STARTED, Lease
 from runner.run.executors.message import Answer, Lacks, Trouble, as_bytes, read_job
 from runner.run.executors.object_store import Store
@@ -40,7 +40,7 @@ def _process_message(data: bytes) -> Answer:
         if duty.is_over():
             duty.tell(LATE)
         return replace(answer, ticket=job.ticket, worker=duty.name)
-    except MisshapenError as error:
+    except ShapeError as error:
         return _trouble(f"the job cannot be read: {error}")
     except Exception:  # noqa: BLE001 - a bug here would travel as a pickle, which nobody opens
         return _trouble("a bug in the worker: " + traceback.format_exc()[-2000:])
@@ -76,7 +76,7 @@ def _process(job: Job, duty: Lease) -> Answer:
 def _keep_piece(job: Job) -> Answer:
     """A piece of a pack, which needs no slot."""
     if job.part is None:
-        raise MisshapenError("there is nothing to do")
+        raise ShapeError("there is nothing to do")
     store = Store(Places.of(os.environ).cache, job.ground)
     try:
         store.take_part(job.part)

@@ -11,7 +11,7 @@ import json
 import struct
 from zlib import crc32
 
-from runner.run.executors.json_shape import MisshapenError
+from runner.model.codec import ShapeError
 
 FORMAT = 1
 LARGEST = 512 << 20
@@ -29,35 +29,35 @@ def encode_frame(body: object, blobs: list[bytes]) -> bytes:
 
 
 def decode_frame(data: object) -> tuple[object, tuple[bytes, ...]]:
-    """The message and its blobs. Raises MisshapenError."""
+    """The message and its blobs. Raises ShapeError."""
     if type(data) is not bytes:
-        raise MisshapenError(f"no bytes but a {type(data).__name__}")
+        raise ShapeError(f"no bytes but a {type(data).__name__}")
     if not _START.size <= len(data) <= LARGEST:
-        raise MisshapenError(f"{len(data):,} bytes are no message")
+        raise ShapeError(f"{len(data):,} bytes are no message")
     mark, number, crc, length = _START.unpack_from(data)
     if mark != _MARK:
-        raise MisshapenError("it does not begin as a message does")
+        raise ShapeError("it does not begin as a message does")
     if number != FORMAT:
-        raise MisshapenError(
+        raise ShapeError(
             f"its format is {number}, this side knows {FORMAT}: install the same version of runner"
         )
     if crc32(memoryview(data)[_START.size :]) != crc:
-        raise MisshapenError("its checksum does not fit")
+        raise ShapeError("its checksum does not fit")
     return _open_frame(data, length)
 
 
 def _open_frame(data: bytes, length: int) -> tuple[object, tuple[bytes, ...]]:
     start = _START.size + length
     if length > _LONGEST_HEAD or start > len(data):
-        raise MisshapenError("its head is too long")
+        raise ShapeError("its head is too long")
     try:
         lengths, body = json.loads(data[_START.size : start])
     except (ValueError, TypeError, RecursionError) as error:
-        raise MisshapenError("its head is no JSON") from error
+        raise ShapeError("its head is no JSON") from error
     if type(lengths) is not list or any(type(one) is not int or one < 0 for one in lengths):
-        raise MisshapenError("its blobs have no lengths")
+        raise ShapeError("its blobs have no lengths")
     if start + sum(lengths) != len(data):
-        raise MisshapenError("its blobs are not as long as it says")
+        raise ShapeError("its blobs are not as long as it says")
     return body, tuple(_cut(data, start, lengths))
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
+from runner.model.codec import Codec, Shape, ShapeError
 from runner.run.executors.frame import decode_frame, encode_frame
-from runner.run.executors.json_shape import MisshapenError, Reader, to_json
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
@@ -170,31 +170,36 @@ class Answer:
 def as_bytes(noun: Job | Answer) -> bytes:
     """A message to send."""
     blobs: list[bytes] = []
-    body = to_json(noun, blobs)
+    body = codec().to_json(noun, blobs)
     return encode_frame(body, blobs)
 
 
 def read_job(data: object) -> Job:
-    """A job. Raises MisshapenError."""
+    """A job. Raises ShapeError."""
     return _read(Job, data)
 
 
 def read_answer(data: object) -> Answer:
-    """An answer, its shape held to the last field. Raises MisshapenError."""
+    """An answer, its shape held to the last field. Raises ShapeError."""
     return _read(Answer, data)
 
 
 def _read(kind: type[N], data: object) -> N:
     body, blobs = decode_frame(data)
     try:
-        return reader().read(kind, body, blobs)
+        return codec().read(kind, body, blobs)
     except RecursionError as error:
-        raise MisshapenError("it is nested too deeply") from error
+        raise ShapeError("it is nested too deeply") from error
 
 
 @cache
-def reader() -> Reader:
-    """What reads messages; the nouns it knows are imported when the first one comes."""
+def codec() -> Codec:
+    """What writes and reads messages: strictly, since the other side is not believed."""
+    return Codec(Shape.WHOLE, _vocabulary)
+
+
+def _vocabulary() -> dict[str, object]:
+    """The nouns of messages, imported when the first one is read."""
     from runner import model
     from runner.config import mcp, permission_rules, permissions, settings
     from runner.context import brief, patterns, skills
@@ -226,5 +231,4 @@ def reader() -> Reader:
         for noun in vars(room).values()
         if isinstance(noun, type) and f"{noun.__module__}.".startswith(f"{room.__name__}.")
     }
-    aliases = {"Digest": str, "Implementer": Hired}
-    return Reader(nouns | aliases)
+    return {**nouns, "Digest": str, "Implementer": Hired}

@@ -12,9 +12,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.model.codec import ShapeError
 from runner.repo.git import Git, ObjectReader, raw
 from runner.repo.trees import EMPTY
-from runner.run.executors.json_shape import MisshapenError
 from runner.run.executors.message import OBJECT, PLAIN
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Store:
 
     def __init__(self, cache: Path, ground: Ground) -> None:
         if not PLAIN.fullmatch(ground.key) or ground.object_format not in EMPTY:
-            raise MisshapenError("no such repository")
+            raise ShapeError("no such repository")
         self.folder = cache / "cluster" / ground.key
         self.format = ground.object_format
         self._git_folder = self.folder / f"objects-{self.format}.git"
@@ -81,7 +81,7 @@ class Store:
     def take_part(self, part: Part) -> bool:
         """Keep a piece of a pack; whether it was the last one, with which all is there."""
         if not PLAIN.fullmatch(part.pack) or not 0 <= part.number < part.count:
-            raise MisshapenError("no piece of a pack")
+            raise ShapeError("no piece of a pack")
         effects.make_folder(self._incoming)
         effects.write_file(self._incoming / f"{part.pack}.{part.number}", part.data)
         pieces = [self._incoming / f"{part.pack}.{number}" for number in range(part.count)]
@@ -133,5 +133,5 @@ class Store:
 
 def _check_name(tree: str) -> str:
     if not OBJECT.fullmatch(tree):
-        raise MisshapenError("no name of a tree")
+        raise ShapeError("no name of a tree")
     return tree

@@ -15,8 +15,8 @@ from runner.context.task_plan import redact_plan
 from runner.errors import RunnerError
 from runner.gates.registry import checks_of
 from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Verdict, digest_of
+from runner.model.codec import ShapeError
 from runner.run.evaluate import without_tools, write_bench
-from runner.run.executors.json_shape import MisshapenError
 from runner.run.executors.message import OBJECT, PLAIN
 from runner.run.reviewer import UNABLE, review_by_command
 from runner.run.worker_setup import LOGS
@@ -47,30 +47,30 @@ _ENDINGS = frozenset({Ending.PASSED, Ending.FAILED, Ending.BLOCKED})
 def require_asked_for(
     outcome: Outcome, assignment: Assignment, base: str, prefix: Prefix, *, ended: bool = False
 ) -> None:
-    """Hold an outcome against what was asked. Raises MisshapenError.
+    """Hold an outcome against what was asked. Raises ShapeError.
 
     `ended`: whether the worker was told to end it, so that it may say that it did.
     """
     asked = (assignment.task.id, assignment.attempt, base)
     if (outcome.task, outcome.attempt, outcome.base) != asked:
-        raise MisshapenError("it is about something else")
+        raise ShapeError("it is about something else")
     if outcome.ending not in _ENDINGS and not (ended and outcome.ending is Ending.INTERRUPTED):
-        raise MisshapenError(f"an attempt cannot end {outcome.ending} there")
+        raise ShapeError(f"an attempt cannot end {outcome.ending} there")
     if outcome.tree and not OBJECT.fullmatch(outcome.tree):
-        raise MisshapenError("its tree has no name")
+        raise ShapeError("its tree has no name")
     if any(change.mode not in _FILE_TYPES for change in outcome.changes):
-        raise MisshapenError("a file of no known type")
+        raise ShapeError("a file of no known type")
     paths = [change.path for change in outcome.changes]
     if not all(_is_inside(prefix.whole(path)) for path in paths):
-        raise MisshapenError("a path that leads out of the repository")
+        raise ShapeError("a path that leads out of the repository")
     if len(set(paths)) < len(paths):
-        raise MisshapenError("one path twice")
+        raise ShapeError("one path twice")
     if outcome.seconds < 0:
-        raise MisshapenError("it took less than no time")
+        raise ShapeError("it took less than no time")
     used = outcome.usage
     told = (used.input_tokens, used.output_tokens, used.dollars, used.tool_calls)
     if not all(0 <= one < _MOST_USED for one in (*told, outcome.retry_after)):
-        raise MisshapenError("it used what nobody can use")  # a budget would grow by less than 0
+        raise ShapeError("it used what nobody can use")  # a budget would grow by less than 0
 
 
 def _is_inside(path: str) -> bool:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import RunnerError
+from runner.model.codec import ShapeError
 from runner.run.executors.exposure import is_sealed, restrict_settings
-from runner.run.executors.json_shape import MisshapenError
 from runner.run.executors.message import Answer, Job, Pack, as_bytes, read_answer
 from runner.run.executors.object_transfer import PIECE, in_parts
 from runner.run.executors.recheck import require_asked_for
@@ -238,7 +238,7 @@ class RemoteJob:
         try:
             answer = read_answer(data)
             self._require_fit(answer, ticket)
-        except MisshapenError as error:
+        except ShapeError as error:
             hint = "install the same version of runner there, or take it out of the cluster"
             return Lost(worker, f"answers what is no answer: {_clean(str(error))}", hint)
         if answer.trouble is not None:
@@ -250,11 +250,11 @@ class RemoteJob:
         return answer
 
     def _require_fit(self, answer: Answer, ticket: PendingResult) -> None:
-        """Raise MisshapenError where an answer is not to what was asked."""
+        """Raise ShapeError where an answer is not to what was asked."""
         if answer.trouble is not None:
             return
         if answer.ticket != ticket.name:
-            raise MisshapenError("it is to another job")
+            raise ShapeError("it is to another job")
         if answer.outcome is not None:
             base = self.tree if self.assignment.base else ""
             prefix = self.dispatch.supply.repository.prefix
@@ -262,7 +262,7 @@ class RemoteJob:
             require_asked_for(answer.outcome, self.assignment, base, prefix, ended=ended)
         said = (answer.outcome, answer.others, answer.lacks)
         if sum(one is not None for one in said) + answer.kept != 1:
-            raise MisshapenError("it says nothing, or too much")
+            raise ShapeError("it says nothing, or too much")
 
     @property
     def _secrets(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.config.paths import Places
+from runner.model.codec import ShapeError
 from runner.process.base import Place
 from runner.process.environment import command_environment
 from runner.process.sandbox import choose_sandbox
@@ -21,7 +22,6 @@ from runner.repo.prefix import Prefix
 from runner.repo.proposal_bounds import Bounds
 from runner.repo.scratch import Scratch
 from runner.run.assignment import WorkerContext
-from runner.run.executors.json_shape import MisshapenError
 from runner.run.executors.message import PLAIN, Log
 from runner.run.executors.object_store import Store
 from runner.run.last_look import LastLook
@@ -142,7 +142,7 @@ class RemoteSlot:
 def _prefix(ground: Ground) -> str:
     parts = ground.prefix.split("/")
     if ground.prefix and (parts[-1] or any(part in {"", ".", "..", ".git"} for part in parts[:-1])):
-        raise MisshapenError("no folder of a repository")
+        raise ShapeError("no folder of a repository")
     return ground.prefix
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from runner.model.codec import ShapeError
 from runner.repo.read import Repository
 from runner.run.executors import object_transfer as supplies
-from runner.run.executors.json_shape import MisshapenError
 from runner.run.executors.message import Ground, Pack, Part
 from runner.run.executors.object_store import Store
 from runner.run.executors.object_transfer import ObjectTransfer, in_parts
@@ -93,11 +93,11 @@ def test_a_large_pack_arrives_in_pieces_whatever_their_order(
 
 def test_names_that_lead_elsewhere_are_refused(tmp_path, store):
     for key in ("../x", "", "a/b", ".git"):
-        with pytest.raises(MisshapenError):
+        with pytest.raises(ShapeError):
             Store(tmp_path / "cache", replace(GROUND, key=key))
-    with pytest.raises(MisshapenError):
+    with pytest.raises(ShapeError):
         store.take_part(Part("../p", 0, 1, b"", "a" * 40))
-    with pytest.raises(MisshapenError):
+    with pytest.raises(ShapeError):
         store.has("../../etc/passwd")
 
 

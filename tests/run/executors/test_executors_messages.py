@@ -37,13 +37,13 @@ from runner.model import (
     Verdict,
     digest_of,
 )
+from runner.model.codec import ShapeError
 from runner.repo.prefix import Prefix
 from runner.run.assignment import Assignment
 from runner.run.executors import dask_client, recheck, remote_results
 from runner.run.executors.addresses import read_address, scheduler_of
 from runner.run.executors.choose_executor import require_private
 from runner.run.executors.frame import decode_frame, encode_frame
-from runner.run.executors.json_shape import MisshapenError
 from runner.run.executors.message import (
     Answer,
     Ground,
@@ -158,20 +158,20 @@ def bent(change):
     ],
 )
 def test_an_answer_of_another_shape_is_refused(change, said):
-    with pytest.raises(MisshapenError, match=said):
+    with pytest.raises(ShapeError, match=said):
         read_answer(bent(change))
 
 
 @pytest.mark.parametrize("data", [None, b"", "text", [], object(), bytearray(40), b"RUNJ" * 20])
 def test_what_is_no_message_is_refused(data):
-    with pytest.raises(MisshapenError):
+    with pytest.raises(ShapeError):
         read_answer(data)
 
 
 def test_another_format_names_the_remedy():
     data = bytearray(as_bytes(a_job()))
     data[4] = 9
-    with pytest.raises(MisshapenError, match="install the same version of runner"):
+    with pytest.raises(ShapeError, match="install the same version of runner"):
         read_job(bytes(data))
 
 
@@ -184,7 +184,7 @@ def test_no_damaged_byte_gets_through(at, value, cut):
         del data[at:]
     else:
         data[at] ^= value or 1
-    with pytest.raises(MisshapenError):
+    with pytest.raises(ShapeError):
         read_answer(bytes(data))
 
 
@@ -202,7 +202,7 @@ JSON = st.recursive(
 def test_whatever_json_stands_in_an_answer_it_is_read_or_refused(name, value):
     try:
         read_answer(bent(lambda body: body.update({name: value})))
-    except MisshapenError:
+    except ShapeError:
         return
 
 
@@ -234,7 +234,7 @@ def test_an_outcome_that_was_asked_for_is_taken():
     ],
 )
 def test_an_outcome_about_something_else_is_refused(other):
-    with pytest.raises(MisshapenError):
+    with pytest.raises(ShapeError):
         recheck.require_asked_for(replace(OUTCOME, **other), ASSIGNMENT, TREE, Prefix())
 
 
