@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from runner.model import Finding, Reason, Severity, Status
@@ -46,23 +47,23 @@ def unready(reading: Reading, settings: Settings, *, strict: bool = False) -> It
         return
     from runner.plan.spans import Places
 
-    places = Places(reading.data, reading.plan.path)
+    places, sections = Places(reading.data, reading.plan.path), _Sections(reading)
     blocked = Severity.ERROR if strict else Severity.WARNING
     for task in reading.plan.tasks:
         if task.status is Status.DONE or task.is_milestone:
             continue
-        yield from _of_one(task, settings, places, reading, blocked)
+        yield from _of_one(task, settings, places, sections, blocked)
 
 
 def _of_one(
-    task: Task, settings: Settings, places: Places, reading: Reading, blocked: Severity
+    task: Task, settings: Settings, places: Places, sections: _Sections, blocked: Severity
 ) -> Iterator[Problem]:
     from runner.implementers.registry import choose
 
     chosen = choose(task, settings)
     if isinstance(chosen, Finding):
         if not task.implementer:  # an unknown name is told elsewhere
-            hint = f"{_almost(reading, task)}{chosen.hint}"
+            hint = f"{_almost(sections, task)}{chosen.hint}"
             yield _problem(places, task, f"{task.id} has no implementer", hint, blocked)
         return
     lacks = unprovable(task, settings, chosen)
@@ -107,13 +108,24 @@ def _problem(places: Places, task: Task, message: str, hint: str, severity: Seve
 # --- a fence that was almost a file ---------------------------------------------------
 
 
-def _almost(reading: Reading, task: Task) -> str:
+class _Sections:
+    """The lines of each task's section, taken apart once for all tasks."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._lines = reading.data.decode("utf-8", "replace").splitlines()
+        self._starts = sorted(one.line for one in reading.plan.tasks)
+
+    def of(self, task: Task) -> list[str]:
+        """The lines below a task's heading, up to the next task's."""
+        after = bisect_right(self._starts, task.line)
+        end = self._starts[after] - 1 if after < len(self._starts) else len(self._lines)
+        return self._lines[task.line : end]
+
+
+def _almost(sections: _Sections, task: Task) -> str:
     """`line 12 is almost a file: write ```python file=src/a.py; else `, where there is one."""
-    lines = reading.data.decode("utf-8", "replace").splitlines()
-    after = [one.line for one in reading.plan.tasks if one.line > task.line]
-    section = lines[task.line : min(after, default=len(lines) + 1) - 1]
     inside = ""
-    for number, line in enumerate(section, start=task.line + 1):
+    for number, line in enumerate(sections.of(task), start=task.line + 1):
         fence = line.strip()[:3] if line.strip().startswith(("```", "~~~")) else ""
         if not fence:
             continue

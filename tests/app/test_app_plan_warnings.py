@@ -1,0 +1,39 @@
+"""What is said of a plan before a run, and what that costs."""
+
+from growth import grows_as_its_input
+
+from runner.app.inspect.plan_warnings import unready
+from runner.config.settings import Settings
+from runner.plan.document import read_plan
+from runner.plan.graph import TaskGraph
+from runner.project import Reading
+
+
+def reading_of(text):
+    plan = read_plan(text.encode(), "TASK-GRAPH.md")
+    return Reading(text.encode(), plan, TaskGraph(plan.tasks), ())
+
+
+def plan_of(count):
+    """A plan whose tasks nobody implements, each with a fence that is almost a file."""
+    tasks = (
+        f"## TASK-{number:05}: Task\n\n- Output files: `f{number}.py`\n\n"
+        f"```python f{number}.py\n```\n"
+        for number in range(count)
+    )
+    return reading_of("# Shop\n\n" + "\n".join(tasks))
+
+
+def test_each_task_is_told_of_its_own_fence():
+    said = [(one.line, one.hint) for one in unready(plan_of(2), Settings())]
+    assert [line for line, _ in said] == [3, 10]
+    assert said[0][1].startswith("line 7 is almost a file: write ```python file=f0.py; else ")
+    assert said[1][1].startswith("line 14 is almost a file: write ```python file=f1.py; else ")
+
+
+def test_warnings_take_no_longer_for_each_task_of_a_larger_plan():
+    def make(count):
+        reading = plan_of(count)
+        return lambda: list(unready(reading, Settings()))
+
+    assert grows_as_its_input(make, 400)
