@@ -159,6 +159,19 @@ def test_what_a_person_edits_is_what_lands(shop, ready, console, person):
     assert shop.read("a.txt") == "one, as Ada has it\n"
 
 
+def test_a_secret_in_what_a_person_edits_reaches_no_file_and_no_object(
+    shop, ready, console, person
+):
+    key = "gh" + "p_" + "A1b2C3d4E5" * 3 + "F6g7H8"
+    edited = Said(Answer.EDITED, content=f"one {key}\n".encode())
+    ada = person(changes=[edited, Said(Answer.WAITS)])
+    only = BuildRequest(Selection(only=("1",)), trusted=True)
+    result = build(ready(review="prompt"), only, console, ada)
+    assert [one.note for one in result.summary.blocked] == ["secret-scan failed"]
+    assert key.encode() not in shop.objects()
+    assert not any(key.encode() in seen[3] for seen in shop.everything().values())
+
+
 def test_a_done_task_that_is_gone_from_the_plan_is_asked_about_once(shop, ready, console, person):
     build(ready(), TRUSTED, console)
     shop.plan(TWO[0], a_task("TASK-003", blocks={"c.txt": "three\n"}, fields=[NO_PROOF]))

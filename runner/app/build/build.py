@@ -48,7 +48,7 @@ def build(
     told that they are needed.
     """
     from runner.app.build.reopen import require_open
-    from runner.app.build.sound_plan import read_sound_plan
+    from runner.app.inspect.validation import read_sound_plan
 
     reading = read_sound_plan(project, observer)
     if request.saved is not None:
@@ -67,7 +67,7 @@ def build(
 def preview(project: Project, request: BuildRequest, observer: Observer) -> Preview:
     """What a run would do; nothing is run or written. Raises RunnerError as `build` would."""
     from runner.app.build.outlook import foresee
-    from runner.app.build.sound_plan import read_sound_plan
+    from runner.app.inspect.validation import read_sound_plan
 
     reading, selection = read_sound_plan(project, observer), request.chosen
     seen = foresee(project, reading, selection)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from runner.app.build.draft_requests import open_draft_requests
+from runner.app.build.after_run import notify, open_draft_requests
 from runner.app.build.engine_setup import Options, run_engine
-from runner.app.build.notify import notify
 from runner.app.build.plan_directives import apply_directives
-from runner.app.build.removed_tasks import require_meant
 from runner.app.build.run_summary import summary_of
 from runner.app.build.saved_file import SavedProposal, make_adopted
 from runner.app.build.session import Session
-from runner.app.build.suitability import limits_of, require_suitable
+from runner.app.build.suitability import limits_of, require_meant, require_suitable
 from runner.app.build.trust_question import require_trust
 from runner.app.build.types import BuildResult
 from runner.journal.tree_events import ShipReopened

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.inspect.plan_warnings import unready
-from runner.errors import ExitCode
+from runner.errors import ExitCode, RunnerError
 from runner.implementers.registry import IMPLEMENTERS
 from runner.model import Severity
-from runner.plan.diagnostic import Problem
+from runner.plan.diagnostic import Problem, render
 from runner.plan.ownership import OwnershipMap
 from runner.plan.patterns import PatternIndex
 from runner.plan.spans import Places
@@ -18,10 +18,12 @@ from runner.project import PATTERNS
 from runner.run.landing.plan_documents import MAP
 from runner.run.resource_locks import capacities, too_much_of
 from runner.text.hints import did_you_mean
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from runner.app.observer import Observer
     from runner.config.settings import Settings
     from runner.project import Project, Reading
 
@@ -52,7 +54,7 @@ def validate(project: Project, *, strict: bool = False) -> Validation:
     reading = project.check()
     problems = (
         *reading.problems,
-        *find_unknown_implementers(reading),
+        *_find_unknown_implementers(reading),
         *unready(reading, project.settings, strict=strict),
         *_too_much_used(reading, project.settings),
         *_beside(project),
@@ -60,7 +62,32 @@ def validate(project: Project, *, strict: bool = False) -> Validation:
     return Validation(project.plan_path, len(reading.plan.tasks), problems)
 
 
-def find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
+def read_sound_plan(project: Project, observer: Observer) -> Reading:
+    """The plan, with the gates that the repository declares taken up.
+
+    Raises RunnerError with all its mistakes together where it has any that stop everything.
+    """
+    take_up_default_gates(project)
+    for note in project.loaded.notes:
+        observer.say(f"note: {note}")
+    reading = project.check()
+    errors = [problem for problem in reading.problems if problem.stops_all]
+    if errors:
+        text = "\n\n".join(render(problem) for problem in errors)
+        count = plural(len(errors), "mistake")
+        raise RunnerError(f"the plan has {count}; nothing has run", detail=text)
+    for mistake in (problem for problem in reading.problems if problem.is_error):
+        observer.say(render(mistake))  # of a task that is BLOCKED when its turn comes
+    if warnings := sum(not problem.is_error for problem in reading.problems):
+        observer.say(f"the plan has {plural(warnings, 'warning')}: runner validate")
+    for unknown in _find_unknown_implementers(reading):  # before anybody is asked to trust the rest
+        observer.say(render(unknown))
+    for problem in unready(reading, project.settings):
+        observer.say(f"{problem.path}:{problem.line}: {problem.message}\n  hint: {problem.hint}")
+    return reading
+
+
+def _find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
     """An error for each task that names nobody there is: a run would only block it."""
     named = [task for task in reading.plan.tasks if task.implementer]
     if not named:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from runner.app.write.workplace import Workplace
 from runner.errors import RunnerError
 from runner.run.review import Answer, Said
 from runner.text.display import display
@@ -120,7 +121,7 @@ class Draft:
             print(f"hint: {error.hint}", file=sys.stderr)
             return None
         self._text = content
-        found = secrets_in(content, self.change.path, environ)
+        found = Workplace.of(Path.cwd(), environ).find_secrets(content, self.change.path)
         if not found:
             return content
         print(*format_findings(found), REFUSED, sep="\n", file=sys.stderr)
@@ -163,13 +164,6 @@ def _editor(environ: Mapping[str, str]) -> list[str]:
     if not words:
         raise RunnerError("no editor is set", hint="export EDITOR=vi")
     return words
-
-
-def secrets_in(content: bytes, path: str, environ: Mapping[str, str]) -> tuple[Finding, ...]:
-    """What looks like a secret in a person's own edit, by the allow-list of this folder."""
-    from runner.app.write.workplace import Workplace
-
-    return Workplace.of(Path.cwd(), environ).find_secrets(content, path)
 
 
 def format_findings(findings: tuple[Finding, ...]) -> Iterator[str]:
