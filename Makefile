@@ -24,7 +24,7 @@ READY := $(VENV)/.ready
 DEMO := build/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sandbox check lint types floors house test bench golden campaign demo demo-clean lock clean
+.PHONY: help setup sandbox check lint types floors house test mutants bench golden campaign demo demo-clean lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ test: check sandbox ## Everything that must hold: check, then all tests, with co
 	tests/in_memory.sh $(BIN)/python -m pytest -n $(JOBS) --cov=runner --cov-report=term:skip-covered \
 	  --cov-fail-under=$(MINIMUM_COVERAGE)
 
+mutants: $(READY) sandbox ## Small faults in the product, 60 by the commit's id: do the unit tests of a room notice? MUTANTS=60 MUTANTS_IN=runner/run
+	$(BIN)/python tests/mutants.py
+
 golden: $(READY) ## Write the expected texts in tests/golden/ anew; read the difference before you commit it
 	UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests -k golden
 	git diff --stat -- tests/golden
@@ -72,9 +75,10 @@ golden: $(READY) ## Write the expected texts in tests/golden/ anew; read the dif
 bench: $(READY) ## The quick benchmarks beside the peers; benchmarks/README.md has the long ones
 	$(BIN)/python benchmarks/peers/run.py --quick
 
-campaign: $(READY) sandbox ## The long campaigns: kills at random times for CAMPAIGN_SECONDS=600, real agent programs
+campaign: $(READY) sandbox ## The long campaigns: kills at random times for CAMPAIGN_SECONDS=600, real agent programs, stories on a cluster, 200 faults
 	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories tests/plan tests/implementers/agents tests/run/executors -k campaign
 	STORIES_ON_CLUSTER=1 $(BIN)/python -m pytest $(CLUSTER_STORIES)
+	MUTANTS=$${MUTANTS:-200} $(BIN)/python tests/mutants.py
 
 demo: $(READY) sandbox ## Build examples/bookings in build/demo; stopped, it goes on; finished, it begins anew
 	PATH="$(abspath $(BIN)):$$PATH" examples/demo examples/bookings $(DEMO)

@@ -1,0 +1,61 @@
+"""What the pages for newcomers name is there: files, functions, commands."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = ("CONTRIBUTING.md", "docs/follow-one-task.md", "docs/languages.md", "ARCHITECTURE.md")
+NAMED = re.compile(r"`(?P<file>runner/[\w/]+\.py)`: `(?P<name>[\w.]+)`")
+PLACE = re.compile(r"`((?:runner|tests|docs|benchmarks|scripts|examples)/[\w./-]*)`")
+TARGET = re.compile(r"`make ([a-z-]+)`|^make ([a-z-]+)", re.MULTILINE)
+PRIVATE_WORDS = 40
+
+
+def text(page):
+    return (ROOT / page).read_text()
+
+
+def names(file):
+    """What a module defines or imports under a name: `Lander`, `Lander.land`, `main`."""
+    found = set()
+    for node in ast.parse((ROOT / file).read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            inner = (one for one in node.body if isinstance(one, ast.FunctionDef))
+            found |= {f"{node.name}.{one.name}" for one in inner}
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_and_folder_that_a_page_names_is_there(page):
+    assert [place for place in PLACE.findall(text(page)) if not (ROOT / place).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_function_and_class_that_a_page_names_stands_in_its_file(page):
+    named = NAMED.findall(text(page))
+    assert [f"{file}: {name}" for file, name in named if name not in names(file)] == []
+    assert page != "docs/follow-one-task.md" or len(named) > 30
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md"])
+def test_every_target_of_make_that_a_page_names_can_be_made(page):
+    targets = set(re.findall(r"^([a-z-]+):", text("Makefile"), re.MULTILINE))
+    asked = {one or other for one, other in TARGET.findall(text(page))}
+    assert asked - targets == set()
+
+
+def test_pages_stay_as_short_as_a_newcomer_reads():
+    assert len(text("CONTRIBUTING.md").splitlines()) <= 120
+    assert len(text("docs/follow-one-task.md").splitlines()) <= 45
+
+
+def test_the_glossary_explains_each_private_word_once_in_alphabetical_order():
+    glossary = text("ARCHITECTURE.md").partition("## Words that stay ours")[2].partition("\n## ")[0]
+    words = re.findall(r"^\| \*\*(.+?)\*\* \|", glossary, re.MULTILINE)
+    assert words == sorted(set(words), key=str.lower)
+    assert len(words) >= PRIVATE_WORDS
