@@ -301,3 +301,73 @@ def test_only_what_says_which_tests_run_is_put_back(path, before, after, mixed):
     assert has_selection(path, old, new) is (mixed is not None)
     if mixed is not None:
         assert with_selection_of(path, old, new).decode() == mixed
+
+
+# --- tests that went with their code, by names alone -------------------------------------
+
+TAX_JS = (
+    'import { tax } from "../src/price.js";\n\n'
+    'test("a tax", () => {\n  const due = tax(100);\n  assert.equal(due, 19);\n});\n'
+)
+
+
+@needs_node
+@pytest.mark.parametrize(
+    "code",
+    [
+        "export const tax = (n) => n * 0.19;\n",
+        "export function tax(n) {\n  return n * 0.19;\n}\n",
+        "const all = {\n  tax(n) {\n    return n * 0.19;\n  },\n};\nexport const tax = all.tax;\n",
+    ],
+    ids=["constant", "function", "method"],
+)
+@pytest.mark.parametrize("more", ["", "export class Rebate {\n  known = new Map();\n}\n"])
+def test_a_test_of_node_that_went_with_its_code_is_told_so(tmp_path, code, more):
+    before = a_package(JS + code, NODE + TAX_JS)
+    found, _ = asked(tmp_path, before, a_package(JS + more), IN_PACKAGE)
+    assert {one[0] for one in found} == {"warning"}, found
+    assert ("warning", "`a tax` is gone: removed with `tax`") in found
+
+
+@needs_node
+def test_a_test_that_names_code_which_is_still_there_under_a_new_name_is_a_question(tmp_path):
+    code = "export const tax = (n) => n * 0.19;\n"
+    before = a_package(JS + code, NODE + TAX_JS)
+    found, _ = asked(tmp_path, before, a_package(JS + code.replace("tax", "vat")), IN_PACKAGE)
+    assert ("question", "`a tax` is gone") in found
+
+
+TAX_GO = "\nfunc (till *Till) Tax(n int) int { return n * till.Rate / 100 }\n"
+TILL_GO = "\ntype Till struct {\n\tRate int\n}\n"
+TAX_GO_TEST = """
+func TestTax(t *testing.T) {
+	till := &Till{19}
+	if till.Tax(100) != 19 {
+		t.Fatal("nineteen")
+	}
+}
+"""
+
+
+@needs_go
+@pytest.mark.parametrize("more", ["", "\ntype Rebates map[string]bool\n"])
+def test_a_test_of_go_that_went_with_its_code_is_told_so(tmp_path, more):
+    before = GO_MODULE | {"shop.go": GO + TILL_GO + TAX_GO, "shop_test.go": GO_TEST + TAX_GO_TEST}
+    after = before | {"shop.go": GO + TILL_GO + more, "shop_test.go": GO_TEST}
+    found, _ = asked(tmp_path, before, after, "go test ./...")
+    assert {one[0] for one in found} == {"warning"}, found
+    assert any("TestTax` " in said and said.endswith("with `Tax`") for _, said in found), found
+
+
+@needs_cargo
+@pytest.mark.parametrize("more", ["", "pub struct Rebate {\n    pub known: Vec<String>,\n}\n"])
+@pytest.mark.parametrize("word", ["pub fn", "pub const fn", "pub unsafe fn"])
+def test_a_test_of_cargo_that_went_with_its_code_is_told_so(tmp_path, more, word):
+    code = f"{word} tax(n: i64) -> i64 {{\n    n * 19 / 100\n}}\n"
+    call = "unsafe { shop::tax(100) }" if "unsafe" in word else "shop::tax(100)"
+    test = f"#[test]\nfn a_tax() {{\n    assert_eq!({call}, 19);\n}}\n"
+    before = CRATE | {"src/lib.rs": LIB + code + INSIDE, "tests/taxes.rs": test}
+    after = CRATE | {"src/lib.rs": LIB + more + INSIDE}
+    found, _ = asked(tmp_path, before, after, "cargo test --offline -q")
+    assert {one[0] for one in found} == {"warning"}, found
+    assert ("warning", "`a_tax` is gone: removed with `tax`") in found

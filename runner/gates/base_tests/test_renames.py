@@ -12,17 +12,22 @@ from runner.gates.integrity.readers import is_read, read_tests
 from runner.gates.test_paths import is_test_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from runner.gates.base import GateContext
     from runner.gates.base_tests.compare import Lost
 
 _DEFINED = re.compile(
-    rb"^\s*(?:export\s+)?(?:default\s+)?(?:pub(?:\([^)]*\))?\s+)?(?:async\s+)?"
-    rb"(?:def|class|func(?:\s*\([^)]*\))?|function\*?|fn|const|let|var|struct|type|interface|enum)"
-    rb"\s+(\w{3,})",
+    rb"^([ \t]*)(?:export\s+)?(?:default\s+)?(?:pub(?:\([^)]*\))?\s+)?"
+    rb"(?:(?:async|const|unsafe|static|extern(?:\s+\"[^\"]*\")?)\s+)*"
+    rb"(?:(?:def|class|func(?:\s*\([^)]*\))?|function\*?|fn|const|let|var|struct|type|interface|enum"
+    rb"|trait|mod)\s+|(?:module\.)?exports\.)(\w{3,})",
     re.MULTILINE,
 )
+_TOKEN = re.compile(rb"\w+")
+_MOST_TOKENS, _MOST_NAMES = 300, 40
+_SIMILAR = 0.5
+"""From here on a definition may be another one under a new name; nobody but a person can tell."""
 _WORD = re.compile(r"\w{3,}")
 _MOST_WILDCARDS = 16
 ASKED_FOR = "the plan asks for it"
@@ -113,12 +118,36 @@ def _places(files: Iterable[tuple[str, bytes | None]]) -> dict[str, frozenset[st
 
 def _find_removed_names(bench: GateContext) -> frozenset[str]:
     """Names that product code defined, and defines no more; not where its code only moved."""
-    before: set[bytes] = set()
-    after: set[bytes] = set()
+    before: dict[bytes, list[bytes]] = {}
+    after: dict[bytes, list[bytes]] = {}
     for one in bench.changes:
         if not is_test_path(one.path):
-            before |= set(_DEFINED.findall(bench.before(one.path) or b""))
-            after |= set(_DEFINED.findall(one.content or b""))
-    gone = before - after
-    renamed = bool(after - before)
-    return frozenset() if renamed else frozenset(one.decode("utf-8", "replace") for one in gone)
+            for name, tokens in _definitions(bench.before(one.path) or b""):
+                before.setdefault(name, []).extend(tokens)
+            for name, tokens in _definitions(one.content or b""):
+                after.setdefault(name, []).extend(tokens)
+    gone, added = before.keys() - after.keys(), after.keys() - before.keys()
+    if len(gone) > _MOST_NAMES or len(added) > _MOST_NAMES:
+        return _NOWHERE if added else frozenset(map(_text, gone))
+    return frozenset(
+        _text(name) for name in gone if not any(_resembles(before[name], after[x]) for x in added)
+    )
+
+
+def _definitions(text: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
+    """Each name that a text defines, with the words up to the next one that is no part of it."""
+    found = list(_DEFINED.finditer(text))
+    for at, one in enumerate(found):
+        beside = (x.start() for x in found[at + 1 :] if len(x[1]) <= len(one[1]))
+        body = text[one.end() : next(beside, len(text))]
+        yield one[2], _TOKEN.findall(body)[:_MOST_TOKENS]
+
+
+def _resembles(old: list[bytes], new: list[bytes]) -> bool:
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, old, new, autojunk=False).ratio() >= _SIMILAR
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "replace")
