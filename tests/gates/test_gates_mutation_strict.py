@@ -9,10 +9,9 @@ from test_gates_mutation_python import DISCOUNT, GOOD, noticed, of
 from runner.gates.mutation import run_mutants, survivors
 from runner.gates.mutation.failing import claims
 from runner.gates.mutation.mutants import Mutant, Subject
-from runner.gates.mutation.own_functions import functions_in
 from runner.gates.mutation.run_mutants import Ends
 from runner.gates.mutation.weighing import Weighing, Weight
-from runner.gates.mutation.written_again import again, tokens
+from runner.gates.mutation.written_again import again, functions_in, tokens
 from runner.model import Severity
 
 ROMAN = """\

@@ -1,4 +1,4 @@
-"""What the tests of before are asked, and what of their answer goes to a person."""
+"""What the tests of before are asked, by which commands, and what of it goes to a person."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from runner.gates.base_tests.compare import (
 )
 from runner.gates.base_tests.test_renames import Meaning
 from runner.gates.base_tests.test_support import as_before, support_of
-from runner.gates.base_tests.verbose_commands import for_files, make_verbose_command
 from runner.gates.check_run import try_check
 from runner.gates.integrity import integrity_proof
 from runner.gates.integrity.compare_tests import ASKED
 from runner.gates.test_paths import holds_tests
+from runner.languages.registry import code_language
 from runner.model import Finding, Severity
 from runner.process.base import Ended
 
@@ -225,3 +225,36 @@ def _by_exit(line: Check, before: BaseResult, old: BaseResult, now: BaseResult) 
     """By how the command ended alone, where its tool names no test."""
     if before.passed and not old.passed and now.passed:
         yield Lost(line.id, Fate.FAILS)
+
+
+# --- commands that name every test ------------------------------------------------------
+
+_UNITTEST = re.compile(r"(?P<start>-m unittest)(?=\s|\Z)")
+_QUIET = re.compile(r"(?<=\s)(?:-q|--quiet)(?=\s|\Z)")
+_PYTEST_ENDS = re.compile(r"(?<=\s)(?:-x|--exitfirst|--maxfail[= ]\d+)(?=\s|\Z)")
+_SCRIPT_ENDS = re.compile(r"(?<=\s)(?:-b|--bail(?:[= ]\d+)?)(?=\s|\Z)")
+_SCRIPT_TOOL = re.compile(r"(?:\A|[\s/])(?:jest|vitest|mocha)(?=\s|\Z)")
+
+
+def make_verbose_command(command: str) -> str:
+    """The command so that it runs every test, and where it can by words alone, names each.
+
+    The tools' reports name the others (`Check.named`).
+    """
+    line = command
+    if _UNITTEST.search(line) and not re.search(r"\s(?:-v|--verbose)(?=\s|\Z)", line):
+        line = _QUIET.sub("", _UNITTEST.sub(r"\g<start> -v", line))
+    if _SCRIPT_TOOL.search(line):
+        line = _SCRIPT_ENDS.sub("", line)
+    return _PYTEST_ENDS.sub("", line) if "pytest" in line else line
+
+
+def for_files(paths: tuple[str, ...], text: bytes, known: tuple[str, ...]) -> str:
+    """A command that runs test files which no contract runs; empty where none is known.
+
+    `text` is the content of one of them, `known` are the task's own test commands.
+    """
+    language = code_language(paths[0])
+    if language is None or language.test_command is None:
+        return ""
+    return language.test_command(paths, text, " ".join(known))

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from runner.gates.base_tests.inline_tests import has_tests_inside, with_tests_of
 from runner.gates.base_tests.selection import has_selection, with_selection_of
 from runner.languages.registry import code_language
 from runner.model import Action, digest_of
@@ -176,3 +175,35 @@ def _find_moved_files(support: Support, bench: GateContext) -> Iterator[Change]:
         content = bench.before(old) or b""
         yield by_path[old]
         yield replace(by_path[new], content=content, after=digest_of(content))
+
+
+# --- tests in files of the product, as Rust has them ------------------------------------
+
+_LONGEST_SOURCE = 1_000_000
+
+
+def has_tests_inside(path: str, before: bytes, after: bytes | None) -> bool:
+    """Whether such tests are not as they were."""
+    if after is None or max(len(before), len(after)) > _LONGEST_SOURCE:
+        return False
+    old = _texts(path, before)
+    return bool(old) and old != _texts(path, after)
+
+
+def with_tests_of(path: str, before: bytes, after: bytes | None) -> bytes:
+    """The proposed file with the tests that it had, at its end."""
+    new = (after or b"").decode("utf-8", "replace")
+    for begin, end in reversed(_places(path, new)):
+        new = new[:begin] + new[end:]
+    return (new.rstrip() + "\n\n" + "\n\n".join(_texts(path, before)) + "\n").encode()
+
+
+def _texts(path: str, content: bytes) -> list[str]:
+    source = content.decode("utf-8", "replace")
+    return [source[begin:end] for begin, end in _places(path, source)]
+
+
+def _places(path: str, source: str) -> list[tuple[int, int]]:
+    language = code_language(path)
+    inner = language.inner_tests if language else None
+    return inner.places(source) if inner else []

@@ -1,12 +1,12 @@
-"""What a proposal takes away from the tests, and which of its new tests say nothing."""
+"""What a proposal takes away from the tests, which new ones say nothing, what new code hides."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from runner.gates.integrity import configuration
 from runner.gates.integrity.readers import is_read, read_tests
-from runner.gates.integrity.swallowed_errors import find_swallowed_errors
 from runner.gates.integrity.weaknesses import Weakness, weaknesses
 from runner.gates.test_paths import holds_tests, is_test_path
 from runner.languages.registry import code_language
@@ -170,3 +170,22 @@ def _why(body: TestBody) -> str:
     first = body.claims[0]
     why = ", ".join(sorted(first.guards)) or "it is always true"
     return f"`{first.text[:80]}`: {why}"
+
+
+# --- handlers that swallow everything ---------------------------------------------------
+
+_LARGEST = 2_000_000
+
+
+def find_swallowed_errors(path: str, old: bytes | None, new: bytes) -> Iterator[Weakness]:
+    """Handlers that swallow everything, more of them than there were before."""
+    language = code_language(path)
+    if language is None or language.swallowed is None or len(new) > _LARGEST:
+        return
+    find = language.swallowed
+    before = Counter(code for code, _ in find((old or b"").decode("utf-8", "replace")))
+    for code, line in find(new.decode("utf-8", "replace")):
+        if before[code]:
+            before[code] -= 1
+        else:
+            yield Weakness(line, f"`{code}` hides every failure", grave=False)
