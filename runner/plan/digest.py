@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.model import Spec
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 _REASONS = ("no_proof", "no_contracts")
 """Why a task does without a proof, or without contracts."""
+_PROVE = frozenset(("test_contracts", "contracts", "gates", "coverage", *_REASONS))
+"""The fields that say how a task is proven."""
 Part: TypeAlias = "str | float | tuple[Part, ...] | None"
 
 
@@ -42,7 +45,15 @@ def spec_of(
         # only where it is given: what was built before there was such a field stays built
         *([tuple(sorted(named))] if (named := _texts(values, "changes_tests")) else []),
     )
-    return Spec(_digest(what), _digest(_proof(values)))
+    return Spec(
+        _digest(what), _unproven() if _PROVE.isdisjoint(values) else _digest(_proof(values))
+    )
+
+
+@cache
+def _unproven() -> str:
+    """The digest of a task whose fields say nothing of a proof, as most of a long plan's are."""
+    return _digest(_proof({}))
 
 
 def _proof(values: Mapping[str, object]) -> Part:

@@ -85,10 +85,10 @@ def key_of(name: str) -> str:
 
 def parse_name(text: str) -> Named | None:
     """The `Name:` at the beginning of a line, or None when it begins otherwise."""
-    match = _MARKED.match(text)
+    match = _MARKED.match(text) if text.startswith(("*", "_", "`")) else None
     plain = None if match else _PLAIN.match(text)
     match = match or plain
-    if match is None or len(match["name"].split()) > _LONGEST:
+    if match is None or match["name"].count(" ") >= _LONGEST < len(match["name"].split()):
         return None
     key = key_of(match["name"])
     if plain and not key and not (plain[0].endswith((" ", "\t")) or plain.end() == len(text)):

@@ -39,6 +39,8 @@ class Value(NamedTuple):
     @property
     def text(self) -> str:
         """The text on one line."""
+        if len(self.runs) == 1:
+            return self.runs[0].text
         return " ".join(run.text for run in self.runs)
 
 
@@ -105,7 +107,7 @@ def _item_field(item: Item, source: Source) -> tuple[Field | None, Iterable[int]
     if not item.children or item.children[0].kind is not Kind.PARAGRAPH:
         return None, everything
     first, *rest = runs_of(item.children[0], source)
-    nested = tuple(items_of(item.children[1:], source))
+    nested = tuple(items_of(item.children[1:], source)) if len(item.children) > 1 else ()
     name = field_names.parse_name(first.text)
     if name is None:
         key = field_names.key_of(plain(first.text)) if nested and not rest else ""
@@ -134,7 +136,7 @@ def _field(
     value = first.part(name.value, len(first.text))
     if name.key == "status" and not rest and (comment := _COMMENT.search(value.text)):
         value = value._replace(text=value.text[: comment.start()])
-    own = tuple(run for run in (value, *rest) if run.text)
+    own = tuple(run for run in (value, *rest) if run.text) if rest or not value.text else (value,)
     values = ((Value(own),) if own else ()) + nested
     last = values[0].runs[-1] if values else value
     begin = values[0].runs[0] if values else value
@@ -166,6 +168,8 @@ def items_of(nodes: Iterable[Node], source: Source) -> Iterable[Value]:
 
 def runs_of(node: Node, source: Source) -> list[Run]:
     """The lines of a paragraph, without what encloses it."""
+    if node.end - node.start == 1 and "\n" not in node.text:
+        return [_find_run(node.text.strip(), source.lines[node.start], node.start)]
     texts = node.text.split("\n")
     if len(texts) != node.end - node.start:
         return [source.run(line) for line in range(node.start, node.end)]
@@ -191,6 +195,8 @@ def from_paragraph(node: Node, source: Source, *, at_top: bool) -> Taken | None:
     A bold known name makes a line a field wherever it stands, a plain one right under the heading
     where the paragraph begins with one. A value that is empty or ends in a comma goes on.
     """
+    if not any(":" in line for line in source.lines[node.start : node.end]):
+        return None  # prose, as most paragraphs are: every field has a colon
     runs = [_without_break(source.run(line)) for line in range(node.start, node.end)]
     heads = [field_names.parse_name(run.text) for run in runs]
     plain_ok = at_top and bool(heads[0] and heads[0].key)

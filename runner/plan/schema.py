@@ -25,7 +25,7 @@ from runner.plan.values import BadValueError, Complaint
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pydantic import BaseModel, ValidationError
+    from pydantic import TypeAdapter, ValidationError
     from pydantic.functional_validators import BeforeValidator
 
     from runner.plan.fields import Field
@@ -50,12 +50,11 @@ def validate(fields: Mapping[str, Field], around: Surroundings) -> Validated:
     from pydantic import ValidationError
 
     try:
-        read = _model().model_validate(dict(fields), context=around)
+        return Validated(_adapter().validate_python(fields, context=around), ())
     except ValidationError as error:
         bad, complaints = _complaints(error)
         good = {key: field for key, field in fields.items() if key not in bad}
         return Validated(validate(good, around).values, complaints)
-    return Validated({key: getattr(read, key) for key in fields}, ())
 
 
 def _complaints(error: ValidationError) -> tuple[set[str], tuple[Complaint, ...]]:
@@ -71,8 +70,10 @@ def _complaints(error: ValidationError) -> tuple[set[str], tuple[Complaint, ...]
 
 
 @cache
-def _model() -> type[BaseModel]:
-    from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo
+def _adapter() -> TypeAdapter[dict[str, object]]:
+    """Reads a plain dict: of a model, the fields that are not given would be made each time."""
+    from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationInfo, with_config
+    from typing_extensions import TypedDict  # pydantic wants it below Python 3.12, and brings it
 
     def by(read: Callable[[Field], object]) -> BeforeValidator:
         return BeforeValidator(read)
@@ -85,45 +86,44 @@ def _model() -> type[BaseModel]:
 
     texts = by(values.texts)
 
-    class TaskFields(BaseModel):
+    @with_config(ConfigDict(extra="forbid"))
+    class TaskFields(TypedDict, total=False):
         """A task's fields, as FORMATS lists them."""
 
-        model_config = ConfigDict(frozen=True, extra="forbid", defer_build=False)
-
-        status: Annotated[tuple[Status, str], by(values.status)] = (Status.PENDING, "")
-        type: Annotated[str, by(values.word)] = ""
+        status: Annotated[tuple[Status, str], by(values.status)]
+        type: Annotated[str, by(values.word)]
         depends_on: Annotated[
             tuple[str, ...], within(lambda field, around: values.ids(field, around.prefixes))
-        ] = ()
-        outputs: Annotated[tuple[str, ...], by(values.outputs)] = ()
-        inputs: Annotated[tuple[str, ...], by(values.paths)] = ()
-        acceptance: Annotated[tuple[str, ...], by(values.sentences)] = ()
-        changes_tests: Annotated[tuple[str, ...], texts] = ()
+        ]
+        outputs: Annotated[tuple[str, ...], by(values.outputs)]
+        inputs: Annotated[tuple[str, ...], by(values.paths)]
+        acceptance: Annotated[tuple[str, ...], by(values.sentences)]
+        changes_tests: Annotated[tuple[str, ...], texts]
         test_contracts: Annotated[
             tuple[TestContract, ...],
             within(lambda field, around: proofs.test_contracts(field, around.first_line)),
-        ] = ()
+        ]
         contracts: Annotated[
             tuple[Contract, ...],
             within(lambda field, around: proofs.contracts(field, around.first_line)),
-        ] = ()
+        ]
         gates: Annotated[
             tuple[GateSpec, ...],
             within(lambda field, around: proofs.gates(field, around.first_line)),
-        ] = ()
-        coverage: Annotated[float | None, by(values.percent)] = None
-        implementer: Annotated[str, by(values.word)] = ""
-        command: Annotated[str, by(values.command)] = ""
-        red_first: Annotated[bool | None, by(values.yes_or_no)] = None
-        uses: Annotated[tuple[Resource, ...], by(values.resources)] = ()
-        network: Annotated[Network, by(values.network)] = Network.NO
-        timeout: Annotated[float | None, by(values.duration)] = None
-        keywords: Annotated[tuple[str, ...], texts] = ()
-        stack: Annotated[tuple[str, ...], texts] = ()
-        patterns: Annotated[tuple[str, ...], texts] = ()
-        requires: Annotated[tuple[Requirement, ...], by(values.requirements)] = ()
-        budget: Annotated[Budget, by(values.budget)] = Budget()
-        review: Annotated[ReviewMode | None, by(values.review)] = None
-        no_proof: Annotated[str, by(proofs.no_proof)] = ""
+        ]
+        coverage: Annotated[float | None, by(values.percent)]
+        implementer: Annotated[str, by(values.word)]
+        command: Annotated[str, by(values.command)]
+        red_first: Annotated[bool | None, by(values.yes_or_no)]
+        uses: Annotated[tuple[Resource, ...], by(values.resources)]
+        network: Annotated[Network, by(values.network)]
+        timeout: Annotated[float | None, by(values.duration)]
+        keywords: Annotated[tuple[str, ...], texts]
+        stack: Annotated[tuple[str, ...], texts]
+        patterns: Annotated[tuple[str, ...], texts]
+        requires: Annotated[tuple[Requirement, ...], by(values.requirements)]
+        budget: Annotated[Budget, by(values.budget)]
+        review: Annotated[ReviewMode | None, by(values.review)]
+        no_proof: Annotated[str, by(proofs.no_proof)]
 
-    return TaskFields
+    return cast("TypeAdapter[dict[str, object]]", TypeAdapter(TaskFields))

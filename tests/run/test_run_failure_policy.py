@@ -6,7 +6,7 @@ from runner.journal.task_state import Try
 from runner.model import Failure, Reason
 from runner.run.limits.backoff import Backoff, chance
 from runner.run.limits.failure_policy import COURSES, Again, Over, Pause, after
-from runner.run.limits.loops import has_looped, loops, warning
+from runner.run.limits.loops import gave_the_same, has_looped, loops, warning
 
 TRANSIENT, DETERMINISTIC = Failure.TRANSIENT, Failure.DETERMINISTIC
 SEMANTIC, INFRASTRUCTURE = Failure.SEMANTIC, Failure.INFRASTRUCTURE
@@ -138,3 +138,12 @@ def test_an_implementer_may_have_seen_the_circle_itself():
     assert len(loops(seen)) == 2
     told = (a_try(1, "a", "TC-1"), a_try(2, "a", "TC-1", "loop"), a_try(3, "b", "TC-1"))
     assert len(loops(told)) == 2  # that the second one was told of it makes it no third loop
+
+
+def test_a_command_that_left_too_much_to_be_read_is_not_called_a_third_time():
+    assert gave_the_same((a_try(1, "", "scope"), a_try(2, "", "scope")))
+
+
+def test_attempts_of_which_no_tree_is_known_are_else_not_the_same():
+    assert not gave_the_same((a_try(1, "", "scope"), a_try(2, "t", "scope")))
+    assert not gave_the_same((a_try(1, "", "TC-1"), a_try(2, "", "TC-1")))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from runner.model import Finding, Reason, Severity, Status
 from runner.model.grades import is_code, without_proof
 from runner.model.words import ProvenBy
+from runner.plan.source import text_of
 from runner.run.proof_required import (
     PROOF_HINT,
     WISH,
@@ -112,7 +113,7 @@ class _Sections:
     """The lines of each task's section, taken apart once for all tasks."""
 
     def __init__(self, reading: Reading) -> None:
-        self._lines = reading.data.decode("utf-8", "replace").splitlines()
+        self._lines = text_of(reading.data).split("\n")  # as the plan counts its lines
         self._starts = sorted(one.line for one in reading.plan.tasks)
 
     def of(self, task: Task) -> list[str]:

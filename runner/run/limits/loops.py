@@ -16,6 +16,8 @@ CHECK = "loop"
 """The name under which a finding says what repeated; an implementer's own word has it too."""
 _BY_OTHERS = ("conflict",)
 """Checks that fail for what somebody else did meanwhile."""
+_UNREAD = ("scope",)
+"""The checks of a proposal that was refused before it was read: too much, so it has no tree."""
 _ENDED = "budget"
 """The check of an attempt that a limit ended: nobody knows what it would have come to."""
 MOST = 2
@@ -64,7 +66,7 @@ def gave_the_same(tries: Sequence[Try]) -> bool:
         return False
     before, now = worked[-2:]
     failed = _find_failed(now)
-    same = bool(now.tree) and now.tree == before.tree
+    same = now.tree == before.tree and (bool(now.tree) or failed == _UNREAD)
     return same and failed not in ((), _BY_OTHERS) and failed == _find_failed(before)
 
 
