@@ -8,8 +8,8 @@ from xml.sax.saxutils import escape
 
 from runner.report.ranks import filter_needs, layers, neighbours
 from runner.report.status_style import PALETTE
-from runner.report.table import cut
 from runner.text.display import display
+from runner.text.width import cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

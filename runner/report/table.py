@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING
 
 from runner.text.display import display
+from runner.text.width import columns, cut, pad
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,38 +33,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, width: int = 0)
         for row in shown
     )
     return "".join((cut(line, width) if width else line) + "\n" for line in lines)
-
-
-def columns(text: str) -> int:
-    """How many terminal columns a displayed text takes (UAX 11: wide and full-width take two)."""
-    if text.isascii():
-        return len(text)
-    return sum(map(_columns_of, text))
-
-
-def pad(text: str, size: int, *, right: bool = False) -> str:
-    """`text` in `size` columns."""
-    blanks = " " * (size - columns(text))
-    return blanks + text if right else text + blanks
-
-
-def cut(text: str, size: int) -> str:
-    """`text` in at most `size` columns; what was cut off shows as `…`."""
-    if columns(text) <= size:
-        return text
-    kept, used = "", 0
-    for character in text:
-        used += _columns_of(character)
-        if used > size - 1:
-            break
-        kept += character
-    return kept.rstrip() + "…"
-
-
-def _columns_of(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
 
 
 def _is_number(cell: str) -> bool:

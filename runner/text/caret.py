@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runner.text.display import display
+from runner.text.width import columns
 
 _TAB = 4
 _LONGEST = 120
@@ -21,10 +22,10 @@ def caret(line_text: str, column: int, width: int = 1) -> str:
     first = max(0, start - _LONGEST // 2)
     shown = text[first : first + _LONGEST]
     before = (_MARK if first else "") + _visible(shown[: start - first])
-    marked = _visible(shown[start - first : start - first + max(width, 1)], _columns(before))
-    after = _visible(shown[start - first + max(width, 1) :], _columns(before + marked))
+    marked = _visible(shown[start - first : start - first + max(width, 1)], columns(before))
+    after = _visible(shown[start - first + max(width, 1) :], columns(before + marked))
     rest = _MARK if first + _LONGEST < len(text) else ""
-    under = " " * _columns(before) + "^" * max(1, _columns(marked))
+    under = " " * columns(before) + "^" * max(1, columns(marked))
     return f"{before}{marked}{after}{rest}\n{under}"
 
 
@@ -33,21 +34,6 @@ def _visible(text: str, already: int = 0) -> str:
     shown = ""
     for number, piece in enumerate(text.split("\t")):
         if number:
-            shown += " " * (_TAB - (already + _columns(shown)) % _TAB)
+            shown += " " * (_TAB - (already + columns(shown)) % _TAB)
         shown += display(piece)
     return shown
-
-
-def _columns(text: str) -> int:
-    """How many columns a terminal gives `text` (UAX 11: wide and full-width take two)."""
-    if text.isascii():
-        return len(text)
-    return sum(_columns_of(character) for character in text)
-
-
-def _columns_of(character: str) -> int:
-    import unicodedata
-
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1

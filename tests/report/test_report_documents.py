@@ -6,7 +6,8 @@ import pytest
 from runner.model import Coverage, Spec, Status, Task
 from runner.report.documents import document, plain
 from runner.report.mermaid import mermaid
-from runner.report.table import columns, cut, table
+from runner.report.table import table
+from runner.text.width import columns, cut
 
 SPEC = Spec("sha256:a", "sha256:b")
 

@@ -11,8 +11,9 @@ from runner.errors import ExitCode, RunnerError
 from runner.model import Reason, Status
 from runner.report.cost import cost, cost_part, together
 from runner.report.documents import document, grade_part
-from runner.report.table import GAP, columns, pad, table
+from runner.report.table import GAP, table
 from runner.text.display import display
+from runner.text.width import columns, pad
 from runner.text.wording import join_few, plural
 
 if TYPE_CHECKING:
