@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from runner.app.answer import breakage
+from runner.app.answer.between_runs import answer_at_once
 from runner.app.answer.waiting import (
     PERMISSION,
     PLAN,
@@ -17,22 +18,30 @@ from runner.app.answer.waiting import (
     list_waiting,
 )
 from runner.errors import ExitCode, RunnerError
+from runner.implementers.requirements import NEEDS_ROOT, needs_root
 from runner.journal.events import TaskAdopted, TaskApproved, WriteRejected, WriteReviewed
+from runner.journal.lock import RunLock
+from runner.journal.log import Journal
 from runner.journal.sessions import PermissionAnswered, PlanReviewed
 from runner.model import Reason
+from runner.project import BUILD
+from runner.repo.read import Repository
 from runner.run.approvals import approvals
-from runner.run.review import WHOLE, open_questions, proposal_digest, what_follows
+from runner.run.journal_writer import JournalWriter
+from runner.run.landing.drafts import let_go
+from runner.run.planned.task_plans import MOST
+from runner.run.regressions import regression
+from runner.run.review import WHOLE, open_questions, proposal_digest, rejection, what_follows
+from runner.writes.staging import Staging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from runner.app.answer.waiting import Waiting
     from runner.journal.events import Event
-    from runner.journal.log import Journal
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.project import Project
-    from runner.repo.read import Repository
 
 
 class Became(StrEnum):
@@ -129,9 +138,6 @@ class Desk:
 @contextmanager
 def open_desk(project: Project) -> Iterator[Desk]:
     """What waits as `status` shows it; the plan says what came of the answers."""
-    from runner.app.answer.between_runs import answer_at_once
-    from runner.repo.read import Repository
-
     with Repository.open(project.root) as repository, answer_at_once(project, repository):
         state = project.state()
         yield Desk(project, repository, state, list_waiting(project, repository, state))
@@ -190,8 +196,6 @@ def _resolve_targets(
 
 def _is_in_vain(desk: Desk, one: Waiting) -> str:
     """Why a task would be BLOCKED again at once, whatever a person says; else empty."""
-    from runner.implementers.requirements import NEEDS_ROOT, needs_root
-
     if one.culprit:
         return _describe_take_back(desk, one.culprit)
     if one.kind != "blocked" or desk.state.task(one.task).reason is not Reason.ROOT:
@@ -297,8 +301,6 @@ def _culprits_first(
 
 
 def _reject(desk: Desk, journal: Journal, one: Waiting, reason: str) -> Answered:
-    from runner.run.planned.task_plans import MOST
-
     known = desk.state.task(one.task)
     if one.kind == PLAN:
         digest = find_plan(desk.state, one.task).digest
@@ -326,14 +328,6 @@ def _drop(desk: Desk, journal: Journal, one: Waiting, reason: str) -> Answered:
     A person's no is durable before anything follows from it; what a crash leaves undone, and all
     of it while a run is going on, the next run does.
     """
-    from runner.journal.lock import RunLock
-    from runner.project import BUILD
-    from runner.run.journal_writer import JournalWriter
-    from runner.run.landing.drafts import let_go
-    from runner.run.regressions import regression
-    from runner.run.review import rejection
-    from runner.writes.staging import Staging
-
     state = desk.project.state()
     known = state.task(one.task)
     stale = regression.victims_of(one.task, state)
@@ -391,8 +385,6 @@ def note_what_follows(project: Project, chosen: Sequence[Waiting]) -> None:
 
 
 def _journal(project: Project) -> Journal:
-    from runner.journal.log import Journal
-
     return Journal.open(project.journal_path)
 
 

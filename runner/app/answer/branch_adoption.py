@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.app.build.engine_setup import Options, run_engine
+from runner.app.build.session import Session
+from runner.app.build.suitability import require_suitable
+from runner.app.build.trust_question import require_trust
+from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.model import Status
+from runner.run.adopt import adopt
 from runner.run.review import Answer, Said
+from runner.run.selection import Selection, find_id
 
 if TYPE_CHECKING:
-    from runner.app.build.session import Session
     from runner.app.observer import Observer
     from runner.journal.task_state import TaskState
     from runner.model import Change, Task
@@ -48,13 +54,6 @@ def adopt_branch(
 
     The project has its default gates. Raises RunnerError for a task that takes nobody's work now.
     """
-    from runner.app.build.engine_setup import Options, run_engine
-    from runner.app.build.session import Session
-    from runner.app.build.suitability import require_suitable
-    from runner.app.build.trust_question import require_trust
-    from runner.run.adopt import adopt
-    from runner.run.selection import Selection, find_id
-
     reading = project.check()
     if any(problem.stops_all for problem in reading.problems):
         raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
@@ -74,8 +73,6 @@ def adopt_branch(
 
 def _require_adoptable(project: Project, task: Task) -> None:
     """Raise RunnerError for a task that takes nobody's work now."""
-    from runner.app.inspect.view import View
-
     view = View.of(project)
     known = view.states[task.id]
     if known.status is Status.DONE:

@@ -8,8 +8,15 @@ from contextlib import contextmanager
 from dataclasses import astuple
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.errors import RunnerError
+from runner.journal.events import DecisionMade
+from runner.journal.folder import make_plain_folder
+from runner.journal.log import Journal
 from runner.model import Decision
+from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
+from runner.run.selection import find_id
+from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +30,6 @@ def decide(project: Project, decision: Decision, task: str = "") -> int:
 
     `task` is the id it was made for, as a person types it. Raises RunnerError without a title.
     """
-    from runner.secrets.redact import redact
-
     if not decision.title.strip():
         raise RunnerError("a decision needs a title", hint='runner decide "What was chosen"')
     id_ = _find_task(project, task) if task else ""
@@ -34,16 +39,10 @@ def decide(project: Project, decision: Decision, task: str = "") -> int:
 
 
 def _find_task(project: Project, typed: str) -> str:
-    from runner.run.selection import find_id
-
     return find_id(typed, dict.fromkeys(task.id for task in project.outline().tasks))
 
 
 def _append(project: Project, decision: Decision, task: str) -> int:
-    from runner.journal.events import DecisionMade
-    from runner.journal.log import Journal
-    from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
-
     IgnoreDocument(project.root).write()
     document = DecisionsDocument(project.root)
     with _alone(project.root / document.path), Journal.open(project.journal_path) as journal:
@@ -58,9 +57,6 @@ def _append(project: Project, decision: Decision, task: str) -> int:
 @contextmanager
 def _alone(file: Path) -> Iterator[None]:
     """While this is open no other `decide` takes a number."""
-    from runner import effects
-    from runner.journal.folder import make_plain_folder
-
     make_plain_folder(file.parent)
     effects.step("open", file)
     try:

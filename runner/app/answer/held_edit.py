@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Protocol
 from runner.app.answer.answers import Answered, Became, note_what_follows, open_desk
 from runner.app.answer.waiting import PERMISSION, PLAN, find_plan, find_task
 from runner.app.write.workplace import Workplace
+from runner.context.task_plan import plan_text
 from runner.errors import RunnerError
 from runner.journal.events import WriteReviewed
 from runner.journal.log import Journal
 from runner.journal.sessions import PlanProposed, PlanReviewed
 from runner.model import Finding, digest_of
+from runner.repo.commit import commit_tree
+from runner.repo.refs import keep_ref
+from runner.run.planned.task_plans import keep_plan, parse_edited_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,9 +110,6 @@ def _edit_change(project: Project, change: Change, editor: Editor) -> Change:
 
 def _keep_writes(desk: Desk, one: Waiting, made: list[Change]) -> None:
     """Put the edited proposal in the place of the held one, and write down whose it is."""
-    from runner.repo.commit import commit_tree
-    from runner.repo.refs import keep_ref
-
     known = desk.state.task(one.task)
     assert known.held is not None
     message = f"held({one.task}): edited by a person\n"
@@ -127,9 +128,6 @@ def _keep_writes(desk: Desk, one: Waiting, made: list[Change]) -> None:
 
 def _edit_plan(desk: Desk, id_: str, editor: Editor) -> Answered:
     """Let a person change a plan: what they leave is approved by its digest."""
-    from runner.context.task_plan import plan_text
-    from runner.run.planned.task_plans import keep_plan, parse_edited_plan
-
     project, task = desk.project, find_task(desk.project, id_)
     assert task is not None  # its plan waits, so the plan's file has it
     planned = find_plan(desk.state, id_)

@@ -6,8 +6,26 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner import effects
+from runner.context.decisions import PATH, read_decisions
+from runner.context.library import (
+    FOLDER,
+    HEAD,
+    INDEX,
+    file_of,
+    free_id,
+    pattern_ids,
+    row_of,
+    source_decision,
+    text_of,
+    with_row,
+)
+from runner.context.patterns import Search
 from runner.errors import ExitCode, RunnerError
 from runner.plan.patterns import PatternIndex
+from runner.plan.task_types import kind_of, topics_of
+from runner.text.hints import did_you_mean
+from runner.writes.safe_io import read_beneath, write_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,8 +61,6 @@ def search_patterns(project: Project, words: Sequence[str]) -> tuple[Match, ...]
 
     Raises RunnerError without a word.
     """
-    from runner.context.patterns import Search
-
     if not words:
         raise RunnerError("search for what?", hint="runner pattern search locking sqlalchemy")
     index = load_index(project)
@@ -62,8 +78,6 @@ def accept(project: Project, words: Sequence[str]) -> Accepted:
 
     Raises RunnerError where no decision is named, or one that is no candidate.
     """
-    from runner.context.library import file_of
-
     recorded = _decision(project, words)
     data = _index_bytes(project)
     known = _find_accepted(project, recorded.number)
@@ -80,9 +94,6 @@ def accept(project: Project, words: Sequence[str]) -> Accepted:
 
 def _index_bytes(project: Project) -> bytes:
     """PATTERN_INDEX.md. Raises RunnerError where there is none."""
-    from runner.context.library import HEAD, INDEX
-    from runner.writes.safe_io import read_beneath
-
     found = read_beneath(project.root, INDEX)
     if found is None:
         raise RunnerError(
@@ -95,10 +106,6 @@ def _index_bytes(project: Project) -> bytes:
 
 def _decision(project: Project, words: Sequence[str]) -> Recorded:
     """The decision that is meant. Raises RunnerError for none, or an unknown one."""
-    from runner.context.decisions import PATH, read_decisions
-    from runner.text.hints import did_you_mean
-    from runner.writes.safe_io import read_beneath
-
     if len(words) != 1 or not (match := _ID.match(words[0])):
         raise RunnerError("which decision?", hint="runner pattern accept DECISION-007")
     text = (read_beneath(project.root, PATH) or b"").decode("utf-8", "replace")
@@ -118,9 +125,6 @@ def _decision(project: Project, words: Sequence[str]) -> Recorded:
 
 def _find_accepted(project: Project, number: int) -> str | None:
     """The pattern that a decision became before."""
-    from runner.context.library import FOLDER, pattern_ids, source_decision
-    from runner.writes.safe_io import read_beneath
-
     for name in _names(project):
         content = read_beneath(project.root, f"{FOLDER}/{name}") or b""
         if source_decision(content.decode("utf-8", "replace")) == number:
@@ -130,8 +134,6 @@ def _find_accepted(project: Project, number: int) -> str | None:
 
 def _names(project: Project) -> list[str]:
     """The plain files of the library's folder that are named as patterns are."""
-    from runner.context.library import FOLDER
-
     folder = project.root / FOLDER
     if not folder.is_dir() or folder.is_symlink():
         return []
@@ -140,17 +142,12 @@ def _names(project: Project) -> list[str]:
 
 
 def _new_id(project: Project, data: bytes, recorded: Recorded) -> str:
-    from runner.context.library import free_id, pattern_ids
-
     taken = pattern_ids(_names(project))
     return free_id(PatternIndex.read(data), taken, recorded.decision.pattern)
 
 
 def _write_pattern(project: Project, pattern: str, recorded: Recorded, *, is_new: bool) -> bool:
     """Write what is missing, the text first: a row never names a file that is not there."""
-    from runner.context.library import file_of, row_of, text_of, with_row
-    from runner.writes.safe_io import write_beneath
-
     task = _task(project, recorded.task)
     row = row_of(pattern, recorded, task, _domain(task))
     if is_new:
@@ -172,17 +169,12 @@ def _write_pattern(project: Project, pattern: str, recorded: Recorded, *, is_new
 
 def _domain(task: Task | None) -> str:
     """What a task's pattern is for: its Type, else what the task is about."""
-    from runner.plan.task_types import kind_of, topics_of
-
     if task is None:
         return ""
     return task.type or next(iter(topics_of(task, kind_of(task))), "")
 
 
 def _replace_file(project: Project, data: bytes, row: Mapping[str, str]) -> bool:
-    from runner import effects
-    from runner.context.library import INDEX, with_row
-
     file = project.root / INDEX
     mode = file.stat().st_mode & 0o777
     return effects.write_file(file, with_row(data, row), mode=mode, expected=data)

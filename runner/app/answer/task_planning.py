@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.build.engine_setup import Options, run_engine
+from runner.app.build.session import Session
+from runner.app.build.suitability import require_suitable
+from runner.app.build.trust_question import require_trust
 from runner.errors import ExitCode, RunnerError
+from runner.implementers.registry import choose
+from runner.journal.log import Journal
+from runner.journal.sessions import PlanReviewed
 from runner.model import Finding, Status
+from runner.run.planned.plan_step import plan_of
+from runner.run.selection import Selection, find_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,9 +61,6 @@ def plan_task(
 
     Raises RunnerError for a task that nobody plans, or whose turn has not come.
     """
-    from runner.run.planned.plan_step import plan_of
-    from runner.run.selection import find_id
-
     reading = project.check()
     if any(problem.is_error for problem in reading.problems):
         raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
@@ -77,8 +84,6 @@ def plan_task(
 
 def _require_plannable(project: Project, task: Task) -> None:
     """Raise RunnerError for a task that nobody plans, or whose turn has not come."""
-    from runner.implementers.registry import choose
-
     chosen = choose(task, project.settings)
     if isinstance(chosen, Finding):
         message = chosen.message
@@ -102,9 +107,6 @@ def _require_plannable(project: Project, task: Task) -> None:
 
 
 def _send_back(project: Project, task: Task, there: Planned, reason: str) -> None:
-    from runner.journal.log import Journal
-    from runner.journal.sessions import PlanReviewed
-
     event = PlanReviewed(there.digest, approved=False, reason=reason, by="person")
     with Journal.open(project.journal_path) as journal:
         attempt = project.state().task(task.id).last_attempt
@@ -119,13 +121,6 @@ def _make(
     observer: Observer,
     asker: Asker | None,
 ) -> ExitCode:
-    from runner.app.build.discovered_gates import take_up_default_gates
-    from runner.app.build.engine_setup import Options, run_engine
-    from runner.app.build.session import Session
-    from runner.app.build.suitability import require_suitable
-    from runner.app.build.trust_question import require_trust
-    from runner.run.selection import Selection
-
     take_up_default_gates(project)
     again = f"runner plan {task.id} --trust"
     require_trust(project, reading.plan, trusted=asked.trusted, asker=asker, again=again)

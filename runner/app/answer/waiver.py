@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.app.change.transaction import open_transaction
+from runner.app.inspect.view import View
+from runner.app.prove.unverified_tasks import grades_in
 from runner.errors import ExitCode, RunnerError
+from runner.journal.waivers import TaskWaived
+from runner.plan.globs import is_glob, matches
+from runner.run.by_a_person import why_no_person
+from runner.run.selection import find_id
+from runner.run.waivers import files_now
+from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from runner.app.change.transaction import Transaction
@@ -37,11 +46,6 @@ def waive(project: Project, asked: Waive) -> Waived:
 
     Raises RunnerError (exit 3) where no person can have said it.
     """
-    from runner.app.change.transaction import open_transaction
-    from runner.run.by_a_person import why_no_person
-    from runner.run.selection import find_id
-    from runner.secrets.redact import redact
-
     reason = " ".join(redact(asked.reason).split())
     if not reason:
         raise RunnerError("a waiver needs a reason", hint='runner waive ID --reason "…"')
@@ -67,8 +71,6 @@ def _refusal(why: str) -> RunnerError:
 
 def _is_held(project: Project, id_: str, reason: str) -> bool:
     """Whether the journal holds this very waiver, and it still stands."""
-    from runner.app.inspect.view import View
-
     view = View.of(project)
     graded, waived = view.grades.get(id_), view.states[id_].waived
     is_waived = graded is not None and view.worth(id_) == "waived"
@@ -76,9 +78,6 @@ def _is_held(project: Project, id_: str, reason: str) -> bool:
 
 
 def _waive(transaction: Transaction, id_: str, reason: str) -> None:
-    from runner.journal.waivers import TaskWaived
-    from runner.run.waivers import files_now
-
     session = transaction.session
     task = next(one for one in transaction.plan.tasks if one.id == id_)
     known = transaction.state.task(id_)
@@ -103,8 +102,6 @@ def _waive(transaction: Transaction, id_: str, reason: str) -> None:
 
 
 def _grade_task(transaction: Transaction, id_: str) -> Graded | None:
-    from runner.app.prove.unverified_tasks import grades_in
-
     session = transaction.session
     tasks, state = transaction.plan.tasks, transaction.state
     return grades_in(session.project, tasks, state, session.repository).get(id_)
@@ -112,8 +109,6 @@ def _grade_task(transaction: Transaction, id_: str) -> Graded | None:
 
 def _files_of(transaction: Transaction, task: Task, known: TaskState) -> list[str]:
     """The files of a task: what its commit wrote, and what of its Output files is there."""
-    from runner.plan.globs import is_glob, matches
-
     repository = transaction.session.repository
     head, landed = repository.head().commit, known.commit
     globs = [path for path in task.outputs if is_glob(path)]
