@@ -15,11 +15,10 @@ from runner.app.answer.waiting import find_stale_work, list_built_changes, list_
 from runner.app.answer.waiver import Waive, waive
 from runner.app.inspect.view import View
 from runner.app.observer import Silent
-from runner.app.write.named_files import require_named
 from runner.app.write.proposals import Proposals
 from runner.app.write.secret_findings import Allow, allow, open_allow_list, scan_files
 from runner.app.write.staged_states import find_staged
-from runner.app.write.workplace import Workplace
+from runner.app.write.workplace import Workplace, require_named
 from runner.app.write.write_record import record_write
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import (

@@ -1,11 +1,17 @@
-"""What happened, from the journal: all of it at once, or as it comes."""
+"""What happened, from the journal: all of it at once or as it comes, an event in a few words."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING
 
+from runner.journal import events, sessions
 from runner.journal.read_journal import Place, read_journal, read_places
+from runner.journal.tree_events import HistoryMoved, HistoryMoving, ShipDeclared, TreeVerified
+from runner.journal.waivers import TaskWaived
+from runner.report.event_lines import format_attempt
+from runner.text.display import display
+from runner.text.wording import join_few, plural, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,3 +53,101 @@ def _find_task(project: Project, typed: str) -> str:
     known = dict.fromkeys(project.state().tasks)
     known.update(dict.fromkeys(task.id for task in project.outline().tasks))
     return find_id(typed, known)
+
+
+# --- an event in a few words ----------------------------------------------------------
+
+
+def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an event, flat
+    """What the event says, on one line; empty where its type says it all."""
+    match record.event:
+        case events.RunStarted(head=head, branch=branch, pid=pid):
+            return f"on {display(branch)} at {short(head) or 'no commit'}, process {pid}"
+        case events.RunFinished(exit=code, seconds=seconds, counts=counts):
+            said = ", ".join(f"{number} {display(name)}" for name, number in counts.items())
+            return f"exit {code} in {seconds:.1f} s: {said}"
+        case events.RunStuck(waiting=waiting):
+            return f"waiting: {_list_names(waiting)}"
+        case events.AttemptStarted(implementer=implementer, mode=mode):
+            how = format_attempt(mode, implementer)
+            return f"attempt {record.attempt} ({display(how)})"
+        case events.AttemptFinished() as finished:
+            return _summarize_finished(record.attempt, finished)
+        case sessions.PlanProposed(plan=plan, path=path):
+            return f"{len(plan.steps)} steps, {_list_names(plan.files)}: {display(path)}"
+        case sessions.PlanReviewed(approved=approved, review=review, reason=reason, by=by):
+            said = f"approved ({display(review)})" if approved else "sent back"
+            return _both(f"{said} by {display(by)}" if by else said, reason)
+        case sessions.PermissionAsked(tool=tool, subject=subject, rule=rule):
+            return _both(display(f"{tool} {subject}"), rule)
+        case sessions.PermissionAnswered(tool=tool, subject=subject) as said:
+            word = "may" if said.allowed else "may not"
+            return _both(f"{word} call {display(f'{tool} {subject}')}", said.reason)
+        case events.GateStarted(gate=gate, command=command):
+            return f"{display(gate)} $ {display(command)}"
+        case events.GateCompleted(proof=proof):
+            return f"{display(proof.id)}: {proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
+        case events.WriteStaged(path=path, action=action):
+            return f"{action} {display(path)}"
+        case events.WriteReviewed(path=path, review=review):
+            return f"{display(path) or 'what it asks'}: {display(review)}"
+        case events.WriteRejected(path=path, reason=reason):
+            return f"{display(path)}: {display(reason)}"
+        case events.TaskLanding(paths=paths):
+            return _list_names(paths)
+        case events.TaskLanded(commit=commit, paths=paths, late=late):
+            kept = f"; kept your own {_list_names(late)}" if late else ""
+            return f"as {short(commit) or 'nothing'}: {_list_names(paths) or 'no files'}{kept}"
+        case events.TaskDone(commit=commit, note=note, unproven=unproven):
+            said = f"as {short(commit)}" if commit else "it changed nothing"
+            said += f", unproven ({display(unproven)})" if unproven else ""
+            return _both(said, note)
+        case events.TaskFailed(findings=findings):
+            return _list_names([finding.check for finding in findings])
+        case events.TaskBlocked(reason=reason, note=note):
+            return f"({reason}) {display(note)}"
+        case events.TaskAdopted(source=source, verified=verified, note=note):
+            word = "" if verified else ", unproven"
+            return _both(f"by {display(source)}{word}", note)
+        case events.TaskStaled(note=note):
+            return display(note)
+        case events.TaskApproved(by=by, note=note) | events.TaskReopened(by=by, note=note):
+            return _both(f"by {display(by)}" if by else "", note)
+        case TaskWaived(reason=reason, by=by):
+            return _both(f"by {display(by)}" if by else "", reason)
+        case events.StatusesPublished(statuses=statuses):
+            return _list_names([f"{id_} {status}" for id_, status in statuses.items()])
+        case events.ChangeRecorded(number=number, text=text):
+            return f"CHANGE-{number:03d}: {display(text)}"
+        case events.CheckpointWritten(kind=kind, number=number):
+            return f"checkpoint {number}" if kind == "full" else "status line"
+        case events.DecisionMade(number=number, decision=decision):
+            return f"DECISION-{number:03d}: {display(decision.title)}"
+        case HistoryMoving(kind=kind, tasks=tasks) | HistoryMoved(kind=kind, tasks=tasks):
+            return f"{display(kind)}: {_list_names(tasks)}"
+        case TreeVerified(passed=passed, ran=number):
+            verdict = "passed" if passed else "fell short"
+            return f"{verdict}, {plural(number, 'command')} run"
+        case ShipDeclared(tag=tag):
+            return display(tag)
+        case events.ModeSwitched(mode=mode):
+            return display(mode)
+        case sessions.ToolCalled(name=name) | sessions.ToolReturned(name=name):
+            return display(name)
+    return ""
+
+
+def _summarize_finished(attempt: int, event: events.AttemptFinished) -> str:
+    said = f"attempt {attempt} {event.ending} in {event.seconds:.2f} s"
+    refusals = [finding.check for finding in event.findings if finding.refuses]
+    if refusals:
+        said += f": {plural(len(refusals), 'finding')} ({_list_names(refusals)})"
+    return said + (f", held ({display(event.held)})" if event.held else "")
+
+
+def _list_names(names: tuple[str, ...] | list[str]) -> str:
+    return join_few([display(name) for name in names], 5)
+
+
+def _both(said: str, note: str) -> str:
+    return ": ".join(filter(None, (said, display(note))))

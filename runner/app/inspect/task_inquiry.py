@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING
 
 from runner.app.inspect.view import View
 from runner.implementers.base import Mode
+from runner.journal.events import AttemptFinished, AttemptStarted, DecisionMade
+from runner.journal.read_journal import read_journal
 from runner.model import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from runner.app.inspect.causes import Cause
-    from runner.app.inspect.task_history import TaskHistory
     from runner.context.brief import Brief
     from runner.implementers.base import Implementer
+    from runner.journal.events import Record
     from runner.model import Reason, Task, TaskPlan
     from runner.plan.document import Plan
     from runner.project import Project
+
+
+_WANTED = frozenset({"attempt.started", "attempt.finished", "decision.made"})
 
 
 @dataclass(frozen=True)
@@ -64,8 +70,6 @@ def _times(project: Project) -> Callable[[str], str]:
     times: dict[str, str] = {}
 
     def when(record: str) -> str:
-        from runner.journal.read_journal import read_journal
-
         if not times:
             times.update(
                 (one.id, one.time) for one in read_journal(project.journal_path, wanted=())
@@ -91,6 +95,64 @@ def _lacks(asked: OneTask) -> Callable[[str], tuple[Reason, str] | None]:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt, as far as it came."""
+
+    number: int
+    began: str
+    implementer: str
+    mode: str
+    ending: str = ""
+    """Empty while it goes on, or when nobody wrote down how it ended."""
+    seconds: float = 0.0
+    refusals: int = 0
+    draft: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskHistory:
+    """The journal's records of one task, in their order."""
+
+    attempts: tuple[Attempt, ...]
+    decisions: tuple[DecisionMade, ...]
+    times: dict[str, str]
+    """Time of each record by its id."""
+
+
+def past_of(journal: Path, task: str) -> TaskHistory:
+    """Read the whole journal for one task. Raises RunnerError where it is damaged."""
+    records = [record for record in read_journal(journal, wanted=_WANTED) if record.task == task]
+    return TaskHistory(
+        attempts=tuple(_attempts(records).values()),
+        decisions=tuple(one.event for one in records if isinstance(one.event, DecisionMade)),
+        times={record.id: record.time for record in records},
+    )
+
+
+def _attempts(records: Iterable[Record]) -> dict[int, Attempt]:
+    found: dict[int, Attempt] = {}
+    for record in records:
+        event = record.event
+        if isinstance(event, AttemptStarted):
+            found[record.attempt] = Attempt(
+                record.attempt, record.time, event.implementer, event.mode
+            )
+        elif isinstance(event, AttemptFinished) and record.attempt in found:
+            begun = found[record.attempt]
+            found[record.attempt] = Attempt(
+                number=begun.number,
+                began=begun.began,
+                implementer=begun.implementer,
+                mode=begun.mode,
+                ending=str(event.ending),
+                seconds=event.seconds,
+                refusals=sum(finding.refuses for finding in event.findings),
+                draft=event.draft,
+            )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
 class TaskStory:
     """What happened to a task."""
 
@@ -101,7 +163,6 @@ class TaskStory:
 
 def load_story(asked: OneTask) -> TaskStory:
     """What the journal and the reports tell of a task."""
-    from runner.app.inspect.task_history import past_of
     from runner.report.task_report import find_report
 
     past = past_of(asked.project.journal_path, asked.id)

@@ -15,7 +15,7 @@ from runner.text.wording import finding_lines, moment, plural, short
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from runner.app.inspect.task_history import TaskHistory
+    from runner.app.inspect.task_inquiry import TaskHistory
     from runner.app.inspect.view import View
     from runner.journal.evidence import Evidence
     from runner.journal.task_state import TaskState

@@ -7,9 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from runner.app.write.named_files import Unreadable, read_named
 from runner.app.write.staged_states import BY_HAND
-from runner.app.write.workplace import Workplace, display_path
+from runner.app.write.workplace import Unreadable, Workplace, display_path, read_named
 from runner.errors import RunnerError
 
 if TYPE_CHECKING:

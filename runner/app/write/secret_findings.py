@@ -6,8 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.write.named_files import STANDARD_INPUT, Unreadable, read_named, require_named
-from runner.app.write.workplace import Workplace, display_path, no_progress
+from runner.app.write.workplace import (
+    STANDARD_INPUT,
+    Unreadable,
+    Workplace,
+    display_path,
+    no_progress,
+    read_named,
+    require_named,
+)
 from runner.errors import ExitCode, RunnerError, worst
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.write.named_files import STANDARD_INPUT, require_named
 from runner.app.write.secret_findings import open_allow_list
+from runner.app.write.workplace import STANDARD_INPUT, require_named
 from runner.commands.files.single_files import read_input
 from runner.errors import ExitCode
 from runner.text.display import display

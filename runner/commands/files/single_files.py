@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from runner.app.write.named_files import STANDARD_INPUT
-from runner.app.write.workplace import display_path
+from runner.app.write.workplace import STANDARD_INPUT, display_path
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
-    from runner.app.write.named_files import Unreadable
+    from runner.app.write.workplace import Unreadable
 
 
 def read_input(most: int) -> bytes:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.write.named_files import require_named
 from runner.app.write.staged_states import BY_HAND, find_staged
-from runner.app.write.workplace import Workplace, display_path
+from runner.app.write.workplace import Workplace, display_path, require_named
 from runner.commands.files.single_files import read_input
 from runner.commands.progress_notice import patience
 from runner.errors import ExitCode, RunnerError

@@ -78,7 +78,7 @@ def _raw(record: Record) -> str:
 
 
 def _line(record: Record) -> str:
-    from runner.app.inspect.event_summary import gist
+    from runner.app.inspect.event_log import gist
     from runner.text.display import display
     from runner.text.wording import moment
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.inspect.task_history import TaskHistory
+    from runner.app.inspect.task_inquiry import TaskHistory
     from runner.app.inspect.view import View
     from runner.model import Task
 
