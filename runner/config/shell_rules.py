@@ -6,6 +6,8 @@ round by `cd a && /usr/bin/git push`. A pattern with signs of the shell is about
 
 from __future__ import annotations
 
+import re
+import shlex
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -13,13 +15,28 @@ from runner.config.permission_rules import SHELL, Permission, Permit, Word
 from runner.text.shell_commands import shell_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from runner.text.shell_commands import ShellCommand
 
 _SIGNS = frozenset(";|&`$<>\n()")
 _ALL = frozenset({"*", "**"})
 _ORDER = tuple(Permit)
+_RUNS = re.compile(r"bash|shell|exec|terminal|run_command|\Ash\Z|local_shell", re.IGNORECASE)
+"""Names of tools that run commands: `Bash`, `run_shell_command`, `exec_command`, `local_shell`."""
+
+
+def command_of(tool: str, arguments: Mapping[str, object]) -> str:
+    """The line of shell that a call is to run; empty for a call of another tool."""
+    if tool and not _RUNS.search(tool):
+        return ""
+    for name in ("command", "cmd", "script"):
+        match arguments.get(name):
+            case str(line):
+                return line
+            case [_, *_] as words if all(isinstance(word, str) for word in words):
+                return shlex.join(map(str, words))
+    return ""
 
 
 def strictest_word(line: str, rules: Sequence[Permission]) -> Word:

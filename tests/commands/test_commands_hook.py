@@ -250,6 +250,29 @@ def test_a_command_is_held_to_the_rules_before_it_runs(asked, tool, arguments, c
     assert ("deny bash git push *" in told.err) == bool(code)
 
 
+@pytest.mark.parametrize(
+    ("mine", "theirs", "code"),
+    [
+        (["deny git *", "allow git push *"], [], 0),
+        (["allow git push *", "deny git *"], [], 2),
+        (["deny git push *", "ask git *", "allow git push *"], [], 0),
+        (["allow git push *"], ["deny git *"], 2),
+        (["deny git *"], ["allow git push *"], 2),
+        (["allow *"], ["deny git *", "allow git push *"], 0),
+        (["ask git *"], ["allow *"], 2),
+        (["deny git *", "allow *"], ["deny curl *", "allow *"], 0),
+    ],
+)
+def test_the_last_rule_wins_in_a_source_and_the_strictest_across_them(asked, mine, theirs, code):
+    def made(lines):
+        words = (line.partition(" ") for line in lines)
+        return [{"tool": "bash", "pattern": one, "action": action} for action, _, one in words]
+
+    asked.rules(permission=made(mine), permission_floor=made(theirs))
+    told = asked.ask("Bash", command="cd a && git push origin")
+    assert told.code == code, told.err
+
+
 def test_a_repositorys_rules_on_commands_only_tighten(asked):
     allow = [{"tool": "bash", "pattern": "*", "action": "allow"}]
     asked.rules(permission=COMMANDS, permission_floor=allow)

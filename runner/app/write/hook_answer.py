@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.write.hook_calls import command_of, writes_of
+from runner.app.write.hook_calls import writes_of
+from runner.config.shell_rules import command_of
 from runner.errors import RunnerError
 from runner.model import Action, Change, Finding, digest_of
 

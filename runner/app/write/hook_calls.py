@@ -14,7 +14,6 @@ and patches as Codex applies them, by their own tool or in a shell line:
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,8 +21,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-_SHELL = re.compile(r"bash|shell|exec|terminal|run_command|\Ash\Z|local_shell", re.IGNORECASE)
-"""Names of tools that run commands: `Bash`, `run_shell_command`, `exec_command`, `local_shell`."""
 _WHOLE = ("content", "file_text")
 _NAMES = ("file_path", "notebook_path", "absolute_path", "path")
 _PATCH = re.compile(
@@ -64,19 +61,6 @@ class Write:
             count = -1 if edit.everywhere else 1
             before = before.replace(edit.old, edit.new, count) if edit.old else before or edit.new
         return before
-
-
-def command_of(tool: str, arguments: Mapping[str, object]) -> str:
-    """The line of shell that a call is to run; empty for a call of another tool."""
-    if tool and not _SHELL.search(tool):
-        return ""
-    for name in ("command", "cmd", "script"):
-        match arguments.get(name):
-            case str(line):
-                return line
-            case [_, *_] as words if all(isinstance(word, str) for word in words):
-                return shlex.join(map(str, words))
-    return ""
 
 
 def writes_of(arguments: Mapping[str, object]) -> Iterator[Write]:

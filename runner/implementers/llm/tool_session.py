@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.config.permission_rules import Permit
+from runner.config.permission_rules import SHELL, Permit
 from runner.config.permissions import WRITE_TOOLS, format_subject, write_tool
+from runner.config.shell_rules import command_of
 from runner.errors import RunnerError
 from runner.implementers.base import CHECK
 from runner.implementers.llm.tool_context import Refusal
@@ -143,7 +144,10 @@ class Session:
         """Why the rules of the settings do not let this call be; empty where they do."""
         subject = tool.subject(given)
         names = dict.fromkeys((tool.name, self._effective_tool(tool.name, subject)))
-        return next(filter(None, (self._refusal(name, subject) for name in names)), "")
+        calls = [(name, subject) for name in names]
+        if command := command_of(tool.name, given):  # a tool of an MCP server that is a shell
+            calls.append((SHELL, command))
+        return next(filter(None, (self._refusal(*call) for call in calls)), "")
 
     def _effective_tool(self, tool: str, path: str) -> str:
         """The tool whose rules the pipeline will hold a write to: a new file is `write_file`'s."""

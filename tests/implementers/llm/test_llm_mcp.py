@@ -122,3 +122,32 @@ def test_a_server_that_cannot_work_is_told_with_its_own_words(served):
     assert "the MCP server tiny" in warning.message
     assert "it said: starting | no token in /etc/tiny" in warning.message
     assert not list(served.bench.place.box.glob("mcp-*"))
+
+
+# --- rules on commands ------------------------------------------------------------------
+
+DENY, ASK, ALLOW = Permit.DENY, Permit.ASK, Permit.ALLOW
+
+
+def on_commands(*rules):
+    return tuple(Permission("bash", pattern, action) for pattern, action in rules)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "runs"),
+    [
+        (on_commands(), on_commands(), True),
+        (on_commands(("git *", DENY), ("git push *", ALLOW)), on_commands(), True),
+        (on_commands(("git push *", ALLOW), ("git *", DENY)), on_commands(), False),
+        (on_commands(("git push *", ALLOW)), on_commands(("git *", DENY)), False),
+        (on_commands(("git *", DENY)), on_commands(("git push *", ALLOW)), False),
+        (on_commands(("git *", ASK)), on_commands(("git *", ALLOW)), False),
+    ],
+)
+def test_a_tool_that_is_a_shell_is_held_to_the_rules_on_commands(served, mine, theirs, runs):
+    server = McpServer("shell", SERVER, env=("FOR_SERVER",))
+    served.settings = Settings(mcp=(server,), permission=mine, permission_floor=theirs)
+    call = ("mcp__shell__shout", {"text": "pushed", "command": "cd a && git push origin"})
+    served.run([call], "Done.")
+    (answer,) = served.answers
+    assert answer.startswith("PUSHED") if runs else answer.startswith("denied"), answer
