@@ -1,0 +1,93 @@
+"""What has to prove a task is asked before anybody is called, and asked of the proof."""
+
+from types import SimpleNamespace
+
+import pytest
+from run_build import a_task
+
+from runner.config.settings import Settings
+from runner.model import Contract, Level, Proof, Reason, TestContract, Verdict
+from runner.run.proof_required import WISH, lacks_contracts, too_little, unprovable
+
+AGENT, BLOCKS, CHECK = (SimpleNamespace(name=name) for name in ("agent", "blocks", "check"))
+TESTS = (TestContract("TC-001", Level.UNIT, "pytest tests/test_shop.py"),)
+ONLY_RUNS = (TestContract("TC-001", Level.UNIT, "./serve --once"),)
+NEVER, AGENTS, ALWAYS = (Settings(require_proof=one) for one in ("never", "agents", "always"))
+
+
+def code(**fields):
+    return a_task(outputs=("src/shop.py",), **fields)
+
+
+def proof(**fields):
+    return Proof("TC-001", "test", "pytest", Verdict.PASS, 0, 0.1, "sha256:0", **fields)
+
+
+PASSED = proof(counts=(("passed", 3),))
+EXIT_CODE = Proof("gate:serve", "gate", "./serve --once", Verdict.PASS, 0, 0.1, "sha256:0")
+
+
+def test_a_section_with_nothing_to_build_or_check_is_a_wish_to_the_one_who_would_check_it():
+    wish = a_task()
+    assert unprovable(wish, AGENTS, CHECK) == (Reason.WISH, WISH)
+    assert unprovable(wish, AGENTS, AGENT) is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "who", "asked"),
+    [(NEVER, AGENT, False), (AGENTS, AGENT, True), (AGENTS, BLOCKS, False), (ALWAYS, BLOCKS, True)],
+)
+def test_code_that_nothing_proves_does_not_begin_where_a_proof_is_asked_for(settings, who, asked):
+    found = unprovable(code(), settings, who)
+    assert (found is not None) is asked
+    if found:
+        assert found[0] is Reason.PROOF
+        assert found[1].startswith("nothing proves any part")
+
+
+def test_what_could_be_proven_by_its_tests_may_begin():
+    assert unprovable(code(test_contracts=TESTS), ALWAYS, AGENT) is None
+
+
+def test_an_exit_code_is_enough_for_an_agent_and_not_where_tests_are_always_asked_for():
+    assert too_little(code(), AGENTS, "agent", [EXIT_CODE], ["src/shop.py"]) is None
+    found = too_little(code(), ALWAYS, "agent", [EXIT_CODE], ["src/shop.py"])
+    assert found.message.startswith("an exit code alone is the proof, and tests or a contract")
+    assert too_little(code(), ALWAYS, "agent", [PASSED], ["src/shop.py"]) is None
+    assert too_little(code(), ALWAYS, "agent", [EXIT_CODE], ["data/prices.csv"]) is None
+
+
+def test_what_was_written_decides_and_else_what_may_be_written():
+    assert too_little(code(), AGENTS, "agent", [], ["README.md"]) is None  # a document alone
+    assert too_little(code(), AGENTS, "agent", [], []) is not None
+    assert "its command" in too_little(code(), AGENTS, "command", [], []).message
+
+
+def test_a_reason_in_the_plan_is_enough_where_nothing_can_prove_it():
+    told = code(no_proof="a logo")
+    assert unprovable(told, ALWAYS, AGENT) is None
+    assert too_little(told, ALWAYS, "agent", [], ["src/shop.py"]) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "lacks"),
+    [
+        ({"type": "api"}, True),
+        ({"type": "data"}, False),  # only where that is asked for, too
+        ({"type": ""}, False),
+        ({"type": "api", "contracts": (Contract("openapi", "api.yaml"),)}, False),
+        ({"type": "api", "no_contracts": "an inner one"}, False),
+    ],
+)
+def test_a_type_that_promises_an_interface_says_it_by_contracts(fields, lacks):
+    task = code(test_contracts=TESTS, **fields)
+    assert lacks_contracts(task, Settings(require_contracts="api")) is lacks
+    found = unprovable(task, Settings(require_contracts="api"), BLOCKS)
+    assert (found is not None) is lacks
+    if found:
+        assert found[1].startswith("it is of type api and has no Contracts; add Contracts: openapi")
+
+
+def test_data_needs_its_schema_where_that_is_asked_for():
+    assert lacks_contracts(code(type="data"), Settings(require_contracts="api,data"))
+    assert not lacks_contracts(code(type="other"), Settings(require_contracts="api,data"))
