@@ -224,6 +224,13 @@ class Project:
         problems = sorted((*plan.problems, *found), key=lambda one: (one.line, one.column))
         return Reading(data, plan, TaskGraph.of(plan.tasks), tuple(problems))
 
+    def check_sound(self) -> Reading:
+        """The same of a plan that may run. Raises RunnerError for one with mistakes."""
+        reading = self.check()
+        if any(problem.stops_all for problem in reading.problems):
+            raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
+        return reading
+
 
 def _require_one_line(root: Path) -> None:
     """A scratch tree names the objects it borrows in a file of lines (gitrepository-layout(5))."""

@@ -10,10 +10,25 @@ from runner.errors import ExitCode, RunnerError
 from runner.text.display import display
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping
 
     from runner.plan.document import Plan
     from runner.project import Project, Reading
+
+
+def add_proof_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags of a command that proves again: trust, sandbox, jobs, form and plan."""
+    add = parser.add_argument
+    add("--trust", action="store_true", help="run this plan's commands without asking")
+    add(
+        "--sandbox",
+        choices=("auto", "bubblewrap", "landlock", "none"),
+        help="what encloses commands",
+    )
+    add("-j", "--jobs", type=int, metavar="N", help="commands at once (default: cores)")
+    add("--json", action="store_true", help="one JSON document")
+    add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
 
 
 def tell(line: str) -> None:
@@ -69,8 +84,6 @@ def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> 
 
 def load_trusted_plan(project: Project, *, trusted: bool) -> Reading:
     """The sound plan, where a person lets its commands run. Raises RunnerError otherwise."""
-    reading = project.check()
-    if any(problem.stops_all for problem in reading.problems):
-        raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
+    reading = project.check_sound()
     ask_trust(project, reading.plan, trusted=trusted)
     return reading

@@ -54,9 +54,7 @@ def adopt_branch(
 
     The project has its default gates. Raises RunnerError for a task that takes nobody's work now.
     """
-    reading = project.check()
-    if any(problem.stops_all for problem in reading.problems):
-        raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
+    reading = project.check_sound()
     require_trust(project, reading.plan, trusted=asked.trusted, asker=asker)
     tasks = {task.id: task for task in reading.plan.tasks}
     task = tasks[find_id(asked.task, tasks)]

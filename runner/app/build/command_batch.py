@@ -87,9 +87,7 @@ def run_for_tasks(
 
 def _find_tasks(project: Project, typed: Sequence[str]) -> tuple[Task, ...]:
     """The tasks that are meant, each once."""
-    reading = project.check()
-    if any(problem.stops_all for problem in reading.problems):
-        raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
+    reading = project.check_sound()
     known = {task.id: task for task in reading.plan.tasks}
     return tuple(dict.fromkeys(known[find_id(word, known)] for word in typed))
 

@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING
 
 from runner.app.change.transaction import Transaction, require_readable
 from runner.errors import RunnerError
+from runner.history.change import Change, plan_change, record_change
+from runner.history.changes_file import quote_of
+from runner.history.replay import plan_replay
+from runner.history.revert import take_back
 from runner.run import recovery
 
 if TYPE_CHECKING:
@@ -63,9 +67,6 @@ def _require_text(line: Written, path: str) -> None:
 
 
 def _apply_line(amendment: Transaction, line: Written) -> Iterator[str]:
-    from runner.history.change import Change, plan_change, record_change
-    from runner.history.changes_file import quote_of
-
     text = quote_of(line)
     if line.kind == "replay":
         yield _go_back(amendment, line.task)
@@ -79,9 +80,6 @@ def _apply_line(amendment: Transaction, line: Written) -> Iterator[str]:
 
 
 def _go_back(amendment: Transaction, id_: str) -> str:
-    from runner.history.replay import plan_replay
-    from runner.history.revert import take_back
-
     session = amendment.session
     seen = plan_replay(session.repository, amendment.state, id_, session.own_documents)
     if seen.nothing:

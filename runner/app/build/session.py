@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.history import change, revert
 from runner.history.change import ChangeContext
 from runner.history.changes_file import ChangesDocument, QuotedPlan, Quotes
-from runner.history.resume import resume
 from runner.journal.events import TaskDone, TaskLanded
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
@@ -139,7 +139,10 @@ class Session:
     def _put_right(self, story: UnfinishedRuns) -> None:
         """Write what a killed run has done and not yet said, in each of its documents."""
         follow(self.repository, sorted(self.own_documents))
-        resume(self.lander, self.desk, story)
+        for one in story.changes:
+            change.complete(self.desk, one)
+        if story.moving is not None:
+            revert.finish(self.lander, story.moving)
         crash_cleanup.adopt_unknown(self.lander, self.ledger, story)
         commits = {which: landed.commit for which, landed in story.landed.items()}
         crash_cleanup.close_writes(WriteLog(self.project.root), self.ledger, commits)

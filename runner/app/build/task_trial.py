@@ -81,9 +81,7 @@ def try_one_task(
     project: Project, typed: str, observer: Observer, *, trusted: bool = False
 ) -> TrialResult:
     """Have the task built in a scratch tree of its own. Raises RunnerError for one that waits."""
-    reading = project.check()
-    if any(problem.stops_all for problem in reading.problems):
-        raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
+    reading = project.check_sound()
     view = View.of(project)
     task = _find_task(typed, reading, view)
     require_trust(project, reading.plan, trusted=trusted, asker=None)

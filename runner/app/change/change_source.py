@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.impact.change import Changed
+from runner.writes.safe_io import InTheWay, read_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -87,8 +88,6 @@ def _below(repository: Repository, path: str) -> tuple[str, ...]:
 
 def _against(repository: Repository, commit: str, paths: Iterable[str]) -> Iterator[Changed]:
     """Files of the working tree beside those of a commit; what lies outside is nobody's here."""
-    from runner.writes.safe_io import InTheWay, read_beneath
-
     for path in dict.fromkeys(paths):
         if path.startswith("../"):
             continue

@@ -5,18 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from runner.app.change.change_source import of_working_tree
+from runner.impact.answer import Dependents, Width, judge
+from runner.impact.load_inputs import OWNERSHIP_MAP, knowledge_of
 from runner.model import Status
+from runner.repo.read import Repository
 from runner.run.regressions.durations import past_of
+from runner.writes.safe_io import read_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runner.app.inspect.view import View
-    from runner.impact.answer import Answer, Changed, Why, Width
+    from runner.impact.answer import Answer, Changed, Why
     from runner.impact.inputs import Knowledge
     from runner.model import Task
     from runner.project import Project
-    from runner.repo.read import Repository
 
 _STANDING = frozenset({Status.DONE, Status.STALE})
 
@@ -25,9 +29,6 @@ def knowledge_for(
     project: Project, repository: Repository, view: View, *, everyone: bool = False
 ) -> Knowledge:
     """What is known of HEAD, about the tasks that are or were DONE, or about `everyone`."""
-    from runner.impact.load_inputs import OWNERSHIP_MAP, knowledge_of
-    from runner.writes.safe_io import read_beneath
-
     tasks = project.plan(project.plan_bytes).tasks
     asked = [task for task in tasks if everyone or _stands(task, view)]
     return knowledge_of(
@@ -44,7 +45,6 @@ def knowledge_for(
 def evaluate_impact(changes: Sequence[Changed], knowledge: Knowledge, width: Width) -> Answer:
     """Whom a change may affect, the contracts among it that a run would hold against it."""
     from runner.gates.contracts.touched_contracts import Held
-    from runner.impact.answer import Dependents, judge
     from runner.run.regressions.reached_contracts import find_reached_contracts, with_contracts
 
     answer, tasks = judge(changes, knowledge, width), knowledge.tasks.values()
@@ -66,10 +66,6 @@ def _stands(task: Task, view: View) -> bool:
 
 def reasons_now(project: Project, view: View, task: str) -> tuple[Why, ...]:
     """Why what differs from HEAD may change a task's result: for `why`, as `impact` says it."""
-    from runner.app.change.change_source import of_working_tree
-    from runner.impact.answer import Dependents, Width
-    from runner.repo.read import Repository
-
     settings = project.settings
     width = Width(Dependents(settings.changed_dependents), settings.conservative)
     with Repository.open(project.root) as repository:

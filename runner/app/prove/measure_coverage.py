@@ -1,27 +1,68 @@
-"""Runs a task's test contracts on the files as they are now, to see which of its lines they run."""
+"""How much of a task's own lines its test contracts run: looked up, or measured."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.model import Action, Change, Verdict, digest_of
+from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.prove.prove_tree import Snapshot, open_slots
+from runner.gates import contract_tests, import_watch
+from runner.gates.coverage.landed_lines import commits_of, own_lines
+from runner.gates.coverage.lines import together
+from runner.gates.coverage.measurements import read_measurement
+from runner.gates.coverage.percent import weigh, why_unmeasured
+from runner.gates.coverage_gate import threshold_of
+from runner.model import Verdict
+from runner.plan.globs import matches
+from runner.repo.read import Repository
+from runner.run.proof.same_tree import make_same_tree_test
+from runner.run.selection import find_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from runner.gates.base import GateContext
     from runner.gates.coverage.percent import Weight
-    from runner.model import Finding, Task
+    from runner.model import Change, Coverage, Finding, Task
     from runner.project import Project
-    from runner.repo.read import Repository
-    from runner.run.assignment import WorkerContext
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
+class CoverageRequest:
+    """The task whose lines are meant."""
+
+    task: str
+    threshold: float | None = None
+    """In percent; what the plan asks for where it is None."""
+    again: bool = False
+    """Run the test contracts whatever the journal knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCoverage:
+    """What its test contracts run of a task's own lines."""
+
+    task: str
+    coverage: Coverage | None
+    """None where nothing could be measured, or there is nothing to measure."""
+    left_out: tuple[str, ...]
+    """Files with their lines that were not run."""
+    source: str
+    """`journal` or `measured`."""
+    trouble: tuple[str, ...] = ()
+    failed: bool = False
+    """Whether a test failed, or what is missing counts as a failure."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the threshold is reached, or there is nothing to measure."""
+        short = self.coverage is not None and self.coverage.percent < self.coverage.threshold
+        return not (self.failed or short)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measurement:
     """What a task's test contracts ran of its own lines."""
 
     weight: Weight
@@ -30,55 +71,85 @@ class Measurement:
     missing: tuple[str, ...]
 
 
-def measure(project: Project, repository: Repository, task: Task) -> Measurement:
-    """Measure in a scratch tree. Raises RunnerError where no sandbox can be had."""
-    from runner.app.build.machine import sandbox_of
-    from runner.run.worker_setup import WorkerSetup
-    from runner.run.workers import WorkerPool
+def check_coverage(project: Project, request: CoverageRequest) -> TaskCoverage:
+    """Look it up where the tree is still the one that was measured; else measure.
 
-    workshop = WorkerSetup(
-        root=project.root,
-        repository=repository,
-        cache=project.cache,
-        settings=project.settings,
-        sandbox=sandbox_of(project.settings),
-        environ=project.environ,
-        say=lambda _task, _line: None,
-    )
-    changes = tuple(not_committed(repository))
-    site = workshop.site(0, WorkerPool(1, workshop.site, inline=True))
-    try:
-        head = repository.head().commit or ""
-        site.reset(head)
-        site.scratch.apply(changes)
-        bench = _bench(project, site, task, changes, head)
-        return _measure(bench, _own(repository, task, changes))
-    finally:
-        site.close()
+    Raises RunnerError where no sandbox can be had.
+    """
+    take_up_default_gates(project)
+    tasks = {task.id: task for task in project.plan(project.plan_bytes).tasks}
+    task = tasks[find_id(request.task, tasks)]
+    asked = request.threshold
+    if asked is None:
+        asked = threshold_of(task, project.settings)
+    with Repository.open(project.root) as repository:
+        known = None if request.again else _load_measurement(project, repository, task, asked)
+        return known or _check(project, repository, task, asked)
 
 
-def not_committed(repository: Repository) -> Iterator[Change]:
-    """Files of the project that are not as HEAD has them."""
+def _load_measurement(
+    project: Project, repository: Repository, task: Task, asked: float
+) -> TaskCoverage | None:
+    """The last measurement, if the work tree is the one that was measured."""
+    known = project.state().task(task.id)
+    last = known.passed
+    coverage, tree = (last.coverage, last.tree) if last else (known.coverage, known.tree)
+    documents = project.documents
     facts = repository.state()
-    for path in sorted({*(file.path for file in facts.dirty), *facts.untracked}):
-        file = repository.root / path
-        if path.startswith("../") or file.is_symlink() or file.is_dir():
-            continue
-        if not file.exists():
-            yield Change(path, Action.DELETE, 0, None, None)
-        else:
-            mode = 0o100755 if os.access(file, os.X_OK) else 0o100644
-            content = file.read_bytes()
-            yield Change(path, Action.MODIFY, mode, None, digest_of(content), content)
+    changed = [*(file.path for file in facts.dirty), *facts.untracked]
+    if coverage is None or not tree or any(path not in documents for path in changed):
+        return None
+    head = repository.head().commit or ""
+    seen = known._replace(tree=tree, verified=True, done_at="")
+    if not head or not make_same_tree_test(repository, head, documents, ())(seen):
+        return None
+    proofs = last.proofs if last else known.proofs
+    note = next((proof.note for proof in proofs if proof.kind == "coverage"), "")
+    left = tuple(part for part in note.removeprefix("not run: ").split("; ") if part)
+    coverage = coverage._replace(threshold=asked)
+    return TaskCoverage(task.id, coverage, left, "journal")
+
+
+def _check(project: Project, repository: Repository, task: Task, asked: float) -> TaskCoverage:
+    if not task.test_contracts:
+        return TaskCoverage(task.id, None, (), "measured", (f"{task.id} has no test contracts",))
+    found = _measure(project, repository, task)
+    if found.findings:
+        said = tuple(f"{one.check}: {one.message}" for one in found.findings)
+        return TaskCoverage(task.id, None, (), "measured", said, failed=True)
+    return _weigh(project, task, found, asked)
+
+
+def _weigh(project: Project, task: Task, found: _Measurement, asked: float) -> TaskCoverage:
+    weight = found.weight
+    trouble = tuple(
+        f"{path}: {why_unmeasured(language, needed)}; {needed}"
+        for language, path, needed in weight.unmeasured
+    )
+    trouble = (*found.missing, *trouble)
+    fails = bool(trouble) and project.settings.coverage_missing == "fail"
+    left = tuple(f"{one.path} {one.shown}" for one in weight.files if one.left_out)
+    unknown = trouble and (weight.unmeasured or not weight.reaches(asked))
+    coverage = None if unknown else weight.coverage(asked)
+    return TaskCoverage(
+        task.id, coverage, left if coverage else (), "measured", trouble, failed=fails
+    )
+
+
+def _measure(project: Project, repository: Repository, task: Task) -> _Measurement:
+    snapshot = Snapshot.of(repository)
+    with open_slots(project, repository) as opened:
+        (site,) = opened.slots
+        snapshot.put_into(site)
+        own = _own(repository, task, snapshot.changes)
+        logs = site.logs / "coverage" / task.id, f"{site.logs_shown}/coverage/{task.id}"
+        return _measure_in(snapshot.context(site, task, project.environ, logs), own)
 
 
 def _own(
     repository: Repository, task: Task, changes: tuple[Change, ...]
 ) -> Mapping[str, frozenset[int]]:
     """The task's landed lines, and in its output files those that no commit has yet."""
-    from runner.gates.coverage.landed_lines import commits_of, own_lines
-    from runner.plan.globs import matches
-
     paths = [one.path for one in changes if one.content is not None]
     outputs = ("**",) if task.writes_everything else task.outputs
     new = [path for path in paths if any(matches(glob, path) for glob in outputs)]
@@ -86,38 +157,7 @@ def _own(
     return {path: frozenset(lines) for path, lines in found.items()}
 
 
-def _bench(
-    project: Project, site: WorkerContext, task: Task, changes: tuple[Change, ...], head: str
-) -> GateContext:
-    from runner.gates import import_watch
-    from runner.gates.base import GateContext
-
-    secrets = project.settings.secrets_for(task, project.environ)
-    environment = {**site.base_environment, "RUNNER_TASK": task.id, **secrets}
-    return GateContext(
-        task=task,
-        settings=project.settings,
-        place=site.place,
-        sandbox=site.sandbox,
-        environment=environment | import_watch.watch_environment(site.place, site.sandbox),
-        logs=site.logs / "coverage" / task.id,
-        logs_shown=f"{site.logs_shown}/coverage/{task.id}",
-        tell=lambda _line: None,
-        cancelled=site.cancelled,
-        known_secrets=tuple(secrets.values()),
-        changes=changes,
-        before=partial(site.before, head),
-        base=head,
-        kept=site.kept,
-    )
-
-
-def _measure(bench: GateContext, own: Mapping[str, frozenset[int]]) -> Measurement:
-    from runner.gates import contract_tests, import_watch
-    from runner.gates.coverage.lines import together
-    from runner.gates.coverage.measurements import read_measurement
-    from runner.gates.coverage.percent import weigh
-
+def _measure_in(bench: GateContext, own: Mapping[str, frozenset[int]]) -> _Measurement:
     failed: list[Finding] = []
     checks = contract_tests.checks(bench.task, bench.settings)
     for check in checks:
@@ -126,4 +166,4 @@ def _measure(bench: GateContext, own: Mapping[str, frozenset[int]]) -> Measureme
         failed += [one for one in proved.findings if bad and one.refuses]
     failed += import_watch.findings(bench)
     whole = together(read_measurement(check.id, bench) for check in checks)
-    return Measurement(weigh(own, whole, bench.after), tuple(failed), whole.missing)
+    return _Measurement(weigh(own, whole, bench.after), tuple(failed), whole.missing)

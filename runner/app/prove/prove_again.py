@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runner.app.prove.prove_tree import worker_setup
 from runner.app.prove.unverified_tasks import find_unverified_tasks
+from runner.journal.events import TaskDone, TaskStaled
+from runner.model import Status
+from runner.run.landing.status_notes import why_unproven
 from runner.run.proof.inspection import Inspection
-from runner.run.worker_setup import WorkerSetup
+from runner.run.proof.unverified_bytes import Unverified
+from runner.run.proof.verification import Subject, plan_for
+from runner.run.proven_first import format_unprovable, has_proof, is_by_word
+from runner.run.recovery import may_be_met
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from runner.app.build.session import Session
-    from runner.journal.events import TaskDone
     from runner.journal.task_state import TaskState
     from runner.model import Task
     from runner.project import Project, Reading
     from runner.repo.read import Repository
     from runner.run.landing.status_writer import StatusWriter
-    from runner.run.proof.unverified_bytes import Unverified
     from runner.run.proof.verification import Inspected
 
     Wakes = Callable[[Callable[[], None]], None]
@@ -29,19 +34,9 @@ def inspection_of(
     project: Project, repository: Repository, say: Callable[[str], None]
 ) -> Inspection:
     """What proves again on HEAD as it is. Raises RunnerError where no sandbox can be had."""
-    from runner.app.build.machine import sandbox_of
-
-    workshop = WorkerSetup(
-        root=project.root,
-        repository=repository,
-        cache=project.cache,
-        settings=project.settings,
-        sandbox=sandbox_of(project.settings),
-        environ=project.environ,
-        say=lambda _task, _line: None,
-    )
+    setup = worker_setup(project, repository)
     head = repository.head().commit or ""
-    return Inspection(repository, workshop, project.settings, project.environ, head, say)
+    return Inspection(repository, setup, project.settings, project.environ, head, say)
 
 
 def prove_before(
@@ -55,10 +50,6 @@ def prove_before(
     wakes: Wakes,
 ) -> None:
     """Prove what is named, and what the tasks to be built rest on: once for these bytes."""
-    from runner.model import Status
-    from runner.run.proof.unverified_bytes import Unverified
-    from runner.run.proven_first import format_unprovable, has_proof, is_by_word
-
     tasks, state = reading.plan.tasks, session.ledger.state
     done = {task.id for task in tasks if state.task(task.id).status is Status.DONE}
     needed = {*named, *_beneath(reading, [i for i in chosen if _may_begin(state.task(i))])}
@@ -83,9 +74,6 @@ def prove_before(
 
 def _may_begin(known: TaskState) -> bool:
     """Whether this run may build a task, as far as its status tells."""
-    from runner.model import Status
-    from runner.run.recovery import may_be_met
-
     return known.status in (Status.PENDING, Status.IN_PROGRESS) or (
         known.status is Status.BLOCKED and may_be_met(known)
     )
@@ -122,8 +110,6 @@ def prove_again(
 
     At most once a tree: what passed is known for these bytes, what did not waits for a person.
     """
-    from runner.run.proof.verification import Subject, plan_for
-
     state = session.ledger.state
     subjects = [Subject(task, state.task(task.id)) for task in tasks if task.id in found]
     for id_, one in found.items():
@@ -152,8 +138,6 @@ def _falls_short(found: Unverified, one: Inspected) -> str:
 
 
 def _stale(session: Session, id_: str, why: str, board: StatusWriter) -> None:
-    from runner.journal.events import TaskStaled
-    from runner.model import Status
 
     attempt = session.ledger.state.task(id_).last_attempt
     session.ledger.note(TaskStaled(note=why), task=id_, attempt=attempt, durable=True)
@@ -162,9 +146,6 @@ def _stale(session: Session, id_: str, why: str, board: StatusWriter) -> None:
 
 def make_done_event(task: Task, known: TaskState, now: Inspected, tree: str) -> TaskDone:
     """What a task's DONE rests on from now: a proof of the bytes that are there."""
-    from runner.journal.events import TaskDone
-    from runner.run.landing.status_notes import why_unproven
-
     return TaskDone(
         spec=task.spec,
         commit=known.commit,

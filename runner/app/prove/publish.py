@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from runner.app.user_command import errand
 from runner.errors import ExitCode, RunnerError
 from runner.process.tools import which
+from runner.repo import safe_config
+from runner.repo.push import find_left_out, head_said, prepare_push, prepare_question, record_push
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,8 +38,6 @@ class Publisher:
 
     def push(self, *refs: str) -> None:
         """Push refs under their own names. Raises RunnerError, exit 6 where it is refused."""
-        from runner.repo.push import find_left_out, prepare_push, record_push
-
         with prepare_push(self.repository, self.remote, refs, self.environ) as push:
             ran = self._run(push.argv, push.environment)
         if ran.passed:
@@ -59,8 +59,6 @@ class Publisher:
 
         Raises RunnerError, exit 3, where this clone does not know and the remote does not answer.
         """
-        from runner.repo.push import find_left_out, head_said, prepare_question
-
         if known := _default_branch(self.repository, self.remote):
             return known
         with prepare_question(self.repository, self.remote, self.environ) as question:
@@ -106,8 +104,6 @@ class Publisher:
 
     def _plain_environment(self) -> Mapping[str, str]:
         """The person's environment, in which the git that `gh` asks runs nothing it finds here."""
-        from runner.repo import safe_config
-
         settings = safe_config.SETTINGS + self.repository.configuration().silence()
         return {**self.environ, **safe_config.as_environment(settings, self.environ)}
 

@@ -6,18 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.prove.publish import Publisher, publisher
+from runner.app.prove.unverified_tasks import grades_in
 from runner.errors import ExitCode, RunnerError
+from runner.journal.read_journal import read_journal
+from runner.journal.tree_events import TreeVerified
+from runner.repo.read import Repository
+from runner.repo.refs import slug
 from runner.report.pull_request import request_text
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from runner.journal.state import RunState
-    from runner.journal.tree_events import TreeVerified
     from runner.model import Task
     from runner.project import Project
-    from runner.repo.read import Repository
 
 _USUAL = ("main", "master")
 """What a remote without any branch is likely to take pull requests into."""
@@ -37,11 +40,14 @@ class Request:
         return known or self.publisher.open_request(self.branch, title, redact(body))
 
 
-def require_request(
-    project: Project, repository: Repository, environ: Mapping[str, str]
-) -> Request:
+def find_request(project: Project) -> Request:
     """Look before anything is shipped. Raises RunnerError (exit 2) for what is missing."""
-    there = publisher(project.root, repository, environ)
+    with Repository.open(project.root) as repository:
+        return _find_request(project, repository)
+
+
+def _find_request(project: Project, repository: Repository) -> Request:
+    there = publisher(project.root, repository, project.environ)
     if isinstance(there, str):
         raise RunnerError(
             f"no pull request can be opened: {there}", hint="runner ship, without --pr"
@@ -60,6 +66,24 @@ def require_request(
     return Request(there, branch)
 
 
+def publish_ship(project: Project, request: Request, tag: str) -> str:
+    """Push what was shipped as `tag` and open its pull request; gives the address.
+
+    Raises RunnerError where the remote or `gh` refuses; nothing is forced.
+    """
+    plan, state = project.plan(project.plan_bytes), project.state()
+    verified = last_verification(project) if state.seq else None
+    body = body_of(project, tag, plan.tasks, state, verified)
+    return request.open(plan.title or project.root.name, body, tag)
+
+
+def last_verification(project: Project) -> TreeVerified:
+    """The last proof of a whole tree that passed."""
+    records = read_journal(project.journal_path, wanted=frozenset({"tree.verified"}))
+    found = [one.event for one in records if isinstance(one.event, TreeVerified)]
+    return next(one for one in reversed(found) if one.passed)
+
+
 def body_of(
     project: Project,
     tag: str,
@@ -68,13 +92,9 @@ def body_of(
     verified: TreeVerified | None,
 ) -> str:
     """What the pull request says."""
-    from runner.app.prove.unverified_tasks import grades_in
-
     states = {task.id: state.task(task.id) for task in tasks}
     return request_text(tag, tasks, states, verified, grades_in(project, tasks, state))
 
 
 def _suggest_branch(project: Project) -> str:
-    from runner.repo.refs import slug
-
     return f"ship-{slug(project.outline().title or project.root.name)}"

@@ -11,12 +11,15 @@ from runner.app.prove.verified_tree import find_verification
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskStaled
 from runner.journal.grading import grade_alone, grades_of
+from runner.journal.task_state import TaskState
 from runner.journal.tree_events import TreeVerified
-from runner.model import ProvenBy, Status
+from runner.model import ProvenBy, Spec, Status, Task
 from runner.model.grades import strongest
 from runner.run.proof.same_tree import make_same_tree_test, tree_key
 from runner.run.proof.verification import Subject, plan_for
 from runner.run.waivers import stands
+from runner.secrets.redact import redact
+from runner.text.wording import finding_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,8 +27,7 @@ if TYPE_CHECKING:
     from runner.app.build.session import Session
     from runner.app.prove.prove_again import Wakes
     from runner.journal.state import RunState
-    from runner.journal.task_state import TaskState
-    from runner.model import Digest, Graded, Task
+    from runner.model import Digest, Graded
     from runner.project import Project
     from runner.repo.read import Repository
     from runner.run.landing.status_writer import StatusWriter
@@ -85,9 +87,6 @@ def gates_alone(
 
     Raises RunnerError (exit 3) without gates: where nothing was proven nothing is verified.
     """
-    from runner.journal.task_state import TaskState
-    from runner.model import Spec, Task
-
     if not project.settings.gates:
         raise RunnerError(
             "nothing is DONE yet, so there is nothing to verify",
@@ -184,9 +183,6 @@ def verify_at_end(
 
 def _format_shortfalls(verified: Verified) -> Iterator[str]:
     """Every shortfall, then why each check failed."""
-    from runner.secrets.redact import redact
-    from runner.text.wording import finding_lines
-
     yield from (f"  {line}" for line in verified.shortfalls)
     for one in verified.tasks:
         for finding in one.findings:

@@ -76,7 +76,7 @@ def compile_in_project(change: Change, workplace: Workplace) -> tuple[Finding, .
     left_out = () if trusted or (sandbox.encloses and not commands) else (_UNTRUSTED,)
     if not trusted and not sandbox.encloses:
         return left_out
-    return (*left_out, *_try_compile(project, sandbox, change, commands if trusted else ()))
+    return (*left_out, *_try_compile(project, change, commands if trusted else ()))
 
 
 def require_compiled(change: Change, workplace: Workplace) -> None:
@@ -123,30 +123,15 @@ def _is_trusted(project: Project) -> bool:
 
 
 def _try_compile(
-    project: Project, sandbox: Sandbox, change: Change, commands: tuple[CompileCommand, ...]
+    project: Project, change: Change, commands: tuple[CompileCommand, ...]
 ) -> tuple[Finding, ...]:
-    from runner.app.prove.measure_coverage import not_committed
+    from runner.app.prove.prove_tree import Snapshot, open_slots
     from runner.repo.read import Repository
-    from runner.run.worker_setup import WorkerSetup
-    from runner.run.workers import WorkerPool
 
-    with Repository.open(project.root) as repository:
-        workshop = WorkerSetup(
-            root=project.root,
-            repository=repository,
-            cache=project.cache,
-            settings=project.settings,
-            sandbox=sandbox,
-            environ=project.environ,
-            say=lambda _task, _line: None,
-        )
-        site = workshop.site(0, WorkerPool(1, workshop.site, inline=True))
-        try:
-            site.reset(repository.head().commit or "")
-            site.scratch.apply(not_committed(repository))
-            return _compare_with_base(site, change, commands)
-        finally:
-            site.close()
+    with Repository.open(project.root) as repository, open_slots(project, repository) as opened:
+        (site,) = opened.slots
+        Snapshot.of(repository).put_into(site)
+        return _compare_with_base(site, change, commands)
 
 
 def _compare_with_base(

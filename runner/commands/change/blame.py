@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.change.line_origins import BlameRequest, blame
 from runner.errors import ExitCode, RunnerError
+from runner.project import Project
 from runner.report.documents import document
+from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import short
 
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.history.blame import Source, Stretch
-    from runner.project import Project
-    from runner.repo.read import Repository
 
 _EXAMPLES = """\
 examples:
@@ -39,16 +39,9 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Ask git and the commits' trailers; the journal is not needed."""
-    from runner.history.blame import lines_of, stretches
-    from runner.project import Project
-    from runner.repo.read import Repository
-    from runner.secrets.redact import redact
-
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     path, line = _place(given.place, project)
-    with Repository.open(project.root) as repository:
-        lines = lines_of(repository, path, line)
-        found = stretches(repository, lines, _Notes(project, repository))
+    found = blame(project, BlameRequest(path, line))
     if given.json:
         print(document("blame", path=path, line=line or None, lines=found), end="")
     else:
@@ -71,27 +64,6 @@ def _place(typed: str, project: Project) -> tuple[str, int]:
     if here.is_dir():
         raise RunnerError("this is a folder", where=file, hint="runner blame FILE")
     return os.path.relpath(here, os.path.realpath(project.root)), line
-
-
-class _Notes:
-    """The notes of a task as the plan of a commit has them, each plan read once."""
-
-    def __init__(self, project: Project, repository: Repository) -> None:
-        self._project = project
-        self._repository = repository
-        self._changes = cache(self._read)
-
-    def __call__(self, commit: str, task: str) -> tuple[str, ...]:
-        return self._changes(commit).get(task, ())
-
-    def _read(self, commit: str) -> dict[str, tuple[str, ...]]:
-        try:
-            path = self._project.plan_path
-        except RunnerError:  # a repository whose plan is gone still has its history
-            return {}
-        data = self._repository.blob(commit, path)
-        tasks = self._project.plan(data).tasks if data and b"CHANGE-" in data else ()
-        return {task.id: task.changes for task in tasks}
 
 
 # --- in words -------------------------------------------------------------------------

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.change.record_change import ChangeRequest, change
+from runner.commands.consent import confirm
 from runner.errors import ExitCode, RunnerError
 from runner.model import Status
+from runner.project import Project
 from runner.report.documents import document
+from runner.run.selection import find_id
 from runner.text.display import display
 from runner.text.wording import plural
 
@@ -16,8 +19,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
+    from runner.app.change.record_change import RecordedChange
     from runner.history.change import Change
-    from runner.project import Project
 
 _EXAMPLES = """\
 examples:
@@ -40,81 +43,34 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Preview, ask, record. While a run goes on it is refused: its lock is held."""
-    from runner.commands.consent import confirm
-    from runner.project import Project
-
     project = Project.open(Path.cwd(), environ)
-    ids, text = _parse_request(project, given.words)
-    seen = _look_ahead(project, ids, text)
+    ids, text = _parse_words(project, given.words)
+    seen = change(project, ChangeRequest(ids, text, dry_run=True))
     if not given.json:
-        print("\n".join(_preview(seen)))
+        print("\n".join(_preview(seen.change)))
     if given.dry_run:
-        return _print_change(seen, 0, as_json=given.json)
+        return _say(seen, as_json=given.json)
     again = f'runner change {" ".join(ids)} "…" --yes'
     if not given.yes and given.json:
-        _print_change(seen, 0, as_json=True)
+        _say(seen, as_json=True)
     if not confirm("record it?", environ, yes=given.yes, again=again):
         print("nothing was recorded")
         return ExitCode.PERSON
-    return _print_change(*_record(project, ids, text), as_json=given.json)
+    return _say(change(project, ChangeRequest(ids, text)), as_json=given.json)
 
 
-def _parse_request(project: Project, words: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """The tasks that are named first, and the text that follows, without a secret in it."""
-    from runner.run.selection import find_id
-    from runner.secrets.redact import redact
-
-    known = dict.fromkeys(task.id for task in project.outline().tasks)
+def _parse_words(project: Project, words: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """The tasks that are named first, and the text that follows."""
+    known = [task.id for task in project.outline().tasks]
     ids = [find_id(words[0], known)]
     rest = list(words[1:])
-    while len(rest) > 1 and (again := _id(rest[0], known)):
-        ids.append(again)
+    while len(rest) > 1:
+        try:
+            ids.append(find_id(rest[0], known))
+        except RunnerError:  # the text begins here
+            break
         rest.pop(0)
-    text = " ".join(" ".join(redact(word) for word in rest).split())
-    if any(unicodedata.category(character) == "Cc" for character in text):
-        raise RunnerError("a change is plain text: this one holds control characters")
-    if not text:
-        raise RunnerError("what changes?", hint=f'runner change {ids[0]} "what is asked for now"')
-    return tuple(dict.fromkeys(ids)), text
-
-
-def _id(word: str, known: Mapping[str, None]) -> str:
-    from runner.run.selection import find_id
-
-    try:
-        return find_id(word, known)
-    except RunnerError:
-        return ""
-
-
-def _look_ahead(project: Project, ids: Sequence[str], text: str) -> Change:
-    """What it would do, read without the lock: nothing is written."""
-    from runner.app.change.transaction import require_readable
-    from runner.app.inspect.view import View
-    from runner.history.change import plan_change
-
-    view = View.of(project)
-    if view.live is not None:
-        raise RunnerError(
-            f"a run is going on ({view.live}); nothing was recorded",
-            hint=f"write `!change {text}` as a line into the section of {ids[0]}: the next run "
-            "takes it; or wait and try again",
-        )
-    plan = project.plan(project.plan_bytes)
-    require_readable(plan)
-    return plan_change(plan.tasks, view.state.task, ids, text)
-
-
-def _record(project: Project, ids: Sequence[str], text: str) -> tuple[Change, int]:
-    from runner.app.change.transaction import open_transaction
-    from runner.history.change import plan_change, record_change
-
-    with open_transaction(project) as amendment:
-        now = plan_change(amendment.plan.tasks, amendment.state.task, ids, text)
-        amendment.begin("change")
-        number = record_change(amendment.session.desk, now)
-        amendment.finish()
-    return now, number
+    return tuple(dict.fromkeys(ids)), " ".join(rest)
 
 
 # --- in words -------------------------------------------------------------------------
@@ -147,7 +103,8 @@ def _cost(seen: Change) -> str:
     return f"{seen.seconds:.1f} s{more}" if known else "not known"
 
 
-def _print_change(seen: Change, number: int, *, as_json: bool) -> ExitCode:
+def _say(told: RecordedChange, *, as_json: bool) -> ExitCode:
+    seen, number = told.change, told.number
     if as_json:
         print(
             document(

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.change.impact_question import ImpactRequest, find_impact, require_one
+from runner.commands.consent import ask_trust
 from runner.errors import ExitCode, RunnerError
+from runner.project import Project
+from runner.report.affected_lines import format_affected, workflow_commands
+from runner.report.documents import document
 from runner.text.display import display
+from runner.text.wording import finding_lines, plural
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping, Sequence
 
-    from runner.app.inspect.view import View
-    from runner.commands.change.reprove import Reproven
-    from runner.config.settings import Settings
-    from runner.impact.answer import Answer, Changed, Width
-    from runner.project import Project
-    from runner.repo.read import Repository
+    from runner.app.change.impact_question import Impact
+    from runner.app.change.reprove import Reproven
+    from runner.impact.change import Changed
 
+_CONTRACT = "contract:"
+"""What the id of an entry under Contracts begins with."""
 _EPILOG = """\
 without a path: what differs from HEAD, staged or not
 exit: 0, however many tasks are affected; with --run 1 when one of the tests fails
@@ -33,17 +38,6 @@ examples:
   runner impact --task TASK-003 --json
 """
 _WIDTHS = ("transitive", "direct", "none")
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A change as a person named it."""
-
-    words: str
-    """`src/a.py`, `since main`, `of TASK-003`."""
-    changes: tuple[Changed, ...]
-    task: str = ""
-    """The task that made it, which it does not affect."""
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -78,73 +72,33 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Answer. Raises RunnerError for a path, revision or task that there is not."""
-    from runner.app.change.impact_inputs import evaluate_impact, knowledge_for, without
-    from runner.app.inspect.view import View
-    from runner.commands.consent import ask_trust
-    from runner.project import Project
-    from runner.repo.read import Repository
-
-    _only_one(given)
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
+    request = ImpactRequest(
+        paths=tuple(inside(project, typed) for typed in given.paths),
+        since=given.since,
+        task=given.task or "",
+        dependents=given.changed_dependents or "",
+        conservative=given.conservative,
+        everyone=given.all,
+    )
+    require_one(request)
     if given.run:
         ask_trust(project, project.plan(project.plan_bytes), trusted=given.trust)
-    view = View.of(project)
-    with Repository.open(project.root) as repository:
-        asked = _read_question(given, project, view, repository)
-        knowledge = knowledge_for(project, repository, view, everyone=given.all)
-        width = _width(given, project.settings)
-        answer = without(evaluate_impact(asked.changes, knowledge, width), asked.task)
-        notes = (*knowledge.owners.problems, *_format_left_out(view, len(knowledge.tasks)))
-        if not given.json:
-            _show(given, asked, answer, notes)
-        ran = _ran(project, repository, answer) if given.run else ()
+    found = find_impact(project, request)
+    if not given.json:
+        _show(found, github=given.format == "github")
+    ran: tuple[Reproven, ...] = ()
+    if given.run:
+        from runner.app.change.reprove import reprove
+
+        ran = reprove(project, found.answer.affected, _tell_ran)
     if given.json:
-        print(_document(asked, answer, width, notes, ran), end="")
+        print(_document(found, ran), end="")
     return ExitCode.FAILED if any(one.failed for one in ran) else ExitCode.OK
-
-
-def _ran(project: Project, repository: Repository, answer: Answer) -> tuple[Reproven, ...]:
-    from runner.commands.change.reprove import reprove
-
-    return reprove(project, repository, answer.affected)
-
-
-def _show(given: argparse.Namespace, asked: Asked, answer: Answer, notes: tuple[str, ...]) -> None:
-    if given.format == "github":
-        from runner.app.change.affected_lines import workflow_commands
-
-        print("".join(f"{line}\n" for line in workflow_commands(answer)), end="")
-    else:
-        _tell(asked, answer, notes)
-
-
-def _only_one(given: argparse.Namespace) -> None:
-    named = [bool(given.paths), given.since is not None, given.task is not None]
-    if sum(named) > 1:
-        hint = "name paths, or --since REV, or --task ID"
-        raise RunnerError("these are several changes at once", hint=hint)
-
-
-def _read_question(
-    given: argparse.Namespace, project: Project, view: View, repository: Repository
-) -> Asked:
-    from runner.app.change import change_source
-
-    if given.task:
-        return _of_task(given.task, view, repository)
-    if given.since is not None:
-        _, changes = change_source.since(repository, given.since)
-        return Asked(f"since {given.since}", changes)
-    if given.paths:
-        paths = [inside(project, typed) for typed in given.paths]
-        return Asked(", ".join(paths), change_source.of_paths(repository, paths))
-    return Asked("what differs from HEAD", change_source.of_working_tree(repository))
 
 
 def inside(project: Project, typed: str) -> str:
     """A path as it was typed, relative to the project. Raises RunnerError for one outside."""
-    import os
-
     path = os.path.normpath(os.path.join(Path.cwd(), typed))  # noqa: PTH118 - follows no link
     root = os.path.realpath(project.root)
     real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))  # noqa: PTH118, PTH119, PTH120 - likewise
@@ -154,58 +108,24 @@ def inside(project: Project, typed: str) -> str:
     return Path(real).relative_to(root).as_posix()
 
 
-def _of_task(typed: str, view: View, repository: Repository) -> Asked:
-    """What a task's last landing changed. Raises RunnerError for one that never landed."""
-    from runner.app.change.change_source import of_commit
-    from runner.run.selection import find_id
-
-    id_ = find_id(typed, view.states)
-    commit = view.states[id_].commit
-    head = repository.head().commit
-    if not commit and head:
-        landings = (one for one in repository.log_trailers(head) if not one.checked)
-        commit = next((one.commit for one in landings if one.task == id_), "")
-    if not commit or repository.resolve(commit) is None:
-        hint = f"runner show {id_}"
-        raise RunnerError(f"{id_} has no commit on this branch", hint=hint)
-    return Asked(f"of {id_}", of_commit(repository, commit), id_)
-
-
-def _width(given: argparse.Namespace, settings: Settings) -> Width:
-    """As the flags say, else the settings."""
-    from runner.impact.answer import Dependents, Width
-
-    dependents = given.changed_dependents or settings.changed_dependents
-    return Width(Dependents(dependents), given.conservative or settings.conservative)
-
-
-def _format_left_out(view: View, asked: int) -> Iterator[str]:
-    from runner.text.wording import plural
-
-    more = len(view.tasks) - asked
-    if more:
-        verb = "is" if more == 1 else "are"
-        yield f"{plural(more, 'task')} that {verb} not DONE: not asked about (--all does)"
-
-
 # --- shown ------------------------------------------------------------------------------
 
 
-def _tell(asked: Asked, answer: Answer, notes: tuple[str, ...]) -> None:
-    from runner.app.change.affected_lines import format_affected
-    from runner.commands.change.reprove import CONTRACT
-    from runner.text.wording import plural
-
+def _show(found: Impact, *, github: bool) -> None:
+    if github:
+        print("".join(f"{line}\n" for line in workflow_commands(found.answer)), end="")
+        return
+    answer = found.answer
     for one in answer.affected:
         print("\n".join(format_affected(one)))
     names = [name for one in answer.affected for name in one.contracts]
-    contracts = sum(name.startswith(CONTRACT) for name in names)
+    contracts = sum(name.startswith(_CONTRACT) for name in names)
     tasks, tests = plural(len(answer.affected), "task"), len(names) - contracts
     said = f"{tasks} and {plural(tests, 'test contract')}"
     if contracts:
         said = f"{tasks}, {plural(tests, 'test contract')} and {plural(contracts, 'contract')}"
-    files = plural(len(asked.changes), "changed file")
-    for note in notes:
+    files = plural(len(found.changes), "changed file")
+    for note in found.notes:
         print(f"note: {display(note)}", file=sys.stderr)
     for doubt in answer.doubts:
         print(f"not decided: {display(doubt.text)}", file=sys.stderr)
@@ -214,19 +134,15 @@ def _tell(asked: Asked, answer: Answer, notes: tuple[str, ...]) -> None:
     print(f"{files}: {said} may change result", file=sys.stderr)
 
 
-def _document(
-    asked: Asked, answer: Answer, width: Width, notes: tuple[str, ...], ran: tuple[Reproven, ...]
-) -> str:
-    from runner.report.documents import document
-
+def _document(found: Impact, ran: Sequence[Reproven]) -> str:
     return document(
         "impact",
-        of=asked.words,
-        changed_dependents=width.dependents,
-        conservative=width.conservative,
+        of=found.words,
+        changed_dependents=found.width.dependents,
+        conservative=found.width.conservative,
         changes=[
             {"path": one.path, "action": _action(one), "origin": one.origin}
-            for one in asked.changes
+            for one in found.changes
         ],
         affected=[
             {
@@ -235,10 +151,10 @@ def _document(
                 "tests": dict(one.tests),
                 "reasons": one.reasons,
             }
-            for one in answer.affected
+            for one in found.answer.affected
         ],
-        doubts=answer.doubts,
-        notes=notes,
+        doubts=found.answer.doubts,
+        notes=found.notes,
         ran=[{"task": one.task, "contract": one.contract, "failed": one.failed} for one in ran],
     )
 
@@ -247,3 +163,11 @@ def _action(change: Changed) -> str:
     if change.is_whole:
         return "whole"
     return "create" if change.is_created else "delete" if change.is_deleted else "modify"
+
+
+def _tell_ran(said: Reproven) -> None:
+    """How it ended, as soon as it did; what it printed only where it failed."""
+    sign = "failed" if said.failed else "passed"
+    print(f"{display(said.task)}  {display(said.contract)}  {sign}", file=sys.stderr, flush=True)
+    for finding in said.findings if said.failed else ():
+        print("\n".join(f"  {line}" for line in finding_lines(finding)), file=sys.stderr)

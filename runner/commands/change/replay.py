@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner import effects
+from runner.app.change.take_back import ReplayRequest, replay
+from runner.commands.consent import ask_trust, confirm
 from runner.errors import ExitCode, RunnerError
+from runner.project import Project
 from runner.report.documents import document
 from runner.text.display import display
 from runner.text.wording import plural, short
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from runner.app.change.rebuild import Step, Verified
+    from runner.app.change.take_back import Replayed
     from runner.history.replay import Replay
-    from runner.project import Project
 
 _EXAMPLES = """\
 examples:
@@ -25,6 +31,8 @@ examples:
   runner replay --verify TASK-003   that task alone
 """
 _SHOWN = 20
+_EVERY = 2.0
+"""Seconds between two lines of progress."""
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -46,70 +54,36 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Go back, or verify. Raises RunnerError: exit 6 with the list on a conflict."""
     if given.verify:
-        from runner.commands.change.rebuild import verify
-
-        return verify(given, environ)
-    from runner.project import Project
-
+        return _verify(given, environ)
     project = Project.open(Path.cwd(), environ)
     if len(given.ids) != 1 or given.all:
         raise RunnerError("which task's checkpoint?", hint="runner replay TASK-005")
-    seen = _look_ahead(project, _id(project, given.ids[0]))
-    if seen.nothing or given.dry_run:
-        _say(seen, "", as_json=given.json)
+    seen = replay(project, ReplayRequest(given.ids[0], dry_run=True))
+    if seen.replay.nothing or given.dry_run:
+        _say(seen, as_json=given.json)
         return ExitCode.OK
-    return _go_back(project, seen, given, environ)
-
-
-def _id(project: Project, typed: str) -> str:
-    from runner.run.selection import find_id
-
-    return find_id(typed, dict.fromkeys(task.id for task in project.outline().tasks))
-
-
-def _look_ahead(project: Project, id_: str) -> Replay:
-    """What it would do, read without the lock: nothing is written."""
-    from runner.app.inspect.view import View
-    from runner.history.replay import plan_replay
-    from runner.history.revert import require_free
-    from runner.repo.read import Repository
-
-    with Repository.open(project.root) as repository:
-        seen = plan_replay(repository, View.of(project).state, id_, project.documents)
-        require_free(repository, seen.back)
-        return seen
-
-
-def _go_back(
-    project: Project, seen: Replay, given: argparse.Namespace, environ: Mapping[str, str]
-) -> ExitCode:
-    from runner.app.change.transaction import open_transaction
-    from runner.commands.consent import confirm
-    from runner.history.replay import plan_replay
-    from runner.history.revert import take_back
-
-    id_ = seen.back.message.split("\n", 1)[0].rpartition(" ")[2]
     if not given.yes and not given.json:
-        _preview(seen)
-    again = f"runner replay {id_} --yes"
-    if not confirm("go back?", environ, yes=given.yes, again=again):
+        _preview(seen.replay)
+    if not confirm("go back?", environ, yes=given.yes, again=f"runner replay {seen.task} --yes"):
         print("nothing was done")
         return ExitCode.PERSON
-    with open_transaction(project) as amendment:
-        session = amendment.session
-        now = plan_replay(session.repository, amendment.state, id_, session.own_documents)
-        if now.back.head != seen.back.head:
-            raise RunnerError(
-                "the branch moved meanwhile; nothing was done",
-                hint=again,
-                code=ExitCode.CONFLICT,
-            )
-        amendment.begin(f"replay {id_}")
-        commit = take_back(session.lander, now.back)
-        amendment.told.update(now.back.tasks)
-        amendment.finish()
-    _say(now, commit, as_json=given.json)
+    done = replay(project, ReplayRequest(seen.task, head=seen.replay.back.head))
+    _say(done, as_json=given.json)
     return ExitCode.OK
+
+
+def _verify(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Rebuild all that landed, or some tasks; exit 1 at the first divergence."""
+    from runner.app.change.rebuild import find_landed, rebuild
+
+    if bool(given.ids) == given.all:
+        raise RunnerError("which tasks?", hint="runner replay --verify --all, or ids")
+    flags = {"sandbox": "none"} if given.no_sandbox else {}
+    project = Project.open(Path.cwd(), environ, flags)
+    steps = find_landed(project, given.ids)
+    ask_trust(project, project.plan(project.plan_bytes), trusted=given.trust)
+    found = rebuild(project, steps, _Progress(len(steps)))
+    return _print_rebuilt(found, len(steps), as_json=given.json)
 
 
 # --- in words -------------------------------------------------------------------------
@@ -134,8 +108,8 @@ def _first(names: tuple[str, ...]) -> str:
     return shown + (" …" if len(names) > _SHOWN else "") if names else "none"
 
 
-def _say(seen: Replay, commit: str, *, as_json: bool) -> None:
-    back = seen.back
+def _say(done: Replayed, *, as_json: bool) -> None:
+    seen, back, commit = done.replay, done.replay.back, done.commit
     if as_json:
         files = [{"path": one.path, "action": str(one.action)} for one in back.changes]
         print(
@@ -163,3 +137,56 @@ def _say(seen: Replay, commit: str, *, as_json: bool) -> None:
         )
         print(f"the head of before is kept as refs/runner/{display(back.kept)}")
         print("next: runner run --reuse (lands recorded work again), or runner")
+
+
+# --- what was rebuilt -----------------------------------------------------------------
+
+
+class _Progress:
+    """A line on standard error now and then, where it takes long."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._last = effects.monotonic()
+
+    def __call__(self, one: Verified) -> None:
+        self._done += 1
+        if effects.monotonic() - self._last >= _EVERY:
+            self._last = effects.monotonic()
+            print(f"{self._done}/{self._total} {display(one.step.task)}", file=sys.stderr)
+
+
+def _print_rebuilt(found: Sequence[Verified], steps: int, *, as_json: bool) -> ExitCode:
+    last = found[-1]
+    code = ExitCode.FAILED if last.divergence else ExitCode.OK
+    seconds = round(sum(one.seconds for one in found), 3)
+    if as_json:
+        said = document(
+            "verify",
+            identical=code is ExitCode.OK,
+            implementer_calls=0,
+            steps=steps,
+            seconds=seconds,
+            divergence=last if last.divergence else None,
+            verified=found,
+        )
+        print(said, end="")
+        return code
+    for one in found:
+        if one.unproven:
+            print(f"{_name(one.step)}: bytes compared, not proven: {display(one.unproven)}")
+    if code is not ExitCode.OK:
+        print(f"{_name(last.step)} diverges: {display(last.divergence)}")
+        print("".join(f"  {display(line)}\n" for line in last.detail.splitlines()[-8:]), end="")
+        print(f"{len(found) - 1} of {plural(steps, 'step')} before it identical")
+        return code
+    print(
+        f"identical: {plural(steps, 'step')} rebuilt in {seconds:.1f} s "
+        f"({seconds / steps:.3f} s each), no implementer called"
+    )
+    return code
+
+
+def _name(step: Step) -> str:
+    return f"{display(step.task)} attempt {step.attempt} ({short(step.commit)})"

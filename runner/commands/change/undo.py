@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.change.take_back import UndoRequest, undo
 from runner.errors import ExitCode
+from runner.project import Project
 from runner.report.documents import document
 from runner.text.display import display
 from runner.text.wording import plural, short
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.history.revert import Back
-    from runner.project import Project
 
 _EXAMPLES = """\
 examples:
@@ -37,51 +38,10 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Undo it. Raises RunnerError: exit 6, with the list, where somebody built on it."""
-    from runner.app.change.transaction import open_transaction
-    from runner.history.revert import require_free, take_back
-    from runner.project import Project
-    from runner.secrets.redact import redact
-
     project = Project.open(Path.cwd(), environ)
-    id_ = _id(project, given.id)
-    reason = " ".join(redact(given.reason).split())
-    if given.dry_run:
-        _say(_look_ahead(project, id_, reason), "", as_json=given.json)
-        return ExitCode.OK
-    from runner.history.undo import plan_undo
-
-    with open_transaction(project) as amendment:
-        session = amendment.session
-        back = plan_undo(session.repository, amendment.plan.tasks, amendment.state, id_, reason)
-        require_free(session.repository, back)
-        amendment.begin(f"undo {id_}")
-        commit = take_back(session.lander, back)
-        amendment.told.update(back.tasks, (one.task for one in back.stale))
-        amendment.finish()
-    _say(back, commit, as_json=given.json)
+    done = undo(project, UndoRequest(given.id, given.reason, given.dry_run))
+    _say(done.back, done.commit, as_json=given.json)
     return ExitCode.OK
-
-
-def _id(project: Project, typed: str) -> str:
-    """The task that is meant; one that the plan has lost may still be undone."""
-    from runner.run.selection import find_id
-
-    ids = dict.fromkeys(task.id for task in project.outline().tasks)
-    return typed if typed in project.state().tasks else find_id(typed, ids)
-
-
-def _look_ahead(project: Project, id_: str, reason: str) -> Back:
-    from runner.app.inspect.view import View
-    from runner.history.revert import require_free
-    from runner.history.undo import plan_undo
-    from runner.repo.read import Repository
-
-    view = View.of(project)
-    with Repository.open(project.root) as repository:
-        tasks = project.plan(project.plan_bytes).tasks
-        back = plan_undo(repository, tasks, view.state, id_, reason)
-        require_free(repository, back)
-        return back
 
 
 def _say(back: Back, commit: str, *, as_json: bool) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.one_task import add_arguments, one_task
+from runner.app.prove.find_evidence import find_evidence
+from runner.commands.one_task import add_arguments
 from runner.errors import ExitCode, RunnerError
 from runner.journal.grading import grade_alone
 from runner.model.grades import proof_kind
-from runner.run.proven_first import find_unproven_beneath
+from runner.project import Project
+from runner.repo.trailers import coverage_line, tools_line
+from runner.report.cost import cost, cost_part
+from runner.report.documents import document, grade_part
+from runner.secrets.redact import redact
 from runner.text.counting import count_words
 from runner.text.display import display
 from runner.text.wording import moment, short
@@ -19,11 +24,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping
 
-    from runner.app.inspect.view import View
-    from runner.journal.evidence import Evidence, Standing
+    from runner.app.prove.find_evidence import TaskEvidence
+    from runner.journal.evidence import Evidence
     from runner.journal.task_state import TaskState
-    from runner.model import Level, Proof, Task, Usage
-    from runner.project import Project
+    from runner.model import Proof, Usage
 
 _EXAMPLES = """\
 examples:
@@ -45,62 +49,15 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the evidence; exit 1 for a task that has none."""
-    from runner.journal.evidence import evaluate_standing
-    from runner.secrets.redact import redact
-
-    asked = one_task(given, environ)
-    project, view = asked.project, asked.view
-    task = asked.task
-    evidence = evidence_for(project, view, task)
-    stands = evaluate_standing(view.states[task.id], task.spec)
+    project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
+    found = find_evidence(project, given.id)
     if given.json:
-        print(redact(_document(task, view, evidence, stands)), end="")
-    elif evidence is not None:
-        sys.stdout.write(redact("\n".join(_lines(task, view, evidence, stands))) + "\n")
-    if evidence is None:
-        if not given.json:
-            raise _nothing(task.id, view.states[task.id])
-        return ExitCode.FAILED
+        print(redact(_document(found)), end="")
+        return ExitCode.OK if found.evidence else ExitCode.FAILED
+    if found.evidence is None:
+        raise _nothing(found.task.id, found.known)
+    sys.stdout.write(redact("\n".join(_lines(found, found.evidence))) + "\n")
     return ExitCode.OK
-
-
-def evidence_for(project: Project, view: View, task: Task) -> Evidence | None:
-    """What the journal tells of a task's DONE; what the commits tell where it does not."""
-    from runner.journal.evidence import WANTED, evidence_of, from_journal
-    from runner.journal.read_journal import read_journal
-
-    known = view.states[task.id]
-    if known.spec is None:
-        return None
-    told = from_journal(known, read_journal(project.journal_path, wanted=WANTED))
-    return told or _from_git(project, task, known) or evidence_of(known)
-
-
-def _from_git(project: Project, task: Task, known: TaskState) -> Evidence | None:
-    """What the newest commit tells that landed, or recorded, the task under these digests."""
-    from runner.journal.evidence import from_commit, with_commands
-    from runner.repo.read import Repository
-
-    with Repository.open(project.root) as repository:
-        head = repository.head().commit
-        for commit in repository.log_trailers(head) if head else ():
-            found = from_commit(commit) if commit.task == task.id else None
-            if found is not None and found.spec == known.spec:
-                return with_commands(found, _own_commands(project, task, found))
-    return None
-
-
-def _own_commands(
-    project: Project, task: Task, evidence: Evidence
-) -> dict[str, tuple[str, Level | None]]:
-    """The commands the task itself names: its proof's digest says that they are still the same."""
-    from runner.gates.registry import checks_of
-    from runner.secrets.redact import redact
-
-    if evidence.spec.proof != task.spec.proof:
-        return {}
-    bare = replace(project.settings, gates=(), gates_by_type=())
-    return {check.id: (redact(check.command), check.level) for check in checks_of(task, bare)}
 
 
 def _nothing(id_: str, known: TaskState) -> RunnerError:
@@ -117,24 +74,19 @@ def _nothing(id_: str, known: TaskState) -> RunnerError:
 # --- as JSON --------------------------------------------------------------------------
 
 
-def _document(task: Task, view: View, evidence: Evidence | None, stands: Standing) -> str:
-    from runner.report.documents import document, grade_part
-
-    status = view.status(task.id)
+def _document(found: TaskEvidence) -> str:
     return document(
         "evidence",
-        task=task.id,
-        status=status,
-        **grade_part(view.grades.get(task.id)),
-        standing=stands,
-        unverified=view.unverified[task.id].why if task.id in view.unverified else None,
-        evidence=_evidence_document(evidence, view.states[task.id].usage),
+        task=found.task.id,
+        status=found.status,
+        **grade_part(found.graded),
+        standing=found.standing,
+        unverified=found.unverified,
+        evidence=_evidence_document(found.evidence, found.known.usage),
     )
 
 
 def _evidence_document(evidence: Evidence | None, usage: Usage) -> dict[str, object] | None:
-    from runner.report.cost import cost_part
-
     if evidence is None:
         return None
     return {
@@ -162,20 +114,21 @@ def _evidence_document(evidence: Evidence | None, usage: Usage) -> dict[str, obj
 # --- in words -------------------------------------------------------------------------
 
 
-def _lines(task: Task, view: View, evidence: Evidence, stands: Standing) -> Iterator[str]:
+def _lines(found: TaskEvidence, evidence: Evidence) -> Iterator[str]:
+    task = found.task
     yield f"{display(task.id)}: {display(task.title)}"
-    graded = view.grades.get(task.id) or grade_alone(view.states[task.id], task.outputs)
-    yield f"{view.status(task.id)}, {display(graded.words)}; {_STANDING[stands]}"
-    if task.id in view.unverified:
+    graded = found.graded or grade_alone(found.known, task.outputs)
+    yield f"{found.status}, {display(graded.words)}; {_STANDING[found.standing]}"
+    if found.unverified is not None:
         yield f"have it proven on what is committed: runner verify {display(task.id)}"
-    elif ran := ran_by_us(evidence.proofs):
+    elif ran := _list_ran(evidence.proofs):
         yield f"proven by the runner: {ran}"
-    for need, why in find_unproven_beneath(task.depends_on, view.states).items():
+    for need, why in found.built_on.items():
         yield f"it was built on {display(need)}, {display(why)}"
     where = f"commit {short(evidence.told_in)}" if evidence.told_in else "the journal"
     yield f"told by {where}"
     yield ""
-    yield from _fields(evidence, view.states[task.id].usage)
+    yield from _fields(evidence, found.known.usage)
     yield "Proofs" if evidence.proofs else "Proofs          none"
     for proof in evidence.proofs:
         yield from _proof(proof)
@@ -185,15 +138,12 @@ def _lines(task: Task, view: View, evidence: Evidence, stands: Standing) -> Iter
         yield from (f"  {display(one)}" for one in evidence.lacks)
 
 
-def ran_by_us(proofs: Iterable[Proof]) -> str:
+def _list_ran(proofs: Iterable[Proof]) -> str:
     """The ids of what the runner ran and what passed; empty where that is nothing."""
     return ", ".join(display(one.id) for one in proofs if proof_kind(one) is not None)
 
 
 def _fields(evidence: Evidence, usage: Usage) -> Iterator[str]:
-    from runner.repo.trailers import coverage_line, tools_line
-    from runner.report.cost import cost
-
     decisions = (f"DECISION-{number:03d} {title}" for number, title in evidence.decisions)
     fields = (
         ("Done at", moment(evidence.done_at) if evidence.done_at else ""),

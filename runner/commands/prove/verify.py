@@ -4,32 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.app.prove.prove_again import inspection_of, make_done_event
-from runner.app.prove.verify_tree import (
-    gates_alone,
-    grades_after,
-    key_of_tree,
-    subjects_of,
-    verify_all,
-)
-from runner.commands.consent import load_trusted_plan, open_with_gates, tell
+from runner.app.prove.verify_done import verify_task, verify_whole
+from runner.commands.consent import add_proof_flags, load_trusted_plan, open_with_gates, tell
 from runner.errors import ExitCode, RunnerError
 from runner.report.documents import document, grade_part
 from runner.report.grades import grade_lines
+from runner.secrets.redact import redact
 from runner.text.display import display
+from runner.text.wording import finding_lines
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-    from runner.app.inspect.view import View
-    from runner.journal.events import TaskDone
-    from runner.journal.tree_events import TreeVerified
-    from runner.model import Graded, Task
-    from runner.project import Project
-    from runner.repo.read import Repository
-    from runner.run.proof.differences import Difference
-    from runner.run.proof.verification import Inspected, Subject, Verified
+    from runner.app.prove.verify_done import VerifiedTask, VerifiedWhole
+    from runner.model import Graded
+    from runner.run.proof.verification import Inspected, Verified
 
 _EXAMPLES = """\
 examples:
@@ -46,179 +36,84 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add = parser.add_argument
     add("id", metavar="ID", nargs="?", default="", help="the task: TASK-003, or 3")
     add("--all", action="store_true", help="everything that is DONE, and the project's coverage")
-    add("--trust", action="store_true", help="run this plan's commands without asking")
-    add(
-        "--sandbox",
-        choices=("auto", "bubblewrap", "landlock", "none"),
-        help="what encloses commands",
-    )
-    add("-j", "--jobs", type=int, metavar="N", help="commands at once (default: cores)")
-    add("--json", action="store_true", help="one JSON document")
-    add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+    add_proof_flags(parser)
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Prove again; exit 1 where anything falls short of what was promised."""
-    from runner.app.inspect.view import View
-    from runner.repo.read import Repository
-
     if bool(given.id) == given.all:
         raise RunnerError("name one task, or --all", hint="runner verify --help")
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
-    plan = load_trusted_plan(project, trusted=given.trust).plan.tasks
-    view = View.of(project)
-    with Repository.open(project.root) as repository:
-        unseen = _list_unseen_files(project, repository)
-        if given.all:
-            return _whole(given, project, repository, plan, view, unseen)
-        return _one(given, project, repository, plan, view, unseen)
-
-
-def _list_unseen_files(project: Project, repository: Repository) -> tuple[str, ...]:
-    """Files of the work tree that are not as HEAD has them: they are not looked at."""
-    own = project.documents
-    facts = repository.state()
-    paths = [*(file.path for file in facts.dirty), *facts.untracked]
-    found = tuple(path for path in paths if path not in own)
-    if found:
-        shown = ", ".join(found[:3]) + (" …" if len(found) > 3 else "")  # noqa: PLR2004 - three fit in a line
-        tell(f"note: HEAD is proven; not looked at, since not committed: {shown}")
-    return found
-
-
-# --- one task -------------------------------------------------------------------------
-
-
-def _one(
-    given: argparse.Namespace,
-    project: Project,
-    repository: Repository,
-    tasks: Sequence[Task],
-    view: View,
-    unseen: tuple[str, ...],
-) -> ExitCode:
-    from runner.commands.prove.evidence import evidence_for
-    from runner.run.proof.differences import differences
-    from runner.run.proof.verification import Subject, plan_for
-    from runner.run.selection import find_id
-
-    id_ = find_id(given.id, view.states)
-    task = next(task for task in tasks if task.id == id_)
-    evidence = evidence_for(project, view, task)
-    inspection = inspection_of(project, repository, tell)
-    verified = inspection.verify(plan_for([Subject(task, view.states[id_])], project.settings))
-    (now,) = verified.tasks
-    differing: tuple[Difference, ...] = ()
-    if evidence is not None:
-        covered = (evidence.coverage, now.coverage)
-        differing = differences(evidence.proofs, now.proofs, covered)
-    passed = now.passed and not any(one.worse for one in differing)
-    by_hand = view.unverified.get(id_)
-    if passed and by_hand is not None and not (by_hand.uncommitted or by_hand.missing):
-        known = view.states[id_]
-        event = make_done_event(task, known, now, repository.tree_of(verified.head))
-        remember(project, event, id_, known.last_attempt)
-    if given.json:
-        said = document(
-            "verify",
-            task=id_,
-            head=verified.head,
-            passed=passed,
-            evidence=evidence.source if evidence else None,
-            proofs=now.proofs,
-            coverage=now.coverage,
-            findings=now.findings,
-            differences=differing,
-            notLookedAt=unseen,
-            seconds=verified.seconds,
-        )
-        print(_redact(said), end="")
+    load_trusted_plan(project, trusted=given.trust)
+    if given.all:
+        whole = verify_whole(project, tell)
+        said = _whole_document(whole) if given.json else "\n".join(_whole_lines(whole)) + "\n"
+        passed = whole.verified.passed
     else:
-        told = "no evidence to compare with" if evidence is None else "it agrees with its evidence"
-        ending = [f"  {one.check}: {one.text}" for one in differing]
-        heading = "differs from its evidence:" if ending else told
-        lines = [*_task_lines(now), heading, *ending, _verdict(verified, passed=passed)]
-        print(_redact("\n".join(lines)))
+        one = verify_task(project, given.id, tell)
+        said = _document(one) if given.json else "\n".join(_lines(one)) + "\n"
+        passed = one.passed
+    print(redact(said), end="")
     return ExitCode.OK if passed else ExitCode.FAILED
 
 
-# --- everything -----------------------------------------------------------------------
+# --- as JSON --------------------------------------------------------------------------
 
 
-def _whole(
-    given: argparse.Namespace,
-    project: Project,
-    repository: Repository,
-    tasks: Sequence[Task],
-    view: View,
-    unseen: tuple[str, ...],
-) -> ExitCode:
-    subjects = subjects_of(tasks, view.states)
-    missing = tuple(task.id for task in tasks if task.id not in {one.task.id for one in subjects})
-    documents = project.documents
-    if subjects:
-        verified, event = verify_all(project, repository, subjects, documents, say=tell)
-        remember(project, event)
-    else:
-        verified, event = gates_alone(project, repository, documents, tell)
-    grades = grades_after(project, tasks, view.states, verified) if subjects else {}
-    if given.json:
-        said = document(
-            "verify",
-            head=verified.head,
-            tree=event.tree,
-            passed=verified.passed,
-            proven=sum(one.is_proven for one in grades.values()),
-            grades={id_: grade_part(one) for id_, one in grades.items()},
-            tasks=verified.tasks,
-            coverage=verified.coverage,
-            threshold=verified.threshold,
-            shortfalls=verified.shortfalls,
-            notDone=missing,
-            notLookedAt=unseen,
-            ran=verified.ran,
-            seconds=verified.seconds,
-        )
-        print(_redact(said), end="")
-    else:
-        print(_redact("\n".join(whole_lines(verified, missing, grades))))
-    return ExitCode.OK if verified.passed else ExitCode.FAILED
+def _document(found: VerifiedTask) -> str:
+    return document(
+        "verify",
+        task=found.now.task,
+        head=found.verified.head,
+        passed=found.passed,
+        evidence=found.evidence.source if found.evidence else None,
+        proofs=found.now.proofs,
+        coverage=found.now.coverage,
+        findings=found.now.findings,
+        differences=found.differences,
+        notLookedAt=found.unseen,
+        seconds=found.verified.seconds,
+    )
 
 
-def is_verified(
-    project: Project, repository: Repository, subjects: Sequence[Subject], verified_tree: str
-) -> bool:
-    """Whether exactly this tree was proven whole before, and passed."""
-    if not verified_tree:
-        return False
-    head = repository.head().commit or ""
-    documents = project.documents
-    return key_of_tree(project, repository, head, subjects, documents) == verified_tree
-
-
-def remember(
-    project: Project, event: TreeVerified | TaskDone, task: str = "", attempt: int = 0
-) -> None:
-    """Let the journal know; where there is none, or a run holds it, nothing is written."""
-    from runner import effects
-    from runner.journal.lock import RunLock
-    from runner.journal.log import Journal
-    from runner.project import BUILD
-
-    if not project.journal_path.exists():
-        return
-    try:
-        with (
-            RunLock(project.root / BUILD),
-            Journal.open(project.journal_path, run=effects.new_id()) as journal,
-        ):
-            journal.append(event, task=task, attempt=attempt, durable=True)
-    except RunnerError as error:
-        tell(f"note: not written down: {error.message}")
+def _whole_document(found: VerifiedWhole) -> str:
+    verified, grades = found.verified, found.grades
+    return document(
+        "verify",
+        head=verified.head,
+        tree=found.tree,
+        passed=verified.passed,
+        proven=sum(one.is_proven for one in grades.values()),
+        grades={id_: grade_part(one) for id_, one in grades.items()},
+        tasks=verified.tasks,
+        coverage=verified.coverage,
+        threshold=verified.threshold,
+        shortfalls=verified.shortfalls,
+        notDone=found.not_done,
+        notLookedAt=found.unseen,
+        ran=verified.ran,
+        seconds=verified.seconds,
+    )
 
 
 # --- in words -------------------------------------------------------------------------
+
+
+def _lines(found: VerifiedTask) -> Iterator[str]:
+    yield from _task_lines(found.now)
+    if found.differences:
+        yield "differs from its evidence:"
+        yield from (f"  {one.check}: {one.text}" for one in found.differences)
+    elif found.evidence is None:
+        yield "no evidence to compare with"
+    else:
+        yield "it agrees with its evidence"
+    yield _verdict(found.verified, passed=found.passed)
+
+
+def _whole_lines(found: VerifiedWhole) -> Iterator[str]:
+    return whole_lines(found.verified, found.not_done, found.grades)
 
 
 def whole_lines(
@@ -253,14 +148,6 @@ def _task_line(one: Inspected) -> str:
 
 
 def _task_lines(one: Inspected) -> Iterator[str]:
-    from runner.text.wording import finding_lines
-
     yield _task_line(one)
     for finding in one.findings:
         yield from (f"    {line}" for line in finding_lines(finding))
-
-
-def _redact(text: str) -> str:
-    from runner.secrets.redact import redact
-
-    return redact(text)

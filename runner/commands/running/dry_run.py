@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.change.affected_lines import format_affected
 from runner.errors import ExitCode, RunnerError
 from runner.model import Usage
 from runner.project import Project
+from runner.report.affected_lines import format_affected
 from runner.report.diff_view import diff_text
 from runner.text.display import display
 

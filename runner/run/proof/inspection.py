@@ -18,10 +18,11 @@ from runner.run.workers import WorkerPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from runner.config.settings import Settings
     from runner.gates.base import Check, Proved
-    from runner.model import Observed, Proof
+    from runner.model import Change, Observed, Proof, Task
     from runner.process.base import Place
     from runner.repo.read import Repository
     from runner.run.assignment import WorkerContext
@@ -166,32 +167,59 @@ class Inspection:
         site.scratch.sign()
 
     def _bench(self, one: Subject, site: WorkerContext, *, shared: bool) -> GateContext:
-        task = one.task
-        secrets = self.settings.secrets_for(task, self.environ)
-        folder = f"verify/{'all' if shared else task.id}"
-        environment = {
-            **site.base_environment,
-            "RUNNER_TASK": task.id,
-            "RUNNER_ATTEMPT": str(one.known.last_attempt),
-            "RUNNER_SLOT": str(site.number),
-            "RUNNER_PORT_BASE": str(20000 + 100 * site.number),
-            **secrets,
-        }
-        return GateContext(
-            task=task,
-            settings=self.settings,
-            place=site.place,
-            sandbox=site.sandbox,
-            environment=environment | import_watch.watch_environment(site.place, site.sandbox),
-            logs=site.logs / folder,
-            logs_shown=f"{site.logs_shown}/{folder}",
-            tell=lambda _line: None,
-            cancelled=site.cancelled,
-            known_secrets=tuple(secrets.values()),
+        folder = f"verify/{'all' if shared else one.task.id}"
+        return make_context(
+            site,
+            one.task,
+            environ=self.environ,
+            logs=(site.logs / folder, f"{site.logs_shown}/{folder}"),
             before=lambda path: site.before(self.head, path),
             base=self.head,
-            kept=site.kept,
+            attempt=one.known.last_attempt,
         )
+
+
+def make_context(
+    site: WorkerContext,
+    task: Task,
+    *,
+    environ: Mapping[str, str],
+    logs: tuple[Path, str],
+    before: Callable[[str], bytes | None],
+    base: str,
+    changes: tuple[Change, ...] = (),
+    attempt: int | None = None,
+) -> GateContext:
+    """What a check of a task needs where no attempt of it is under way: nobody hears its lines.
+
+    `logs` is the folder for what it prints, and what that is called.
+    """
+    secrets = site.settings.secrets_for(task, environ)
+    number = {} if attempt is None else {"RUNNER_ATTEMPT": str(attempt)}
+    environment = {
+        **site.base_environment,
+        "RUNNER_TASK": task.id,
+        **number,
+        "RUNNER_SLOT": str(site.number),
+        "RUNNER_PORT_BASE": str(20000 + 100 * site.number),
+        **secrets,
+    }
+    return GateContext(
+        task=task,
+        settings=site.settings,
+        place=site.place,
+        sandbox=site.sandbox,
+        environment=environment | import_watch.watch_environment(site.place, site.sandbox),
+        logs=logs[0],
+        logs_shown=logs[1],
+        tell=lambda _line: None,
+        cancelled=site.cancelled,
+        known_secrets=tuple(secrets.values()),
+        changes=changes,
+        before=before,
+        base=base,
+        kept=site.kept,
+    )
 
 
 def _about(plan: Plan) -> str:

@@ -1,0 +1,109 @@
+"""Which tasks and test contracts a change may affect, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.app.change import change_source
+from runner.app.change.impact_inputs import evaluate_impact, knowledge_for, without
+from runner.app.inspect.view import View
+from runner.errors import RunnerError
+from runner.impact.answer import Dependents, Width
+from runner.repo.read import Repository
+from runner.run.selection import find_id
+from runner.text.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.impact.answer import Answer, Changed
+    from runner.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class ImpactRequest:
+    """A change, one of three ways; what differs from HEAD for none of them."""
+
+    paths: tuple[str, ...] = ()
+    """Files and folders of the project, relative to it."""
+    since: str | None = None
+    """What differs from this revision."""
+    task: str = ""
+    """What this task changed when it landed."""
+    dependents: str = ""
+    """How far it is followed: `transitive`, `direct`, `none`; as the settings say for empty."""
+    conservative: bool = False
+    """Count whatever cannot be decided as affected, whatever the settings say."""
+    everyone: bool = False
+    """Ask about tasks that are not DONE, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """The answer, and what was asked."""
+
+    words: str
+    """`src/a.py`, `since main`, `of TASK-003`."""
+    changes: tuple[Changed, ...]
+    width: Width
+    answer: Answer
+    notes: tuple[str, ...]
+    """What may make the answer less sure."""
+
+
+def find_impact(project: Project, request: ImpactRequest) -> Impact:
+    """Answer; nothing runs. Raises RunnerError for a path, revision or task that there is not."""
+    require_one(request)
+    view, settings = View.of(project), project.settings
+    dependents = Dependents(request.dependents or settings.changed_dependents)
+    width = Width(dependents, request.conservative or settings.conservative)
+    with Repository.open(project.root) as repository:
+        words, changes, task = _find_changes(request, view, repository)
+        knowledge = knowledge_for(project, repository, view, everyone=request.everyone)
+        answer = without(evaluate_impact(changes, knowledge, width), task)
+    notes = (*knowledge.owners.problems, *_format_left_out(view, len(knowledge.tasks)))
+    return Impact(words, changes, width, answer, notes)
+
+
+def require_one(request: ImpactRequest) -> None:
+    """Raise RunnerError where several changes are named at once."""
+    if sum((bool(request.paths), request.since is not None, bool(request.task))) > 1:
+        hint = "name paths, or --since REV, or --task ID"
+        raise RunnerError("these are several changes at once", hint=hint)
+
+
+def _find_changes(
+    request: ImpactRequest, view: View, repository: Repository
+) -> tuple[str, tuple[Changed, ...], str]:
+    """The change in words, its files, and the task that made it, which it does not affect."""
+    if request.task:
+        id_ = find_id(request.task, view.states)
+        commit = _landing(id_, view, repository)
+        return f"of {id_}", change_source.of_commit(repository, commit), id_
+    if request.since is not None:
+        _, changes = change_source.since(repository, request.since)
+        return f"since {request.since}", changes, ""
+    if request.paths:
+        changes = change_source.of_paths(repository, request.paths)
+        return ", ".join(request.paths), changes, ""
+    return "what differs from HEAD", change_source.of_working_tree(repository), ""
+
+
+def _landing(id_: str, view: View, repository: Repository) -> str:
+    """The commit of a task's last landing. Raises RunnerError for one that never landed."""
+    commit = view.states[id_].commit
+    head = repository.head().commit
+    if not commit and head:
+        landings = (one for one in repository.log_trailers(head) if not one.checked)
+        commit = next((one.commit for one in landings if one.task == id_), "")
+    if not commit or repository.resolve(commit) is None:
+        raise RunnerError(f"{id_} has no commit on this branch", hint=f"runner show {id_}")
+    return commit
+
+
+def _format_left_out(view: View, asked: int) -> Iterator[str]:
+    more = len(view.tasks) - asked
+    if more:
+        verb = "is" if more == 1 else "are"
+        yield f"{plural(more, 'task')} that {verb} not DONE: not asked about (--all does)"

@@ -1,0 +1,218 @@
+"""What landed, proven again from its recorded bytes: the same trees, or where they differ.
+
+Each task's commit is rebuilt on its own parent: the recorded bytes are put into a scratch tree of
+it, pass the write pipeline and the gates, and the tree is compared. Since the first parent is the
+first task's base, and every next one the tree that was just compared (with people's commits in
+between as they are), this is the whole history, rebuilt; nobody implements.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.build.preparation_preview import preparation_of
+from runner.app.build.secret_allow_list import load_allow_list
+from runner.app.prove.prove_tree import open_slots
+from runner.errors import RunnerError
+from runner.history.commit_log import story
+from runner.journal.state import RunState
+from runner.model import ReviewMode, Spec
+from runner.repo.read import Repository
+from runner.run.attempt import attempt
+from runner.run.landing.lander import changes_between
+from runner.run.selection import find_id
+from runner.writes.log import Fate, WriteLog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from runner.model import Change, Digest, Outcome, Task
+    from runner.project import Project
+    from runner.run.assignment import WorkerContext
+    from runner.run.preparation import Preparation
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that landed: a task's commit, or a check that changed nothing."""
+
+    task: str
+    attempt: int
+    spec: Spec | None
+    commit: str
+    """The commit that landed; of a check the record that tells of it."""
+    parent: str
+    """What it was built on; empty for a root commit."""
+    is_check: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What rebuilding one step came to."""
+
+    step: Step
+    divergence: str = ""
+    """Where it differs from what landed; empty when it is identical."""
+    detail: str = ""
+    unproven: str = ""
+    """Why only its bytes could be compared; else empty."""
+    seconds: float = 0.0
+
+
+def find_landed(project: Project, tasks: Iterable[str] = ()) -> tuple[Step, ...]:
+    """What landed on this branch of these tasks, or of all of them; the oldest first.
+
+    What was taken back later is among it. Raises RunnerError where nothing landed.
+    """
+    known = [task.id for task in project.plan(project.plan_bytes).tasks]
+    ids = {find_id(one, known) for one in tasks}
+    with Repository.open(project.root) as repository:
+        head = repository.head().commit
+        landed = _steps(repository, head) if head else ()
+        found = tuple(one for one in landed if not ids or one.task in ids)
+    if not found:
+        raise RunnerError("nothing of that has landed in this branch", hint="runner log")
+    return found
+
+
+def _steps(repository: Repository, tip: str) -> Iterator[Step]:
+    trees: dict[str, str] | None = None
+    for one in reversed(tuple(story(repository, tip, ours=True))):
+        if one.task:
+            spec = Spec(*one.spec) if all(one.spec) else None
+            yield Step(one.task, one.attempt, spec, one.commit, one.parent)
+        for check in one.checked:
+            if trees is None:
+                trees = {each.tree: each.commit for each in story(repository, tip)}
+            base = trees.get(check.tree, one.parent)
+            spec = Spec(check.spec_what, check.spec_proof)
+            yield Step(check.task, check.attempt, spec, one.commit, base, is_check=True)
+
+
+def rebuild(
+    project: Project, steps: Sequence[Step], listener: Callable[[Verified], object]
+) -> tuple[Verified, ...]:
+    """Rebuild step by step, each told as soon as it is through; one that diverges is the last.
+
+    Runs the commands of the plan. Raises RunnerError where no sandbox can be had.
+    """
+    found: list[Verified] = []
+    with ExitStack() as stack:
+        repository = stack.enter_context(Repository.open(project.root))
+        rebuilding = _Rebuilding.begin(project, repository, stack)
+        for step in steps:
+            found.append(rebuilding.rebuild(step))
+            listener(found[-1])
+            if found[-1].divergence:
+                break
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rebuilding:
+    """The history, the plan's texts, and a scratch tree to prove in."""
+
+    project: Project
+    repository: Repository
+    tasks: Mapping[str, Task]
+    """Of today's plan."""
+    approved: Mapping[tuple[str, int], Mapping[str, set[Digest | None]]]
+    """What the write log has of each attempt that landed: path to digests; nothing in a clone."""
+    preparation: Preparation
+    site: WorkerContext
+
+    @classmethod
+    def begin(cls, project: Project, repository: Repository, stack: ExitStack) -> _Rebuilding:
+        """A job slot in which recorded bytes are put; what it prints goes to the cache."""
+        plan = project.plan(project.plan_bytes)
+        preparation = preparation_of(project, plan, RunState.empty())
+        preparation.allowed = load_allow_list(project.root)
+        (made,) = stack.enter_context(open_slots(project, repository)).slots
+        return cls(
+            project,
+            repository,
+            {task.id: task for task in plan.tasks},
+            _load_approved(project),
+            preparation,
+            replace(made, logs=project.cache / "rebuilt", logs_shown="rebuilt"),
+        )
+
+    def rebuild(self, step: Step) -> Verified:
+        """Rebuild one step, and say where it differs."""
+        began = effects.monotonic()
+        found = self._rebuild(step)
+        return replace(found, seconds=round(effects.monotonic() - began, 3))
+
+    def _rebuild(self, step: Step) -> Verified:
+        changes = self._find_committed(step)
+        if other := self._differs_from_log(step, changes):
+            return Verified(step, other)
+        task = self._task_of(step)
+        if task is None:
+            why = "the text of the task is nowhere in the history any more"
+            return Verified(step, unproven=why)
+        assignment = self.preparation.make_carried(task, changes, step.parent, step.attempt)
+        outcome = attempt(replace(assignment, review=ReviewMode.OFF), self.site)
+        divergence, detail = _refusal(outcome) or (self._difference(step, changes, outcome), "")
+        return Verified(step, divergence, detail)
+
+    def _task_of(self, step: Step) -> Task | None:
+        """The task with exactly the digests that landed: in today's plan, or in that commit's."""
+        found = self.tasks.get(step.task)
+        if step.spec is None or (found is not None and found.spec == step.spec):
+            return found
+        data = self.repository.blob(step.commit, self.project.plan_path)
+        tasks = self.project.plan(data).tasks if data else ()
+        then = (task for task in tasks if task.id == step.task and task.spec == step.spec)
+        return next(then, None)
+
+    def _find_committed(self, step: Step) -> tuple[Change, ...]:
+        """What the commit changed, the runner's own documents left out."""
+        if step.is_check:
+            return ()
+        found = changes_between(self.repository, step.parent or None, step.commit)
+        return tuple(change for change in found if change.path not in self.project.documents)
+
+    def _differs_from_log(self, step: Step, changes: Sequence[Change]) -> str:
+        """The first file that is not what was approved, where the write log still knows."""
+        approved = self.approved.get((step.task, step.attempt), {})
+        for change in changes if approved else ():
+            if change.after not in approved.get(change.path, ()):
+                return f"{change.path} is not what was approved for attempt {step.attempt}"
+        return ""
+
+    def _difference(self, step: Step, changes: Sequence[Change], outcome: Outcome) -> str:
+        """The first path at which the rebuilt tree is another one."""
+        wanted = {change.path: (change.after, change.mode) for change in changes}
+        got = {change.path: (change.after, change.mode) for change in outcome.changes}
+        for path in sorted(wanted.keys() | got.keys()):
+            if wanted.get(path) != got.get(path):
+                return f"{path} differs in the rebuilt tree"
+        if step.is_check:
+            return ""
+        landed = self.repository.diff_trees(step.parent or None, step.commit)
+        whole = all(change.path not in self.project.documents for change in landed)
+        if whole and outcome.tree != self.repository.tree_of(step.commit):
+            return "the rebuilt tree has another name than the original"
+        return ""
+
+
+def _load_approved(project: Project) -> dict[tuple[str, int], dict[str, set[Digest | None]]]:
+    found: dict[tuple[str, int], dict[str, set[Digest | None]]] = {}
+    for one in WriteLog(project.root).show().writes:
+        if one.fate is Fate.LANDED:
+            paths = found.setdefault((one.task, one.attempt), {})
+            paths.setdefault(one.path, set()).add(one.after or None)
+    return found
+
+
+def _refusal(outcome: Outcome) -> tuple[str, str] | None:
+    """What pipeline or gates say against the recorded bytes today."""
+    for finding in outcome.findings:
+        if finding.refuses:
+            place = f"{finding.path}: " if finding.path else ""
+            return f"{finding.check}: {place}{finding.message}", finding.detail
+    return None

@@ -1,0 +1,294 @@
+"""A ship: everything proven together, SHIP declared in CHECKPOINT.md, the commit tagged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.build.reopen import SHIP, last_ship_tag
+from runner.app.build.session import Session
+from runner.app.build.suitability import require_suitable
+from runner.app.prove.ship_request import last_verification
+from runner.app.prove.unverified_tasks import find_unverified_tasks
+from runner.app.prove.verify_tree import grades_after, key_of_tree, subjects_of, verify_all
+from runner.errors import ExitCode, RunnerError
+from runner.journal.grading import grades_of
+from runner.journal.tree_events import ShipDeclared
+from runner.model import Grade, ProvenBy, digest_of
+from runner.model.grades import is_code
+from runner.repo.tags import free_tag, make_tag, require_free
+from runner.report import checkpoint
+from runner.report.decisions_file import append_text
+from runner.report.grades import find_unproven
+from runner.report.ship import ship_text, tag_message
+from runner.run import recovery
+from runner.run.engine import begin, finish
+from runner.run.landing.plan_documents import PlanDocument
+from runner.run.landing.record_commit import record
+from runner.run.landing.status_notes import find_differing, statuses_of
+from runner.run.landing.status_writer import StatusWriter
+from runner.run.proof.unverified_bytes import never_made
+from runner.run.waivers import stands
+from runner.text.display import display
+from runner.text.wording import join_few, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from runner.journal.tree_events import TreeVerified
+    from runner.model import Graded, Task
+    from runner.project import Project, Reading
+    from runner.repo.read import Repository
+    from runner.run.proof.verification import Subject, Verified
+
+
+@dataclass(frozen=True, slots=True)
+class ShipRequest:
+    """How a plan is shipped."""
+
+    tag: str = ""
+    """`runner-ship-<date>` for none."""
+    unproven: bool = False
+    """Ship tasks that are DONE and unproven, too."""
+    strict: bool = False
+    """What wrote code needs tests or a contract."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """What was shipped; without a tag nothing was."""
+
+    verified: TreeVerified
+    tag: str = ""
+    commit: str = ""
+    shortfall: Verified | None = None
+    """Where the whole tree falls short."""
+
+
+def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> Shipped:
+    """Ship what is DONE. Raises RunnerError for what stands in the way but a failing proof."""
+    reading = project.check_sound()
+    _refuse_twice(project)
+    with Session(project, reading.plan.tasks) as session:
+        _refuse_uncommitted(session)
+        for line in require_suitable(session.repository, session.own_documents, allow_dirty=False):
+            say(f"note: {line}")
+        _begin(session, reading)
+        subjects = _all_done(session, reading.plan.tasks)
+        verified, grades, shortfall = _verify_tree(session, subjects, say)
+        if shortfall is not None:
+            _finish(session, subjects, ExitCode.FAILED)
+            return Shipped(verified, shortfall=shortfall)
+        _refuse_unproven(session, subjects, grades, request)
+        tag, commit = _declare(session, reading, verified, grades, request.tag)
+        _finish(session, subjects, ExitCode.OK)
+    return Shipped(verified, tag, commit)
+
+
+def _refuse_twice(project: Project) -> None:
+    """Raise RunnerError where nothing happened since the last ship."""
+    tag = last_ship_tag(project, project.state())
+    if tag:
+        raise RunnerError(
+            f"this plan was shipped already, as {display(tag)}",
+            hint="to go on with it: runner run --reopen",
+        )
+
+
+def _refuse_uncommitted(session: Session) -> None:
+    """Raise RunnerError where the branch does not have what the tag would be put on."""
+    if session.branch.beneath is not None:
+        waits = bool(session.shadow.paths)
+        raise RunnerError(
+            "what landed is not committed" if waits else "a ship makes a commit of its own",
+            hint="runner commit-by-task"
+            if waits
+            else 'set commit = "task" for it: RUNNER_COMMIT=task runner ship',
+            code=ExitCode.PERSON,
+        )
+
+
+def _begin(session: Session, reading: Reading) -> None:
+    """A ship is written down like a run: file, journal and git are read together first."""
+    branch = session.branch
+    plan = digest_of(reading.data)
+    begin(session.ledger, head=branch.commit or "", branch=branch.shown, plan=plan, settings={})
+    tasks = reading.plan.tasks
+    facts = recovery.gather_facts(
+        session.repository, session.ledger.state, tasks, session.project.plan_file
+    )
+    recovery.reconcile(tasks, session.ledger, facts)
+
+
+def _finish(session: Session, subjects: Sequence[Subject], code: ExitCode) -> None:
+    finish(
+        session.ledger,
+        exit_code=code,
+        head=session.repository.head().commit or "",
+        began=session.began,
+        ids=[one.task.id for one in subjects],
+    )
+
+
+def _all_done(session: Session, tasks: Sequence[Task]) -> tuple[Subject, ...]:
+    """Every task, since all are DONE. Raises RunnerError (exit 3) otherwise."""
+    state = session.ledger.state
+    subjects = subjects_of(tasks, {task.id: state.task(task.id) for task in tasks})
+    done = {one.task.id for one in subjects}
+    missing = [task.id for task in tasks if task.id not in done]
+    if missing or not tasks:
+        _finish(session, subjects, ExitCode.PERSON)
+        lacking = f"{join_few(missing)} {'is' if len(missing) == 1 else 'are'} not DONE"
+        raise RunnerError(
+            f"nothing was shipped: {lacking if tasks else 'the plan has no tasks'}",
+            hint="runner status",
+            code=ExitCode.PERSON,
+        )
+    if session.repository.head().commit is None:
+        _finish(session, subjects, ExitCode.PERSON)
+        raise RunnerError("nothing was shipped: there is no commit yet", code=ExitCode.PERSON)
+    _refuse_what_is_not_there(session, tasks, subjects)
+    return subjects
+
+
+def _refuse_what_is_not_there(
+    session: Session, tasks: Sequence[Task], subjects: Sequence[Subject]
+) -> None:
+    """Raise RunnerError (exit 3) where the file of a DONE task does not exist."""
+    repository, state = session.repository, session.ledger.state
+    head = repository.head().commit or ""
+    found = find_unverified_tasks(session.project, tasks, state, repository)
+    gone = {id_: one.why for id_, one in found.items() if one.missing}
+    for id_, path in never_made(repository, head, tasks, state).items():
+        gone[id_] = f"{path} is in no commit"
+    if gone:
+        _finish(session, subjects, ExitCode.PERSON)
+        raise RunnerError(
+            f"nothing was shipped: {join_few(list(gone))} is DONE without its files",
+            detail="\n".join(f"  {display(id_)}: {display(why)}" for id_, why in gone.items()),
+            hint="bring the files back and commit them, or have the task built again: "
+            f"runner change {next(iter(gone))} ...",
+            code=ExitCode.PERSON,
+        )
+
+
+def _verify_tree(
+    session: Session, subjects: Sequence[Subject], say: Callable[[str], None]
+) -> tuple[TreeVerified, dict[str, Graded], Verified | None]:
+    """The proof of this very tree, run now where none is known, and what each task is worth.
+
+    With it, what was run where it falls short.
+    """
+    tasks = [one.task for one in subjects]
+    states = {one.task.id: one.known for one in subjects}
+    project, known = session.project, session.ledger.state.verified_tree
+    if _is_verified(project, session.repository, subjects, known):
+        say("this very tree was verified before")
+        stand = partial(stands, project.root)
+        return last_verification(project), grades_of(tasks, states, stand), None
+    verified, event = verify_all(
+        project, session.repository, subjects, session.own_documents, say=say
+    )
+    session.ledger.note(event, durable=True)
+    if not verified.passed:
+        return event, {}, verified
+    return event, grades_after(project, tasks, states, verified), None
+
+
+def _is_verified(
+    project: Project, repository: Repository, subjects: Sequence[Subject], verified_tree: str
+) -> bool:
+    """Whether exactly this tree was proven whole before, and passed."""
+    if not verified_tree:
+        return False
+    head = repository.head().commit or ""
+    documents = project.documents
+    return key_of_tree(project, repository, head, subjects, documents) == verified_tree
+
+
+def _refuse_unproven(
+    session: Session,
+    subjects: Sequence[Subject],
+    grades: Mapping[str, Graded],
+    request: ShipRequest,
+) -> None:
+    """Raise RunnerError (exit 3) for tasks whose DONE is worth less than is asked for."""
+    lacking = {} if request.unproven else find_unproven(grades)
+    weak = [one.task.id for one in subjects if request.strict and _is_weak(one, grades)]
+    named = [id_ for id_ in grades if id_ in lacking or id_ in weak]
+    if not named:
+        return
+    _finish(session, subjects, ExitCode.PERSON)
+    lines = "\n".join(f"  {id_}: {grades[id_].words}" for id_ in named)
+    asked = "code without tests or a contract" if request.strict else "unproven"
+    both = "`runner waive ID --reason …`" + (
+        "" if request.strict else ", or `runner ship --unproven`"
+    )
+    raise RunnerError(
+        f"nothing was shipped: {plural(len(named), 'task')} {'is' if len(named) == 1 else 'are'}"
+        f" {asked}",
+        detail=lines,
+        hint=f"give what is named a proof and run again; {both}",
+        code=ExitCode.PERSON,
+    )
+
+
+def _is_weak(one: Subject, grades: Mapping[str, Graded]) -> bool:
+    """Whether a task wrote code that neither tests nor a contract prove; a waiver stands."""
+    graded = grades.get(one.task.id)
+    if graded is None or graded.grade is Grade.WAIVED or not any(map(is_code, one.task.outputs)):
+        return False
+    return graded.by not in (ProvenBy.TESTS, ProvenBy.CONTRACT) or not graded.is_proven
+
+
+def _declare(
+    session: Session,
+    reading: Reading,
+    verified: TreeVerified,
+    grades: Mapping[str, Graded],
+    wanted: str,
+) -> tuple[str, str]:
+    """Say SHIP in CHECKPOINT.md, commit that, tag the commit, tell the journal; in this order.
+
+    What a crash leaves out, the next ship makes up for: until the journal knows, nothing is
+    shipped.
+    """
+    date = effects.timestamp()[:10]
+    if wanted:
+        require_free(session.repository, wanted)
+    tag = wanted or free_tag(session.repository, f"runner-ship-{date}")
+    file = session.project.root / session.checkpoint.path
+    session.checkpoint.close(session.ledger)
+    append_text(file, ship_text(tag, date, verified, grades), head=checkpoint.HEAD)
+    commit = _commit_declaration(session, reading, tag)
+    message = tag_message(reading.plan.title, verified, grades)
+    make_tag(session.repository, tag, commit, message)
+    event = ShipDeclared(tag=tag, commit=commit, tasks=verified.tasks)
+    session.ledger.note(event, durable=True)
+    return tag, commit
+
+
+def _commit_declaration(session: Session, reading: Reading, tag: str) -> str:
+    """The commit that holds the declaration. Raises RunnerError where the branch has moved."""
+    project = session.project
+    board = StatusWriter(project.root / project.plan_path, project.settings.id_prefixes)
+    for id_, said in find_differing(reading.plan.tasks, session.ledger).items():
+        board.say(id_, *said)
+    if board.due(now=True):
+        board.publish(session.ledger.note, head=session.head().commit or "")
+    known = statuses_of(reading.plan.tasks, session.ledger)
+    plan = PlanDocument(project.plan_path, lambda: known, board.edit)
+    documents = (plan, session.ownership, session.checkpoint, session.decisions, session.ignore)
+    trailers = [("Checked", line) for line in session.checked]
+    commit = record(
+        session.repository, project.root, session.branch, documents, [*trailers, (SHIP, tag)]
+    )
+    if commit is None:
+        raise RunnerError(
+            "nothing was shipped: the branch was moved meanwhile",
+            hint="runner ship",
+            code=ExitCode.CONFLICT,
+        )
+    return commit

@@ -1,0 +1,143 @@
+"""What is DONE proven again on HEAD, as a person asks: one task, or everything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.inspect.view import View
+from runner.app.prove.find_evidence import load_evidence
+from runner.app.prove.prove_again import inspection_of, make_done_event
+from runner.app.prove.verify_tree import gates_alone, grades_after, subjects_of, verify_all
+from runner.errors import RunnerError
+from runner.journal.lock import RunLock
+from runner.journal.log import Journal
+from runner.project import BUILD
+from runner.repo.read import Repository
+from runner.run.proof.differences import differences
+from runner.run.proof.verification import Subject, plan_for
+from runner.run.selection import find_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runner.journal.events import TaskDone
+    from runner.journal.evidence import Evidence
+    from runner.journal.tree_events import TreeVerified
+    from runner.model import Digest, Graded
+    from runner.project import Project
+    from runner.run.proof.differences import Difference
+    from runner.run.proof.verification import Inspected, Verified
+
+    Say = Callable[[str], None]
+
+_SHOWN = 3
+"""Files that fit in a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedTask:
+    """What proving one task again came to."""
+
+    verified: Verified
+    now: Inspected
+    evidence: Evidence | None
+    differences: tuple[Difference, ...]
+    """From its evidence."""
+    unseen: tuple[str, ...]
+    """Files that were not looked at, since they are not committed."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether all passes, and nothing is worse than what was promised."""
+        return self.now.passed and not any(one.worse for one in self.differences)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedWhole:
+    """What proving everything again came to."""
+
+    verified: Verified
+    tree: Digest
+    """Under what this verification is known."""
+    grades: Mapping[str, Graded]
+    not_done: tuple[str, ...]
+    unseen: tuple[str, ...]
+
+
+def verify_task(project: Project, typed: str, say: Say) -> VerifiedTask:
+    """Its tests, contracts, gates and coverage on HEAD, beside its evidence.
+
+    What a person changed by hand and passes is known as proven from then on.
+    """
+    take_up_default_gates(project)
+    tasks, view = project.check_sound().plan.tasks, View.of(project)
+    with Repository.open(project.root) as repository:
+        unseen = _list_unseen_files(project, repository, say)
+        id_ = find_id(typed, view.states)
+        task, known = next(one for one in tasks if one.id == id_), view.states[id_]
+        evidence = load_evidence(project, task, known)
+        inspection = inspection_of(project, repository, say)
+        verified = inspection.verify(plan_for([Subject(task, known)], project.settings))
+        (now,) = verified.tasks
+        differing: tuple[Difference, ...] = ()
+        if evidence is not None:
+            covered = (evidence.coverage, now.coverage)
+            differing = differences(evidence.proofs, now.proofs, covered)
+        found = VerifiedTask(verified, now, evidence, differing, unseen)
+        by_hand = view.unverified.get(id_)
+        if found.passed and by_hand is not None and not (by_hand.uncommitted or by_hand.missing):
+            event = make_done_event(task, known, now, repository.tree_of(verified.head))
+            _remember(project, event, say, id_, known.last_attempt)
+    return found
+
+
+def verify_whole(project: Project, say: Say) -> VerifiedWhole:
+    """Every check of everything that is DONE on HEAD, each command once.
+
+    Raises RunnerError (exit 3) where nothing is DONE and no gate is set.
+    """
+    take_up_default_gates(project)
+    tasks, view = project.check_sound().plan.tasks, View.of(project)
+    subjects, documents = subjects_of(tasks, view.states), project.documents
+    done = {one.task.id for one in subjects}
+    with Repository.open(project.root) as repository:
+        unseen = _list_unseen_files(project, repository, say)
+        if subjects:
+            verified, event = verify_all(project, repository, subjects, documents, say=say)
+            _remember(project, event, say)
+        else:
+            verified, event = gates_alone(project, repository, documents, say)
+    grades = grades_after(project, tasks, view.states, verified) if subjects else {}
+    not_done = tuple(task.id for task in tasks if task.id not in done)
+    return VerifiedWhole(verified, event.tree, grades, not_done, unseen)
+
+
+def _list_unseen_files(project: Project, repository: Repository, say: Say) -> tuple[str, ...]:
+    """Files of the work tree that are not as HEAD has them: they are not looked at."""
+    own = project.documents
+    facts = repository.state()
+    paths = [*(file.path for file in facts.dirty), *facts.untracked]
+    found = tuple(path for path in paths if path not in own)
+    if found:
+        shown = ", ".join(found[:_SHOWN]) + (" …" if len(found) > _SHOWN else "")
+        say(f"note: HEAD is proven; not looked at, since not committed: {shown}")
+    return found
+
+
+def _remember(
+    project: Project, event: TreeVerified | TaskDone, say: Say, task: str = "", attempt: int = 0
+) -> None:
+    """Let the journal know; where there is none, or a run holds it, nothing is written."""
+    if not project.journal_path.exists():
+        return
+    try:
+        with (
+            RunLock(project.root / BUILD),
+            Journal.open(project.journal_path, run=effects.new_id()) as journal,
+        ):
+            journal.append(event, task=task, attempt=attempt, durable=True)
+    except RunnerError as error:
+        say(f"note: not written down: {error.message}")
