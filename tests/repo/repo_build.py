@@ -4,6 +4,8 @@ import os
 import subprocess
 from pathlib import Path
 
+from template_repository import begin_repository
+
 from runner.model import Action, Change, digest_of
 
 
@@ -17,10 +19,7 @@ def git(folder, *words, stdin=None):
 
 def a_repository(folder, files=None, *, name="Ada", branch="main"):
     folder.mkdir(parents=True, exist_ok=True)
-    git(folder, "init", "-q", "-b", branch)
-    if name:
-        git(folder, "config", "user.name", name)
-        git(folder, "config", "user.email", f"{name.lower()}@example.org")
+    begin_repository(folder, name=name, branch=branch)
     if files is not None:
         write(folder, files)
         commit_all(folder, "begin")

@@ -9,6 +9,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from template_repository import begin_repository
+
 from runner.cli import main
 
 FENCE = "```"
@@ -44,12 +46,8 @@ class Workplace:
     @classmethod
     def begin(cls, root, home, *, name="Ada", branch="main"):
         root.mkdir(parents=True, exist_ok=True)
-        place = cls(root, home)
-        place.git("init", "-q", "-b", branch)
-        if name:
-            place.git("config", "user.name", name)
-            place.git("config", "user.email", f"{name.lower()}@example.org")
-        return place
+        begin_repository(root, name=name, branch=branch)
+        return cls(root, home)
 
     # --- what the person does ---
 
