@@ -4,7 +4,7 @@ import pytest
 from run_build import a_ledger, a_task
 
 from runner.journal.task_state import TaskState
-from runner.model import Proof, Status, Verdict
+from runner.model import Action, Change, Proof, Status, Verdict, digest_of
 from runner.run.landing.status_notes import find_differing, format_note, says_other, why_unproven
 
 UNPROVEN = "unproven: nothing proves it"
@@ -60,7 +60,15 @@ def test_a_task_is_as_good_as_its_proofs_and_a_milestone_as_what_it_depends_on()
     assert why_unproven(code, []) == "nothing proves it"
     assert why_unproven(a_task(outputs=("README.md",)), []) == "only documents"
     milestone = a_task("TASK-003", type="milestone", depends_on=("TASK-001", "TASK-002"))
+    assert why_unproven(milestone, []) == ""  # nothing is known of what it depends on
     worth = {"TASK-001": known(Status.DONE, verified=True)}
     assert why_unproven(milestone, [], states=worth) == ""
     worth["TASK-002"] = known(Status.DONE, unproven="nothing proves it")
     assert why_unproven(milestone, [], states=worth) == "TASK-002 is unproven"
+
+
+def test_what_was_written_decides_and_not_all_that_might_have_been():
+    code = a_task(outputs=("src/shop.py", "README.md"))
+    page = Change("README.md", Action.CREATE, 0o100644, None, digest_of(b"x"), b"x")
+    assert why_unproven(code, [], [page]) == "only documents"
+    assert why_unproven(code, []) == "nothing proves it"
