@@ -66,10 +66,13 @@ def _make_commit(
 ) -> Commit:
     """The commit, its objects written here."""
     objects = repo.objects()
+    contents = list({change.content for change in changes if change.content is not None})
+    names = effects.for_each(lambda content: objects.write("blob", content), contents)
+    blobs = dict(zip(contents, names, strict=True))
     files = {
         repo.prefix.whole(change.path): None
         if change.content is None
-        else TreeEntry(change.mode, objects.write("blob", change.content))
+        else TreeEntry(change.mode, blobs[change.content])
         for change in changes
     }
     tree = objects.with_files(parent, files)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.model import digest_of
 from runner.writes.safe_io import (
     InTheWay,
@@ -45,13 +46,22 @@ def place(root: Path, changes: Iterable[Change], *, converts: bool = False) -> t
     May be repeated after a crash: a file that already is what it should be is left alone.
     Raises RunnerError when a file cannot be written; the files before it are whole.
     """
-    late = []
-    for change in changes:
-        if _is_in_the_way(root, change, converts):
-            late.append(change)
-        elif not _is_there(root, change):
-            _put(root, change)
-    return tuple(late)
+    given = tuple(changes)
+    gone = [change for change in given if change.content is None]
+    come = [change for change in given if change.content is not None]
+    done = [_has_place(root, change, converts) for change in gone]
+    done += effects.for_each(lambda change: _has_place(root, change, converts), come)
+    late = {change.path for change, has in zip((*gone, *come), done, strict=True) if not has}
+    return tuple(change for change in given if change.path in late)
+
+
+def _has_place(root: Path, change: Change, converts: bool) -> bool:  # noqa: FBT001 - passed on
+    """Write one change, unless somebody's file is in its way: then False."""
+    if _is_in_the_way(root, change, converts):
+        return False
+    if not _is_there(root, change):
+        _put(root, change)
+    return True
 
 
 def _is_there(root: Path, change: Change) -> bool:

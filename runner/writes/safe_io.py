@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import stat
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -221,7 +222,8 @@ def _what_stands(name: str, folder: int) -> str:
 def _replace(
     folder: int, name: str, content: bytes, permissions: int, path: str, *, durable: bool
 ) -> None:
-    beside = f"{_PREFIX}{os.getpid()}-{time.monotonic_ns()}{_SUFFIX}"
+    one = f"{os.getpid()}-{threading.get_ident()}-{time.monotonic_ns()}"
+    beside = f"{_PREFIX}{one}{_SUFFIX}"
     effects.step("open", path)
     descriptor = os.open(beside, _BESIDE, permissions & 0o777, dir_fd=folder)
     try:
