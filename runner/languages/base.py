@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 # --- what a test file claims --------------------------------------------------------------
 
@@ -101,6 +101,13 @@ def later(module: str, name: str) -> Callable[..., Any]:
         return getattr(importlib.import_module(module), name)(*given)
 
     return call
+
+
+def named_file_keys(text: str) -> Iterator[str]:
+    """The keys of a text that names a file: with its folder, or, without one, the name alone."""
+    parts = [part for part in text.split("/") if part not in ("", ".", "..")]
+    if parts:
+        yield "lit:" + "/".join(parts[-2:])
 
 
 class OutlinePatterns(NamedTuple):

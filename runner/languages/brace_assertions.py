@@ -25,6 +25,7 @@ _MATCHES_ALL = re.compile(
 _NEGATED = re.compile(
     r"\A!\s*(?:reflect\.DeepEqual|bytes\.Equal|cmp\.Equal|slices\.Equal)\s*(?=\()"
 )
+_HELPS = re.compile(r"\b(?:check|verify|assert|expect)\w*\s*\(")
 _NEVER = re.compile(r"\b(?:if|while)\s*\(?\s*(?:false|0)\s*\)?\s*(?=\{)")
 _TRY = re.compile(r"\btry\s*(?=\{)")
 _CATCH = re.compile(r"\s*catch\s*(?:\([^)]*\))?\s*(?=\{)")
@@ -110,6 +111,11 @@ def weaken(strength: float, text: str, sides: tuple[str, ...]) -> float:
 
 
 # --- what keeps it silent -----------------------------------------------------------------
+
+
+def is_helped(mask: str, begin: int, end: int) -> bool:
+    """Whether a test calls what asserts for it, by its name."""
+    return bool(_HELPS.search(mask, begin, end))
 
 
 def guards_of(mask: str, start: int, at: int) -> frozenset[str]:

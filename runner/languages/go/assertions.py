@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.languages import base
 from runner.languages.base import Claim, TestBody, TestFile
-from runner.languages.brace_assertions import go_sides, guards_of, weaken
+from runner.languages.brace_assertions import go_sides, guards_of, is_helped, weaken
 from runner.languages.c_like_lexer import (
     find_closing,
     line_of,
@@ -59,9 +59,7 @@ def tests_of(source: str) -> TestFile:
                 ),
                 cases=tuple(_cases(source, mask, begin, end)),
                 is_test=is_test,
-                helped=bool(
-                    re.search(r"\b(?:check|verify|assert|expect)\w*\s*\(", mask[begin:end])
-                ),
+                helped=is_helped(mask, begin, end),
             )
     marks = (
         (f"//go:build {one[1]}", line_of(source, one.start())) for one in _BUILD.finditer(source)

@@ -18,6 +18,8 @@ from runner.languages.base import (
 )
 from runner.languages.c_like_lexer import PLAIN
 
+DYNAMIC = "*js"
+"""Imports by names that are made at run time."""
 _NAMES = "runner.languages.javascript.names"
 _ASSERTIONS = "runner.languages.javascript.assertions"
 LITERALS = re.compile(PLAIN + r"|'(?:\\.|[^'\\\n])*'?|`(?:\\.|[^`\\])*`?", re.DOTALL)
@@ -40,7 +42,7 @@ LANGUAGE = Language(
     imports_of=later(_NAMES, "imports_of"),
     keys_of=later(_NAMES, "keys_of"),
     names_of=later(_NAMES, "names_of"),
-    wide=("*js",),
+    wide=(DYNAMIC,),
     exports_of=later(_NAMES, "exports_of"),
     outline=OutlinePatterns(
         offers=(

@@ -13,12 +13,11 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.languages.c_like_lexer import header_of, top_statements
+from runner.languages.javascript import DYNAMIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DYNAMIC = "*js"
-"""Imports by names that are made at run time."""
 SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
 _LITERAL = re.compile(
     r"""(?:\bfrom|\bimport|\b(?:require(?:\.resolve)?|import|jest\.\w*[mM]ock|vi\.\w*[mM]ock"""

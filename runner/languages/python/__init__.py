@@ -17,6 +17,10 @@ from runner.languages.base import (
     later,
 )
 
+UNREADABLE = "?py"
+"""Refers to whatever is written in Python: nobody could read what it imports."""
+DYNAMIC = "*py"
+"""Imports by names that are made at run time."""
 _IMPORTS = "runner.languages.python.imports"
 _ASSERTIONS = "runner.languages.python.assertions"
 
@@ -24,8 +28,7 @@ LANGUAGE = Language(
     title="Python",
     imports_of=later(_IMPORTS, "imports_of"),
     keys_of=later(_IMPORTS, "keys_of"),
-    # what nobody could read, and imports by names that are made at run time
-    wide=("?py", "*py"),
+    wide=(UNREADABLE, DYNAMIC),
     started_keys=later(_IMPORTS, "keys_when_started"),
     root_of=later(_IMPORTS, "root_of"),
     exports_of=later("runner.languages.python.exports", "exports_of"),

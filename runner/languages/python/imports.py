@@ -12,15 +12,13 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
+from runner.languages.base import named_file_keys
+from runner.languages.python import DYNAMIC, UNREADABLE
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-UNREADABLE = "?py"
-"""Refers to whatever is written in Python: nobody could read what it imports."""
-DYNAMIC = "*py"
-"""Imports by names that are made at run time."""
 _LOADERS = frozenset({"import_module", "__import__", "importorskip", "resolve_name"})
 _PATHS = frozenset(
     {"Path", "PurePath", "open", "join", "joinpath", "glob", "rglob", "iglob", "files"}
@@ -174,7 +172,7 @@ def _literal(text: str) -> Iterator[str]:
     if not 0 < len(text) <= _LONGEST:
         return
     if _FILE.fullmatch(text.lstrip("./")):
-        yield from literal_keys(text)
+        yield from named_file_keys(text)
     elif "/" in text:
         yield from _folder(text)
     if "." in text and all(part.isidentifier() for part in text.split(".")):
@@ -183,15 +181,8 @@ def _literal(text: str) -> Iterator[str]:
         yield from module_keys(text.replace(":", "."))
 
 
-def literal_keys(text: str) -> Iterator[str]:
-    """The keys of a text that names a file: with its folder, or, without one, the name alone."""
-    parts = [part for part in text.split("/") if part not in ("", ".", "..")]
-    if parts:
-        yield "lit:" + "/".join(parts[-2:])
-
-
 def _folder(text: str) -> Iterator[str]:
     text = text.split("*", maxsplit=1)[0].strip("./") if len(text) <= _LONGEST else ""
     if text and _FOLDER.fullmatch(text):
         yield "dir:" + text.rstrip("/").rpartition("/")[2]
-        yield from literal_keys(text)
+        yield from named_file_keys(text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.languages import base
 from runner.languages.base import Claim, TestBody, TestFile
-from runner.languages.brace_assertions import guards_of, macro_sides, weaken
+from runner.languages.brace_assertions import guards_of, is_helped, macro_sides, weaken
 from runner.languages.c_like_lexer import (
     find_closing,
     line_of,
@@ -47,7 +47,7 @@ def tests_of(source: str) -> TestFile:
             claims=tuple(_claims(source, mask, begin, end)),
             marks=tuple((mark, line) for mark in held),
             cases=tuple(squeeze_code(one[0]) for one in _CASE.finditer(attributes)),
-            helped=bool(re.search(r"\b(?:check|verify|assert|expect)\w*\s*\(", mask[begin:end])),
+            helped=is_helped(mask, begin, end),
         )
     return TestFile(tests)
 

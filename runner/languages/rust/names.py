@@ -10,6 +10,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from runner.languages.base import named_file_keys
 from runner.languages.c_like_lexer import header_of, top_statements
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ def imports_of(path: str, content: bytes) -> frozenset[str]:
         found |= set(_keys_of_use(path, first + rest))
     found |= {f"rs:{name}" for name in _EXTERN.findall(text)}
     for named in (*_INCLUDED.findall(text), *_TEXT.findall(text)):
-        parts = [part for part in named.split("/") if part not in ("", ".", "..")]
-        found |= {"lit:" + "/".join(parts[-2:])} if parts else set()
+        found |= set(named_file_keys(named))
     return frozenset(found - {""})
 
 
