@@ -103,7 +103,7 @@ def later(module: str, name: str) -> Callable[..., Any]:
     return call
 
 
-def named_file_keys(text: str) -> Iterator[str]:
+def file_keys(text: str) -> Iterator[str]:
     """The keys of a text that names a file: with its folder, or, without one, the name alone."""
     parts = [part for part in text.split("/") if part not in ("", ".", "..")]
     if parts:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.languages.base import named_file_keys
+from runner.languages.base import file_keys
 from runner.languages.c_like_lexer import header_of, top_statements
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _files(named: str) -> Iterator[str]:
         parts = parts[:-1]
         yield from (f"dir:{part}" for part in parts[-1:])
     elif parts:
-        yield from named_file_keys(named)
+        yield from file_keys(named)
         yield f"dir:{parts[-1]}"
 
 

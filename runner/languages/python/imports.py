@@ -12,7 +12,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from runner.languages.base import named_file_keys
+from runner.languages.base import file_keys
 from runner.languages.python import DYNAMIC, UNREADABLE
 from runner.text.syntax import python_tree
 
@@ -172,7 +172,7 @@ def _literal(text: str) -> Iterator[str]:
     if not 0 < len(text) <= _LONGEST:
         return
     if _FILE.fullmatch(text.lstrip("./")):
-        yield from named_file_keys(text)
+        yield from file_keys(text)
     elif "/" in text:
         yield from _folder(text)
     if "." in text and all(part.isidentifier() for part in text.split(".")):
@@ -185,4 +185,4 @@ def _folder(text: str) -> Iterator[str]:
     text = text.split("*", maxsplit=1)[0].strip("./") if len(text) <= _LONGEST else ""
     if text and _FOLDER.fullmatch(text):
         yield "dir:" + text.rstrip("/").rpartition("/")[2]
-        yield from named_file_keys(text)
+        yield from file_keys(text)

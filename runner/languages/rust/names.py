@@ -10,7 +10,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from runner.languages.base import named_file_keys
+from runner.languages.base import file_keys
 from runner.languages.c_like_lexer import header_of, top_statements
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def imports_of(path: str, content: bytes) -> frozenset[str]:
         found |= set(_keys_of_use(path, first + rest))
     found |= {f"rs:{name}" for name in _EXTERN.findall(text)}
     for named in (*_INCLUDED.findall(text), *_TEXT.findall(text)):
-        found |= set(named_file_keys(named))
+        found |= set(file_keys(named))
     return frozenset(found - {""})
 
 
