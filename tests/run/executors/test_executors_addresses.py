@@ -1,6 +1,7 @@
 """Which cluster a person named, whether others may listen, and what must not reach it."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -102,3 +103,11 @@ def test_it_is_refused_before_it_starts_only_where_the_cluster_has_no_key():
     assert explain_exposure(task, agent, open_one).startswith("TASK-001 would have a network")
     assert explain_exposure(task, agent, Settings(executor="dask:tls://h:1", **told)) == ""
     assert explain_exposure(task, agent, Settings(executor="dask", **told)) == ""
+
+
+def test_an_agent_that_talks_to_its_model_would_reach_it_and_a_plain_command_would_not():
+    settings = Settings(network=Network.YES)
+    agent = SimpleNamespace(name="claude", is_agent=True, network=Network.YES)
+    assert explain_exposing([networked()], agent, settings) == "the agent claude"
+    command = SimpleNamespace(name="command", is_agent=False, network=Network.YES)
+    assert explain_exposing([networked()], command, settings) == ""
