@@ -9,6 +9,7 @@ from runner.impact.change import Changed, with_moves
 from runner.impact.collector import ImpactCollector
 from runner.impact.config_files import folder_governed, governs, is_own_document
 from runner.impact.inputs import Knowledge, Proven
+from runner.impact.kept_results import find_sharers
 from runner.impact.narrow import narrow_contracts
 from runner.impact.python_blocks import is_quiet
 from runner.impact.reach import find_reaching, find_unparsed, find_unseen_importers
@@ -155,6 +156,11 @@ class _Judge:
             reach = hit(row, self.change, on_import=proven not in few)
             if reach:
                 found.setdefault(proven, []).append((reach, row.test))
+        part = [one for one, some in found.items() if not any(reach.whole for reach, _ in some)]
+        sharers = find_sharers(self.change, part, self._knowledge.observed.of, self._before)
+        for proven, tests in sharers.items():
+            at = found[proven][0][0]
+            found[proven] += [(at, test) for test in sorted(tests)]
         for proven, reached in found.items():
             why = self._why_executed(proven.contract, reached)
             for reach, test in reached:

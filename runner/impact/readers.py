@@ -37,6 +37,7 @@ _DOC_MODULES = frozenset({"doctest", "pydoc", "cmd", "xmlrpc"})
 _HINT_READERS = frozenset(
     {"__annotations__", "get_type_hints", "get_annotations", "signature", "getfullargspec"}
     | {"getargspec", "singledispatch", "singledispatchmethod", "Signature", "WRAPPER_ASSIGNMENTS"}
+    | {"fields", "fields_dict", "__dataclass_fields__", "__attrs_attrs__"}
 )
 _KNOWN_PACKAGES = frozenset(
     {"pytest", "_pytest", "hypothesis", "attr", "attrs", "six", "typing_extensions", "freezegun"}

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.impact.kept_results import find_sharers
 from runner.impact.narrow import narrow_contracts
 from runner.impact.python_blocks import blocks_of, find_changed_blocks, runs
 from runner.impact.ranges import ranges_of, spans_in
@@ -113,7 +114,13 @@ class Observations:
         rows = self.at(change.path)
         contracts = dict.fromkeys(Proven(seen.task, seen.row.contract) for seen in rows)
         few = narrow_contracts(change, contracts, self.of, before)
-        return [seen for seen in rows if not _is_reached(seen, change, few)]
+        sharers = find_sharers(change, contracts, self.of, before)
+        return [
+            seen
+            for seen in rows
+            if not _is_reached(seen, change, few)
+            and seen.row.test not in sharers.get(Proven(seen.task, seen.row.contract), ())
+        ]
 
     def _replace(self, task: str, contract: str, path: str, rows: Iterable[Observed]) -> None:
         packed = json.dumps([(row.test, row.digest, row.lines) for row in rows])

@@ -85,9 +85,11 @@ _SEQUENCE = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ" * 2 + "0123456789ABCDEF" * 2 
 _CONSTANT = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|\.{1,2}/.*|[a-z][a-z0-9+.-]*://.*"
 _CODE = (
     r"[a-z_]\w*\(|^\w+=|\w\[|\]\.|->|::|\.\w+\.\w|^[a-z_]\w*\.[a-z_]\w*$|^[./~]|/.*/|&&|\|\||==|^\$|\{\d?\}"
-    r"|^[A-Za-z]+[-_]?\d{1,2}$|^v?\d+[.-]\d|^[A-Z][a-z]+[A-Z]?[a-z]*\d?$"
+    r"|^v?\d+[.-]\d|^[A-Z][a-z]+[A-Z]?[a-z]*\d?$"
 )
-"""What no password is: an expression, a path, a version, a word with a number."""
+"""What no password is: an expression, a path, a version."""
+_NUMBERED = r"[A-Za-z]+[-_]?\d{1,2}"
+"""A name with a number, unless its letters change case as no name's do."""
 _TYPED = r"(?i)[a-z][!@#$%^&*?+=~][a-z0-9]|[a-z][!$*?]$|\d[a-z]|[a-z]\d{3,}"
 _NO_TYPED = (
     r"(?i)pass|test|example|dummy|fake|sample|^[a-z]+[-_.][a-z0-9]|[/:;,|{}()\[\]<> ]"
@@ -210,14 +212,17 @@ def looks_chosen(value: str) -> bool:
     An expression (`os.environ[…]`, `f(x)`), a path, a constant or a placeholder is none.
     """
     value = _compile(r"%[0-9A-Fa-f]{2}").sub("", value)
-    if is_noise(value) or _compile(_CODE).search(value) or value.isascii() is False:
+    if is_noise(value) or _is_code(value) or not value.isascii():
         return False
     rest = _compile(_PLACEHOLDER).sub("", value.lower())
     if len(rest) < len(value) // 2 or len(rest) < 4:  # noqa: PLR2004 - less is no password
         return False
     kinds = (r"[a-z]", r"[A-Z]", r"[0-9]", r"[!@#$%^&*?+=~]")
     found = [bool(_compile(kind).search(value)) for kind in kinds]
-    return found[2] and sum(found) >= _FEWEST_KINDS and not _compile(_CONSTANT).fullmatch(value)
+    mixed = sum(found) >= _FEWEST_KINDS or len(_compile(_TURNS).findall(value)) >= _FEWEST_TURNS
+    return found[2] and mixed and not (
+        _compile(_CONSTANT).fullmatch(value) or is_hexadecimal(value)
+    )
 
 
 def looks_typed(value: str) -> bool:
@@ -225,11 +230,18 @@ def looks_typed(value: str) -> bool:
 
     Letters with digits or with punctuation among them that no name has.
     """
-    if is_noise(value) or _compile(_CODE).search(value) or not value.isascii():
+    if is_noise(value) or _is_code(value) or not value.isascii():
         return False
     if is_default_password(value) or _compile(_NO_TYPED).search(value):
         return False
     return bool(_compile(_TYPED).search(value))
+
+
+def _is_code(value: str) -> bool:
+    """Whether a value is an expression, a path, a version or a name with a number."""
+    if _compile(_CODE).search(value):
+        return True
+    return bool(_compile(_NUMBERED).fullmatch(value)) and _mean_piece(value) >= _UNREAD_LENGTH
 
 
 def is_login(value: str) -> bool:

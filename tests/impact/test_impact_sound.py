@@ -1,0 +1,810 @@
+"""No test is left out that can fail: each case is run for real before and after its change."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from impact_build import House, a_task, code
+
+from runner.gates.coverage.python_data import read_runs
+from runner.impact.change import Changed
+from runner.impact.ranges import ranges_of
+from runner.model import Observed, digest_of
+
+SETTINGS = "[run]\ndynamic_context = test_function\nparallel = true\ndata_file = {}\nsource = {}\n"
+
+
+class Case:
+    """A module `m` (and others), tests of it, and an edit that breaks some of them."""
+
+    def __init__(self, title, module, tests, old, new, at="pkg/m.py", **others):
+        self.title, self.old, self.new, self.at = title, old.encode(), new.encode(), at
+        self.files = {"pkg/m.py": code(module), "pkg/tests/test_it.py": code(tests)}
+        self.files |= {name.replace("__", "/") + ".py": code(text) for name, text in others.items()}
+
+
+TWO = """
+from {where} import {what}
+
+def test_first():
+    assert {first}
+
+def test_second():
+    assert {second}
+
+def test_other():
+    assert True
+"""
+
+
+def two(what, first, second, where="pkg.m"):
+    return TWO.format(where=where, what=what, first=first, second=second)
+
+
+CASES = [
+    Case(
+        "a memoised function keeps what another calls",
+        """
+        from functools import lru_cache
+
+        def base(x):
+            return x + 1
+
+        @lru_cache
+        def kept(x):
+            return base(x)
+        """,
+        two("kept", "kept(1) == 2", "kept(1) + 1 == 3"),
+        "x + 1",
+        "x + 2",
+    ),
+    Case(
+        "a name of the module is filled once",
+        """
+        _kept = None
+
+        def load():
+            return {"a": 1}
+
+        def settings():
+            global _kept
+            if _kept is None:
+                _kept = load()
+            return _kept
+        """,
+        two("settings", "settings()['a'] == 1", "settings().get('a') == 1"),
+        '"a": 1',
+        '"a": 2',
+    ),
+    Case(
+        "a table of the module is filled once, and read elsewhere",
+        """
+        KEPT = {}
+
+        def make(x):
+            return x * 2
+
+        def get(x):
+            if x not in KEPT:
+                KEPT[x] = make(x)
+            return KEPT[x]
+        """,
+        two("KEPT, get", "get(2) == 4", "KEPT[2] == 4"),
+        "x * 2",
+        "x * 3",
+    ),
+    Case(
+        "a class keeps what its first object made",
+        """
+        class Pool:
+            _one = None
+
+            @staticmethod
+            def build():
+                return [1]
+
+            @classmethod
+            def one(cls):
+                if cls._one is None:
+                    cls._one = cls.build()
+                return cls._one
+        """,
+        two("Pool", "Pool.one() == [1]", "Pool.one()[0] == 1"),
+        "return [1]",
+        "return [2]",
+    ),
+    Case(
+        "a fixture of all tests made it",
+        "def make():\n    return [1]\n",
+        """
+        import pytest
+        from pkg.m import make
+
+        @pytest.fixture(scope="module")
+        def made():
+            return make()
+
+        def test_first(made):
+            assert made == [1]
+
+        def test_second(made):
+            assert len(made) == 1 and made[0] == 1
+        """,
+        "[1]",
+        "[2]",
+    ),
+    Case(
+        "a method is found by a name that is put together",
+        """
+        class Shell:
+            def do_up(self):
+                return 1
+
+            def run(self, name):
+                return getattr(self, "do_" + name)()
+        """,
+        two("Shell", "Shell().run('up') == 1", "Shell is not None"),
+        "do_up",
+        "do_down",
+    ),
+    Case(
+        "a decorator registers under a name",
+        """
+        TABLE = {}
+
+        def named(name):
+            def mark(function):
+                TABLE[name] = function
+                return function
+            return mark
+
+        @named("up")
+        def go_up():
+            return 1
+        """,
+        two("TABLE", "TABLE['up']() == 1", "len(TABLE) == 1"),
+        '@named("up")',
+        '@named("down")',
+    ),
+    Case(
+        "a hook of subclasses reads an attribute",
+        """
+        class Base:
+            known = {}
+
+            def __init_subclass__(cls):
+                Base.known[cls.kind] = cls
+
+        class One(Base):
+            kind = "one"
+        """,
+        two("Base", "'one' in Base.known", "Base.known"),
+        'kind = "one"',
+        'kind = "two"',
+    ),
+    Case(
+        "a hook of subclasses gets a keyword",
+        """
+        class Base:
+            known = {}
+
+            def __init_subclass__(cls, key=""):
+                Base.known[key] = cls
+
+        class One(Base, key="one"):
+            pass
+        """,
+        two("Base", "'one' in Base.known", "Base.known"),
+        'key="one"',
+        'key="two"',
+    ),
+    Case(
+        "a metaclass collects what a class holds",
+        """
+        class Meta(type):
+            def __new__(meta, name, bases, space):
+                space["names"] = sorted(n for n in space if not n.startswith("_"))
+                return super().__new__(meta, name, bases, space)
+
+        class Form(metaclass=Meta):
+            title = 1
+        """,
+        two("Form", "Form.names == ['title']", "Form.title"),
+        "title = 1",
+        "title = headline = 1",
+    ),
+    Case(
+        "a module finds its names by a function",
+        """
+        _TABLE = {"LIMIT": 3}
+
+        def __getattr__(name):
+            try:
+                return _TABLE[name]
+            except KeyError:
+                raise AttributeError(name) from None
+        """,
+        """
+        import pkg.m
+
+        def test_first():
+            assert pkg.m.LIMIT == 3
+
+        def test_other():
+            assert pkg.m
+        """,
+        '"LIMIT": 3',
+        '"LIMIT": 4',
+    ),
+    Case(
+        "everything is imported, by a list",
+        '__all__ = ["one", "two"]\n\ndef one():\n    return 1\n\ndef two():\n    return 2\n',
+        two("two", "two() == 2", "two", where="pkg.n"),
+        '__all__ = ["one", "two"]',
+        '__all__ = ["one"]',
+        pkg__n="from pkg.m import *\n",
+    ),
+    Case(
+        "a name goes through two packages",
+        "LIMIT = 3\n",
+        two("LIMIT", "LIMIT == 3", "LIMIT > 0", where="pkg.o"),
+        "LIMIT = 3",
+        "LIMIT = 4",
+        pkg__n="from pkg.m import LIMIT\n",
+        pkg__o="from pkg.n import *\n",
+    ),
+    Case(
+        "a member of an enumeration has another value",
+        """
+        from enum import Enum, auto
+
+        class Color(Enum):
+            RED = 1
+            BLUE = 2
+
+        def color_of(number):
+            return Color(number)
+        """,
+        two("Color, color_of", "color_of(2).name == 'BLUE'", "[c.value for c in Color] == [1, 2]"),
+        "BLUE = 2",
+        "BLUE = 3",
+    ),
+    Case(
+        "members are numbered in their order",
+        """
+        from enum import IntEnum, auto
+
+        class Level(IntEnum):
+            LOW = auto()
+            HIGH = auto()
+        """,
+        two("Level", "Level.HIGH == 2", "Level(1).name == 'LOW'"),
+        "LOW = auto()\n    HIGH = auto()",
+        "NONE = auto()\n    LOW = auto()\n    HIGH = auto()",
+    ),
+    Case(
+        "a field of a dataclass has another default",
+        """
+        from dataclasses import dataclass, fields
+
+        @dataclass
+        class Point:
+            x: int = 0
+            y: int = 0
+        """,
+        two("Point", "Point().y == 0", "Point(1, 2).y == 2"),
+        "y: int = 0",
+        "y: int = 1",
+    ),
+    Case(
+        "fields of a dataclass change places",
+        """
+        from dataclasses import dataclass
+
+        @dataclass
+        class Point:
+            x: int = 0
+            y: int = 0
+        """,
+        two("Point", "Point(1).x == 1", "Point(1, 2).y == 2"),
+        "x: int = 0\n    y: int = 0",
+        "y: int = 0\n    x: int = 0",
+    ),
+    Case(
+        "an annotation is read when the program runs",
+        """
+        from dataclasses import dataclass, fields
+
+        @dataclass
+        class Point:
+            x: int = 0
+
+        def kinds():
+            return [field.type for field in fields(Point)]
+        """,
+        two("kinds", "kinds() == [int]", "kinds()"),
+        "x: int",
+        "x: str",
+    ),
+    Case(
+        "an annotation decides which function is called",
+        """
+        from functools import singledispatch
+
+        @singledispatch
+        def told(it):
+            return "any"
+
+        @told.register
+        def _(it: int):
+            return "number"
+        """,
+        two("told", "told(1) == 'number'", "told('') == 'any'"),
+        "it: int",
+        "it: str",
+    ),
+    Case(
+        "a descriptor is told its name",
+        """
+        class Field:
+            def __init__(self, factor):
+                self.factor = factor
+
+            def __set_name__(self, owner, name):
+                self.name = name
+
+            def __get__(self, it, owner=None):
+                return self.name, self.factor
+
+        class Form:
+            title = Field(2)
+        """,
+        two("Form", "Form().title == ('title', 2)", "Form"),
+        "Field(2)",
+        "Field(3)",
+    ),
+    Case(
+        "values of parameters are made while tests are collected",
+        "LIMITS = [1, 2]\n\ndef double(x):\n    return x * 2\n",
+        """
+        import pytest
+        from pkg.m import LIMITS, double
+
+        @pytest.mark.parametrize("limit", LIMITS)
+        def test_first(limit):
+            assert double(limit) <= 4
+
+        def test_other():
+            assert True
+        """,
+        "LIMITS = [1, 2]",
+        "LIMITS = [1, 3]",
+    ),
+    Case(
+        "values of parameters are made by a function",
+        "def limits():\n    return [1, 2]\n",
+        """
+        import pytest
+        from pkg.m import limits
+
+        @pytest.mark.parametrize("limit", limits())
+        def test_first(limit):
+            assert limit <= 2
+
+        def test_other():
+            assert True
+        """,
+        "[1, 2]",
+        "[1, 3]",
+    ),
+    Case(
+        "two modules import each other",
+        """
+        LIMIT = 3
+
+        from pkg import n
+
+        def of_n():
+            return n.double()
+        """,
+        two("of_n", "of_n() == 6", "of_n"),
+        "LIMIT = 3",
+        "LIMIT = 4",
+        pkg__n="from pkg import m\n\ndef double():\n    return m.LIMIT * 2\n",
+    ),
+    Case(
+        "a test replaces a name that is not there any more",
+        "LIMIT = 3\n\ndef size():\n    return 1\n",
+        """
+        from pkg.m import size
+
+        def test_first(monkeypatch):
+            monkeypatch.setattr("pkg.m.LIMIT", 5)
+            assert size() == 1
+
+        def test_other():
+            assert size() == 1
+        """,
+        "LIMIT = 3\n",
+        "",
+    ),
+    Case(
+        "a test patches a function that has another name now",
+        "def fetch():\n    return 1\n\ndef size():\n    return 1\n",
+        """
+        from unittest.mock import patch
+        from pkg.m import size
+
+        @patch("pkg.m.fetch")
+        def test_first(fetch):
+            assert size() == 1
+
+        def test_other():
+            assert size() == 1
+        """,
+        "def fetch",
+        "def load",
+    ),
+    Case(
+        "a partial keeps a default",
+        """
+        from functools import partial
+
+        def power(base, exponent):
+            return base ** exponent
+
+        square = partial(power, exponent=2)
+        """,
+        two("square", "square(3) == 9", "square"),
+        "exponent=2",
+        "exponent=3",
+    ),
+    Case(
+        "a tuple's fields change places",
+        """
+        from collections import namedtuple
+
+        Pair = namedtuple("Pair", "left right")
+        """,
+        two("Pair", "Pair(1, 2).left == 1", "len(Pair(1, 2)) == 2"),
+        "left right",
+        "right left",
+    ),
+    Case(
+        "a decorator of classes of one's own",
+        """
+        KNOWN = []
+
+        def known(kind):
+            KNOWN.append(kind.label)
+            return kind
+
+        @known
+        class One:
+            label = "one"
+        """,
+        two("KNOWN", "KNOWN == ['one']", "KNOWN"),
+        'label = "one"',
+        'label = "two"',
+    ),
+    Case(
+        "an import sets a variable of the environment",
+        "import os\n\nos.environ['C_SET_BY_M'] = '1'\n\ndef size():\n    return 1\n",
+        """
+        import os
+        from pkg.m import size
+
+        def test_first():
+            assert os.environ["C_SET_BY_M"] == "1"
+
+        def test_other():
+            assert size() == 1
+        """,
+        "= '1'",
+        "= '2'",
+    ),
+    Case(
+        "an operator that is new",
+        "class Box:\n    size = 0\n",
+        two("Box", "bool(Box())", "Box.size == 0"),
+        "    size = 0\n",
+        "    size = 0\n\n    def __len__(self):\n        return 0\n",
+    ),
+    Case(
+        "a hook that is new",
+        """
+        from dataclasses import dataclass
+
+        @dataclass
+        class Box:
+            size: int = 0
+        """,
+        two("Box", "Box(0).size == 0", "Box"),
+        "    size: int = 0\n",
+        "    size: int = 0\n\n    def __post_init__(self):\n        self.size = 1\n",
+    ),
+    Case(
+        "a lookup that is new",
+        "class Box:\n    size = 0\n",
+        two("Box", "not hasattr(Box(), 'weight')", "Box.size == 0"),
+        "    size = 0\n",
+        "    size = 0\n\n    def __getattr__(self, name):\n        return 0\n",
+    ),
+    Case(
+        "an error is of another kind",
+        """
+        class OwnError(ValueError):
+            pass
+
+        def fail():
+            raise OwnError
+        """,
+        """
+        import pytest
+        from pkg.m import fail
+
+        def test_first():
+            with pytest.raises(ValueError):
+                fail()
+
+        def test_other():
+            assert fail
+        """,
+        "(ValueError)",
+        "(TypeError)",
+    ),
+    Case(
+        "a name of Python's is shadowed",
+        "def size(x):\n    return len(x)\n\ndef other():\n    return 1\n",
+        two("other, size", "size([1]) == 1", "other() == 1"),
+        "def other",
+        "def len(x):\n    return 7\n\ndef other",
+    ),
+    Case(
+        "a method must be there from now on",
+        """
+        from abc import ABC, abstractmethod
+
+        class Base(ABC):
+            def name(self):
+                return ""
+
+        class One(Base):
+            pass
+        """,
+        two("Base, One", "One().name() == ''", "issubclass(One, Base)"),
+        "    def name",
+        "    @abstractmethod\n    def name",
+    ),
+    Case(
+        "a signature is looked at",
+        """
+        import inspect
+
+        def call(x=1):
+            return x
+
+        def names():
+            return list(inspect.signature(call).parameters)
+        """,
+        two("names", "names() == ['x']", "names()"),
+        "x=1):\n    return x",
+        "y=1):\n    return y",
+    ),
+    Case(
+        "a table of functions without names",
+        "TABLE = {\n    'a': lambda x: x + 1,\n    'b': lambda x: x,\n}\n",
+        two("TABLE", "TABLE['a'](1) == 2", "TABLE['b'](1) == 1"),
+        "x + 1",
+        "x + 2",
+    ),
+    Case(
+        "a pattern is made of another module's text",
+        "WORD = '[a-z]+'\n",
+        two("find", "find('ab') is not None", "find('1') is None", where="pkg.n"),
+        "[a-z]+",
+        "[A-Z]+",
+        pkg__n="import re\nfrom pkg import m\n\n_IT = re.compile(m.WORD)\n\n"
+        "def find(text):\n    return _IT.match(text)\n",
+    ),
+    Case(
+        "a module is imported by its name",
+        "LIMIT = 3\n",
+        two("load", "load('m').LIMIT == 3", "load", where="pkg.n"),
+        "LIMIT = 3",
+        "LIMIT = 4",
+        pkg__n="import importlib\n\n"
+        "def load(name):\n    return importlib.import_module('pkg.' + name)\n",
+    ),
+    Case(
+        "a base gets a method that comes before another's",
+        """
+        class A:
+            pass
+
+        class B:
+            def name(self):
+                return "b"
+
+        class C(A, B):
+            pass
+        """,
+        two("C", "C().name() == 'b'", "C"),
+        "class A:\n    pass",
+        "class A:\n    def name(self):\n        return 'a'",
+    ),
+    Case(
+        "slots are given",
+        "class Box:\n    size = 0\n\n    def __init__(self):\n        self.x = 1\n",
+        two("Box", "not setattr(Box(), 'y', 2)", "Box.size == 0"),
+        "    size = 0\n",
+        "    size = 0\n    __slots__ = ('x',)\n",
+    ),
+    Case(
+        "a condition on import holds no more",
+        """
+        FAST = True
+
+        if FAST:
+            def size():
+                return 1
+        else:
+            def size():
+                return 2
+        """,
+        two("size", "size() == 1", "size"),
+        "FAST = True",
+        "FAST = False",
+    ),
+    Case(
+        "a default that can change is kept between calls",
+        "def add(x, kept=[]):\n    kept.append(x)\n    return list(kept)\n",
+        """
+        from pkg.m import add
+
+        def test_first():
+            assert add(1)[-1] == 1
+
+        def test_second():
+            assert add(2)[-1] == 2
+        """,
+        "list(kept)",
+        "list(kept)[:1]",
+    ),
+    Case(
+        "an alias of a type is read by who makes objects of it",
+        """
+        class Old:
+            size = 1
+
+        class New:
+            size = 2
+
+        Box = Old
+        """,
+        two("Box", "Box().size == 1", "Box"),
+        "Box = Old",
+        "Box = New",
+    ),
+    Case(
+        "a property takes the place of an attribute",
+        "class Box:\n    size = 1\n\n    def twice(self):\n        return self.size * 2\n",
+        two("Box", "Box().twice() == 2", "Box"),
+        "    size = 1\n",
+        "    @property\n    def size(self):\n        return 2\n",
+    ),
+    Case(
+        "an object of the module keeps what it was told",
+        """
+        class Registry:
+            def __init__(self):
+                self.known = {}
+
+            def get(self, key):
+                if key not in self.known:
+                    self.known[key] = self.make(key)
+                return self.known[key]
+
+            def make(self, key):
+                return key * 2
+
+        REGISTRY = Registry()
+        """,
+        two("REGISTRY", "REGISTRY.get(1) == 2", "REGISTRY.get(1) + 1 == 3"),
+        "key * 2",
+        "key * 3",
+    ),
+    Case(
+        "a property is worked out once for an object of the module",
+        """
+        from functools import cached_property
+
+        class Box:
+            def work(self):
+                return 1
+
+            @cached_property
+            def size(self):
+                return self.work()
+
+        BOX = Box()
+        """,
+        two("BOX", "BOX.size == 1", "BOX.size + 1 == 2"),
+        "return 1",
+        "return 2",
+    ),
+]
+
+
+def placed(case, at):
+    """The files of a case in a package of its own."""
+    own = f"s{at:02}".encode()
+    files = {"pkg/__init__.py": b"", "pkg/tests/__init__.py": b"", **case.files}
+    return {path.replace("pkg", own.decode()): re.sub(rb"\bpkg\b", own, text)
+            for path, text in files.items()}  # fmt: skip
+
+
+def edited(case, at):
+    path = case.at.replace("pkg", f"s{at:02}")
+    before = placed(case, at)[path]
+    assert case.old in before
+    return path, before, before.replace(case.old, case.new, 1)
+
+
+def run(root, *words):
+    return subprocess.run(
+        [sys.executable, *words, "-q", "-p", "no:cacheprovider", "--import-mode=importlib",
+         "-rfE", "--continue-on-collection-errors", "."],
+        cwd=root, capture_output=True, text=True, check=False,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory):
+    """What each test of all cases ran, and which of them fail with the edits: two real runs."""
+    root = tmp_path_factory.mktemp("cases") / "it"
+    for at, case in enumerate(CASES):
+        for path, content in placed(case, at).items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(content)
+    data = root.parent / "data"
+    data.mkdir()
+    (data / "ini").write_text(SETTINGS.format(data / "data", root))
+    done = run(root, "-m", "coverage", "run", f"--rcfile={data / 'ini'}", "-m", "pytest")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [
+        Observed("TC-001", test, path, digest_of((root / path).read_bytes()), ranges_of(lines))
+        for path, tests in read_runs(data, str(root)).items()
+        for test, lines in tests.items()
+    ]
+    for at, case in enumerate(CASES):
+        path, _, after = edited(case, at)
+        (root / path).write_bytes(after)
+    said = run(root, "-m", "pytest").stdout
+    found = re.findall(
+        r"^(?:FAILED|ERROR) (s\d\d)/tests/test_it\.py(?:::(\w+))?", said, re.MULTILINE
+    )
+    return rows, set(found)
+
+
+@pytest.mark.parametrize("at", range(len(CASES)), ids=[case.title for case in CASES])
+def test_whoever_fails_was_selected(at, executed):
+    rows, failed = executed
+    case, own = CASES[at], f"s{at:02}"
+    files = placed(case, at)
+    broken = {test for place, test in failed if place == own}
+    assert broken, "the edit breaks no test"
+    house = House(files, [a_task("TASK-001", f"pytest {own}/tests")])
+    house.observed.keep("TASK-001", [row for row in rows if row.path in files])
+    path, before, after = edited(case, at)
+    answer = house.ask(Changed(path, before, after))
+    contracts = {name for one in answer.affected for name in one.contracts}
+    assert contracts == {"TC-001"}
+    tests = [dict(one.tests).get("TC-001") for one in answer.affected]
+    if None not in tests:  # else all tests of the contract
+        selected = {test.rpartition(".")[2].partition("[")[0] for some in tests for test in some}
+        assert broken <= selected
