@@ -186,7 +186,7 @@ def _counts(name: str, family: Family, value: str) -> bool:
     if name in _SHAPELESS:
         return looks_random(value)
     if name == "SlackDetector" and value.startswith("xox"):
-        last = value.rpartition("-")[2]
+        last = value.rstrip("-").rpartition("-")[2]  # the plug-in ends where filling begins
         return looks_random(last) or not (last.isalpha() or last.isdigit() or is_placeholder(value))
     return not (is_placeholder(value) if family is Family.NAMED else is_noise(value))
 

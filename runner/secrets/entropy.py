@@ -136,7 +136,7 @@ def _is_filled(bare: str, size: int) -> bool:
     if not _SHORTEST <= size <= _LONGEST_FILLED:
         return False
     letters = _compile(r"[^a-z0-9]+").sub("", bare.lower())
-    letters = _compile(r"([0-9]{2,4})\1{3,}").sub("", letters)
+    letters = _compile(r"([0-9]{2,4}?)\1{3,}[0-9]{0,3}").sub("", letters)
     return len(_without_runs(letters)) * _MOST_FILLED <= size
 
 
@@ -220,8 +220,8 @@ def looks_chosen(value: str) -> bool:
     kinds = (r"[a-z]", r"[A-Z]", r"[0-9]", r"[!@#$%^&*?+=~]")
     found = [bool(_compile(kind).search(value)) for kind in kinds]
     mixed = sum(found) >= _FEWEST_KINDS or len(_compile(_TURNS).findall(value)) >= _FEWEST_TURNS
-    return found[2] and mixed and not (
-        _compile(_CONSTANT).fullmatch(value) or is_hexadecimal(value)
+    return (
+        found[2] and mixed and not (_compile(_CONSTANT).fullmatch(value) or is_hexadecimal(value))
     )
 
 

