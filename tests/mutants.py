@@ -19,6 +19,7 @@ import sys
 import tempfile
 import venv
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -285,6 +286,7 @@ class Copy:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
             process.communicate()
+            _end_left_over(environ["TMPDIR"])
             return "no time", ""
         failed = _FAILED.findall(said)
         if _HUNG.search(said):
@@ -316,6 +318,14 @@ class Copy:
         """Whether a test passes without the fault; where none had a name, whether all are found."""
         words = [test] if test else ["--collect-only", "-q", *tests]
         return self.test(words, 3 * SECONDS)[0] == "passed"
+
+
+def _end_left_over(folder: str) -> None:
+    """End what a killed test run started in sessions of its own: its environment names the copy."""
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"TMPDIR={folder}".encode() in (place / "environ").read_bytes().split(b"\0"):
+                os.kill(int(place.name), 9)
 
 
 def _with(fault: Fault, verdict: str, by: str = "") -> Fault:
