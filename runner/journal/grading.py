@@ -97,5 +97,15 @@ def _rest_on_others(milestones: Mapping[str, PlannedTask], found: dict[str, Grad
         front.pop()
         path.discard(id_)
         if id_ not in found:
-            nothing = Graded(Grade.UNPROVEN, None, NOTHING)
-            found[id_] = weakest([found.get(one, nothing) for one in needs])
+            found[id_] = _weakest_need(needs, found)
+
+
+def _weakest_need(needs: Iterable[str], found: Mapping[str, Graded]) -> Graded:
+    """What a milestone is worth; what it rests on is named, as its line in the plan does."""
+    nothing = Graded(Grade.UNPROVEN, None, NOTHING)
+    grades = {one: found.get(one, nothing) for one in needs}
+    least = weakest(list(grades.values()))
+    if least.grade is not Grade.UNPROVEN:
+        return least
+    named = next((one for one, graded in grades.items() if graded.grade is Grade.UNPROVEN), "")
+    return least._replace(why=f"{named} is {Grade.UNPROVEN}" if named else least.why)

@@ -220,7 +220,7 @@ def test_a_milestone_is_done_with_the_weakest_grade_of_what_it_needs(workplace):
     assert workplace.run().code == 0
     found = grades(workplace)
     assert found["TASK-003"] == ("proven", "tests", "")
-    assert found["TASK-004"] == ("unproven", None, "nothing proves it")
+    assert found["TASK-004"] == ("unproven", None, "TASK-002 is unproven")
     assert workplace.status_line("TASK-003") == "- Status: DONE"
     assert workplace.status_line("TASK-004") == "- Status: DONE — unproven: TASK-002 is unproven"
 

@@ -1,5 +1,7 @@
 """What a DONE is worth is told in the same words, wherever a person or a program looks."""
 
+import json
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -22,7 +24,7 @@ UNPROVEN = {
     "TASK-004": "unproven: a drawing",
     "TASK-005": "unproven: a person's word",
     "TASK-006": "waived: looked at it",
-    "TASK-007": "unproven: nothing proves it",
+    "TASK-007": "unproven: TASK-002 is unproven",
 }
 
 
@@ -92,6 +94,48 @@ def test_every_place_says_the_same_of_every_task(built):
 def test_every_place_hears_of_bytes_by_hand_at_once(built):
     built.commit({"one.txt": "good, and mine\n"})
     wanted = {"TASK-001": f"unproven: {CHANGED}", **UNPROVEN}
+    wanted["TASK-007"] = "unproven: TASK-001 is unproven"  # the first of them, by now
     for place, said in words_of(built).items():
         assert said == {id_: wanted[id_] for id_ in said}, place
     assert "proven by the runner" not in built.runner("evidence", "TASK-001").out
+
+
+def in_trailers(place):
+    wanted = "%(trailers:key=Task,valueonly,separator=)|%(trailers:key=Grade,valueonly,separator=)"
+    rows = (line.split("|") for line in place.git("log", f"--format={wanted}").splitlines())
+    return {task: said for task, said in rows if task and said}
+
+
+def in_checkpoint(text):
+    lines = [line.removeprefix("--- ") for line in text.splitlines() if line.startswith("--- Task")]
+    cut = [line.partition(" — DONE") for line in lines]
+    ids = [f"TASK-{int(head.split()[1].rstrip(':')):03}" for head, _, _ in cut]
+    return dict(zip(ids, [said.strip(" —") for _, _, said in cut], strict=True))
+
+
+def test_what_is_written_down_says_the_same(built):
+    landed = {"TASK-001": "proven by command", **UNPROVEN}
+    landed["TASK-006"] = "unproven: nothing proves it"  # a person waived it later
+    assert in_trailers(built) == {
+        id_: said for id_, said in landed.items() if id_ not in ("TASK-005", "TASK-007")
+    }
+    lines = in_checkpoint(built.read("artifacts/build/CHECKPOINT.md"))
+    assert lines.pop("TASK-001") == "✅"
+    assert lines == {id_: landed[id_] for id_ in lines}
+    assert {"TASK-002", "TASK-003", "TASK-004", "TASK-006", "TASK-007"} <= lines.keys()
+    manifest = min((built.root / "artifacts/build/runs").glob("*.json"))  # names are in order
+    rows = json.loads(manifest.read_text("utf-8"))["tasks"]
+    del landed["TASK-005"]  # no run had anything to do with it
+    assert {one["id"]: told(one) for one in rows} == landed
+    refused = built.runner("ship", "--trust", "--tag", "v0").err
+    said = dict(re.findall(r"(TASK-\d+): ((?:un)?(?:proven|waived).*)", refused))
+    assert said == {id_: one for id_, one in UNPROVEN.items() if one.startswith("unproven")}
+    shipped = built.runner("ship", "--trust", "--unproven", "--tag", "v1")
+    assert shipped.code == 0, shipped.said
+    for text in (built.git("tag", "-l", "--format=%(contents)", "v1"), ship_part(built)):
+        said = dict(re.findall(r"(TASK-\d+): ((?:un)?(?:proven|waived).*)", text))
+        assert said == UNPROVEN, text
+
+
+def ship_part(place):
+    return place.read("artifacts/build/CHECKPOINT.md").rpartition("SHIP")[2]
