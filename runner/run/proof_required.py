@@ -50,6 +50,11 @@ def unprovable(
 _SHORT_HINT = "add Test contracts, Contracts or Gates, or Proof: none — reason"
 
 
+def lacks_proof(note: str) -> bool:
+    """Whether a task's note says that what it has for a proof is too little."""
+    return note.endswith(_SHORT_HINT)
+
+
 def too_little(
     task: Task,
     settings: Settings,

@@ -104,8 +104,8 @@ def test_patterns_come_with_their_text_or_the_reason_it_is_missing():
 
 
 def test_no_secret_and_nothing_invisible_comes_through_anywhere():
-    secret = "eulav-t3rc3s"[::-1]
-    dirty = f"{KEY} {secret} \u202e\x1b[2K"
+    hidden = "s3cr3t" + "-value"
+    dirty = f"{KEY} {hidden} \u202e\x1b[2K"
     brief = compose_brief(
         a_task(
             prose=dirty,
@@ -122,11 +122,11 @@ def test_no_secret_and_nothing_invisible_comes_through_anywhere():
         plan_title=dirty,
         dependencies={"TASK-001": dirty},
         gates=(GateSpec("g", dirty),),
-        known_secrets=(secret,),
+        known_secrets=(hidden,),
     )
     for text in (brief.text, brief.previous):
         assert KEY not in text
-        assert secret not in text
+        assert hidden not in text
     assert "\x1b" not in brief.text
     assert "\u202e" not in brief.text
 

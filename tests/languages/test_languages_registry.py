@@ -213,6 +213,7 @@ MAY_NAME = {
     "gates/junit.py": "modules as JUnit reports of Python spell them",
     "impact/classes.py": "modules of Python, by the units of its syntax tree",
     "impact/exposure.py": "likewise",
+    "impact/kept_results.py": "likewise",
     "impact/readers.py": "likewise",
     "impact/spread.py": "likewise",
     "impact/targets.py": "what Python and Node try when a command names a file without its ending",

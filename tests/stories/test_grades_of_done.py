@@ -151,7 +151,7 @@ def test_a_contract_that_only_compiles_blocks_what_a_command_writes(workplace, l
     assert ended.code == 3, ended.said
     nothing = "only lint, types or a compiler look, and nothing runs any part of what its command"
     assert f"BLOCKED TASK-001 (proof): {nothing} writes" in ended.out
-    assert "Test contracts" in ended.out
+    assert "  next: add to its section `- Test contracts:`" in ended.out
     assert workplace.landings == ["TASK-002"]
     unproven = "- Status: DONE — unproven: lint, types and builds alone prove nothing"
     assert workplace.status_line("TASK-002") == unproven

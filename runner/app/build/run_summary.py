@@ -15,7 +15,7 @@ from runner.report.task_report import find_report
 from runner.run.limits.failure_policy import find_own_failure
 from runner.run.limits.run_budget import was_one_attempts
 from runner.run.preflight import no_proof
-from runner.run.proof_required import CHECK
+from runner.run.proof_required import CHECK, lacks_proof
 from runner.run.regressions.regression import find_unapproved, victims_of
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def _make_blocked_task(known: TaskState, state: RunState, task: Task) -> Blocked
         hint=hints[0] if hints and is_helped else "",
         held=known.held.kind if known.held else "",
         has_proof=bool(task.test_contracts or task.contracts or task.gates)
+        and not lacks_proof(known.note)
         and not any(one.check == CHECK and one.refuses for one in known.findings),
         wrong_line=bool(no_proof(task)),
         answered=known.held is not None or waits(known) or bool(known.asks),
