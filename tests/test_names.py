@@ -106,3 +106,9 @@ def test_functions_are_named_by_what_they_do() -> None:
 def test_what_may_stand_stands() -> None:
     known = {f"{short(file)}.{name}" for file in PRODUCT for name, _, _ in functions(parsed(file))}
     assert sorted(MAY_STAND.keys() - known) == []
+
+
+def test_two_files_of_tests_never_share_a_name() -> None:
+    """Pytest imports them by name alone: with kept bytecode the second one is refused."""
+    names = [file.name for file in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []

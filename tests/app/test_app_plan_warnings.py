@@ -11,7 +11,7 @@ from runner.project import Reading
 
 def reading_of(text):
     plan = read_plan(text.encode(), "TASK-GRAPH.md")
-    return Reading(text.encode(), plan, TaskGraph(plan.tasks), ())
+    return Reading(text.encode(), plan, TaskGraph.of(plan.tasks), ())
 
 
 def plan_of(count):
@@ -37,3 +37,17 @@ def test_warnings_take_no_longer_for_each_task_of_a_larger_plan():
         return lambda: list(unready(reading, Settings()))
 
     assert grows_as_its_input(make, 400)
+
+
+def test_an_almost_fence_is_found_in_the_section_of_its_own_task_alone():
+    files, fence = "- Output files: `src/a.py`\n\n", "```python title=src/a.py\nx = 1\n```\n"
+    text = f"## TASK-001: A\n\n{files}## TASK-002: B\n\n{files}{fence}"
+    first, second = (one.hint for one in unready(reading_of(text), Settings()))
+    assert "is almost a file" not in first
+    assert second.startswith("line 9 is almost a file: write ```python file=src/a.py; else")
+
+
+def test_lines_are_counted_as_the_plan_counts_them():
+    files, fence = "- Output files: `src/a.py`\n\n", "```python title=src/a.py\nx = 1\n```\n"
+    (found,) = unready(reading_of(f"## TASK-001: A\u2028B\n\n{files}{fence}"), Settings())
+    assert found.hint.startswith("line 5 is almost a file")
