@@ -24,7 +24,7 @@ READY := $(VENV)/.ready
 DEMO := build/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sandbox check lint types floors house test mutants bench golden campaign demo demo-clean lock clean
+.PHONY: help setup sandbox check lint types floors house reference test mutants bench golden campaign demo demo-clean lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ sandbox: # bubblewrap encloses the commands of tasks; without it they run unencl
 	  > /dev/null 2>&1; } || echo "note: bubblewrap is not installed, so commands run without a sandbox"
 
 check: lint types floors ## Lint, types and import floors
+
+reference: $(READY) ## docs/reference.md from the code
+	$(BIN)/python tests/reference.py
 
 lint: $(READY) ## ruff: rules and format
 	$(BIN)/ruff check .

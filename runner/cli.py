@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from runner.commands.catalogue import BY_NAME
+from runner.commands.catalogue import BY_NAME, SYNONYMS
 from runner.errors import ExitCode, RunnerError, refusal_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from runner.commands.catalogue import Entry
 
 
+_ANY_WIDTH = 80
+"""Where no help is shown: argparse lays out every option, and imports `shutil` for it."""
 _NO_THREAD = "can't start new thread"
 
 
@@ -60,9 +63,10 @@ def _out_of_processes() -> ExitCode:
 def _run(words: list[str]) -> ExitCode:
     entry, rest = _entry(words)
     module = import_module(f"runner.commands.{entry.module}")
-    parser = _parser(entry)
+    is_help = not {"-h", "--help"}.isdisjoint(rest)
+    parser = _parser(entry, width=None if is_help else _ANY_WIDTH)
     module.arguments(parser, entry.name)
-    if not {"-h", "--help"}.isdisjoint(rest):
+    if is_help:
         from runner.commands.help import hand_down_examples
 
         hand_down_examples(parser)
@@ -82,16 +86,17 @@ def _entry(words: list[str]) -> tuple[Entry, list[str]]:
     if words[0] == "help" and len(words) > 1 and not words[1].startswith("-"):
         return _entry([*words[1:], "--help"])
     name = words[0].removeprefix("!")
+    name = SYNONYMS.get(name, name)
     if name in BY_NAME:
         return BY_NAME[name], words[1:]
-    from runner.text.hints import did_you_mean
+    from runner.text.wording import did_you_mean
 
     looks_like_a_task = any(letter.isdigit() for letter in name)
     hint = f"runner run {name}" if looks_like_a_task else did_you_mean(name, BY_NAME)
     raise RunnerError(f'there is no command "{name}"', hint=hint or "runner help --all")
 
 
-def _parser(entry: Entry) -> argparse.ArgumentParser:
+def _parser(entry: Entry, width: int | None) -> argparse.ArgumentParser:
     import argparse
 
     class Parser(argparse.ArgumentParser):
@@ -103,13 +108,13 @@ def _parser(entry: Entry) -> argparse.ArgumentParser:
     return Parser(
         prog=f"runner {entry.name}",
         description=entry.summary[0].upper() + entry.summary[1:] + ".",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=width),
         allow_abbrev=False,
     )
 
 
 def _explain(error: RunnerError) -> None:
-    from runner.text.error_text import format_error
+    from runner.text.display import format_error
 
     print(format_error(error), file=sys.stderr)
 

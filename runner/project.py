@@ -10,7 +10,7 @@ from runner.config.paths import Places
 from runner.config.settings import load_settings
 from runner.errors import RunnerError
 from runner.journal.snapshot import load_state
-from runner.repo.head import PLANS, find_git, find_project, read_head
+from runner.repo.head import OWNERSHIP_MAP, PLANS, find_git, find_project, read_head
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -176,9 +176,8 @@ class Project:
     @property
     def documents(self) -> frozenset[str]:
         """The runner's own documents: they are no part of what is proven, or goes back."""
-        from runner.run.landing.plan_documents import MAP
-
-        return frozenset({self.plan_path, MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE})
+        names = (OWNERSHIP_MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE)
+        return frozenset({self.plan_path, *names})
 
     @cached_property
     def _files(self) -> dict[str, bool]:
@@ -187,10 +186,9 @@ class Project:
     @cached_property
     def _map_rows(self) -> frozenset[str]:
         from runner.plan.ownership import OwnershipMap
-        from runner.run.landing.plan_documents import MAP
         from runner.writes.safe_io import read_beneath
 
-        rows = OwnershipMap.read(read_beneath(self.root, MAP) or b"", MAP).rows
+        rows = OwnershipMap.read(read_beneath(self.root, OWNERSHIP_MAP) or b"", OWNERSHIP_MAP).rows
         return frozenset(file for file, _ in rows)
 
     def _is_committed(self, path: str) -> bool:
@@ -218,17 +216,19 @@ class Project:
             strict_contracts=self.settings.strict_contracts,
         )
         if any(task.contracts for task in plan.tasks):
-            from runner.gates.contracts.invalid_contracts import unreadable
+            from runner.gates.contracts.entries import unreadable
 
             found = (*found, *unreadable(plan.tasks, places))
         problems = sorted((*plan.problems, *found), key=lambda one: (one.line, one.column))
         return Reading(data, plan, TaskGraph.of(plan.tasks), tuple(problems))
 
     def check_sound(self) -> Reading:
-        """The same of a plan that may run. Raises RunnerError for one with mistakes."""
+        """The same of a plan that may run. Raises RunnerError with all that stops everything."""
         reading = self.check()
-        if any(problem.stops_all for problem in reading.problems):
-            raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
+        if errors := [problem for problem in reading.problems if problem.stops_all]:
+            from runner.plan.diagnostic import refusal
+
+            raise refusal(errors, "nothing has run")
         return reading
 
 

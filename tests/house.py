@@ -108,19 +108,53 @@ def imports() -> dict[str, frozenset[str]]:
 
 def _imported(file: Path, known: set[str]) -> Iterator[str]:
     for node in ast.walk(parsed(file)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in known)
-        elif isinstance(node, ast.ImportFrom) and node.module in known:
-            inner = {f"{node.module}.{alias.name}" for alias in node.names}
-            yield from inner & known
-            if inner - known:
-                yield node.module
+        yield from _named(node, known)
+
+
+def _named(node: ast.AST, known: set[str]) -> Iterator[str]:
+    """The product's modules that an import names."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names if alias.name in known)
+    elif isinstance(node, ast.ImportFrom) and node.module in known:
+        inner = {f"{node.module}.{alias.name}" for alias in node.names}
+        yield from inner & known
+        if inner - known:
+            yield node.module
 
 
 def circles() -> list[list[str]]:
     """Modules that import each other, over however many others."""
     graph = nx.DiGraph((one, other) for one, all_ in imports().items() for other in all_)
     return sorted(sorted(ring) for ring in nx.strongly_connected_components(graph) if len(ring) > 1)
+
+
+def circles_at_start() -> list[list[str]]:
+    """Modules of which whoever is imported first finds another half made.
+
+    A module brings its package's own file along, so a circle may run through that, unseen in what
+    the two import by name.
+    """
+    known = {module_of(file) for file in files()}
+    graph = nx.DiGraph()
+    for file in files():
+        one = module_of(file)
+        brought = {other for node in _at_top(parsed(file)) for other in _named(node, known)}
+        brought |= {up for other in brought for up in _packages(other)} - set(_packages(one))
+        graph.add_edges_from((one, other) for other in brought - {one})
+    return sorted(sorted(ring) for ring in nx.strongly_connected_components(graph) if len(ring) > 1)
+
+
+def _packages(module: str) -> Iterator[str]:
+    while module := module.rpartition(".")[0]:
+        yield module
+
+
+def _at_top(tree: ast.Module) -> Iterator[ast.stmt]:
+    """The statements that run when a module is imported."""
+    for node in tree.body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) != "TYPE_CHECKING":
+            yield from node.body
+        yield node
 
 
 def imports_in_functions() -> int:

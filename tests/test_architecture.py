@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from house import circles
+from house import circles, circles_at_start
 
 ROOT = Path(__file__).parent.parent
 PRODUCT = sorted((ROOT / "runner").rglob("*.py"))
@@ -129,6 +129,11 @@ def test_no_modules_import_each_other() -> None:
     assert circles() == []
 
 
+def test_every_module_can_be_the_first_that_is_imported() -> None:
+    """Not even through the file of a package, which its modules bring along."""
+    assert circles_at_start() == []
+
+
 def speaks(file: Path) -> list[str]:
     """Where a module prints or reads a command line."""
     tree = parsed(file)
@@ -144,3 +149,26 @@ def speaks(file: Path) -> list[str]:
 )
 def test_a_use_case_neither_prints_nor_parses(file: Path) -> None:
     assert speaks(file) == []
+
+
+MOST_PACKAGES = 33
+"""What a plain install brings along; with the package itself 34."""
+
+
+def test_a_plain_install_brings_few_packages() -> None:
+    from importlib.metadata import requires
+
+    from packaging.requirements import Requirement
+
+    found, left = set(), [("task-graph-runner", "")]
+    while left:
+        name, extra = left.pop()
+        for line in requires(name) or ():
+            one = Requirement(line)
+            needed = one.marker is None or one.marker.evaluate({"extra": extra})
+            key = one.name.lower().replace("_", "-")
+            if needed and key not in found:
+                found.add(key)
+                left += [(one.name, ""), *((one.name, each) for each in one.extras)]
+    assert len(found) <= MOST_PACKAGES, sorted(found)
+    assert not {"jsonschema", "schemathesis", "cryptography", "distributed"} & found

@@ -1,10 +1,14 @@
 """What the pages for newcomers name is there: files, functions, commands."""
 
 import ast
+import importlib.util
 import re
 from pathlib import Path
 
 import pytest
+
+from runner.errors import ExitCode
+from runner.model import Reason
 
 ROOT = Path(__file__).parent.parent
 PAGES = ("CONTRIBUTING.md", "docs/follow-one-task.md", "docs/languages.md", "ARCHITECTURE.md")
@@ -59,3 +63,44 @@ def test_the_glossary_explains_each_private_word_once_in_alphabetical_order():
     words = re.findall(r"^\| \*\*(.+?)\*\* \|", glossary, re.MULTILINE)
     assert words == sorted(set(words), key=str.lower)
     assert len(words) >= PRIVATE_WORDS
+
+
+# --- the pages for users --------------------------------------------------------------
+
+GUIDES = ("README.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")))
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([\w-]+))?\)")
+
+
+def anchors(page):
+    """The places of a page that a link may name, as GitHub spells them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", GUIDES)
+def test_no_link_of_a_page_is_dead(page):
+    here = (ROOT / page).parent
+    for path, anchor in LINK.findall(text(page)):
+        target = (here / path) if path else ROOT / page
+        assert target.exists(), f"{page}: {path}"
+        assert not anchor or anchor in anchors(target), f"{page}: {path}#{anchor}"
+
+
+def test_the_readme_is_read_in_a_minute_and_leads_to_every_page():
+    assert len(text("README.md").splitlines()) <= 120
+    told = {path for path, _ in LINK.findall(text("README.md"))}
+    own = {"docs/languages.md", "docs/listeners.md", "docs/follow-one-task.md"}  # for developers
+    assert {page for page in GUIDES if page.startswith("docs/")} - told - own == set()
+
+
+def test_every_reason_and_exit_code_has_its_place_in_when_it_stops():
+    found = anchors(ROOT / "docs/when-it-stops.md")
+    assert {str(reason) for reason in Reason} <= found
+    assert {f"exit-{int(code)}" for code in ExitCode} <= found
+
+
+def test_the_reference_says_what_the_code_does():
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "tests/reference.py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    assert text("docs/reference.md") == made.reference(), "make reference writes it"

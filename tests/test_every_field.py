@@ -15,12 +15,12 @@ from types import NoneType, UnionType
 
 import pytest
 
-from runner.journal import events, sessions, state, task_state, tree_events, waivers
+from runner.journal import events, sessions, state, task_state, tree_events
 from runner.journal.codec import decode, encode
 from runner.journal.events import TYPES, Record
 from runner.journal.persistent import PersistentMap
+from runner.journal.snapshot import read_state, write_state
 from runner.journal.state import RunState
-from runner.journal.state_rows import read_state, write_state
 from runner.journal.task_state import TaskState
 from runner.model import Budget, Task
 from runner.model.codec import Codec, Shape
@@ -64,6 +64,8 @@ PLAN = """# Shop
 - Requires: secret STRIPE_KEY
 - Budget: 5 attempts, 30 minutes, 200k tokens, $5
 - Review: auto
+- Priority: high
+- Source: specs/tasks.md:12
 
 > CHANGE-001 (2026-11-22): numbers begin at 1000
 
@@ -122,6 +124,8 @@ NEITHER = {
     "review": "who looks",
     "changes": "a change is recorded by the journal as what it is",
     "literal": "how `outputs` and `inputs` are read, and so a part of them",
+    "priority": "when it starts is not what it builds",
+    "source": "where it came from is not what it builds",
 }
 """Fields of a task that no digest holds, and why."""
 
@@ -136,7 +140,7 @@ def hints_of(kind):
 
 def vocabulary():
     """Names of the wire, and the journal's own: those do not travel, and are filled here too."""
-    rooms = (events, sessions, state, task_state, waivers, tree_events)
+    rooms = (events, sessions, state, task_state, tree_events, tree_events)
     own = {
         name: noun for room in rooms for name, noun in vars(room).items() if isinstance(noun, type)
     }
@@ -242,7 +246,7 @@ def test_a_plan_is_the_same_below_a_new_beginning(tmp_path):
 
 def test_every_field_of_a_problem_and_of_a_written_line_is_in_the_plan_s_cache():
     known = KnownSection("", 0, 7, 1, 0, is_last=True, title="", errors=0, warnings=0, tasks=())
-    found = Found(known, 0, 7, 1, ())
+    found = Found(known, 0, 7, 1, 1, 0, "", ())
     problem, line = filled(Problem, path="TASK-GRAPH.md"), filled(Written)
     section = Section(0, 7, 1, 1, 0, "", (), (), (problem,), (line,))
     row = json.loads(json.dumps(plain_section(section)))

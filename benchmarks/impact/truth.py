@@ -29,7 +29,7 @@ from projects import OTHERS, PROJECTS, Ground, prepared
 from runner.impact.answer import Changed, judge
 from runner.impact.inputs import Knowledge
 from runner.impact.owners import Owners
-from runner.impact.ranges import ranges_of
+from runner.impact.python_blocks import ranges_of
 from runner.impact.reverse_imports import Entry, References
 from runner.impact.store import Store
 from runner.impact.traces import Observations

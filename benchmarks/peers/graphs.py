@@ -31,18 +31,19 @@ def name(number: int) -> str:
     return f"t{number:06d}"
 
 
-def plan(tasks: int, status: str = "PENDING") -> str:
-    """A TASK-GRAPH.md of checks."""
-    return "\n".join(("# Benchmark\n", *(_section(one, status) for one in range(1, tasks + 1))))
+def plan(tasks: int, status: str = "PENDING", *, apart: bool = False) -> str:
+    """A TASK-GRAPH.md of checks; `apart` gives each a command of its own, so that each runs."""
+    sections = (_section(one, status, apart=apart) for one in range(1, tasks + 1))
+    return "\n".join(("# Benchmark\n", *sections))
 
 
-def _section(number: int, status: str) -> str:
+def _section(number: int, status: str, *, apart: bool) -> str:
     wanted = ", ".join(f"TASK-{one:06d}" for one in needs(number)) or "none"
     return (
         f"## TASK-{number:06d}: Check {number}\n\n"
         f"- Status: {status}\n"
         f"- Depends on: {wanted}\n"
-        f"- Test contracts:\n  - TC-{number:06d} (unit): `true`\n"
+        f"- Test contracts:\n  - TC-{number:06d} (unit): `true{f' {number}' if apart else ''}`\n"
     )
 
 

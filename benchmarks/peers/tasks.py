@@ -37,6 +37,7 @@ LIST = {
 }
 PROGRAM = {"go-task": "task"}
 OURS = "ours, no sandbox"
+APART = "ours, no sandbox, a command of its own each"
 ENCLOSED = "ours, bubblewrap"
 LARGE = 10_000
 HOPELESS = 15.0
@@ -54,12 +55,14 @@ class Graph:
     def folder(self, tool: str) -> Path:
         return self.place.root / f"graph-{self.tasks}" / tool
 
-    def write_ours(self, status: str = "PENDING", tool: str = "ours") -> Path:
+    def write_ours(
+        self, status: str = "PENDING", tool: str = "ours", *, apart: bool = False
+    ) -> Path:
         """A new repository with the plan as its one commit."""
         folder = self.folder(tool)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        (folder / "TASK-GRAPH.md").write_text(graphs.plan(self.tasks, status))
+        (folder / "TASK-GRAPH.md").write_text(graphs.plan(self.tasks, status, apart=apart))
         for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "plan")):
             self.place.call(("git", *words), folder)
         self.place.forget()
@@ -91,6 +94,7 @@ def cold(graph: Graph, repeats: int, *, ours: bool = True, enclosed: bool = True
     cases = []
     if ours:
         cases.append(_cold_ours(graph, OURS, "ours", "--no-sandbox"))
+        cases.append(_cold_ours(graph, APART, "apart", "--no-sandbox", apart=True))
     if enclosed:
         cases.append(_cold_ours(graph, ENCLOSED, "enclosed"))
     cases += [
@@ -106,11 +110,11 @@ def cold(graph: Graph, repeats: int, *, ours: bool = True, enclosed: bool = True
     return statistics.median(one.wall for one in found[OURS]) if OURS in found else 0.0
 
 
-def _cold_ours(graph: Graph, title: str, tool: str, *words: str) -> Case:
+def _cold_ours(graph: Graph, title: str, tool: str, *words: str, apart: bool = False) -> Case:
     return Case(
         title,
         lambda: graph.runner("run", "--trust", "-q", "-j2", *words, tool=tool),
-        lambda: graph.write_ours(tool=tool),
+        lambda: graph.write_ours(tool=tool, apart=apart),
     )
 
 

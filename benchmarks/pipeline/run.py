@@ -25,10 +25,9 @@ from sources import a_source
 
 from runner.model import Action, Change, digest_of
 from runner.writes.log import Review, WriteLog
-from runner.writes.pipeline import WriteRules, pass_writes
+from runner.writes.pipeline import WriteContext, WriteRules, pass_writes
 from runner.writes.sast import SastPool, record_findings
 from runner.writes.staging import Staging
-from runner.writes.write_context import WriteContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -27,6 +27,8 @@ TABLE = (
     Entry("show", "look.show", "one task: its plan, attempts, evidence and findings", shown=True),
     Entry("why", "look.why", "why a task would run, waits or is blocked", shown=True),
     Entry("review", "answer.review", "everything that waits for you, numbered", shown=True),
+    Entry("retry", "answer.approval", "have a blocked task tried again, now", shown=True),
+    Entry("demo", "running.demo", "see it catch something, in seconds and offline", shown=True),
     Entry("init", "running.init", "write a small working plan into this folder", shown=True),
     Entry(
         "doctor",
@@ -75,6 +77,8 @@ TABLE = (
         "one command for several tasks at once, each in its own tree",
     ),
     Entry("validate", "look.validate", "check the plan and say every mistake; runs nothing"),
+    Entry("import", "files.foreign", "take tasks of another tool's file into the plan"),
+    Entry("sync", "files.foreign", "mark what is proven here in the files it was imported from"),
     Entry("list", "look.status", "tasks, one a line"),
     Entry("next", "look.status", "tasks that could start now"),
     Entry("graph", "look.graph", "the graph as text or as a picture"),
@@ -102,3 +106,5 @@ TABLE = (
     Entry("help", "help", "this list; --all for every command"),
 )
 BY_NAME = {entry.name: entry for entry in TABLE}
+SYNONYMS = {"build": "run", "resume": "run", "test": "verify"}
+"""Words of other tools, and the command that does it here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING
 
 from runner import __version__
@@ -9,7 +10,6 @@ from runner.commands.catalogue import TABLE
 from runner.errors import ExitCode
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Iterator, Mapping
 
 _RUN = (
@@ -88,8 +88,6 @@ def _head() -> Iterator[str]:
 
 def _run_options() -> str:
     """The options of `runner run`, as its own parser tells them."""
-    import argparse
-
     from runner.commands.running.run_options import arguments
 
     parser = argparse.ArgumentParser(

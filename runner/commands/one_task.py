@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from runner.app.inspect.task_inquiry import OneTask
 
 
-def add_arguments(parser: argparse.ArgumentParser, examples: str) -> None:
+def add_arguments(parser: argparse.ArgumentParser, examples: str, *, needed: bool = True) -> None:
     """`ID`, `--json` and `--task-graph`."""
     parser.epilog = examples
-    parser.add_argument("id", metavar="ID", help="the task: TASK-003, or 3")
+    number = None if needed else "?"
+    parser.add_argument("id", nargs=number, metavar="ID", help="the task: TASK-003, or 3")
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from runner.process.tools import NOT_FOUND, run_interactive
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TextIO
@@ -37,8 +39,6 @@ def _is_long(text: str) -> bool:
 
 
 def _page(text: str, environ: Mapping[str, str]) -> bool:
-    from runner.process.tools import NOT_FOUND, run_interactive
-
     words = shlex.split(environ.get("PAGER", _DEFAULT))
     if not words or words == ["cat"]:
         return False

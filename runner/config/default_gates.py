@@ -204,7 +204,12 @@ def nothing_to_check(
         and re.fullmatch(pattern, command)
         and (not said or re.fullmatch(said, output.strip()))
         for pattern, known, said in _NOTHING_THERE
-    ) and any(
+    ) and is_declared(task, settings, gate, command)
+
+
+def is_declared(task: Task, settings: Settings, gate: str, command: str) -> bool:
+    """Whether a gate is one that the repository declares, and nobody configured."""
+    return any(
         one.origin and f"gate:{one.name}" == gate and one.command == command
         for one in settings.gates_for(task.type)
     )

@@ -6,16 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.config.layers import PREFIX, Layer, Origin
-from runner.config.positions import line_of
+from runner.config.layers import PREFIX, Layer, Origin, line_of
 from runner.config.sizes import amount_of
-from runner.config.toml import parse_toml
+from runner.config.stack import parse_toml
 from runner.config.values import GATE_KEYS, Merged, flag_of, tightest
 from runner.errors import RunnerError
 from runner.model import ReviewMode
-from runner.text.caret import caret
 from runner.text.display import display
-from runner.text.hints import did_you_mean
+from runner.text.width import caret
+from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +26,7 @@ YOURS = frozenset(
         "memory",
         "file_size",
         "notify_command",
+        "notify_on",
         "draft_pr",
         "agent_command",
         "agent_env",

@@ -44,10 +44,6 @@ class Places:
         """Where one repository's deletable things lie (scratch trees, parsed plans, snapshots)."""
         return self.cache / "repositories" / repository_key(root)
 
-    def repository_state(self, root: Path) -> Path:
-        """Where the user's own lasting records about one repository lie."""
-        return self.state / "repositories" / repository_key(root)
-
 
 def repository_key(root: Path) -> str:
     """A short name for a repository: its folder's name and a digest of its real path."""

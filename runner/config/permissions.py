@@ -7,8 +7,15 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from runner.config.permission_rules import SHELL, Permission, PermissionAnswer, Permit, Word
-from runner.model import Finding
+from runner.config.shell_rules import (
+    SHELL,
+    Permission,
+    PermissionAnswer,
+    Permit,
+    Word,
+    strictest_word,
+)
+from runner.model import Finding, digest_of
 from runner.text.ignore_rules import ignore_rules, is_rule
 
 if TYPE_CHECKING:
@@ -107,7 +114,6 @@ def write_finding(
 
 def format_subject(tool: str, subject: str, known_secrets: tuple[str, ...] = ()) -> str:
     """A subject as it is asked about and kept: of no secret, and bounded; exact by its digest."""
-    from runner.model import digest_of
     from runner.secrets.redact import redact
 
     shown = redact(plain_path(subject) if tool in FILE_TOOLS else subject, known_secrets)
@@ -156,8 +162,6 @@ def _last(tool: str, subject: str, rules: Iterable[Permission]) -> Word:
     known = tuple(rules)
     if not names_shell(known):
         return Word(Permit.ALLOW)
-    from runner.config.shell_rules import strictest_word
-
     return strictest_word(subject, known)
 
 

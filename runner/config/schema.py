@@ -54,7 +54,7 @@ from runner.config.setting_types import (
 from runner.config.sizes import with_names
 from runner.config.values import GATE_KEYS
 from runner.model import Network
-from runner.text.hints import nearest
+from runner.text.wording import nearest
 
 
 class Gate(BaseModel):
@@ -141,6 +141,13 @@ def _of_type(name: str, gate: object) -> object:
     return {**table, "types": [name]} if isinstance(table, dict) else table
 
 
+Endings = Annotated[
+    tuple[Literal["done", "blocked", "waits", "regression", "stopped"], ...],
+    BeforeValidator(split_words),
+]
+"""How runs end that a person wants to be told of."""
+
+
 class Given(BaseSettings):
     """What one layer sets; what it leaves out stays out."""
 
@@ -163,6 +170,7 @@ class Given(BaseSettings):
     run_tool_calls: Whole | None = None
     backoff: Annotated[float, Field(ge=0, le=100), BeforeValidator(no_switch)] | None = None
     notify_command: Line | None = None
+    notify_on: Endings | None = None
     draft_pr: bool | None = None
     soft_seconds: Seconds | None = None
     idle_seconds: Seconds | None = None

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from runner.config.mcp import McpServer
-    from runner.config.permission_rules import Permission
+    from runner.config.shell_rules import Permission
+    from runner.config.values import McpServer
     from runner.model import Task
-    from runner.secrets.shape import Shape
+    from runner.secrets.load_rules import Shape
 
 MINUTE = 60.0
 
@@ -63,7 +63,9 @@ class Settings:
     backoff: float = 1.0
     """Times the usual pause before an agent or a model is called again; 0: no pause."""
     notify_command: str = ""
-    """What is told, as JSON on standard input, when a run needs a person."""
+    """What is told, as one line of JSON on standard input, how a run ended."""
+    notify_on: tuple[str, ...] = ("waits", "regression", "stopped")
+    """At which ends: done, blocked, waits, regression, stopped."""
     draft_pr: bool = False
     """Whether work that did not pass becomes a draft pull request, where there is a remote."""
     soft_seconds: float = 5 * MINUTE

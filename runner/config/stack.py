@@ -1,22 +1,25 @@
 """What a repository's manifests declare about it: its stack, and the tools it needs.
 
 Only reads, bounded, and follows no link: a manifest may come with any clone.
+
+TOML that may come with any clone, read without letting it hold us up.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.config.toml import parse_toml
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
 
 _MOST_BYTES = 1 << 20
 _MOST_COMMANDS = 100
@@ -164,8 +167,6 @@ def _rust(root: Path) -> _Found:
 
 
 def _make(root: Path) -> _Found:
-    import re
-
     text, note = _text(root, "Makefile")
     if not text:
         return _Found(note=note)
@@ -275,7 +276,28 @@ def _pairs(table: dict[str, object], name: str) -> Iterator[tuple[str, str]]:
 
 def _distribution(requirement: str) -> str:
     """The name that a requirement begins with (PEP 508), lower case."""
-    import re
-
     match = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
     return match[1].lower() if match else ""
+
+
+# --- toml -----------------------------------------------------------------------------
+
+
+_MOST_DOTS = 300
+"""Dots of one line: tomllib walks all tables again for each part of a dotted key."""
+
+
+def parse_toml(text: str) -> dict[str, object]:
+    """The tables of a TOML document (v1.0).
+
+    Raises ValueError that says what is wrong, and where, as tomllib does: `(at line 3, column 5)`.
+    """
+    import tomllib
+
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.count(".") > _MOST_DOTS:
+            raise ValueError(f"too many dots (at line {number}, column 1)")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply (at line 1, column 1)") from error

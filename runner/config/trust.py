@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -17,11 +18,15 @@ from runner import effects
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 _FILE = "trust.json"
 _LONGEST = 500
+_PLAIN = re.compile(r"[\w ./:=@,+-]+")
+"""A command without quotes, redirections, expansions, or a second command."""
+_CODE = frozenset(("-c", "-e", "--eval", "-p", "eval", "exec", "env", "sudo", "rm", "curl", "wget"))
+"""Words after which an argument is a program, or does harm by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +103,48 @@ def commands_shown(commands: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
     `commands` are (who, command), such as `("TASK-002", "python -m pytest")`.
     """
-    first: dict[str, str] = {}
+    askers: dict[str, list[str]] = {}
     for who, command in commands:
         if command.strip():
-            first.setdefault(command.strip(), who)
-    return tuple(f"{display(who)}: {_cut(display(command))}" for command, who in first.items())
+            askers.setdefault(command.strip(), []).append(who)
+    return tuple(
+        f"{display(_name_first(who))}: {_cut(display(command))}" for command, who in askers.items()
+    )
+
+
+def _name_first(who: Sequence[str]) -> str:
+    """The first that asks for a command, and how many do beside."""
+    more = len(set(who)) - 1
+    return f"{who[0]} and {more} more" if more else who[0]
+
+
+def group_alike(shown: Sequence[str]) -> tuple[str, ...]:
+    """The lines of `commands_shown` with those told once that differ in plain arguments alone.
+
+    What a shell would read as more than one plain command stands for itself: nothing hides there.
+    """
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for line in shown:
+        groups.setdefault(_shape(line), []).append(line)
+    return tuple(
+        alike[0] if len(alike) == 1 else f"{len(alike)} commands alike: {' '.join(shape)}"
+        for shape, alike in groups.items()
+    )
+
+
+def _shape(line: str) -> tuple[str, ...]:
+    """A command with … for its plain arguments; the line itself where it is not so simple."""
+    command = line.partition(": ")[2]
+    words = command.split()
+    if not words or not _PLAIN.fullmatch(command) or _CODE.intersection(words):
+        return (line,)
+    told = [words[0], *(word if word.startswith("-") else "…" for word in words[1:])]
+    module = words.index("-m") + 1 if "-m" in words[:-1] else 0
+    if module:  # which program it is
+        told[module] = words[module]
+    elif len(words) > 1 and words[1].isalpha():  # npm test, cargo test
+        told[1] = words[1]
+    return tuple(word for at, word in enumerate(told) if word != "…" or told[at - 1] != "…")
 
 
 def _cut(text: str) -> str:

@@ -1,4 +1,7 @@
-"""Validated values of settings, as JSON keeps them, and what they are made into."""
+"""Validated values of settings, as JSON keeps them, and what they are made into.
+
+Servers of the Model Context Protocol, whose tools a model may call.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runner.config.layers import Layer, Origin
-from runner.config.mcp import McpServer
-from runner.config.permission_rules import Permission, Permit
+from runner.config.shell_rules import Permission, Permit
 from runner.model import GateSpec, Network, Resource, ReviewMode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
 
 GATE_KEYS = ("command", "seconds", "network", "types")
 """Keys of a gate that is written as a table."""
@@ -137,3 +140,23 @@ def _by_type(gates: Sequence[_Gate]) -> tuple[tuple[str, tuple[GateSpec, ...]], 
 
 def _table(value: object) -> dict[str, dict[str, Any]]:
     return value if isinstance(value, dict) else {}
+
+
+# --- mcp ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class McpServer:
+    """One `[mcp.NAME]` of a person's own settings: a program that speaks on its pipes."""
+
+    name: str
+    command: str
+    """A shell line."""
+    env: tuple[str, ...] = ()
+    """Names of the person's variables that it gets."""
+    network: Network = Network.NO
+    seconds: float = 60.0
+    """How long one call may take."""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.command}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.context import sections
 from runner.context.gather import GatheredContext
-from runner.context.text_bounds import CHARACTERS_A_TOKEN, Bounds
+from runner.context.visibility import CHARACTERS_A_TOKEN, Bounds
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:

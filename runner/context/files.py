@@ -7,7 +7,9 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 from runner.context.import_neighbours import around, count_shared_folders
-from runner.context.text_bounds import CHARACTERS_A_TOKEN
+from runner.context.visibility import CHARACTERS_A_TOKEN
+from runner.impact.config_files import is_own_document
+from runner.plan.globs import is_glob, matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -110,16 +112,12 @@ def _own_files(tree: Tree, task: Task) -> tuple[str, ...]:
 
 def _find_missing(tree: Tree, task: Task) -> tuple[str, ...]:
     """The output files that are still to be made, as far as they are named."""
-    from runner.plan.globs import is_glob
-
     paths = (path.removeprefix("./") for path in task.outputs if not is_glob(path))
     return tuple(path for path in paths if not tree.is_file(path) and path != "any")
 
 
 def _order_by_preference(paths: Sequence[str], kind: Kind) -> list[str]:
     """These files, those before others that the type of the task reads first."""
-    from runner.plan.globs import matches
-
     globs = kind.type.prefers if kind.type else ()
     return sorted(paths, key=lambda path: not any(matches(glob, path) for glob in globs))
 
@@ -146,8 +144,6 @@ def _of_the_same_kind(tree: Tree, seeds: Sequence[str]) -> list[str]:
 
 def _is_document(path: str) -> bool:
     """Whether a file is the plan, an index, a pattern or a skill: these have their own places."""
-    from runner.impact.config_files import is_own_document
-
     return is_own_document(path) or path.startswith("patterns/") or path.endswith("/SKILL.md")
 
 

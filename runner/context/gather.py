@@ -1,16 +1,26 @@
-"""What a task is to be told beside its own words, gathered from the commit that it starts on."""
+"""What a task is to be told beside its own words, gathered from the commit that it starts on.
+
+The text of the tests that a task is proven by: the files that its test contracts name.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.context.decisions import PATH as DECISIONS
 from runner.context.decisions import decisions_for, read_decisions
 from runner.context.skills import Skills, skills_of
 from runner.context.tree import Tree
+from runner.errors import RunnerError
+from runner.impact.targets import target_of
+from runner.plan.globs import is_glob
+from runner.plan.ownership import OwnershipMap
 from runner.plan.task_types import Kind, kind_of, moves_data
+from runner.repo.head import OWNERSHIP_MAP, find_git
+from runner.repo.read import Repository
+from runner.writes.safe_io import read_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,10 +30,45 @@ if TYPE_CHECKING:
     from runner.context.decisions import Recorded
     from runner.context.files import ContextFile
     from runner.context.patterns import MatchedPattern
-    from runner.context.test_sources import ProvingText
     from runner.model import Task, TaskPlan
 
-_MAP = "FILE_OWNERSHIP_MAP.md"
+
+_MOST_OF_A_FOLDER = 6
+
+
+class ProvingText(NamedTuple):
+    """A file that a test contract runs, as it is at the base."""
+
+    contract: str
+    """`TC-002`."""
+    path: str
+    text: str
+
+
+def test_texts(task: Task, tree: Tree) -> tuple[ProvingText, ...]:
+    """The named files that are there, each once; of a folder its first tests."""
+    found: dict[str, ProvingText] = {}
+    for contract in task.test_contracts:
+        target = target_of(contract.command, tree)
+        files = (*target.files, *(one for folder in target.folders for one in _in(folder, tree)))
+        for path in files:
+            text, _ = tree.text(path)
+            if text.strip() and path not in found:
+                found[path] = ProvingText(contract.id, path, text)
+    return tuple(found.values())
+
+
+def _in(folder: str, tree: Tree) -> list[str]:
+    """The tests that lie in a folder, those at its top first."""
+    below = [path for path in tree.files if path.startswith(f"{folder}/") and _is_test(path)]
+    return sorted(below, key=lambda path: (path.count("/"), path))[:_MOST_OF_A_FOLDER]
+
+
+def _is_test(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return "test" in name.casefold() or "spec" in name.casefold()
+
+
 _SPAN = re.compile(r"`([^`\n]+)`")
 _MOST_ASKED = 12
 """Files of one task whose neighbours count in the index."""
@@ -61,9 +106,6 @@ def surroundings_at(
 
     Where there is no repository or no commit yet, no file is shown. Raises GitError.
     """
-    from runner.repo.head import find_git
-    from runner.repo.read import Repository
-
     if not commit or find_git(root) is None:
         return surroundings_of(root, Tree(), task, settings, patterns=patterns, plan=plan)
     with Repository.open(root) as repository:
@@ -92,7 +134,6 @@ def surroundings_of(
     from runner.context.import_neighbours import Neighbours, around
     from runner.context.index import file_index
     from runner.context.outline_cache import outlines_of
-    from runner.context.test_sources import test_texts
 
     kind = kind_of(task, plan.type if plan else "")
     planned = tuple(dict.fromkeys((*plan.files, *plan.context))) if plan else ()
@@ -124,8 +165,6 @@ def surroundings_of(
 
 def _own(task: Task, planned: tuple[str, ...], tree: Tree) -> tuple[str, ...]:
     """The files in question: of the plan, else those the task may write, there or not yet."""
-    from runner.plan.globs import is_glob
-
     if planned:
         return planned[:_MOST_FILES]
     outputs = () if task.writes_everything else task.outputs
@@ -143,9 +182,8 @@ def _decisions(root: Path, task: Task, own: tuple[str, ...]) -> tuple[Recorded, 
     recorded = read_decisions(_document(root, DECISIONS))
     if not recorded:
         return ()
-    from runner.plan.ownership import OwnershipMap
 
-    owners = OwnershipMap.read(_document(root, _MAP).encode())
+    owners = OwnershipMap.read(_document(root, OWNERSHIP_MAP).encode())
     owning = {id_ for path in own for id_ in owners.owners(path)} - {task.id}
     files = (*own, *task.inputs)
     return decisions_for(recorded, task=task.id, needs=task.depends_on, owners=owning, files=files)
@@ -153,9 +191,6 @@ def _decisions(root: Path, task: Task, own: tuple[str, ...]) -> tuple[Recorded, 
 
 def _document(root: Path, path: str) -> str:
     """A document of the runner's as it stands now: this run has written into it, too."""
-    from runner.errors import RunnerError
-    from runner.writes.safe_io import read_beneath
-
     try:
         return (read_beneath(root, path) or b"").decode("utf-8", "replace")
     except RunnerError:  # a link, say: whoever writes it will say so
@@ -164,8 +199,6 @@ def _document(root: Path, path: str) -> str:
 
 def _not_shown(task: Task, tree: Tree) -> Iterable[str]:
     """Files that the task names to be read, and that are not shown."""
-    from runner.plan.globs import is_glob
-
     for path in (one.removeprefix("./") for one in task.inputs if not is_glob(one)):
         _, why = tree.text(path)
         if why and not tree.is_folder(path.rstrip("/")):

@@ -7,12 +7,12 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 from runner.context.import_neighbours import count_shared_folders
-from runner.context.text_bounds import CHARACTERS_A_TOKEN
+from runner.context.visibility import CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from runner.context.outline import Outline
+    from runner.context.outline_cache import Outline
     from runner.model import Task
 
 MOST_TOKENS = 800

@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from runner.config.permissions import evaluate_permission
+from runner.config.shell_rules import Permit
 from runner.context.visibility import LARGEST, is_private
+from runner.plan.globs import is_glob, matches
+from runner.repo.git import text
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -50,9 +54,6 @@ class Tree:
     @classmethod
     def of(cls, repository: Repository, commit: str, settings: Settings) -> Self:
         """The tree of a commit; of none where there is no commit yet."""
-        from runner.config.permission_rules import Permit
-        from runner.config.permissions import evaluate_permission
-
         rules, floor = settings.permission, settings.permission_floor
 
         def may_read(path: str) -> bool:
@@ -95,8 +96,6 @@ class Tree:
 
     def match(self, patterns: tuple[str, ...]) -> tuple[str, ...]:
         """The files that paths or globs name, in the order of these."""
-        from runner.plan.globs import is_glob, matches
-
         found: dict[str, None] = {}
         for pattern in (one.removeprefix("./") for one in patterns):
             if not is_glob(pattern):
@@ -128,8 +127,6 @@ class Tree:
         return redact(content.decode("utf-8-sig", "replace")), ""
 
     def _may_show(self, path: str) -> bool:
-        from runner.plan.globs import matches
-
         if is_private(path) or not self.may_read(path):
             return False
         return all(any(matches(glob, path) for glob in globs) for globs in self.allow)
@@ -137,8 +134,6 @@ class Tree:
 
 def list_files(repository: Repository, commit: str) -> dict[str, str]:
     """The plain files of a commit in the project, with the names of their blobs."""
-    from runner.repo.git import text
-
     out = text(repository.git.run("ls-tree", "-r", "-z", "--full-tree", commit))
     start = repository.prefix.value
     found: dict[str, str] = {}

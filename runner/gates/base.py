@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.gates.junit import TestResults
+    from runner.gates.proof_cache import ProofMemory
     from runner.model import Change, Coverage, Level, Observed, Task
     from runner.process.base import Place, Ran, Sandbox
+
+
+INTEGRITY = "integrity"
+"""The kind of the runner's own checks of what a change takes away from tests."""
 
 
 def _nothing(_path: str) -> bytes | None:
@@ -141,6 +146,8 @@ class GateContext:
     """Whether a check before this one refuses already."""
     revised: bool = False
     """Whether what is to be built was changed since the task landed what `former` says."""
+    memory: ProofMemory | None = None
+    """What passed in this run, for others that ask the same of the same tree."""
     ran: dict[str, CheckResult] = field(default_factory=dict)
     """How each of the task's test contracts ended on the proposal, by its id."""
 
@@ -260,7 +267,7 @@ def _bounds(check: Check, bench: GateContext) -> Bounds:
 def _others(bench: GateContext) -> tuple[str, ...]:
     """Work trees of other repositories that the sandbox hid."""
     from runner.process.other_trees import other_trees
-    from runner.process.toolchain import NAMES
+    from runner.process.tools import NAMES
 
     environ = bench.environment
     where = frozenset((name, environ[name]) for name in NAMES if name in environ)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates import proof_cache
 from runner.gates.check_run import output_of, try_check
-from runner.gates.lint_output import complaints
-from runner.gates.result_parsers import parse_results
+from runner.gates.result_parsers import complaints, parse_results
 from runner.process.base import Ended
 
 if TYPE_CHECKING:

@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
+import re
 import signal
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Fitted, failures_of, proof_of
-from runner.gates.counts import ran_no_test, read_counts
-from runner.gates.junit import TestResults
+from runner.gates.junit import TestResults, Told
 from runner.gates.mtime_changes import Touched, files, find_touched
+from runner.gates.proof_cache import Passed
 from runner.gates.reporters import not_taken, with_reports
-from runner.gates.result_parsers import parse_results, without_colours
-from runner.gates.static_checks import only_looks
-from runner.model import Finding, ProvenBy, Severity, Verdict
-from runner.plan.shell.exit_status import ends_with_test_tool, expects_failures
+from runner.gates.result_parsers import parse_results, ran_no_test, read_counts, without_colours
+from runner.gates.script_targets import only_looks
+from runner.model import Finding, Network, ProvenBy, Severity, Verdict
+from runner.model.work import STANDS
+from runner.plan.shell.exit_status import (
+    ends_with_test_tool,
+    expects_failures,
+    starts_no_program,
+)
 from runner.process.base import Ended
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from runner.gates.base import Check, GateContext
     from runner.gates.junit import TestResult
-    from runner.gates.test_reports import Told
+    from runner.gates.proof_cache import Key
     from runner.model import Proof
-    from runner.process.base import Ran
+    from runner.process.base import Place, Ran
 
 _MOST_READ = 4 * 1024 * 1024
 """Bytes of a log that are read for what it names."""
 _MOST_TESTS = 20
 _LONGEST = 600
+_LONGEST_LINE = 160
+_PYTHON_PLACE = re.compile(r'File "([^"]+)", line (\d+)')
+_PLACE = re.compile(r"(?<![\w:])(?:file://)?([\w./@+-]+\.[a-z]{1,4}:\d+)")
+"""`tests/a.test.ts:5` of pytest, node, jest, go and cargo; the column behind it is left out."""
+_RAISED = re.compile(r"\[?[\w.]*(?:Error|Exception|Failure)\b|assertion ")
 _SIGNALLED = 128
 _NOT_STARTED = 126
 _CLOSING = 3
@@ -39,6 +50,10 @@ EXPECTED = "failures are expected"
 """What is said of a test contract that must fail."""
 _NO_TESTS = 5
 """How pytest, and unittest from Python 3.12 on, end where they find no test."""
+_OF_THE_TASK = "RUNNER_"
+"""What the variables begin with that differ from task to task: who names one is not the same."""
+_INSTALLED = ("pyvenv.cfg", ".package-lock.json", "lib/*/site-packages/*.dist-info/RECORD")
+"""What changes in an ignored folder of the repository when something is installed there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +74,10 @@ class CheckRun:
     """Failing tests that its output tells of, and no report does."""
     unnamed: bool = False
     """Whether a tool ran that names its tests only where it is asked to."""
+    told: Told = field(default_factory=Told)
+    """What its test programs wrote down."""
+    tool_expected: bool = False
+    """Whether the tool that the command names always says how many tests ran."""
 
     @property
     def passed(self) -> bool:
@@ -126,34 +145,127 @@ class CheckRun:
         return plain.message
 
     def _detail(self, plain: Finding) -> str:
-        told = [format_test(test) for test in self.failing[:_MOST_TESTS]]
+        place = self.bench.place if self.bench else None
+        roots = (f"{place.tree}/", f"{place.shown}/") if place else ()
+        told = [format_test(test, roots) for test in self.failing[:_MOST_TESTS]]
         more = len(self.failing) - _MOST_TESTS
         if more > 0:
             told.append(f"… and {more} more")
         return "\n".join([*told, plain.detail]) if told else plain.detail
 
 
-def format_test(test: TestResult) -> str:
-    """A test that failed, with what it said."""
+def format_test(test: TestResult, roots: tuple[str, ...] = ()) -> str:
+    """A test that failed: where and by what in one line, below it what it said.
+
+    Paths below one of the `roots` are told relative to it.
+    """
     said = test.message.strip()
+    for root in roots:
+        said = said.replace(root, "")
     text = said if len(said) <= _LONGEST else said[:_LONGEST] + " …"
-    return "\n    ".join([f"{test.id} {test.outcome}", *text.splitlines()])
+    place, why = find_place(said), find_assertion(said)
+    at = f" at {place}" if place else ""
+    head = f"{test.id} {test.outcome}{at}{f': {why}' if why else ''}"
+    return "\n    ".join([head, *text.splitlines()])
+
+
+def find_place(said: str) -> str:
+    """The line of a failure, `tests/test_a.py:5`: the last of a Python stack, the first of another.
+
+    Places outside the project (absolute paths) count only where there is no other.
+    """
+    stack = [f"{path}:{line}" for path, line in _PYTHON_PLACE.findall(said)]
+    others = [found for found in _PLACE.findall(said) if "node_modules/" not in found]
+    told = [*reversed(stack), *others]
+    inside = (place for place in told if not place.startswith("/"))
+    return next(inside, told[0] if told else "")
+
+
+def find_assertion(said: str) -> str:
+    """What was expected and what came, in one line: `AssertionError: 3 != 2`."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    raised = [line.removeprefix("E ").strip() for line in lines if line.startswith("E ")]
+    named = raised or [line for line in lines if _RAISED.match(line)]
+    return (named or lines or [""])[0][:_LONGEST_LINE]
+
+
+def try_or_stand(
+    check: Check, bench: GateContext, fit: Callable[[], Fitted | None] = lambda: None
+) -> CheckRun:
+    """A check that runs, or what the same command said on the same tree earlier in this run.
+
+    A task's own tests run where its lines are counted: what an other run measured is gone.
+    """
+    memory = bench.memory
+    key = standing_key(check, bench) if memory is not None else None
+    if memory is None or key is None:
+        return try_check(check, bench, fit())
+    measured = check.kind == "test" and not check.task and bench.task.writes_anything
+    known = None if measured else memory.find(key)
+    if known is not None:
+        return _stand(check, bench, known)
+    clean = memory.is_clean(bench.place)
+    trial = try_check(check, bench, fit())
+    if clean and trial.passed and not (trial.flaky or trial.touched.left or trial.ran.left_behind):
+        told, expected = trial.told, trial.tool_expected
+        memory.keep(key, Passed(bench.task.id, trial.ran, told, expected, trial.proof.log))
+    return trial
+
+
+def standing_key(check: Check, bench: GateContext) -> Key | None:
+    """What two runs have in common of which one is enough; None where both must run."""
+    reaches = check.network is not Network.NO or bench.known_secrets or bench.task.uses
+    if reaches or not bench.tree or _OF_THE_TASK in check.command:
+        return None
+    limits = check.limits
+    bounds = (limits.memory, limits.together, limits.processes, limits.file_size, limits.cpu)
+    walls = (bench.sandbox.name, bench.place.start, check.named)
+    return (bench.tree, check.command, *walls, *bounds, *_installed(bench.place))
+
+
+def _installed(place: Place) -> Iterator[object]:
+    for share in place.shares:
+        folder = place.shown / share
+        for pattern in _INSTALLED:
+            for file in sorted(folder.glob(pattern)):
+                found = file.stat()
+                yield (file.name, found.st_ino, found.st_size, found.st_ctime_ns)
+
+
+def _stand(check: Check, bench: GateContext, known: Passed) -> CheckRun:
+    """What a command that passed says as this check; each kind asks more or less of it."""
+    ran = replace(known.ran, log=None)
+    trial = evaluate_run(check, ran, bench, known.told, Touched(), expected=known.expected)
+    said = f"{STANDS}{known.task}'s proof"
+    note = f"{trial.proof.note}; {said}" if trial.proof.note else said
+    return replace(trial, proof=replace(trial.proof, note=note, log=known.log))
 
 
 def try_check(check: Check, bench: GateContext, fitted: Fitted | None = None) -> CheckRun:
     """Run a check once, with its tool told from outside to write down each test."""
-    told = with_reports(check, bench, fitted or Fitted(check.command, {}))
     before = files(bench)
+    if starts_no_program(check.command):
+        ran, said, expected = bench.run(check), Told(), False
+    else:
+        ran, said, expected = _run_reporting(check, bench, fitted or Fitted(check.command, {}))
+    done = find_touched(before, bench)
+    if bench.memory is not None and done.left:
+        bench.memory.note_left(bench.place)
+    if done.changed and bench.on_base:
+        with bench.on_base(()):
+            pass  # leaving it puts the proposal back for the checks after this one
+    return evaluate_run(check, ran, bench, said, done, expected=expected)
+
+
+def _run_reporting(check: Check, bench: GateContext, fitted: Fitted) -> tuple[Ran, Told, bool]:
+    """Run it with its tools told to write down each test; whether one of them always does."""
+    told = with_reports(check, bench, fitted)
     told.clear()
     ran = bench.run(check, told.fitted)
     if not_taken(ran):
         told.clear()
         ran = bench.run(check, told.plain)
-    done = find_touched(before, bench)
-    if done.changed and bench.on_base:
-        with bench.on_base(()):
-            pass  # leaving it puts the proposal back for the checks after this one
-    return evaluate_run(check, ran, bench, told.read_told(), done, expected=told.expected)
+    return ran, told.read_told(), told.expected
 
 
 def evaluate_run(
@@ -181,7 +293,11 @@ def evaluate_run(
     elif not counts and proof.verdict is Verdict.PASS and only_looks(check, bench.after):
         proof = replace(proof, by=ProvenBy.STATIC)
     text = 0 if told or failed or not ran.passed else _count_failed(dict(_read(ran)))
-    return CheckRun(check, ran, proof, written, done, bench, told.flaky, text, told.unnamed)
+    return CheckRun(
+        *(check, ran, proof, written, done, bench, told.flaky, text, told.unnamed),
+        told=told,
+        tool_expected=expected,
+    )
 
 
 def expects(check: Check) -> bool:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.config.default_gates import nothing_to_check
+from runner.config.default_gates import is_declared, nothing_to_check
 from runner.gates.base import Check, Proved
-from runner.gates.check_run import try_check
+from runner.gates.check_run import try_or_stand
 from runner.model import Finding, Proof, Verdict, digest_of
+from runner.model.grades import is_document
+from runner.model.work import UNREAD
 from runner.plan.commands import shell_operator, swallows_failure
 from runner.plan.shell.exit_status import bypass_of
+from runner.plan.shell.programs import program_of
 from runner.process.limits import Limits, apply_bounds
 from runner.secrets.redact import redact
 
@@ -21,6 +25,12 @@ if TYPE_CHECKING:
     from runner.model import GateSpec, Task
 
 _SHELL = "sh:"
+_READS = {
+    "ruff": re.compile(r"\.(?:pyi?|ipynb)\Z|(?:\A|/)(?:pyproject|\.?ruff)\.toml\Z|gitignore\Z"),
+    "mypy": re.compile(r"\.pyi?\Z|\.toml\Z|(?:\A|/)(?:\.?mypy\.ini|setup\.cfg|py\.typed)\Z"),
+    "go": re.compile(r"\.(?:go|s|c|h|cc|cpp|mod|sum|work|tmpl|gohtml|json)\Z|/testdata/|embed"),
+}
+"""What programs of default gates read; of others nobody knows."""
 _NOT_RUN = 126
 
 
@@ -57,7 +67,9 @@ def prove(check: Check, bench: GateContext) -> Proved:
     if why := _why_not(check, bench):
         hint = f"say that it is one shell line, `sh: {redact(check.command)}`, or "
         return make_refused_proof(check, why, f"{hint}write several gates")
-    trial = try_check(check, bench)
+    if why := _explain_skip(check, bench):
+        return _make_skipped_proof(check, why)
+    trial = try_or_stand(check, bench)
     if _nothing_to_check(trial, bench):
         note = "there was nothing for it to check"
         skipped = replace(trial.proof, verdict=Verdict.SKIPPED, note=note)
@@ -71,6 +83,44 @@ def prove(check: Check, bench: GateContext) -> Proved:
     refusals = previous_gate.findings(trial, bench)
     changed = () if refusals else script_targets.findings(check, bench)
     return Proved(trial.proof, (*refusals, *changed, *trial.notes()))
+
+
+def _explain_skip(check: Check, bench: GateContext) -> str:
+    """Why a gate that nobody configured need not run for a change; empty where it has to.
+
+    Never where it is all that proves the task, and never for a task that changes nothing.
+    """
+    task, settings = bench.task, bench.settings
+    proven = task.test_contracts or task.contracts or task.gates
+    if not (proven and bench.changes and is_declared(task, settings, check.id, check.command)):
+        return ""
+    if bench.refused:
+        return "what proves the task itself did not pass"
+    paths = [change.path for change in bench.changes]
+    if any(map(bench.is_test, paths)):
+        return ""
+    if all(map(is_document, paths)):
+        return "only documents changed"
+    reads = _READS.get(program_of(check.command.split()).name)
+    if reads is not None and not any(map(reads.search, paths)):
+        return "nothing that it reads changed"
+    return ""
+
+
+def _make_skipped_proof(check: Check, why: str) -> Proved:
+    """A gate that is left out; it shows nothing, and says so."""
+    return Proved(
+        Proof(
+            id=check.id,
+            kind=check.kind,
+            command=redact(check.command),
+            verdict=Verdict.SKIPPED,
+            exit=0,
+            seconds=0.0,
+            output=digest_of(b""),
+            note=f"{UNREAD}{why}",
+        )
+    )
 
 
 def _nothing_to_check(trial: CheckRun, bench: GateContext) -> bool:

@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.gates import coverage
+from runner.gates import coverage, script_targets
 from runner.gates.base import Check, Fitted, Proved, command_limits
-from runner.gates.check_run import try_check
+from runner.gates.check_run import try_check, try_or_stand
 from runner.gates.junit import TestOutcome
 from runner.model import Finding, Severity, Verdict
 from runner.plan.shell.exit_status import bypass_of
@@ -60,7 +60,7 @@ def prove(check: Check, bench: GateContext) -> Proved:
 
         return make_refused_proof(check, f"skips checks (`{word}`)", f"take `{word}` out of it")
     early = _too_early(check, bench)
-    first = try_check(check, bench, _fit_coverage(check, bench))
+    first = try_or_stand(check, bench, lambda: _fit_coverage(check, bench))
     proved = _make_proved(first, bench)
     proof = proved.proof
     if proof is not None and any(finding.refuses for finding in early):
@@ -77,7 +77,6 @@ def _find_changed_scripts(check: Check, bench: GateContext) -> tuple[Finding, ..
     """What of the scripts behind a contract of the task itself is not as it was."""
     if check.task or not bench.changes:
         return ()
-    from runner.gates import script_targets
 
     return script_targets.findings(check, bench)
 

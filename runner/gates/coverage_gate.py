@@ -31,8 +31,7 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
 
 def prove(check: Check, bench: GateContext) -> Proved:
     """Weigh what the test contracts left; a task whose tests failed hears of those alone."""
-    from runner.gates.coverage.execution_rows import make_observed_rows
-    from runner.gates.coverage.lines import together
+    from runner.gates.coverage.lines import make_observed_rows, together
     from runner.gates.coverage.measurements import read_measurement, source
     from runner.gates.coverage.own_lines import own_lines
     from runner.gates.coverage.percent import weigh

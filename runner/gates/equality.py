@@ -10,8 +10,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from runner.gates.base import Check, Proved
-from runner.gates.integrity import INTEGRITY
+from runner.gates.base import INTEGRITY, Check, Proved
 from runner.languages.c_like_lexer import find_closing, line_of, mask_literals
 from runner.languages.registry import code_language, is_written_in
 from runner.model import Finding, Severity

@@ -11,7 +11,7 @@ import os
 import re
 import stat
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 from xml.parsers import expat
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+FAILED_WORDS = ("failed", "failures", "error", "errors")
+"""Under which tools count what failed."""
 LARGEST = 32 * 1024 * 1024
 """Bytes of a file that is read; a larger one counts as damaged."""
 _MOST_TESTS = 200_000
@@ -96,6 +98,28 @@ class TestResults:
         found = Counter(test.outcome for test in self.tests)
         said = {_COUNTED.get(kind, str(kind)): found[kind] for kind in TestOutcome if found[kind]}
         return {"passed": 0} | said
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All reports of one run of a check together."""
+
+    results: TestResults | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    flaky: tuple[str, ...] = ()
+    """What failed and then passed when it ran again."""
+    unnamed: bool = False
+    """Whether a tool that can name its tests was not asked to."""
+    unfinished: tuple[str, ...] = ()
+    """Test programs that ended before they said how."""
+
+    @property
+    def failed(self) -> int:
+        """How many tests failed."""
+        return sum(self.counts.get(word, 0) for word in FAILED_WORDS)
+
+    def __bool__(self) -> bool:
+        return bool(self.counts)
 
 
 def read_results(path: Path) -> TestResults | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.model import Finding, Severity
-from runner.repo.stat_cache import TICK
+from runner.repo.tree_files import TICK
 from runner.text.ignore_rules import ignore_rules
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class Touched:
     changed: tuple[str, ...] = ()
     """Files whose bytes are no longer those of the proposal, deleted ones among them."""
     made: tuple[str, ...] = ()
+    left: bool = False
+    """Whether the tree is not as it was: ignored files count, by-products do not."""
 
     def findings(self, check: str) -> tuple[Finding, ...]:
         """A note where there is something to say: what a check writes is not part of the task."""
@@ -100,6 +102,7 @@ def find_touched(before: Seen, bench: GateContext) -> Touched:
     return Touched(
         tuple(sorted(changed)),
         tuple(_not_ignored(made, bench.place.tree / ".gitignore")) if made else (),
+        left=bool(made or changed),
     )
 
 

@@ -4,17 +4,71 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner import effects
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import TypeAlias
+
+    from runner.gates.junit import Told
+    from runner.process.base import Place, Ran
+
+    Key: TypeAlias = tuple[object, ...]
 
 _LARGEST = 4 * 1024 * 1024
 _MOST = 1000
 _FORGOTTEN = 200
 _FOLDER = "earlier"
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A command that passed on a tree."""
+
+    task: str
+    """Whose proof it was."""
+    ran: Ran
+    told: Told
+    expected: bool
+    log: str
+
+
+@dataclass(slots=True)
+class ProofMemory:
+    """What passed in one run, by command and tree; asked from every worker's thread.
+
+    Only of trees that were as they are committed when the command began: what an earlier command
+    left there may be why it passed. Nothing is kept of what reaches outside (network, secrets,
+    scarce things), and nothing from one run to the next.
+    """
+
+    trees: dict[str, str] = field(default_factory=dict)
+    """The tree of each commit on which a check began."""
+    _passed: dict[Key, Passed] = field(default_factory=dict)
+    _clean: dict[Path, bool] = field(default_factory=dict)
+
+    def begin(self, place: Place, *, clean: bool) -> None:
+        """A proof begins in a slot, on a tree without anything beside the proposal, or not."""
+        self._clean[place.tree] = clean
+
+    def note_left(self, place: Place) -> None:
+        """A command left something behind."""
+        self._clean[place.tree] = False
+
+    def find(self, key: Key) -> Passed | None:
+        """What passed before."""
+        return self._passed.get(key)
+
+    def is_clean(self, place: Place) -> bool:
+        """Whether what runs there now finds the tree as it is committed."""
+        return self._clean.get(place.tree, False)
+
+    def keep(self, key: Key, passed: Passed) -> None:
+        """Remember what passed; who was first is who is named."""
+        self._passed.setdefault(key, passed)
 
 
 def load_entry(folder: Path | None, *key: str) -> dict[str, object]:

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from runner.gates.base_result import earlier
-from runner.gates.integrity.readers import tests_in
+from runner.gates.integrity.weaknesses import tests_in
 from runner.model import Action, Finding, Severity
 from runner.plan.task_types import Extra, kind_of
 

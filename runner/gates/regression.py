@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates import contract_tests, import_watch, proof_cache
 from runner.gates.registry import Proven, together
+from runner.model import Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.gates.base import Check, GateContext, Proved
-    from runner.model import Finding, Proof, Task
+    from runner.model import Proof, Task
 
     Lane = Callable[[], AbstractContextManager["Helper | None"]]
     """Another scratch tree with the same change in it; None where none is free."""
@@ -208,8 +209,6 @@ class _Row:
 
 def make_left_out(left: int, failures: int) -> Finding:
     """A note on proofs that were not run, since enough of them had failed."""
-    from runner.model import Finding, Severity
-
     checks = "1 more was" if left == 1 else f"{left} more were"
     return Finding(
         check=KIND,
@@ -228,6 +227,7 @@ def _bench_for(traced: Traced, bench: GateContext) -> GateContext:
         bench,
         environment=kept | dict(traced.secrets),
         known_secrets=(*bench.known_secrets, *values),
+        memory=None if traced.task.uses else bench.memory,
     )
 
 

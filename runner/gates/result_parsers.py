@@ -1,11 +1,26 @@
-"""Results per test as tools print them: of all, or of those that failed."""
+"""Results per test as tools print them: of all, or of those that failed.
+
+What linters and type checkers complain of, line by line, without their line numbers.
+
+A complaint is `path: text`, counted: where one more stands in a file than before, it is new. Knows
+`path:line:col: text` (ruff, mypy, flake8, go vet, gcc), `path(line,col): text` (tsc), the file
+with its complaints below it (eslint) and the text with its place below it (ruff, rustc).
+
+What test tools say of how many tests they ran, read from their last lines.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from typing import TYPE_CHECKING
 
 from runner.gates.junit import TestOutcome, TestResult, TestResults
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _GO = re.compile(r"^ *--- (PASS|FAIL|SKIP): (\S+) \(([\d.]+)s\)$", re.MULTILINE)
@@ -113,3 +128,155 @@ def _unittest(output: str) -> dict[str, TestOutcome]:
 def _script(output: str) -> dict[str, TestOutcome]:
     found = (match[match.lastgroup or 0] for match in _SCRIPT_BAD.finditer(output))
     return dict.fromkeys(found, TestOutcome.FAILED)
+
+
+# --- lint output ----------------------------------------------------------------------
+
+
+_COLON = re.compile(
+    r"(?P<path>[^\s:()'\"`][^:()'\"`]*?\.\w+):\d+(?::\d+)?(?:-\d+)?:? +(?P<text>\S.*)"
+)
+_BRACKET = re.compile(r"(?P<path>[^\s:()][^:()]*?\.\w+)\(\d+(?:,\d+)?\): *(?P<text>\S.*)")
+_ARROW = re.compile(r" *--> (?P<path>[^:]+):\d+(?::\d+)?\s*")
+_FILE = re.compile(r"(?P<path>[^\s:].*\.\w{1,5})\s*")
+_BELOW = re.compile(r"\s+\d+:\d+\s+(?P<text>(?:error|warning)\s+\S.*)")
+_NUMBERED = re.compile(r"\b(line|lines|column|col)( |:)\d+")
+_MOST = 20_000
+
+
+def complaints(output: str, root: str = "") -> Counter[str]:
+    """Every complaint in the output of a tool, with how often it stands there."""
+    found: Counter[str] = Counter()
+    for path, text in _parse_lines(without_colours(output).splitlines()[:_MOST]):
+        at = path.removeprefix(root).removeprefix("/") if root else path
+        said = _NUMBERED.sub(r"\1\2N", " ".join(text.split()))
+        found[f"{at.removeprefix('./')}: {said}"] += 1
+    return found
+
+
+def _parse_lines(lines: list[str]) -> Iterator[tuple[str, str]]:
+    file = above = ""
+    for line in lines:
+        match = _COLON.fullmatch(line) or _BRACKET.fullmatch(line)
+        if match:
+            yield match["path"], match["text"]
+        elif (match := _ARROW.fullmatch(line)) and above.strip():
+            yield match["path"], above
+        elif file and (match := _BELOW.fullmatch(line)):
+            yield file, match["text"]
+        elif match := _FILE.fullmatch(line):
+            file = match["path"]
+        above = line
+
+
+# --- counts ---------------------------------------------------------------------------
+
+
+_WORD = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed|deselected)\b")
+_PYTEST = re.compile(
+    r"^(?:=+ )?(?:\d+ \w+(?:, )?)+ in [\d.]+s|^(?:=+ )?no tests (?:ran|collected)", re.MULTILINE
+)
+_UNITTEST_COUNT = re.compile(r"^Ran (\d+) tests? in [\d.]+s", re.MULTILINE)
+_UNITTEST_BAD_COUNT = re.compile(r"\b(failures|errors|skipped)=(\d+)")
+_TAP_COUNT = re.compile(r"^(?:#|\u2139) (pass|fail|skipped) (\d+)$", re.MULTILINE)
+_GO_PACKAGE = re.compile(r"^(ok|FAIL|\?) +\t?\S+[\t ]+(\[no test files\]|\S.*)$", re.MULTILINE)
+_GO_TEST = re.compile(r"^--- (PASS|FAIL|SKIP): ", re.MULTILINE)
+_GO_NONE = re.compile(r"\[no tests to run\]|\[no test files\]")
+_VITEST = re.compile(r"^ *Tests +(?=\d)([^\n(]*)(?:\(\d+\))?$", re.MULTILINE)
+_NO_VITEST = re.compile(r"^No test files found", re.MULTILINE)
+_CARGO_COUNT = re.compile(
+    r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.MULTILINE
+)
+
+_JEST = re.compile(r"^Tests: +((?:\d+ \w+, )*\d+ total)$", re.MULTILINE)
+_MOCHA = re.compile(r"^ +(\d+) (passing|failing|pending)\b", re.MULTILINE)
+_MOCHA_WORDS = {"passing": "passed", "failing": "failed", "pending": "skipped"}
+
+_IDLE = frozenset({"skipped", "deselected", "xfailed"})
+
+
+def read_counts(output: str) -> tuple[tuple[str, int], ...]:
+    """The counts a test tool printed, such as `(("passed", 3),)`; empty where none are known.
+
+    Knows the closing lines of pytest, unittest, node's test runner (TAP and spec), cargo test, go
+    test, vitest, jest and mocha.
+    """
+    for reader in (_pytest, _count_unittest, _tap, _count_cargo, _count_go, _vitest, _jest, _mocha):
+        counts = reader(output)
+        if counts is not None:
+            return tuple(counts.items())
+    return ()
+
+
+def _pytest(output: str) -> dict[str, int] | None:
+    summaries = list(_PYTEST.finditer(output))
+    if not summaries:
+        return None
+    line = output[summaries[-1].start() :].splitlines()[0]
+    counts = {word: int(number) for number, word in _WORD.findall(line)}
+    return counts or {"passed": 0}
+
+
+def _count_unittest(output: str) -> dict[str, int] | None:
+    ran = _UNITTEST_COUNT.findall(output)
+    if not ran:
+        return None
+    bad = {word: int(number) for word, number in _UNITTEST_BAD_COUNT.findall(output[-400:])}
+    passed = int(ran[-1]) - sum(bad.values())
+    return {"passed": max(0, passed)} | {word: number for word, number in bad.items() if number}
+
+
+def _tap(output: str) -> dict[str, int] | None:
+    found = {word: int(number) for word, number in _TAP_COUNT.findall(output)}
+    if "pass" not in found:
+        return None
+    return {"passed": found["pass"], "failed": found.get("fail", 0)}
+
+
+def _count_cargo(output: str) -> dict[str, int] | None:
+    rows = _CARGO_COUNT.findall(output)
+    if not rows:
+        return None
+    passed, failed, ignored = (sum(int(row[column]) for row in rows) for column in range(3))
+    return {"passed": passed, "failed": failed, "skipped": ignored}
+
+
+def _count_go(output: str) -> dict[str, int] | None:
+    """Without `-v` go names no passing test: only that there was none is sure."""
+    packages = _GO_PACKAGE.findall(output)
+    if not packages:
+        return None
+    tests = _GO_TEST.findall(output)
+    if not tests:
+        idle = all(_GO_NONE.search(rest) for _, rest in packages)
+        return {"passed": 0} if idle else None
+    words = (("passed", "PASS"), ("failed", "FAIL"), ("skipped", "SKIP"))
+    return {word: tests.count(mark) for word, mark in words}
+
+
+def _vitest(output: str) -> dict[str, int] | None:
+    found = _VITEST.findall(output)
+    if not found:
+        return {"passed": 0} if _NO_VITEST.search(output) else None
+    counts = {word: int(number) for number, word in _WORD.findall(found[-1])}
+    return {"passed": 0} | counts if counts else None
+
+
+def _jest(output: str) -> dict[str, int] | None:
+    found = _JEST.findall(output)
+    if not found:
+        return None
+    return {"passed": 0} | {word: int(number) for number, word in _WORD.findall(found[-1])}
+
+
+def _mocha(output: str) -> dict[str, int] | None:
+    found = {_MOCHA_WORDS[word]: int(number) for number, word in _MOCHA.findall(output)}
+    return {"passed": 0} | found if "passed" in found else None
+
+
+def ran_no_test(counts: tuple[tuple[str, int], ...]) -> bool:
+    """Whether a tool said that it ran not a single test that can tell right from wrong.
+
+    A test that is expected to fail tells nothing.
+    """
+    return bool(counts) and not any(number for word, number in counts if word not in _IDLE)

@@ -12,7 +12,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.base import Check, Proved
+from runner.gates.script_targets import behind
 from runner.model import Finding, Severity
+from runner.plan.shell.exit_status import commands_of
+from runner.plan.shell.programs import program_of
 from runner.process.limits import Limits
 
 if TYPE_CHECKING:
@@ -153,8 +156,6 @@ def _inside(folders: set[str]) -> frozenset[str]:
 
 def _lines(bench: GateContext) -> Iterator[str]:
     """The commands of a task, and the scripts and rules behind them."""
-    from runner.gates.script_targets import behind
-
     gates = (*bench.settings.gates_for(bench.task.type), *bench.task.gates)
     said = [one.command for one in bench.task.test_contracts]
     for line in (*said, *(gate.command.removeprefix("sh:").strip() for gate in gates)):
@@ -171,14 +172,10 @@ def _set_in(command: Simple) -> Iterator[tuple[str, str]]:
 
 
 def _commands(line: str) -> tuple[Simple, ...]:
-    from runner.plan.shell.exit_status import commands_of
-
     return commands_of(line)
 
 
 def _program(command: Simple) -> tuple[str, tuple[str, ...]]:
-    from runner.plan.shell.programs import program_of
-
     return program_of(command)
 
 

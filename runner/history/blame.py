@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from runner.history.commit_log import Told
-    from runner.model import Task
     from runner.repo.read import Repository
 
 _NOBODY = "0"
@@ -100,11 +99,6 @@ def stretches(
                 Stretch(line.number, line.number, source, line.author, line.restored, (line.text,))
             )
     return tuple(found)
-
-
-def notes_of(tasks: Iterable[Task], id_: str) -> tuple[str, ...]:
-    """The `!change` notes of one task among those of a plan."""
-    return next((task.changes for task in tasks if task.id == id_), ())
 
 
 def _source(told: Told, changes_of: Callable[[str, str], tuple[str, ...]]) -> Source:

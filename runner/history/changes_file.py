@@ -10,6 +10,8 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import ChangeRecorded
 from runner.model import Status
+from runner.plan.document import read_plan
+from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -129,8 +131,7 @@ class Quotes:
 
     def _quote(self, data: bytes, quotes: list[tuple[str, int, str]], said: str = "") -> bytes:
         """The plan with these quotes where they are missing; tasks it does not have are left."""
-        from runner.plan.change_quotes import add_quote
-        from runner.plan.document import read_plan
+        from runner.plan.edit import add_quote
 
         for id_, number, text in quotes:
             plan = read_plan(data, "TASK-GRAPH.md", prefixes=self.prefixes)
@@ -210,8 +211,6 @@ def _find_command_line(plan: Plan, id_: str, said: str) -> Written | None:
 
 def quote_of(line: Written) -> str:
     """What a command line of the plan asks for, as its quote will say it."""
-    from runner.secrets.redact import redact
-
     return REPLAYED if line.kind == "replay" else " ".join(redact(line.text).split())
 
 

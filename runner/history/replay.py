@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.history.commit_log import Told, find_standing, story
-from runner.history.held_changes import find_held_behind, find_held_on
-from runner.history.revert import Back, format_list
+from runner.history.revert import Back, find_held_behind, find_held_on, format_list
 from runner.model import Status
 from runner.repo.trailers import build_message
 from runner.run.landing.lander import changes_between

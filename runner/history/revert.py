@@ -1,4 +1,7 @@
-"""Work is taken back by a new commit: history is never rewritten, nobody's unsaved work lost."""
+"""Work is taken back by a new commit: history is never rewritten, nobody's unsaved work lost.
+
+Held changes that break other tasks, where what they rest on is taken back: they are let go.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import ExitCode, RunnerError
-from runner.history.held_changes import release
 from runner.journal.events import TaskReopened, TaskStaled
 from runner.journal.tree_events import HistoryMoved, HistoryMoving
 from runner.model import Status
 from runner.repo.commit import commit_tree
 from runner.repo.refs import keep_ref
+from runner.run.landing.drafts import let_go
 from runner.run.landing.git_locks import bring_index, move_branch
 from runner.run.landing.lander import changes_between
-from runner.run.regressions.regression import is_held
+from runner.run.regressions.regression import give_back, is_held, victims
 from runner.writes import landing
 from runner.writes.safe_io import sweep_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from runner.journal.events import Record
+    from runner.journal.state import RunState
     from runner.model import Change
     from runner.repo.read import Repository
     from runner.run.journal_writer import JournalWriter
@@ -187,3 +191,37 @@ def _make_moved_error(branch: str) -> RunnerError:
         hint="try again",
         code=ExitCode.CONFLICT,
     )
+
+
+# --- held changes ---------------------------------------------------------------------
+
+
+def find_held_on(state: RunState, taken_back: Collection[str]) -> Iterator[str]:
+    """Tasks whose held change is made on some tasks' work, or breaks one of them."""
+    for known in state.tasks.values():
+        concerned = {known.id, *victims(known.findings)}
+        if is_held(known) and not concerned.isdisjoint(taken_back):
+            yield known.id
+
+
+def find_held_behind(repository: Repository, state: RunState, checkpoint: str) -> Iterator[str]:
+    """Tasks whose held change is made on a tree that came after a checkpoint."""
+    for known in state.tasks.values():
+        base = known.held.base if known.held and is_held(known) else checkpoint
+        if base != checkpoint and repository.is_ancestor(checkpoint, base):
+            yield known.id
+
+
+def release(lander: Lander, tasks: Iterable[str]) -> None:
+    """Forget the bytes that are held for tasks, the drafts stay; what they broke is DONE again.
+
+    May be repeated: of a task of which nothing is held, nothing is done.
+    """
+
+    def forget(task: str) -> None:
+        let_go(lander.repository, task)
+        lander.staging.remove(lander.staging.list(task))
+
+    for id_ in tasks:
+        if is_held(lander.ledger.state.task(id_)):
+            give_back(id_, lander.ledger, forget)

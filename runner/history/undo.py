@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.history.commit_log import find_standing, story
-from runner.history.held_changes import find_held_on
-from runner.history.revert import Back, LeftBehind, format_list
+from runner.history.revert import Back, LeftBehind, find_held_on, format_list
 from runner.model import Status
 from runner.repo.commit import commit_tree
 from runner.repo.git import Git

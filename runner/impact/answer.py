@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from runner.impact.change import Changed, with_moves
 from runner.impact.collector import ImpactCollector
-from runner.impact.config_files import folder_governed, governs, is_own_document
+from runner.impact.config_files import (
+    explain_undeclared,
+    folder_governed,
+    governs,
+    is_own_document,
+    is_unread_code,
+)
 from runner.impact.inputs import Knowledge, Proven
 from runner.impact.kept_results import find_sharers
 from runner.impact.narrow import narrow_contracts
@@ -15,7 +21,6 @@ from runner.impact.python_blocks import is_quiet
 from runner.impact.reach import find_reaching, find_unparsed, find_unseen_importers
 from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why, Width
 from runner.impact.traces import Reach, hit
-from runner.impact.unknown import explain_undeclared, is_unread_code
 from runner.languages.registry import is_written_in, language_of
 from runner.model import digest_of
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runner.impact.inputs import Proven
-from runner.impact.order import soonest_first
+from runner.impact.inputs import Proven, soonest_first
 from runner.impact.reasons import Affected, Answer
 
 if TYPE_CHECKING:

@@ -1,10 +1,18 @@
-"""Files that configure how everything beside and below them is built and tested."""
+"""Files that configure how everything beside and below them is built and tested.
+
+Changed files of which nobody here can say whom they reach.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from runner.languages.registry import is_manifest
+
+if TYPE_CHECKING:
+    from runner.impact.change import Changed
+
 
 _NAMES = frozenset(
     {"conftest.py", "pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "pytest.ini"}
@@ -47,3 +55,26 @@ def folder_governed(path: str) -> str:
     while folder.rpartition("/")[2].startswith("."):
         folder = folder.rpartition("/")[0]
     return folder
+
+
+# --- unknown --------------------------------------------------------------------------
+
+
+_UNREAD_CODE = re.compile(
+    r"\.(?:c|cc|cpp|cxx|h|hh|hpp|cs|java|kt|kts|scala|swift|m|mm|rb|php|pl|pm|lua|r|jl|ex|exs|erl"
+    r"|hs|ml|clj|dart|zig|nim|sh|bash|zsh|fish|ps1|bat|cmake|proto|pyx|pxd|ipynb)\Z"
+)
+
+
+def is_unread_code(path: str) -> bool:
+    """Whether a file is code in a language of which the imports are not read here."""
+    return bool(_UNREAD_CODE.search(path))
+
+
+def explain_undeclared(change: Changed) -> str:
+    """Why it is in doubt whom a change reaches."""
+    if is_unread_code(change.path):
+        return f"nobody can see here what {change.path} is used by, and no task has it in Inputs"
+    if change.is_deleted:
+        return f"{change.path} is gone, and nothing that names it is known"
+    return f"no task declares {change.path}, and no code names it"

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.impact.mentions import ANY, SPELLED, last_name
-from runner.impact.python_blocks import find_changed_blocks, runs
-from runner.impact.ranges import spans_in
+from runner.impact.python_blocks import find_changed_blocks, runs, spans_in
 from runner.impact.units import Does, parts_of
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from runner.impact.change import Changed
     from runner.impact.python_blocks import Function, Key
-    from runner.impact.test_id import Proven
+    from runner.impact.reasons import Proven
     from runner.impact.units import Code, Parts
     from runner.model import Observed
 

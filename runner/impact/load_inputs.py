@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from runner.model import Digest, Task
     from runner.repo.read import Repository
 
-OWNERSHIP_MAP = "FILE_OWNERSHIP_MAP.md"
 _KEPT_DIGESTS = 65_536
 
 

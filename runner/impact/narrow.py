@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from runner.impact.classes import Classes
 from runner.impact.exposure import find_exposure
-from runner.impact.python_blocks import find_changed_blocks
-from runner.impact.ranges import spans_in
+from runner.impact.python_blocks import find_changed_blocks, spans_in
 from runner.impact.readers import Readers
 from runner.impact.units import parts_of
 from runner.languages.registry import is_written_in
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from runner.impact.change import Changed
     from runner.impact.readers import Reader
-    from runner.impact.test_id import Proven
+    from runner.impact.reasons import Proven
     from runner.impact.units import Parts
     from runner.model import Observed
 

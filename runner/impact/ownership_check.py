@@ -6,8 +6,8 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.impact.command_index import Named
 from runner.impact.config_files import is_own_document
-from runner.impact.path_index import Named
 from runner.plan.globs import is_glob
 from runner.plan.ownership import glob_folder, names_file
 

@@ -4,6 +4,8 @@ As pytest-testmon does it (its `process_code.py`): who never ran a function's bo
 by a change of it. A block is compared by its syntax tree, so comments and layout do not count.
 What is evaluated where a function is defined (decorators, defaults, annotations, and its docstring,
 which others read) belongs to the block around it; so do class bodies and lambdas.
+
+Line numbers as compact ranges: `1-5,9`.
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ from runner.languages.registry import is_written_in
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from runner.impact.change import Changed
+
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 _MODULE = ("", 0)
@@ -172,3 +175,26 @@ def is_generator(body: Sequence[ast.stmt]) -> bool:
 
 def _dump(tree: ast.Module) -> str:
     return ast.dump(tree, include_attributes=False)
+
+
+# --- ranges ---------------------------------------------------------------------------
+
+
+def ranges_of(lines: Iterable[int]) -> str:
+    """`{1, 2, 3, 9}` as `1-3,9`."""
+    spans: list[list[int]] = []
+    for line in sorted(set(lines)):
+        if spans and line == spans[-1][1] + 1:
+            spans[-1][1] = line
+        else:
+            spans.append([line, line])
+    return ",".join(f"{start}-{end}" if end > start else f"{start}" for start, end in spans)
+
+
+def spans_in(ranges: str) -> tuple[tuple[int, int], ...]:
+    """First and last line of each range. Raises ValueError for what is none."""
+    found = []
+    for part in filter(None, ranges.split(",")):
+        start, _, end = part.partition("-")
+        found.append((int(start), int(end or start)))
+    return tuple(found)

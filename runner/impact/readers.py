@@ -16,8 +16,7 @@ from runner.impact.mentions import (
     find_mentions,
     last_name,
 )
-from runner.impact.python_blocks import runs
-from runner.impact.ranges import spans_in
+from runner.impact.python_blocks import runs, spans_in
 from runner.impact.spread import Names, stem_of
 from runner.impact.units import Does
 

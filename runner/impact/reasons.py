@@ -1,9 +1,13 @@
-"""What an answer is made of: affected tasks, reasons, doubts, and how wide was asked."""
+"""What an answer is made of: affected tasks, reasons, doubts, and how wide was asked.
+
+One test contract of one task, by its names.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Dependents(StrEnum):
@@ -73,3 +77,13 @@ class Answer:
     """What fails soonest comes first."""
     doubts: tuple[Why, ...] = ()
     """Said aloud where `conservative` did not count them in."""
+
+
+# --- test id --------------------------------------------------------------------------
+
+
+class Proven(NamedTuple):
+    """A test contract, with the task it is of: ids are only a plan's own within a task."""
+
+    task: str
+    contract: str

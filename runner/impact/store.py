@@ -8,6 +8,7 @@ and answers are wider.
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import contextmanager
 from threading import RLock
 from typing import TYPE_CHECKING, Self
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Self
 from runner import effects
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -59,8 +59,6 @@ class Store:
 
     def ask(self, question: str, *values: object) -> list[tuple[str, ...]]:
         """The rows that answer; none, and `lost`, where the file cannot be read."""
-        import sqlite3
-
         with self._lock:
             try:
                 return self.connection.execute(question, values).fetchall()
@@ -71,8 +69,6 @@ class Store:
     @contextmanager
     def change(self) -> Iterator[sqlite3.Connection]:
         """Write in one transaction: all of it is kept, or nothing and `lost` is set."""
-        import sqlite3
-
         effects.step("sqlite", str(self.folder or ""))
         with self._lock:
             try:
@@ -88,8 +84,6 @@ class Store:
 
     def _lose(self, error: sqlite3.DatabaseError) -> None:
         """Go on without; a file that is damaged, not only locked or full, is begun anew."""
-        import sqlite3
-
         self.lost = True
         if isinstance(error, sqlite3.OperationalError):
             return
@@ -101,8 +95,6 @@ class Store:
 
 def _open_database(folder: Path | None) -> sqlite3.Connection:
     """The database in a folder; a new one for one that is damaged or of another format."""
-    import sqlite3
-
     for _ in range(2):
         try:
             return _connect(folder)
@@ -122,8 +114,6 @@ def _remove(folder: Path) -> None:
 
 
 def _connect(folder: Path | None) -> sqlite3.Connection:
-    import sqlite3
-
     if folder is not None:
         effects.make_folder(folder)
     place = ":memory:" if folder is None else str(folder / FILE)
@@ -138,8 +128,6 @@ def _connect(folder: Path | None) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, place: str) -> None:
     """Make the tables where there are none. Raises DatabaseError for another format."""
-    import sqlite3
-
     # a power cut may lose the last records, which digests tell, but damages nothing (SQLite, WAL)
     connection.execute("pragma journal_mode = wal")
     connection.execute("pragma synchronous = normal")

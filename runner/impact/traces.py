@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.impact.kept_results import find_sharers
 from runner.impact.narrow import narrow_contracts
-from runner.impact.python_blocks import blocks_of, find_changed_blocks, runs
-from runner.impact.ranges import ranges_of, spans_in
-from runner.impact.test_id import Proven
+from runner.impact.python_blocks import blocks_of, find_changed_blocks, ranges_of, runs, spans_in
+from runner.impact.reasons import Proven
 from runner.languages.registry import is_written_in
 from runner.model import Observed, digest_of
 

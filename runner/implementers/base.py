@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from threading import Event
 
-    from runner.config.permission_rules import Permission, PermissionAnswer
     from runner.config.settings import Settings
+    from runner.config.shell_rules import Permission, PermissionAnswer
     from runner.context.brief import Brief
     from runner.journal.events import Event as Happening
     from runner.model import Change, Task

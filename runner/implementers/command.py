@@ -8,6 +8,7 @@ one, and may report decisions in its output or in the file `$RUNNER_DECISIONS`.
 from __future__ import annotations
 
 import contextlib
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -118,8 +119,6 @@ class _Papers:
 @contextlib.contextmanager
 def _papers(brief: Brief, bench: ImplementerContext) -> Iterator[_Papers]:
     """A fresh folder in the box, under a name that no earlier command could lay a link at."""
-    import shutil
-
     folder = bench.place.box / f"work-{effects.new_id()}"
     effects.make_folder(folder)
     papers = _Papers(folder)

@@ -10,7 +10,7 @@ from runner.implementers.base import CHECK
 from runner.implementers.llm import model
 from runner.model import Finding
 from runner.text.display import display
-from runner.text.hints import did_you_mean
+from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings

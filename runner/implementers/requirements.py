@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.model import BlockKind, Reason
@@ -116,6 +117,7 @@ def _commands(task: Task, gates: Iterable[GateSpec]) -> Iterator[str]:
 # --- reading shell lines --------------------------------------------------------------
 
 
+@lru_cache(maxsize=1024)
 def _calls_root(line: str) -> bool:
     words = _command_words(line)
     if words is None:  # quotes that only the shell itself understands
@@ -123,6 +125,7 @@ def _calls_root(line: str) -> bool:
     return any(word.rpartition("/")[2] in _ROOT_WORDS for word in words)
 
 
+@lru_cache(maxsize=1024)
 def _program(line: str) -> str:
     """The program a line starts with; empty for the shell's own words, paths and expansions."""
     first = next(iter(_command_words(line.removeprefix("sh:")) or ()), "")

@@ -21,9 +21,9 @@ from runner.journal.tree_events import (
     HistoryMoving,
     ShipDeclared,
     ShipReopened,
+    TaskWaived,
     TreeVerified,
 )
-from runner.journal.waivers import TaskWaived
 
 if TYPE_CHECKING:
     from runner.model import (

@@ -105,7 +105,7 @@ def _weakest_need(needs: Iterable[str], found: Mapping[str, Graded]) -> Graded:
     nothing = Graded(Grade.UNPROVEN, None, NOTHING)
     grades = {one: found.get(one, nothing) for one in needs}
     least = weakest(list(grades.values()))
-    if least.grade is not Grade.UNPROVEN:
+    if least.is_proven:
         return least
-    named = next((one for one, graded in grades.items() if graded.grade is Grade.UNPROVEN), "")
-    return least._replace(why=f"{named} is {Grade.UNPROVEN}" if named else least.why)
+    named = next((one for one, graded in grades.items() if graded.grade is least.grade), "")
+    return least._replace(why=f"{named} is {least.grade}" if named else least.why)

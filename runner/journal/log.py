@@ -48,7 +48,6 @@ class Journal:
         self._sure = False  # whether the file ended there when we last looked
         self._durable = 0
         self._seq = 0
-        self._foreign: list[Record] = []
         self._origins: dict[str, str] = {}
         self._broken: OSError | None = None
 
@@ -69,7 +68,6 @@ class Journal:
         except BaseException:
             journal.close()
             raise
-        journal._foreign.clear()  # what was there before is read, not arrived
         return journal
 
     def append(
@@ -105,13 +103,6 @@ class Journal:
         with self._writing:
             end = self._end
         self._sync(end)
-
-    def read_arrived(self) -> tuple[Record, ...]:
-        """What other processes appended since this object last looked, each told once."""
-        with self._lock():
-            self._catch_up()
-            told, self._foreign = tuple(self._foreign), []
-        return told
 
     def read(self) -> Iterator[Record]:
         """All records from the beginning; raises RunnerError for damage."""
@@ -208,7 +199,6 @@ class Journal:
 
     def _look(self) -> None:
         """Find the file's end and last number; a last line that is not whole is mended or cut."""
-        before = Place(self._end, -1, self._seq)
         size = os.fstat(self._descriptor).st_size
         start, line = last_line(self._descriptor, size)
         record = self._whole(line, start)
@@ -224,8 +214,6 @@ class Journal:
             effects.append(self._descriptor, b"\n", self.path)  # whole but for its line end
             size += 1
         self._end, self._seq, self._sure = size, record.seq if record else 0, True
-        if before.seq and self._seq > before.seq:
-            self._foreign.extend(read_journal(self.path, before))
 
     def _whole(self, line: bytes, start: int) -> Record | None:
         try:

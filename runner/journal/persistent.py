@@ -7,11 +7,12 @@ costs about 2 µs at 10,000 keys where copying one dict of them costs 60.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import TypeVar
+from typing import TypeVar, overload
 from zlib import crc32
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+T = TypeVar("T")
 
 _BUCKETS = 256
 
@@ -45,6 +46,15 @@ class PersistentMap(Mapping[K, V]):
     def __getitem__(self, key: K) -> V:
         return self._buckets[_bucket(key)][key]
 
+    @overload
+    def get(self, key: K, default: None = None, /) -> V | None: ...
+    @overload
+    def get(self, key: K, default: V | T, /) -> V | T: ...
+
+    def get(self, key: K, default: V | T | None = None, /) -> V | T | None:
+        """The value under `key`, or the default; nothing is raised and caught for a new key."""
+        return self._buckets[_bucket(key)].get(key, default) if self._length else default
+
     def __iter__(self) -> Iterator[K]:
         for bucket in self._buckets:
             yield from bucket
@@ -54,12 +64,6 @@ class PersistentMap(Mapping[K, V]):
 
     def __repr__(self) -> str:
         return f"PersistentMap({dict(self)!r})"
-
-    def with_item(self, key: K, value: V) -> PersistentMap[K, V]:
-        """This map and `value` under `key`."""
-        building = Building(self)
-        building[key] = value
-        return building.finish()
 
 
 class Building(Mapping[K, V]):

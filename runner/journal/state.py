@@ -9,7 +9,7 @@ from runner.journal.events import NAMES
 from runner.journal.persistent import Building, PersistentMap
 from runner.journal.task_fold import TASK_FOLDS, fold_asked_anew
 from runner.journal.task_state import TaskState
-from runner.journal.waivers import TaskWaived
+from runner.journal.tree_events import TaskWaived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runner.journal import events, permission_fold, plan_fold, sessions
-from runner.journal.attempt_fold import add_usage, with_try
+from runner.journal.plan_fold import add_usage, with_try
 from runner.journal.task_state import Held, Landed, Open, TaskState, Waived
-from runner.journal.waivers import TaskWaived
+from runner.journal.tree_events import TaskWaived
 from runner.model import Ending, Reason, Status, Usage
 from runner.model.grades import strongest
 

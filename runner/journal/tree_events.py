@@ -1,4 +1,7 @@
-"""Events about the whole of what was built: proven together, shipped, reopened, taken back."""
+"""Events about the whole of what was built: proven together, shipped, reopened, taken back.
+
+A person's word that a task needs no proof, as the journal holds it.
+"""
 
 from __future__ import annotations
 
@@ -61,3 +64,16 @@ class HistoryMoved(NamedTuple):
     kind: str
     commit: str
     tasks: tuple[str, ...] = ()
+
+
+# --- waivers --------------------------------------------------------------------------
+
+
+class TaskWaived(NamedTuple):
+    """A person takes the task as DONE without a proof, as it is asked for and as it is."""
+
+    reason: str
+    by: str
+    what: Digest
+    files: dict[str, str]
+    """Its files and their bytes; the waiver ends where either is another one."""

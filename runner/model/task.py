@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from runner.model.words import BlockKind, Digest, Level, Network, ReviewMode, Status
 
+PRIORITIES = ("critical", "high", "medium", "low", "lowest")
+"""What orders tasks that are ready, the most urgent first; P0 to P4 and 0 to 4 are the same."""
 MILESTONE = "milestone"
 """The Type of a task that only waits for others."""
 _CHECK = "check"
@@ -151,6 +153,10 @@ class Task:
     """Texts of the `> CHANGE-NNN` quotes in the section."""
     no_proof: str = ""
     """Why nothing proves it, where the plan says `Proof: none — reason`."""
+    priority: int | None = None
+    """Rank among what is ready, from 0 (critical) to 4; None is 2, in the middle."""
+    source: str = ""
+    """`FILE:LINE` of where an imported task came from."""
     no_contracts: str = ""
     """Why it has no contracts, where the plan says `Contracts: none — reason`."""
     literal: tuple[str, ...] = ()
@@ -162,6 +168,10 @@ class Task:
             for name in ("outputs", "inputs"):
                 paths = (LiteralPath(p) if p in self.literal else p for p in getattr(self, name))
                 object.__setattr__(self, name, tuple(paths))  # frozen: only while it is made
+
+    def __hash__(self) -> int:
+        """By its id: what is remembered of tasks is asked for many times of each."""
+        return hash(self.id)
 
     @property
     def writes_anything(self) -> bool:

@@ -63,6 +63,12 @@ class Verdict(StrEnum):
     SKIPPED = "skipped"
 
 
+UNREAD = "not run: "
+"""How the note of a gate begins that a change need not pass: it runs with the whole, at the end."""
+STANDS = "stands from "
+"""How the note of a proof begins that did not run again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Proof:
     """One command of a task's proof, as the runner saw it end."""
@@ -89,6 +95,12 @@ class Proof:
     by: ProvenBy | None = None
     """What it shows, where that is not to be seen from the rest: tests that ran nothing of the
     task are a command to it."""
+
+    @property
+    def stands_from(self) -> str:
+        """The task whose run of the same command on the same tree says it; empty where it ran."""
+        _, found, rest = self.note.rpartition(STANDS)
+        return rest.partition("'s proof")[0] if found else ""
 
     @property
     def is_of_another_task(self) -> bool:

@@ -1,4 +1,7 @@
-"""What stands below a task's heading, sorted: fields, prose, blocks, quotes, commands."""
+"""What stands below a task's heading, sorted: fields, prose, blocks, quotes, commands.
+
+Fenced blocks that ask for something: a file, a patch, a deletion, a command.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,17 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.model import Block, BlockKind
 from runner.plan import fields as styles
 from runner.plan.block_tree import Kind, Node
-from runner.plan.blocks import block_of, fences
 from runner.plan.fields import Field, Taken, items_of
-from runner.plan.values import Complaint
+from runner.plan.values import Complaint, path_complaint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from runner.model import Block
     from runner.plan.source import Source
+
 
 _COMMAND = re.compile(r"!(?P<kind>change|replay)(?:\s+(?P<text>.*))?$")
 _QUOTE = re.compile(r"^ {0,3}> ?")
@@ -157,3 +160,102 @@ def _read_quote(body: Body, node: Node, source: Source) -> None:
             body.changes.append(line.strip())
         elif line.strip():
             body.changes[-1] += " " + line.strip()
+
+
+# --- blocks ---------------------------------------------------------------------------
+
+
+_WORD = re.compile(
+    r"""(?P<key>[A-Za-z]+)=(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>\S*))|(?P<word>\S+)"""
+)
+_NAMED = re.compile(
+    r"""(?:path|filename|filepath|title|name|src|target)\s*[=:]\s*["']?(?P<p>[^"'\s}]+)"""
+)
+_LANG_PATH = re.compile(r"[A-Za-z0-9+#-]+[:](?P<p>[\w./-]+\.\w+)")
+_PATH = re.compile(r"(?:\./)?[\w@.+-]+(?:/[\w@.+-]+)*\.[A-Za-z]\w{0,7}|[\w@.+-]+(?:/[\w@.+-]+)+")
+_COMMENT = re.compile(
+    r"\s*(?:#|//|/\*+|<!--|--|;+|%)\s*(?:(?:file|path|filename)\s*[:=]\s*)?"
+    r"(?P<p>[^\s*]+)\s*(?:\*/|-->)?\s*"
+)
+_SHELLS = frozenset({"sh", "bash", "shell", "zsh"})
+_PATCHES = frozenset({"diff", "patch"})
+
+
+def fences(nodes: Iterable[Node]) -> Iterator[Node]:
+    """All fences, those in items of lists too, from top to bottom."""
+    for node in nodes:
+        if node.kind is Kind.FENCE:
+            yield node
+        for item in node.items:
+            yield from fences(item.children)
+
+
+def block_of(node: Node, source: Source) -> Block | Complaint | None:
+    """What a fence asks for; None when it is only an example.
+
+    `file=PATH` (quoted when it holds blanks) writes a file, with `diff` patches one, with `delete`
+    removes one; `sh run` runs its text.
+    """
+    file, words = _read(node.info)
+    line = node.start + source.first_line
+    if file is None:
+        runs = words[:1] and words[0].casefold() in _SHELLS and "run" in words[1:]
+        return Block(BlockKind.RUN, "", node.text, line) if runs else None
+    path = file.removeprefix("./")
+    if complaint := path_complaint(path):
+        return _complaint(node, source, *complaint)
+    if "delete" in words:
+        if node.text.strip():
+            return _complaint(
+                node, source, f'a block that deletes "{path}" has text', "empty it, or drop delete"
+            )
+        return Block(BlockKind.DELETE, path, "", line)
+    is_patch = bool(words) and words[0].casefold() in _PATCHES
+    return Block(BlockKind.PATCH if is_patch else BlockKind.FILE, path, node.text, line)
+
+
+def suggest_fence(node: Node, source: Source) -> str:
+    """How a fence is to begin that names a path where nothing reads it; else empty.
+
+    In its info string (`python src/a.py`, `python:src/a.py`, `title="src/a.py"`), or alone in a
+    comment on its first line.
+    """
+    mark = source.lines[node.start].lstrip(" \t-*+0123456789.)")[:3]
+    info = node.info.strip()
+    if said := suggest_by_info(info, mark):
+        return said
+    comment = _COMMENT.fullmatch(node.text.partition("\n")[0])
+    path = comment["p"] if comment and is_path(comment["p"]) and "/" in comment["p"] else ""
+    return f"{mark}{info} file={path.removeprefix('./')}".replace(f"{mark} ", mark) if path else ""
+
+
+def suggest_by_info(info: str, mark: str = "```") -> str:
+    """The same of an info string alone."""
+    first, *rest = info.split() or [""]
+    named = _NAMED.search(info) or _LANG_PATH.fullmatch(first)
+    path = named["p"] if named else next((word for word in (*rest, first) if is_path(word)), "")
+    language = re.split(r"[:{]", first)[0] if first != path else ""
+    said = f"{mark}{language} file={path.removeprefix('./')}".replace(f"{mark} ", mark)
+    return said if path else ""
+
+
+def is_path(word: str) -> bool:
+    """Whether a word is written as a path."""
+    return bool(_PATH.fullmatch(word.strip("\"'()[]{}")))
+
+
+def _read(info: str) -> tuple[str | None, list[str]]:
+    """The path an info string names, and its other words."""
+    file, words = None, []
+    for match in _WORD.finditer(info):
+        if match["word"]:
+            words.append(match["word"])
+        elif match["key"] == "file":
+            file = next((match[kind] for kind in ("double", "single", "bare") if match[kind]), "")
+    return file, words
+
+
+def _complaint(node: Node, source: Source, message: str, hint: str) -> Complaint:
+    column = max(source.lines[node.start].find("file="), 0)
+    width = len(source.lines[node.start].rstrip()) - column
+    return Complaint(message, hint, node.start, column, max(1, width))

@@ -1,8 +1,10 @@
 """The parsed plan kept in the user's cache folder, so that a second look costs no parsing.
 
-Two files beside each other, `outline.json` and `plan.json`: a line that says what they belong to
-and a checksum, then one JSON list. What does not fit is ignored and written anew. Nothing here is
-durable or trusted: it holds only what the plan's own bytes say.
+Three files beside each other: `outline.json` has the sections that are not plainly written,
+`digests.json` both digests of the tasks in those that are, `plan.json` all that tasks say. Each
+is a line that says what it belongs to and a checksum, then one JSON value. What does not fit is
+ignored and written anew. Nothing here is durable or trusted: it holds only what the plan's own
+bytes say.
 """
 
 from __future__ import annotations
@@ -28,15 +30,18 @@ from runner.plan.outline import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from runner.model import Task
+    from runner.model import Spec, Task
     from runner.plan.document import Plan
     from runner.plan.markdown import Piece
+    from runner.plan.outline import Found
     from runner.plan.sections import Reader, Section
 
-_FORMAT = 8
+_FORMAT = 9
 _OUTLINE = "outline.json"
+_DIGESTS = "digests.json"
 _PLAN = "plan.json"
 
 
@@ -55,18 +60,50 @@ def _outline(learner: _Learner, cache_folder: Path | None) -> Outline:
     data, prefixes = learner.data, learner.prefixes
     stamp = _stamp(learner.path, prefixes)
     known = section_codec.decode_known_sections(_read(cache_folder, _OUTLINE, stamp))
-    found = walk(data, known, prefixes, learner.learn)
-    sections = [each.known for each in found]
+    digests = _Digests(learner, cache_folder, stamp)
+    found = digests.sections = walk(data, known, prefixes, learner.learn, digests.of)
+    sections = [each.known for each in found if each.known is not None]
     if learner.learnt or len(sections) != len(known):
         _write(cache_folder, _OUTLINE, stamp, section_codec.plain_sections(sections))
     tasks = tuple(task for each in found for task in each.tasks)
     return Outline(
-        title=next((each.title for each in sections if each.title), ""),
+        title=next((each.title for each in found if each.title), ""),
         tasks=tasks,
         errors=sum(each.errors for each in sections) + (not tasks),
         warnings=sum(each.warnings for each in sections),
         sections=found,
     )
+
+
+class _Digests:
+    """Both digests of the tasks of plain sections: read all at once when one is asked for."""
+
+    def __init__(self, learner: _Learner, folder: Path | None, stamp: list[object]) -> None:
+        self.sections: Sequence[Found] = ()
+        self._learner, self._folder, self._stamp = learner, folder, stamp
+        self._by_start: dict[int, Spec] = {}
+
+    def of(self, start: int) -> Spec:
+        """Those of the task whose status begins at a byte."""
+        if not self._by_start:
+            self._read()
+        return self._by_start[start]
+
+    def _read(self) -> None:
+        known = section_codec.decode_digests(_read(self._folder, _DIGESTS, self._stamp))
+        used: dict[str, Spec] = {}
+        missing = 0
+        for found in self.sections:
+            if found.known is not None or not found.tasks:
+                continue
+            digest = found.digest(self._learner.data)
+            spec = known.get(digest)
+            if spec is None:
+                section = self._learner.parse(found.start, found.first_line, keep=True)
+                spec, missing = section.tasks[0].spec, missing + 1
+            used[digest] = self._by_start[found.tasks[0].span.start] = spec
+        if missing or len(used) != len(known):
+            _write(self._folder, _DIGESTS, self._stamp, section_codec.plain_digests(used))
 
 
 def load_plan(
@@ -81,8 +118,9 @@ def load_plan(
     kept = section_codec.decode_kept_sections(_read(cache_folder, _PLAN, stamp))
     sections: list[Section] = []
     used: dict[str, object] = {}
+    specs: dict[str, Spec] = {}
     for found in outline.sections:
-        digest = found.known.digest
+        digest = found.digest(data)
         section = section_codec.section_from(kept[digest], found, path) if digest in kept else None
         if section is None:
             section = learner.parse(found.start, found.first_line)
@@ -90,8 +128,11 @@ def load_plan(
         else:
             used[digest] = kept[digest]
         sections.append(section)
+        if found.known is None and section.tasks:
+            specs[digest] = section.tasks[0].spec
     if learner.learnt or len(used) != len(kept):
         _write(cache_folder, _PLAN, stamp, used)
+        _write(cache_folder, _DIGESTS, stamp, section_codec.plain_digests(specs))
     return plan_of(data, path, sections)
 
 
@@ -111,8 +152,8 @@ class _Learner:
         self._ahead_at = -1
         self.learnt = 0
 
-    def parse(self, offset: int, line: int) -> Section:
-        """The section that begins at a byte."""
+    def parse(self, offset: int, line: int, *, keep: bool = False) -> Section:
+        """The section that begins at a byte; with `keep` it may be asked for once more."""
         from runner.plan.markdown import Cuts
         from runner.plan.sections import Reader, section_at
 
@@ -126,14 +167,13 @@ class _Learner:
         ahead = self._ahead if self._ahead_at == offset else None
         section, self._ahead = section_at(self.data, offset, line, self._reader, ahead)
         self._ahead_at = -1 if self._ahead is None else self._ahead.source.start
+        if keep and self._remember:
+            self._parsed[offset] = section
         return section
 
     def learn(self, offset: int, line: int) -> KnownSection:
         """The same, as it is remembered."""
-        section = self.parse(offset, line)
-        if self._remember:
-            self._parsed[offset] = section
-        return _make_known_section(self.data, section)
+        return _make_known_section(self.data, self.parse(offset, line, keep=True))
 
 
 def _make_known_section(data: bytes, section: Section) -> KnownSection:

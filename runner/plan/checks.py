@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.model import Severity
+from runner.model import Severity, Status
 from runner.model.grades import is_code
+from runner.plan import task_ids
 from runner.plan.commands import executables, shell_operator, swallows_failure
 from runner.plan.diagnostic import Problem
 from runner.plan.globs import GLOB_HINT, Claims, glob_fault, is_glob, matches
 from runner.plan.graph import TaskGraph
+from runner.plan.inline import plain
 from runner.plan.shell.exit_status import no_proof_in
-from runner.text.hints import did_you_mean
+from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,6 +24,13 @@ if TYPE_CHECKING:
     from runner.model import Task
     from runner.plan.spans import Places, Position
 
+_LISTED = re.compile(
+    r"^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<mark>[ xX])\][ \t]+)?|\|[ \t]*)"
+    r"(?:\*\*|__|`|\[)*"
+    r"(?P<id>(?:TASK|Task)[-_ ]?\d+|T\d{2,})(?!\w)(?P<rest>.*)",
+    re.MULTILINE,
+)
+"""An id that a list, a check list or a row of a table begins with."""
 _WITH_CONTRACTS = {"api": "openapi", "data": "schema"}
 
 
@@ -52,6 +62,7 @@ def check_plan(
     problems = [
         *_duplicates(plan),
         *_find_unknown_ids(plan),
+        *_find_listed(plan),
         *_circles(plan),
         *_find_shared_outputs(plan),
         *_bad_globs(plan),
@@ -91,6 +102,40 @@ def _find_unknown_ids(plan: Plan) -> Iterator[Problem]:
                 others = [id_ for id_ in plan.by_id if id_ != task.id]
                 hint = did_you_mean(need, others) or "write the id of a task in this file, or none"
                 yield _problem(plan, at, f"{task.id} depends on {need}, which no task is", hint)
+
+
+def _find_listed(plan: Plan) -> Iterator[Problem]:
+    """Tasks that stand in a list or table alone, and marks there that differ from a status."""
+    lines = plan.places.lines()
+    if not _LISTED.search("\n".join(lines)):
+        return
+    fence = ""
+    for number, line in enumerate(lines, start=1):
+        bare = line.strip()
+        if bare.startswith(fence or ("```", "~~~")):
+            fence = "" if fence else bare[:3]
+        listed = None if fence else _LISTED.match(line)
+        if listed is None:
+            continue
+        id_, mark = task_ids.task_id(listed["id"]) or "", listed["mark"]
+        at = plan.places.at_line(number, listed["id"])
+        task = plan.by_id.get(id_)
+        is_row = mark is not None or line.lstrip().startswith("|")
+        if task is None and (is_row or listed["rest"].startswith((":", " -", " \u2013", " —"))):
+            rest = (
+                plain(listed["rest"].strip(" *_`]:|-\u2013—")).partition("|")[0].strip() or "Title"
+            )
+            message = f"{id_} is only listed here: no section is its task"
+            yield _problem(plan, at, message, f"write ## {id_}: {rest}, with its fields below it")
+        elif task and mark is not None and (mark != " ") != (task.status is Status.DONE):
+            said = "ticked" if mark != " " else "not ticked"
+            yield _problem(
+                plan,
+                at,
+                f"{id_} is {said} here and {task.status} in its section, which alone counts",
+                f"its section is on line {task.line}",
+                Severity.WARNING,
+            )
 
 
 def _circles(plan: Plan) -> Iterator[Problem]:

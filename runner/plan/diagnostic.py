@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from runner.errors import RunnerError
 from runner.model import Severity
-from runner.text.caret import caret
 from runner.text.display import display
+from runner.text.width import caret
+from runner.text.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +51,10 @@ def render(problem: Problem) -> str:
     if problem.hint:
         lines.append(f"hint: {display(problem.hint)}")
     return "\n".join(lines)
+
+
+def refusal(mistakes: Sequence[Problem], outcome: str) -> RunnerError:
+    """What is raised where a plan cannot be used: all its mistakes together."""
+    count = plural(len(mistakes), "mistake")
+    text = "\n\n".join(render(problem) for problem in mistakes)
+    return RunnerError(f"the plan has {count}; {outcome}", detail=text)

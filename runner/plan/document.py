@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.model import Severity
 from runner.plan.diagnostic import Problem
-from runner.plan.literal_paths import literal_paths
+from runner.plan.globs import literal_paths
 from runner.plan.sections import Section, Written, read_sections
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ import re
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from runner.text.hints import nearest
+from runner.text.wording import nearest
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "status": ("Status",),
     "type": ("Type", "Task type"),
-    "depends_on": ("Depends on", "Dependencies", "Needs"),
-    "outputs": ("Output files", "Files", "Outputs"),
+    "depends_on": ("Depends on", "Dependencies", "Needs", "Depends"),
+    "outputs": ("Output files", "Files", "Outputs", "Writes"),
     "inputs": ("Inputs", "Input files", "Reads", "Context files"),
     "acceptance": ("Acceptance", "Acceptance criteria", "Acceptance criterion"),
     "test_contracts": ("Test contracts", "TC", "Tests"),
@@ -21,7 +21,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "gates": ("Gates",),
     "coverage": ("Coverage",),
     "implementer": ("Implementer",),
-    "command": ("Command",),
+    "command": ("Command", "Run", "Cmd"),
     "red_first": ("Red first",),
     "uses": ("Uses",),
     "network": ("Network",),
@@ -33,8 +33,28 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "budget": ("Budget",),
     "review": ("Review",),
     "no_proof": ("Proof",),
+    "priority": ("Priority",),
+    "source": ("Source",),
 }
 """Key of a field, and its names; the first is the one that messages use."""
+
+MATTERS = frozenset(("depends_on", "outputs", "test_contracts"))
+"""What a task waits for, may write and is proven by: nearly written, it is a mistake."""
+_MEANT = {
+    "depends_on": (
+        *("Blocked by", "After", "Prerequisite", "Prereqs", "Deps", "Dependent on", "Waits for"),
+        *("Depending on", "Requires tasks", "Dependent tasks"),
+    ),
+    "outputs": (
+        *("Deliverables", "Artifacts", "Modifies", "Creates", "Target files", "Files to create"),
+        *("Files to modify", "Files to change", "Changed files", "Scope", "Touches", "Edits"),
+    ),
+    "test_contracts": (
+        *("Test command", "Test cases", "Verification", "Verify", "Verify with", "Validation"),
+        *("Test plan", "Check", "Checks", "Testing", "How to test", "Test strategy"),
+    ),
+}
+"""Names of the field's neighbours, which are not read: what they hold has a form of its own."""
 
 _NAME = r"[^\W\d_](?:[\w /-]*[\w])?"
 _MARKED = re.compile(
@@ -96,12 +116,28 @@ def parse_name(text: str) -> Named | None:
     return Named(match["name"], key, match.start("name"), match.end(), marked=plain is None)
 
 
+@cache
+def _meant() -> dict[str, str]:
+    return {stem(name): key for key, names in _MEANT.items() for name in names}
+
+
+def nearly_key(name: str) -> str:
+    """The key of the field that an unknown name surely means, or an empty text."""
+    meant = _meant().get(stem(name))
+    if meant or not is_mistyped(name):
+        return meant or ""
+    return key_of(nearest(stem(name), _stems()))
+
+
 def suggest_name(name: str) -> str:
     """The known name that an unknown one resembles, or an empty text."""
+    if meant := _meant().get(stem(name)):
+        return FIELDS[meant][0]
     near = nearest(stem(name), _stems())
     return FIELDS[_stems()[near]][0] if near else ""
 
 
+@lru_cache(maxsize=1024)
 def is_mistyped(name: str) -> bool:
     """Whether an unknown name is so near to a known one that a field must have been meant."""
     from difflib import get_close_matches

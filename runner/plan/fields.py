@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.plan import field_names
 from runner.plan.block_tree import Item, Kind, Node
 from runner.plan.inline import plain
+from runner.plan.markdown_table import Cell, cells
 from runner.plan.source import Run, Source
 from runner.plan.status import read_status
-from runner.plan.table_rows import Cell, cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -2,19 +2,22 @@
 
 Globs come from anybody's plan, so both questions take time linear in pattern times path whatever
 they hold, and no glob raises: what cannot be read names only the path that is spelled like it.
+
+Paths that only look like globs: `app/[slug]/page.tsx` is a file where there is such a file.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from runner.model import LiteralPath
 from runner.text.ignore_rules import MOST_WILDCARDS, wildcards
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
 
 _WILD = re.compile(r"[*?\[]")
 # A `]` right behind the opening is one of the signs, as in fnmatch(3).
@@ -320,3 +323,20 @@ class Claims:
 
 def _folder_key(glob: str) -> str:
     return literal_folder(glob) if "/" in glob.rstrip("/") else ""
+
+
+# --- literal paths --------------------------------------------------------------------
+
+
+def literal_paths(fields: Mapping[str, object], is_file: Callable[[str], bool]) -> tuple[str, ...]:
+    """Those of the outputs and inputs among a task's fields that look like globs and are files."""
+    paths = (path for key in ("outputs", "inputs") for path in _paths(fields.get(key)))
+    return tuple(dict.fromkeys(path for path in paths if _looks_odd(path) and is_file(path)))
+
+
+def _paths(value: object) -> Iterable[str]:
+    return cast("tuple[str, ...]", value or ())
+
+
+def _looks_odd(path: str) -> bool:
+    return is_glob(path) and not path.endswith("/")

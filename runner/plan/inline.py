@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _TOKEN = re.compile(
@@ -11,11 +12,14 @@ _TOKEN = re.compile(
     r"|!?\[(?P<label>(?:[^\[\]\\]|\\.)*)\](?P<target>\((?:[^()\\]|\\.|\([^()]*\))*\)|\[[^\]]*\])?"
     r"|<(?P<link>[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*)>|(?P<tag></?[A-Za-z][^<>]*>)"
 )
+_MARKUP = re.compile(r"[*_~`\\\[<&]")
+"""What all inline Markdown begins with."""
 _ONE_CODE = re.compile(r"`([^`\s](?:[^`\n]*[^`\s])?)`")
+_CODES = re.compile(rf"{_ONE_CODE.pattern}(?:, {_ONE_CODE.pattern})*")
 _STRONG = re.compile(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1")
 _EMPHASIS = re.compile(r"(?<![\w*])([*_])(?=\S)([^*_]+?)(?<=\S)\1(?![\w*])")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-EMPTY_WORDS = frozenset({"", "none", "n/a", "-", "\u2013", "\u2014", "\u2212"})
+EMPTY_WORDS = frozenset({"", "none", "nothing", "n/a", "-", "\u2013", "\u2014", "\u2212"})
 
 
 class Span(NamedTuple):
@@ -31,6 +35,8 @@ def spans(text: str) -> list[Span]:
     """Text cut into code spans and what is between them (CommonMark 6.1), links resolved."""
     if not _TOKEN.search(text):
         return [Span(text, 0, len(text), code=False)] if text else []
+    if alone := _ONE_CODE.fullmatch(text):
+        return [Span(alone[1], 0, len(text), code=True)]
     found: list[Span] = []
     position = 0
     while position < len(text):
@@ -48,13 +54,18 @@ def spans(text: str) -> list[Span]:
 
 def _code_span(text: str, match: re.Match[str]) -> Span:
     ticks = match["ticks"]
-    closing = re.compile(rf"(?<!`){ticks}(?!`)").search(text, match.end())
+    closing = _closing(ticks).search(text, match.end())
     if closing is None:
         return Span(ticks, match.start(), match.end(), code=False)
     content = text[match.end() : closing.start()].replace("\n", " ")
     if content.startswith(" ") and content.endswith(" ") and content.strip():
         content = content[1:-1]
     return Span(content, match.start(), closing.end(), code=True)
+
+
+@lru_cache(maxsize=8)
+def _closing(ticks: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!`){ticks}(?!`)")
 
 
 def _other(match: re.Match[str]) -> Span:
@@ -74,8 +85,8 @@ def _other(match: re.Match[str]) -> Span:
 
 def plain(text: str) -> str:
     """Inline Markdown as a reader sees it: no emphasis, no escapes, links as their text."""
-    if text.isalnum():
-        return text
+    if not _MARKUP.search(text):
+        return text.strip()
     without = (
         _EMPHASIS.sub(r"\2", _STRONG.sub(r"\2", text)) if ("*" in text or "_" in text) else text
     )
@@ -99,8 +110,8 @@ def words(text: str, *, separators: str = ",;\n", code_alone: bool = True) -> li
     With `code_alone`, the words around a code span are a remark on it. A list in brackets, as in
     `[a.py, b.py]`, is its values.
     """
-    if alone := _ONE_CODE.fullmatch(text):
-        return [Word(alone[1], 0, len(text), code=True)]
+    if _CODES.fullmatch(text):
+        return [Word(one[1], *one.span(), code=True) for one in _ONE_CODE.finditer(text)]
     found: list[Word] = []
     for group in _split(spans(text), separators):
         codes = [span for span in group if span.code]

@@ -1,8 +1,9 @@
 """The plan in outline: what `status` and a run without work need, read without any parser.
 
-A section's digest leaves out the characters of its statuses, so that a section is known again
-after its status changed. Known sections are walked from the file's beginning: each says how
-long it is, the next one must begin behind it. Only what is not known is parsed.
+A section that is plainly written is scanned. Of the others, a digest leaves out the characters of
+their statuses, so that a section is known again after its status changed. Known sections are walked
+from the file's beginning: each says how long it is, the next one must begin behind it. Only what is
+not known is parsed.
 """
 
 from __future__ import annotations
@@ -14,17 +15,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.model import Spec, Status
+from runner.plan.scanner import may_scan, scan
 from runner.plan.source import body_start
-from runner.plan.status import StatusSpan, read_status
+from runner.plan.status import ODD_VALUE, StatusSpan, read_status
 from runner.plan.task_ids import heading_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from runner.plan.scanner import Scanned
+
 _REST_OF_LINE = re.compile(rb"[^\r\n]*")
 _HEADING = re.compile(rb"(?P<line>#{1,6})(?:[ \t]+(?P<text>[^\r\n]*))?(?=[\r\n]|\Z)")
 _SETEXT = re.compile(rb"(?P<text>[A-Za-z][^\r\n]*)\r?\n(?P<line>=+|-+)[ \t]*(?=[\r\n]|\Z)")
-_ODD_VALUE = re.compile(rb"\||<!--|\\\Z|\A\s|\s\Z|\A\Z")
 
 
 class Cut(NamedTuple):
@@ -89,18 +92,35 @@ class OutlineTask(NamedTuple):
     type: str
     depends_on: tuple[str, ...]
     outputs: tuple[str, ...]
-    spec: Spec
     span: StatusSpan
+    digests: Spec | Callable[[int], Spec]
+    """Both digests, or who knows them by the place of the status."""
+
+    @property
+    def spec(self) -> Spec:
+        """Both digests of the task; its section is read for them when it was not before."""
+        return self.digests(self.span.start) if callable(self.digests) else self.digests
 
 
 class Found(NamedTuple):
     """A section in the file at hand."""
 
-    known: KnownSection
+    known: KnownSection | None
+    """None of a plain section: it is scanned anew each time."""
     start: int
     end: int
     first_line: int
+    lines: int
+    level: int
+    title: str
     tasks: tuple[OutlineTask, ...]
+
+    def digest(self, data: bytes) -> str:
+        """What the section is known by, whatever its statuses are."""
+        if self.known is not None:
+            return self.known.digest
+        holes = [(task.span.start, task.span.end) for task in self.tasks]
+        return digest_without(data, self.start, self.end, holes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +144,23 @@ def walk(
     known: Sequence[KnownSection],
     prefixes: tuple[str, ...],
     learn: Callable[[int, int], KnownSection],
+    digests: Callable[[int], Spec],
 ) -> tuple[Found, ...]:
-    """The sections of a file; `learn(byte, line)` parses one that is not among the known."""
+    """The sections of a file: the plain ones are scanned, the others known.
+
+    `learn(byte, line)` parses one that is neither, `digests(byte)` gives those of a plain one's
+    task when they are asked for.
+    """
     found: list[Found] = []
     offset, line, expected = body_start(data), 1, 0
     by_head: dict[int, list[int]] = {}
+    may_be_plain = may_scan(data)
     while offset < len(data):
+        plain = scan(data, offset, prefixes) if may_be_plain else None
+        if plain is not None:
+            found.append(_found_plain(plain, offset, line, digests))
+            offset, line = plain.end, line + plain.lines
+            continue
         index = expected if expected < len(known) else -1
         here = _match(data, offset, line, known[index], prefixes) if index >= 0 else None
         if here is None:
@@ -143,8 +174,18 @@ def walk(
         else:
             expected = index + 1
         found.append(here)
-        offset, line = here.end, line + here.known.lines
+        offset, line = here.end, line + here.lines
     return tuple(found)
+
+
+def _found_plain(plain: Scanned, start: int, line: int, digests: Callable[[int], Spec]) -> Found:
+    tasks: tuple[OutlineTask, ...] = ()
+    if plain.task is not None:
+        one = plain.task
+        named, more = (one.id, one.title, line), (one.type, one.depends_on, one.outputs)
+        span = StatusSpan(*one.value)
+        tasks = (OutlineTask(*named, one.status, one.note, *more, span, digests),)
+    return Found(None, start, plain.end, line, plain.lines, plain.level, plain.title, tasks)
 
 
 def _by_head(known: Sequence[KnownSection]) -> dict[int, list[int]]:
@@ -221,7 +262,9 @@ def _match(
         return None
     if not trusted and not _ends(data, end, section, prefixes):
         return None
-    return Found(section, start, end, first_line, tuple(tasks))
+    return Found(
+        section, start, end, first_line, section.lines, section.level, section.title, tuple(tasks)
+    )
 
 
 def _make_outline_task(
@@ -236,8 +279,8 @@ def _make_outline_task(
         task.type,
         task.depends_on,
         task.outputs,
-        Spec("sha256:" + task.what, "sha256:" + task.proof),
         span,
+        Spec("sha256:" + task.what, "sha256:" + task.proof),
     )
 
 
@@ -248,7 +291,7 @@ def _value(data: bytes, at: int, tail: bytes) -> bytes | None:
     if not rest.endswith(tail):
         return None
     value = rest[: len(rest) - len(tail)]
-    return None if _ODD_VALUE.search(value) else value
+    return None if ODD_VALUE.search(value) else value
 
 
 def tail_of(data: bytes, span: StatusSpan, read: tuple[Status, str]) -> str | None:

@@ -9,7 +9,7 @@ from runner.model import Contract, GateSpec, Level, Network, TestContract
 from runner.plan.inline import EMPTY_WORDS, literal, plain, spans
 from runner.plan.source import Run
 from runner.plan.values import BadValueError, Complaint, complain, seconds_in
-from runner.text.hints import did_you_mean
+from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +32,22 @@ _WITHOUT = re.compile(
 _NEXT = re.compile(r"\s*(?:<br\s*/?>|;)\s*|,\s*(?=TC-)", re.IGNORECASE)
 _QUOTED = re.compile(r"""=("(?:[^"\\]|\\.)*"|'[^']*')""")
 """What an option of an entry is set to, where it is more than a word: `start="a; b"`."""
+_OWN_SCRIPT = re.compile(r"\./[\w.+-]+(?:/[\w.+-]+)*")
+_PROGRAMS = """
+pytest python python3 py.test tox nox uv poetry hatch pdm pipenv pre-commit ruff mypy coverage
+npm npx yarn pnpm node deno bun jest vitest mocha ava tsc eslint playwright cypress go cargo
+make ctest bazel mvn mvnw gradle gradlew sbt dotnet bundle rspec rake ruby php phpunit composer
+bash sh bats rebar3 cabal zig
+"""
+_TEST_PROGRAMS = frozenset(_PROGRAMS.split())
+"""What begins a command line, and hardly a sentence."""
+_SENTENCES = """
+a an the is are be been it its that this these which who when where should must shall will can
+and or but not of to with for from by on into about sure through all every each everything our
+we you they works work passes pass see below above manually covers
+"""
+_OF_SENTENCES = frozenset(_SENTENCES.split())
+"""Words that a sentence has and a command line has not."""
 _LEVELS = {"end-to-end": "e2e", "end to end": "e2e", "int": "integration"}
 Made = TypeVar("Made", TestContract, Contract, GateSpec)
 _CONTRACTS = ("openapi", "schema", "command")
@@ -48,6 +64,9 @@ def entries(field: Field) -> Iterator[Run]:
 
 def _split_at_separators(run: Run) -> Iterator[Run]:
     """The text cut at separators that stand outside of code spans and quotes."""
+    if not _NEXT.search(run.text):
+        yield run.part(0, len(run.text))
+        return
     code = [(span.start, span.end) for span in spans(run.text) if span.code]
     quoted = [match.span(1) for match in _QUOTED.finditer(run.text)]
     begin = 0
@@ -90,6 +109,8 @@ def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Com
         only_code = len(parts := spans(run.text)) == 1 and parts[0].code
         if only_code:
             return TestContract(f"TC-{number:03}", Level.UNIT, parts[0].text, line)
+        if is_bare_command(run.text):
+            return TestContract(f"TC-{number:03}", Level.UNIT, run.text, line)
         return _complaint(
             run, f'bad test contract "{run.text}"', "write it as TC-001 (unit): `command`"
         )
@@ -113,6 +134,18 @@ def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Com
         line,
         fails,
     )
+
+
+def is_bare_command(text: str) -> bool:
+    """Whether a test without backticks is one command line: a known program, and no sentence."""
+    words = text.split()
+    first = words[0] if words else ""
+    if not (first in _TEST_PROGRAMS or _OWN_SCRIPT.fullmatch(first)) or "`" in text:
+        return False
+    if words[-1].rstrip(".!?:").isalpha() and words[-1].endswith((".", "!", "?", ":")):
+        return False
+    is_list = any(word.endswith(",") for word in words)
+    return not is_list and _OF_SENTENCES.isdisjoint(map(str.casefold, words))
 
 
 def contracts(field: Field, first_line: int) -> tuple[Contract, ...]:

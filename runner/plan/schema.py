@@ -125,5 +125,7 @@ def _adapter() -> TypeAdapter[dict[str, object]]:
         budget: Annotated[Budget, by(values.budget)]
         review: Annotated[ReviewMode | None, by(values.review)]
         no_proof: Annotated[str, by(proofs.no_proof)]
+        priority: Annotated[int | None, by(values.priority)]
+        source: Annotated[str, by(values.name)]
 
     return cast("TypeAdapter[dict[str, object]]", TypeAdapter(TaskFields))

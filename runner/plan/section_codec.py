@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runner import model
-from runner.model import Block, Contract, GateSpec, Task, TestContract
+from runner.model import Block, Contract, GateSpec, Spec, Task, TestContract
 from runner.model.codec import Codec, Shape, usual_values
 from runner.plan import outline
 from runner.plan.diagnostic import Problem
 from runner.plan.outline import KnownSection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from runner.plan.outline import Found, OutlineTask
     from runner.plan.sections import Section, Written
@@ -43,6 +43,19 @@ def decode_known_sections(content: object) -> list[KnownSection]:
         return [read(row, ()) for row in content] if isinstance(content, list) else []
     except _ODD:
         return []
+
+
+def plain_digests(specs: Mapping[str, Spec]) -> dict[str, tuple[str, str]]:
+    """Both digests of tasks, by those of their sections, as JSON values."""
+    return {digest: (spec.what, spec.proof) for digest, spec in specs.items()}
+
+
+def decode_digests(content: object) -> dict[str, Spec]:
+    """The same from JSON values; none when they are not of this shape."""
+    try:
+        return {digest: Spec(what, proof) for digest, (what, proof) in content.items()}  # type: ignore[attr-defined]  # of any other shape it is an odd one
+    except _ODD:
+        return {}
 
 
 # --- whole sections -------------------------------------------------------------------
@@ -91,9 +104,9 @@ def _section_from(row: Any, found: Found, path: str) -> Section:
         start=found.start,
         end=found.end,
         first_line=first,
-        line_count=found.known.lines,
-        level=found.known.level,
-        title=found.known.title,
+        line_count=found.lines,
+        level=found.level,
+        title=found.title,
         tasks=tuple(
             _task_from(plain, light, first) for plain, light in zip(tasks, found.tasks, strict=True)
         ),

@@ -11,11 +11,12 @@ from runner.plan.block_tree import Kind, Node
 from runner.plan.body import Body, read_body
 from runner.plan.diagnostic import Problem
 from runner.plan.edit_spans import status_span
+from runner.plan.globs import literal_paths
 from runner.plan.inline import plain
-from runner.plan.literal_paths import literal_paths
 from runner.plan.markdown import Cuts, piece_at
+from runner.plan.near_misses import find_near_misses, has_fields, unknown_severity
 from runner.plan.source import Source, body_start
-from runner.plan.task_ids import TaskHeading, heading_of
+from runner.plan.task_ids import LONGEST_TITLE, TaskHeading, heading_of
 from runner.plan.values import Complaint
 
 if TYPE_CHECKING:
@@ -115,15 +116,19 @@ def task_heading(
 ) -> TaskHeading | None:
     """What the heading at `index` says when it begins a task, or None.
 
-    An id that is none for certain needs a Status item before the next heading.
+    An id that is none for certain needs a Status item before the next heading; a number alone,
+    and an id without a separator, need fields right below them.
     """
     node = nodes[index]
     heading = heading_of(node.text, prefixes) if node.level > 1 else None
     if heading is None or (heading.certain and heading.separated):
         return heading
     below = nodes[index + 1 : _next_heading(nodes, index + 1)]
-    has_status = any(field.key == "status" for field in read_body(below, source).fields)
-    return heading if has_status else None
+    is_numbered = node.text[:1].isdigit()
+    is_task = (is_numbered or heading.certain) and has_fields(below, source)
+    if not is_task and not is_numbered:
+        is_task = any(field.key == "status" for field in read_body(below, source).fields)
+    return heading if is_task else None
 
 
 def _next_heading(nodes: Sequence[Node], index: int) -> int:
@@ -198,6 +203,8 @@ class _Maker:
         self.spans: list[StatusSpan] = []
         self.problems: list[Problem] = []
         self.written: list[Written] = []
+        self._covered: set[int] = set()
+        """Lines at which the blocks of tasks begin."""
 
     def add_task(self, node: Node, heading: TaskHeading, below: Sequence[Node]) -> None:
         body = read_body(below, self.source)
@@ -206,6 +213,9 @@ class _Maker:
         read = schema.validate(fields, around)
         for complaint in (*body.complaints, *read.complaints):
             self._complain(complaint)
+        for told in find_near_misses(below, body, self.source):
+            self._complain(*told)
+        self._covered.update(one.start for one in (node, *below))
         values = dict(read.values)
         if "contracts" in values:
             values["no_contracts"] = proofs.no_contracts(fields["contracts"])
@@ -224,7 +234,7 @@ class _Maker:
         known: dict[str, Field] = {}
         for field in body.fields:
             if not field.key:
-                self._complain_unknown(field)
+                self._complain_unknown(field, {one.key for one in body.fields})
             elif field.key not in known:
                 known[field.key] = field
             elif field.key in _LISTS:
@@ -240,22 +250,30 @@ class _Maker:
                 )
         return known
 
-    def _complain_unknown(self, field: Field) -> None:
+    def _complain_unknown(self, field: Field, given: set[str]) -> None:
         near = field_names.suggest_name(field.name.text)
         hint = f'did you mean "{near}"?' if near else "it is kept, but nothing reads it"
-        self._complain(_about(field, f'unknown field "{field.name.text}"', hint), Severity.WARNING)
+        complaint = _about(field, f'unknown field "{field.name.text}"', hint)
+        self._complain(complaint, unknown_severity(field, given))
 
     def add_notes(self, nodes: Sequence[Node]) -> None:
         """The title, and headings that look like tasks but are none."""
         tasks = {task.line for task in self.tasks}
-        for node in nodes:
+        for index, node in enumerate(nodes):
             if node.kind is not Kind.HEADING or node.start + self.source.first_line in tasks:
                 continue
             heading = heading_of(node.text, self.reader.prefixes)
             if node.level == 1 and not self.title:
                 self.title = _short(" ".join(plain(node.text[:_MARKED]).split()))
+            below = nodes[index + 1 : _next_heading(nodes, index + 1)]
+            has_lost = node.start not in self._covered and has_fields(
+                below, self.source, of_a_task=True
+            )
             if heading and heading.certain:
-                self._complain(_no_task(node, heading, self.source), Severity.WARNING)
+                severity = Severity.ERROR if has_lost else Severity.WARNING
+                self._complain(_no_task(node, heading, self.source), severity)
+            elif has_lost:
+                self._complain(_nearly_task(node, heading, self.source))
 
     def _complain(self, complaint: Complaint, severity: Severity = Severity.ERROR) -> None:
         self.problems.append(problem_of(complaint, self.source, self.reader.path, severity))
@@ -301,8 +319,16 @@ def _no_task(node: Node, heading: TaskHeading, source: Source) -> Complaint:
     return Complaint(message, hint, node.start, column, len(node.text))
 
 
-LONGEST_TITLE = 500
-"""Characters of a title that are shown, and stand in commits, statuses and reports."""
+def _nearly_task(node: Node, heading: TaskHeading | None, source: Source) -> Complaint:
+    """Fields of a task under a heading that begins none."""
+    column = max(source.lines[node.start].find(node.text[:1]), 0)
+    message = "fields of a task follow this heading, which names none"
+    hint = f"write {'#' * max(2, node.level)} TASK-001: {_short(node.text)}, with its own number"
+    if heading:
+        hint = f"add - Status: PENDING below it to make {heading.id} a task"
+    return Complaint(message, hint, node.start, column, max(1, len(node.text)))
+
+
 _MARKED = 8 * LONGEST_TITLE
 _LISTS = frozenset(
     {

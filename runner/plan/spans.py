@@ -57,6 +57,10 @@ class Places:
         column = max(source.find(text), len(source) - len(source.lstrip()), 0)
         return Position(line, column + 1, max(1, len(text)), source)
 
+    def lines(self) -> list[str]:
+        """All lines of the file."""
+        return text_of(self._data).split("\n")
+
     def _position(self, task: Task, run: Run) -> Position:
         line = task.line + run.line
         return Position(line, run.column + 1, max(1, len(run.text)), self._line(line))

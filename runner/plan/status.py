@@ -8,11 +8,22 @@ from typing import NamedTuple
 
 from runner.model import Status
 
-_WORD = re.compile(r"(?P<word>PENDING|IN[\s_-]*PROGRESS|DONE|BLOCKED|STALE)(?!\w)", re.IGNORECASE)
+_EVERYDAY = {
+    **dict.fromkeys(("TODO", "OPEN"), Status.PENDING),
+    **dict.fromkeys(("WIP", "DOING"), Status.IN_PROGRESS),
+    "CLOSED": Status.DONE,
+}
+"""Words that people write for a status; the runner writes its own."""
+_WORD = re.compile(
+    r"(?P<word>PENDING|IN[\s_-]*PROGRESS|DONE|BLOCKED|STALE|TO[\s_-]?DO|OPEN|WIP|DOING|CLOSED)(?!\w)",
+    re.IGNORECASE,
+)
 _DASH = re.compile(r"\s*(?:—|\u2013|\u2212|--?)\s*")
 _MARKUP = re.compile(r"^(\*\*|__|\*|_|`|~~)(?=\S)(?P<in>.+?)\1")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]+")
 _PIPE = "&#124;"
+ODD_VALUE = re.compile(rb"\||<!--|\\\Z|\A\s|\s\Z|\A\Z")
+"""A value that may be more than the characters of a status: a cell, a comment, a line break."""
 
 
 class StatusSpan(NamedTuple):
@@ -46,7 +57,8 @@ def read_status(value: str) -> tuple[Status, str] | None:
     match = _WORD.match(text)
     if match is None:
         return None
-    status = Status(re.sub(r"[\s_-]+", "-", match["word"].upper()).replace("INP", "IN-P"))
+    word = re.sub(r"[\s_-]+", "", match["word"].upper())
+    status = _EVERYDAY.get(word) or Status(word.replace("INP", "IN-P"))
     rest = _without_emoji(text[match.end() :])
     if not rest:
         return status, ""

@@ -14,7 +14,10 @@ _WEAK = re.compile(r"(?P<word>[A-Z][A-Z0-9]*)-(?P<number>\d+)(?!\w)")
 _WRAPPED = re.compile(
     r"^(?:\*\*|__|`|\[)+(?P<id>[^*_`\[\]]+?)(?P<colon>:?)(?:\*\*|__|`|\])+(?:\([^()]*\))?"
 )
+_NUMBERED = re.compile(r"(?P<number>\d{1,6})[.)]\s+(?P<title>\S.*)")
 _DIGITS = 3
+LONGEST_TITLE = 500
+"""Characters of a title that are shown, and stand in commits, statuses and reports."""
 
 
 class TaskHeading(NamedTuple):
@@ -23,7 +26,8 @@ class TaskHeading(NamedTuple):
     id: str
     title: str
     certain: bool
-    """False for `LETTERS-digits`: a task only when a Status item follows."""
+    """False for `LETTERS-digits`: a task only when a Status item follows; and for `1. Title`, which
+    is a chapter unless a list of fields follows."""
     separated: bool
     """Whether a separator stands between id and title."""
 
@@ -37,7 +41,8 @@ def heading_of(text: str, prefixes: tuple[str, ...] = ()) -> TaskHeading | None:
     plain = _WRAPPED.sub(lambda match: match["id"] + match["colon"] + " ", text, count=1)
     named = _leading_id(plain, prefixes)
     if named is None:
-        return None
+        numbered = _NUMBERED.match(plain)
+        return numbered and _make_numbered(numbered)
     task_id, end, certain = named
     rest = plain[end:]
     separator = _SEPARATOR.match(rest)
@@ -46,6 +51,11 @@ def heading_of(text: str, prefixes: tuple[str, ...] = ()) -> TaskHeading | None:
     return TaskHeading(
         task_id, title.strip(), certain, bool(separator) or unwrapped or not title.strip()
     )
+
+
+def _make_numbered(match: re.Match[str]) -> TaskHeading:
+    id_ = f"TASK-{match['number'].zfill(_DIGITS)}"
+    return TaskHeading(id_, match["title"].strip(), certain=False, separated=True)
 
 
 def task_id(text: str, prefixes: tuple[str, ...] = ()) -> str | None:

@@ -233,10 +233,16 @@ def kind_of(task: Task, planned: str = "") -> Kind:
     By rule: words of the title, the keywords and the prose, and Output files that are all of one
     kind. Who plans the task may only choose where the rule cannot.
     """
-    for row in TABLE:
+    for row in TABLE if task.type else ():
         if row.is_named(task.type):
             return Kind(row, "Type", task.type)
-    told = max((_score_row(row, task) for row in TABLE), key=lambda one: one[0])
+    said = "\n".join((task.title, " ".join(task.keywords)))
+    silent = not task.outputs and not _words_of_all().search(said)
+    told = (
+        (0, Kind())
+        if silent
+        else max((_score_row(row, task) for row in TABLE), key=lambda one: one[0])
+    )
     if told[0]:
         return told[1]
     if found := _CREATES.match(task.title):
@@ -256,6 +262,12 @@ def _score_row(row: TaskType, task: Task) -> tuple[int, Kind]:
     _, by, word = signs[0]
     in_prose = _IN_PROSE if _words(row).search(task.prose[:_PROSE]) else 0
     return sum(points for points, _, _ in signs) + in_prose, Kind(row, by, word)
+
+
+@cache
+def _words_of_all() -> re.Pattern[str]:
+    """What every row looks for, at once: most titles hold nothing of it."""
+    return re.compile("|".join(_words(row).pattern for row in TABLE), re.IGNORECASE)
 
 
 @cache

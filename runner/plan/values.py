@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from runner.config.sizes import amount_of, explain_lacking
 from runner.model import Budget, Network, Requirement, Resource, ReviewMode, Status
+from runner.model.task import PRIORITIES
 from runner.plan import status as statuses
 from runner.plan.globs import LONGEST_PATH
 from runner.plan.inline import EMPTY_WORDS, Word, literal, plain, words
 from runner.plan.task_ids import task_id
-from runner.text.hints import did_you_mean
+from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,6 +44,8 @@ _AND = re.compile(r"\s+(?:and|&|\+)\s+|\s*&\s*", re.IGNORECASE)
 _SOUND = re.compile(rf"[a-z0-9_][a-z0-9_./-]{{0,{LONGEST_PATH - 1}}}")
 """Nearly all paths: nothing in them needs a second look but two dots and git."""
 _IDS = re.compile(r"TASK-\d{3,}(?:, TASK-\d{3,})*")
+NUMBER = re.compile(r"#?(\d{1,9})")
+"""A task by its number alone."""
 _REMARK = re.compile(r"\s+[(\u2013—].*$")
 
 
@@ -171,6 +174,23 @@ def network(field: Field) -> Network:
     return choice(Network, "network")(field) or Network.NO
 
 
+_PRIORITY_WORDS = {"urgent": 0, "highest": 0, "normal": 2, "backlog": 4}
+
+
+def priority(field: Field) -> int | None:
+    """A rank from 0, the most urgent, to 4."""
+    text = whole(field).casefold()
+    if not text or text in EMPTY_WORDS:
+        return None
+    if match := re.fullmatch(r"p?([0-4])", text):
+        return int(match[1])
+    if text in _PRIORITY_WORDS:
+        return _PRIORITY_WORDS[text]
+    if text not in PRIORITIES:
+        raise complain(field, f'"{text}" is no priority', f"write one of {', '.join(PRIORITIES)}")
+    return PRIORITIES.index(text)
+
+
 def percent(field: Field) -> float | None:
     """A percentage from 0 to 100."""
     text = whole(field)
@@ -275,7 +295,9 @@ def ids(field: Field, prefixes: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(chain.from_iterable(runs)))
     for entry in locate_values(field, code_alone=False):
         for part in filter(str.strip, _AND.split(entry.text)):
-            if known := task_id(plain(part).strip("*_[] "), prefixes):
+            said = plain(part).strip("*_[] ")
+            number = NUMBER.fullmatch(said)
+            if known := task_id(f"TASK-{number[1]}" if number else said, prefixes):
                 found.append(known)
             else:
                 message = f'"{plain(part)}" is no task id'

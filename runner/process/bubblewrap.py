@@ -17,8 +17,7 @@ from runner.process.base import Prepared
 from runner.process.limits import ulimits
 from runner.process.mounts import real
 from runner.process.seccomp import Sockets
-from runner.process.toolchain import NAMES, fetch_environment
-from runner.process.tools import capture, which
+from runner.process.tools import NAMES, capture, fetch_environment, which
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

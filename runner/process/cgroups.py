@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from runner.process import proc
+from runner.process import tree
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -239,7 +239,7 @@ def _sweep(base: str) -> None:
         for entry in os.scandir(base):
             word, _, rest = entry.name.partition("-")
             pid = rest.partition("-")[0]
-            gone = word == "runner" and pid.isdigit() and not proc.process(int(pid))
+            gone = word == "runner" and pid.isdigit() and not tree.process(int(pid))
             if gone and time.time() - entry.stat().st_mtime > _YOUNG:
                 _remove(entry.path)
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.process import spawn
+from runner.process import child
 from runner.process.cgroups import group_for
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class InteractiveProcess:
         self._prepared = sandbox.enclose(command)
         self._group = group_for(command.limits)
         try:
-            self._tree = spawn.plant(self._prepared, self._group, piped=True)
+            self._tree = child.plant(self._prepared, self._group, piped=True)
         except BaseException:
             self._tidy()
             raise

@@ -29,11 +29,10 @@ from runner.model import Network
 from runner.process import seccomp, syscalls
 from runner.process.base import Prepared
 from runner.process.limits import ulimits
-from runner.process.mounts import alternates, find_hidden_folders, real
+from runner.process.mounts import alternates, files_below, find_hidden_folders, real
 from runner.process.other_trees import other_trees
-from runner.process.readable_paths import files_below
 from runner.process.seccomp import Sockets
-from runner.process.toolchain import NAMES, homes, tool_paths
+from runner.process.tools import NAMES, capture, homes, tool_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -213,8 +212,6 @@ def _inner_environment(environ: Mapping[str, str], own: Path) -> dict[str, str]:
 def probe(read: tuple[Path, ...]) -> Landlock | str:
     """Landlock as it works on this machine, or the reason why it does not: a process is started."""
     import threading
-
-    from runner.process.tools import capture
 
     version = syscalls.landlock_version()
     if version < OLDEST:

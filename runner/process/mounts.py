@@ -2,6 +2,8 @@
 
 Later options win, so the order is: the machine read-only, what is personal hidden, the tools
 shown again, and at last the folders the command works in.
+
+What of the machine's file system may be read where nothing can be mounted over the rest.
 """
 
 from __future__ import annotations
@@ -9,17 +11,19 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.process.limits import MEGABYTE
 from runner.process.other_trees import other_trees
-from runner.process.toolchain import tool_paths
+from runner.process.tools import tool_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from runner.process.base import Place
+
 
 TMP = "/tmp"  # noqa: S108 - inside, /tmp is the command's own
 _OBJECTS = f"{TMP}/.objects"
@@ -67,8 +71,6 @@ def find_hidden_folders(home: str) -> tuple[str, ...]:
 
     Where this process keeps temporary files, keys and sockets lie, too.
     """
-    from tempfile import gettempdir
-
     places = (*_HIDDEN, gettempdir(), home)
     wanted = {os.path.realpath(path) for path in places if path.startswith("/")} - {"/"}
     there = sorted(path for path in wanted if os.path.isdir(path))  # noqa: PTH112 - text
@@ -180,3 +182,40 @@ def _below(path: str, roots: Iterable[str]) -> bool:
 
 def _readable(path: str) -> bool:
     return os.access(path, os.R_OK) or os.access(path, os.W_OK)
+
+
+# --- readable paths -------------------------------------------------------------------
+
+
+_UNREAD = ("/dev", "/boot", "/lost+found")
+
+
+@lru_cache(maxsize=8)
+def files_below(home: str, shown: str, others: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The outermost paths of the machine that hold nothing personal.
+
+    A rule of Landlock holds for all below it, so a folder that holds something closed is
+    given by its entries. `shown` is closed: the repository's own files are no part of a proof;
+    and so are `others`, work trees of other repositories.
+    """
+    named = (*find_hidden_folders(home), *MASKED, *_UNREAD, shown, *others)
+    closed = {os.path.realpath(path) for path in named}
+    # /proc is given whole: its entries come and go, and what is closed there needs privileges.
+    closed = {path for path in closed if not path.startswith("/proc/")}
+    return tuple(_open_in("/", frozenset(closed - {"/"})))
+
+
+def _open_in(folder: str, closed: frozenset[str]) -> list[str]:
+    found = []
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return []
+    for entry in entries:
+        if entry.is_symlink() or entry.path in closed:
+            continue
+        if any(path.startswith(entry.path + "/") for path in closed):
+            found += _open_in(entry.path, closed)
+        else:
+            found.append(entry.path)
+    return found

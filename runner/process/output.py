@@ -1,16 +1,21 @@
-"""What a command said: redacted while it streams, bounded, kept in a file, its end at hand."""
+"""What a command said: redacted while it streams, bounded, kept in a file, its end at hand.
+
+The lines of a command that nobody was told of yet: all of them, or the last of very many.
+
+The last bytes of a stream, and how they are redacted where the ones before them are gone.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.process.line_batch import LineBatch, join_lines
-from runner.process.tail_buffer import LEAD, TailBuffer, redact_end
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -18,6 +23,7 @@ if TYPE_CHECKING:
 
     from runner.model import Digest
     from runner.secrets.redact import StreamRedactor
+
 
 TAIL = 4096
 """Bytes of the tail that goes into findings."""
@@ -240,3 +246,137 @@ class KeptLog:
                 view = view[os.write(self._descriptor, view) :]
             except OSError:
                 self.broken = True
+
+
+# --- line batch -----------------------------------------------------------------------
+
+
+MOST = 1_000
+"""Lines that are told at once; how many were left out before them is said."""
+_ROOM = 64 << 10
+
+
+class LineBatch:
+    """Redacted output that waits to be told, line by line; bounded however much comes."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._lost = 0
+
+    def add(self, clean: bytes) -> None:
+        """Add to the end; of very much only the last lines are kept."""
+        self._held += clean
+        if len(self._held) > 2 * _ROOM:
+            cut = self._held.find(b"\n", len(self._held) - _ROOM) + 1
+            self._drop(cut or len(self._held) - _ROOM)
+
+    def skip(self, chunk: bytes) -> None:
+        """Let go of what is held, and of these bytes: they are only counted."""
+        self._drop(len(self._held))
+        self._lost += chunk.count(b"\n")
+
+    def take(self, *, whole: bool = False) -> tuple[list[str], int]:
+        """The lines that are complete, and how many are missing before them.
+
+        `whole` says that nothing follows: then the last one need not have an end.
+        """
+        end = len(self._held)
+        if not whole:
+            end = max(self._held.rfind(b"\n"), self._held.rfind(b"\r")) + 1
+        text = self._held[:end].decode("utf-8", "replace")
+        del self._held[:end]
+        lines = text.removesuffix("\n").split("\n") if text else []
+        lost, self._lost = self._lost + max(0, len(lines) - MOST), 0
+        return [_apply_returns(line) for line in lines[-MOST:]], lost
+
+    def _drop(self, count: int) -> None:
+        self._lost += self._held.count(b"\n", 0, count)
+        del self._held[:count]
+
+
+def _apply_returns(line: str) -> str:
+    """A line as a terminal leaves it that goes back to its start at every carriage return."""
+    return line.rstrip("\r").rpartition("\r")[2]
+
+
+def join_lines(lines: list[str], lost: int) -> str:
+    """The lines as one text, with a word of what is missing."""
+    gap = [f"[... {lost} lines left out ...]"] if lost else []
+    return "\n".join((*gap, *lines))
+
+
+# --- tail buffer ----------------------------------------------------------------------
+
+
+LEAD = (1 << 17) + (1 << 13)
+"""Bytes that are read before the first one that is shown: more than the longest private key that
+is swallowed (64 kB) with an unfinished line before it (64 kB)."""
+_BLOCK = 65536
+_TOKEN = re.compile(rb"[A-Za-z0-9+/=_.~-]*+")
+
+
+class TailBuffer:
+    """The last bytes of a stream, in blocks: many tiny writes must not cost many objects."""
+
+    def __init__(self, room: int) -> None:
+        self.lost = 0
+        self._room = room
+        self.held = 0
+        """Bytes that are there."""
+        self._blocks: deque[bytearray] = deque()
+
+    def add(self, chunk: bytes) -> None:
+        """Add to the end; whole blocks that no longer fit are lost at the beginning."""
+        if not self._blocks or len(self._blocks[-1]) >= _BLOCK:
+            self._blocks.append(bytearray())
+        self._blocks[-1] += chunk
+        self.held += len(chunk)
+        while self.held - len(self._blocks[0]) > self._room:
+            self._lose(len(self._blocks.popleft()))
+
+    def trim(self) -> deque[bytearray]:
+        """The blocks that are left when exactly what fits is kept."""
+        surplus = max(0, self.held - self._room)
+        if surplus:
+            del self._blocks[0][:surplus]
+            self._lose(surplus)
+        return self._blocks
+
+    def _lose(self, count: int) -> None:
+        self.lost += count
+        self.held -= count
+
+    def leave_out(self, count: int) -> None:
+        """Lose all that is held, and `count` bytes that never came here."""
+        self.lost += self.held + count
+        self.held = 0
+        self._blocks.clear()
+
+    def end(self, count: int) -> bytes:
+        """The last bytes, as many as there are up to `count`."""
+        found: list[bytearray] = []
+        held = 0
+        for block in reversed(self._blocks):
+            found.append(block)
+            held += len(block)
+            if held >= count:
+                break
+        return b"".join(reversed(found))[-count:]
+
+
+def redact_end(window: bytes, shown: int, known: Collection[str], *, whole: bool) -> bytes:
+    """The last `shown` bytes of a window, redacted by what stands before them in it.
+
+    What the window begins in the middle of may be the rest of a key: it is dropped up to the
+    first byte that belongs to none. `whole` says that nothing follows the window; otherwise its
+    last line, if it is unfinished, is left out.
+    """
+    from runner.secrets.redact import StreamRedactor
+
+    begin = _TOKEN.match(window)
+    start = begin.end() if begin else 0
+    first = max(start, len(window) - shown)
+    redactor = StreamRedactor(known)
+    redactor.feed(window[start:first])
+    clean = redactor.feed(window[first:])
+    return clean + redactor.finish() if whole else clean

@@ -2,24 +2,49 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from runner.errors import ExitCode, RunnerError
 from runner.process.base import Prepared
 from runner.process.limits import ulimits
+from runner.process.tools import which
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from runner.process.base import Command, Place, Sandbox
 
 WORDS = ("auto", "bubblewrap", "landlock", "none")
 _HINTS = {
-    "bubblewrap": "apt-get install bubblewrap, or set sandbox = none in your own settings",
-    "landlock": "apt-get install bubblewrap and set sandbox = auto in your own settings",
+    "bubblewrap": ", or set sandbox = none in your own settings",
+    "landlock": " and set sandbox = auto in your own settings",
 }
+# user_namespaces(7) and Documentation/admin-guide/sysctl of the kernel; the first one is Ubuntu's
+# and Debian's, whose AppArmor wants a profile with `userns` of each program that makes one.
+_CLOSED = (
+    (
+        "kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        (
+            "AppArmor closes user namespaces here; to open them for bwrap alone, write "
+            "`abi <abi/4.0>, profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }` to "
+            "/etc/apparmor.d/bwrap and load it by `apparmor_parser -r /etc/apparmor.d/bwrap`"
+        ),
+    ),
+    (
+        "kernel/unprivileged_userns_clone",
+        "0",
+        "the kernel closes user namespaces; `sysctl kernel.unprivileged_userns_clone=1` opens them",
+    ),
+    (
+        "user/max_user_namespaces",
+        "0",
+        "the kernel allows no user namespace; `sysctl user.max_user_namespaces=10000` allows some",
+    ),
+)
+"""A file below /proc/sys, what it says where it closes bubblewrap's door, and what opens it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +128,31 @@ def choose_sandbox(wanted: str, read: tuple[Path, ...] = ()) -> Sandbox:
     found = _probe(wanted, read)
     if isinstance(found, str):
         raise RunnerError(
-            f"{wanted} does not work here: {found}", hint=_HINTS[wanted], code=ExitCode.PERSON
+            f"{wanted} does not work here: {found}",
+            hint=f"{explain_opening()}{_HINTS[wanted]}",
+            code=ExitCode.PERSON,
         )
     return found
+
+
+def explain_opening(settings: Path = Path("/proc/sys")) -> str:
+    """What a person may do so that bubblewrap works on this machine."""
+    if which("bwrap", os.environ) is None:
+        return "apt-get install bubblewrap"
+    for name, closed, opening in _CLOSED:
+        try:
+            said = (settings / name).read_text(encoding="ascii", errors="replace")
+        except OSError:
+            continue
+        if said.strip() == closed:
+            return opening
+    return "start this machine or container so that user namespaces are allowed in it"
+
+
+def landlock_gaps(read: tuple[Path, ...] = ()) -> tuple[str, ...]:
+    """What Landlock would not hold here; empty where it does not work, too."""
+    found = _probe("landlock", read)
+    return () if isinstance(found, str) else found.gaps
 
 
 @lru_cache(maxsize=8)

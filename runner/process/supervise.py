@@ -1,28 +1,33 @@
-"""The course of one command from start to end: its output heard, its patience kept."""
+"""The course of one command from start to end: its output heard, its patience kept.
+
+Whether a command failed because the disk it works on has no room: no fault of the work.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.errors import ExitCode, RunnerError
+from runner.errors import ExitCode, RunnerError, refusal_of
 from runner.model import Network
 from runner.process.base import Command, Ended, Ran
 from runner.process.cgroups import group_for
 from runner.process.child import Child
-from runner.process.disk_room import require_room
 from runner.process.output import Output
 from runner.process.tools import which
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
+    from pathlib import Path
 
-    from runner.process.base import Sandbox
+    from runner.process.base import Place, Sandbox
+
 
 GRACE = 3.0
 """Seconds between SIGTERM and SIGKILL for a command that took too long."""
@@ -280,3 +285,44 @@ def _duration(seconds: float) -> str:
         return f"{seconds:g} seconds"
     minutes = round(seconds / minute)
     return "1 minute" if minutes == 1 else f"{minutes} minutes"
+
+
+# --- disk room ------------------------------------------------------------------------
+
+
+_NONE = 1 << 20
+"""Bytes with which no command does anything."""
+_LITTLE = 64 << 20
+"""Bytes of which a command may have used up the rest, and given it back when it failed."""
+_SAID = re.compile(
+    r"No space left on device|Disk quota exceeded|\bENOSPC\b|\bEDQUOT\b|disk is full", re.IGNORECASE
+)
+
+
+def require_room(place: Place, ran: Ran) -> None:
+    """Raise RunnerError where a command failed on a disk that is full.
+
+    What it says is believed only where the disk agrees: a test may print such words, too.
+    """
+    if ran.passed:
+        return
+    for folder in (place.tree, place.box):
+        room = _room(folder)
+        if room < _NONE or (room < _LITTLE and _SAID.search(ran.tail)):
+            refusal = refusal_of(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)))
+            if refusal:
+                raise refusal
+
+
+def _room(folder: Path) -> int:
+    """Bytes that may still be written; as many as there can be where nobody says it."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return _LITTLE
+    if not disk.f_blocks:
+        return _LITTLE
+    if disk.f_files and not disk.f_ffree:
+        return 0
+    # what is kept back for root is there for root
+    return disk.f_frsize * (disk.f_bavail if os.geteuid() else disk.f_bfree)

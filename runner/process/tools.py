@@ -1,16 +1,20 @@
-"""Small questions to trusted tools, and the one program a person talks to: their editor."""
+"""Small questions to trusted tools, and the one program a person talks to: their editor.
+
+Where a person's tools lie, so that a sandbox that hides HOME and /tmp can show them.
+"""
 
 from __future__ import annotations
 
 import os
-import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
 
 NOT_FOUND = 127
 TIMED_OUT = 124
@@ -39,6 +43,8 @@ def capture(
     Nothing from content may be among its options. 127 when it cannot start, 124 when it took
     longer than `timeout` seconds.
     """
+    import subprocess  # six modules, which `which` alone does without
+
     effects.step("spawn", argv[0])
     try:
         done = subprocess.run(
@@ -63,8 +69,110 @@ def run_interactive(argv: Sequence[str], cwd: Path) -> int:
 
     It is the person's program with the person's rights: no sandbox, no limits.
     """
+    import subprocess
+
     effects.step("spawn", argv[0])
     try:
         return subprocess.run(argv, cwd=cwd, check=False).returncode
     except OSError:
         return NOT_FOUND
+
+
+# --- toolchain ------------------------------------------------------------------------
+
+
+_HOMES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    # variable, its default below HOME, what of it is shown: never where credentials are kept
+    ("PYENV_ROOT", ".pyenv", ("",)),
+    ("NVM_DIR", ".nvm", ("",)),
+    ("VOLTA_HOME", ".volta", ("",)),
+    ("RBENV_ROOT", ".rbenv", ("",)),
+    ("ASDF_DATA_DIR", ".asdf", ("",)),
+    ("SDKMAN_DIR", ".sdkman", ("",)),
+    ("RUSTUP_HOME", ".rustup", ("",)),
+    ("CARGO_HOME", ".cargo", ("bin", "registry", "git", "env", "advisory-db")),
+    ("GOPATH", "go", ("bin", "pkg")),
+    ("npm_config_cache", ".npm", ("_cacache",)),
+    ("BUN_INSTALL", ".bun", ("bin",)),
+    ("DENO_INSTALL", ".deno", ("bin",)),
+    ("PNPM_HOME", ".local/share/pnpm", ("",)),
+    ("GOROOT", "", ("",)),
+    ("JAVA_HOME", "", ("",)),
+    ("DOTNET_ROOT", "", ("",)),
+    ("CONDA_PREFIX", "", ("",)),
+    ("VIRTUAL_ENV", "", ("",)),
+    ("", ".local/lib", ("",)),
+    ("", ".local/pipx", ("",)),
+    ("", ".local/share/pipx", ("",)),
+    ("", ".local/share/uv", ("python", "tools")),
+    ("", ".local/share/mise", ("installs", "shims")),
+    ("", ".m2", ("repository",)),
+)
+_MARKS_OF_A_ROOT = ("pyvenv.cfg", "conda-meta", "lib", "libexec")
+"""A folder that holds `bin` and one of these is an environment, needed whole."""
+_CERTIFICATES = (
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    *("NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "PIP_CERT"),
+)
+
+
+_SEARCHED = ("LD_LIBRARY_PATH", "PYTHONPATH", "NODE_PATH")
+
+NAMES = frozenset(
+    {"HOME", "PATH", *_SEARCHED, *_CERTIFICATES, *(variable for variable, *_ in _HOMES if variable)}
+)
+"""The variables that say where tools lie."""
+
+
+def tool_paths(environ: Mapping[str, str]) -> list[Path]:
+    """Existing absolute paths that the commands of this environment need to read."""
+    home = Path(environ.get("HOME", "/nonexistent"))
+    candidates = [
+        *_interpreter(),
+        *_search_path(environ.get("PATH", ""), home),
+        *_tool_homes(environ, home),
+        *(Path(environ[name]) for name in _CERTIFICATES if environ.get(name)),
+    ]
+    return [path for path in dict.fromkeys(candidates) if path.is_absolute() and path.exists()]
+
+
+def homes(environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables for tools that would be looked for below HOME, for a HOME that is another."""
+    home = Path(environ.get("HOME", "/nonexistent"))
+    found = {
+        variable: str(home / default)
+        for variable, default, _ in _HOMES
+        if variable and default and (home / default).is_dir()
+    }
+    return {**found, "PYTHONUSERBASE": str(home / ".local")}
+
+
+def fetch_environment(folder: str) -> dict[str, str]:
+    """Variables for tools that keep what they fetch in a home that is shown read-only."""
+    homes = {"npm_config_cache": ".npm", "CARGO_HOME": ".cargo", "GOMODCACHE": ".gomod"}
+    return {variable: f"{folder}/{name}" for variable, name in homes.items()}
+
+
+def _interpreter() -> Iterable[Path]:
+    """The running interpreter and this package, which gates of ours are started from."""
+    yield Path(sys.prefix)
+    yield Path(sys.base_prefix)
+    yield Path(os.path.realpath(sys.executable)).parent
+    yield Path(__file__).parent.parent
+
+
+def _search_path(path: str, home: Path) -> Iterable[Path]:
+    for folder in map(Path, filter(None, path.split(os.pathsep))):
+        yield folder
+        root = folder.parent
+        personal = root in {home, home / ".local", Path("/")}
+        if not personal and any((root / mark).exists() for mark in _MARKS_OF_A_ROOT):
+            yield root
+
+
+def _tool_homes(environ: Mapping[str, str], home: Path) -> Iterable[Path]:
+    for variable, default, parts in _HOMES:
+        told = environ.get(variable, "") if variable else ""
+        if told or default:
+            root = Path(told) if told else home / default
+            yield from (root / part for part in parts)

@@ -4,6 +4,8 @@ A process group is not enough: `setsid` leaves it. So this process adopts the or
 descendants (PR_SET_CHILD_SUBREAPER, prctl(2)), and each command carries a mark in its
 environment that its children inherit: what shows up here as an orphan can be told apart even
 while other commands run in other threads.
+
+What Linux says about processes in /proc (proc(5)); a process that is gone says nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +16,14 @@ import signal
 import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
-
-from runner.process import proc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from subprocess import Popen
+
 
 MARK = "RUNNER_COMMAND"
 """The variable that says which command a process belongs to; nested runners append theirs."""
@@ -52,7 +54,7 @@ def own_prefix() -> str:
 
 @lru_cache(maxsize=1)
 def _prefix(pid: int, outer: str | None) -> str:
-    own = proc.process(pid)
+    own = process(pid)
     started = own.started if own else 0
     return f"{outer}/{pid}.{started}." if outer else f"{pid}.{started}."
 
@@ -66,16 +68,16 @@ class Tree:
         self._wrapper = wrapper
         self._started = started  # the moment before it was, in clock ticks since boot
 
-    def survivors(self) -> list[proc.Process]:
+    def survivors(self) -> list[Process]:
         """The command's live processes that were orphaned; fetches those that died."""
         with _lock:
             orphans = [orphan for orphan in _orphans() if self._owns(orphan)]
-        below = [pid for orphan in orphans for pid in proc.descendants(orphan.pid)]
+        below = [pid for orphan in orphans for pid in descendants(orphan.pid)]
         return orphans + _alive(below)
 
-    def members(self) -> list[proc.Process]:
+    def members(self) -> list[Process]:
         """All live processes of the command, parents first."""
-        pids = [self.first.pid, *proc.descendants(self.first.pid)]
+        pids = [self.first.pid, *descendants(self.first.pid)]
         return [*_alive(pids), *self.survivors()]
 
     def terminate(self) -> None:
@@ -100,7 +102,7 @@ class Tree:
         with _lock:
             _running.pop(self.first.pid, None)
 
-    def _owns(self, orphan: proc.Process) -> bool:
+    def _owns(self, orphan: Process) -> bool:
         if orphan.session == self.first.pid:
             return True
         mark = _mark_of(orphan.pid)
@@ -124,7 +126,7 @@ def plant(mark: str, start: Callable[[], Popen[bytes]], wrapper: str = "") -> Tr
     with _lock:
         if wrapper:
             _wrappers.add(wrapper)
-        started = proc.ticks()
+        started = ticks()
         tree = Tree(mark, start(), started, wrapper)
         _running[tree.first.pid] = tree
     return tree
@@ -138,7 +140,7 @@ def end_marked(prefix: str) -> int:
     ended: set[int] = set()
     until = time.monotonic() + _KILLING
     while time.monotonic() < until:
-        found = _alive(pid for pid in proc.everyone() if _mark_of(pid).startswith(prefix))
+        found = _alive(pid for pid in everyone() if _mark_of(pid).startswith(prefix))
         if not found:
             break
         ended.update(each.pid for each in found)
@@ -157,7 +159,7 @@ def _adopt_orphans() -> None:
         _adopting = os.getpid()
 
 
-def _orphans() -> list[proc.Process]:
+def _orphans() -> list[Process]:
     """Live children of this process that no one here has started.
 
     Every command begins a session, so a child in our own session was started by other code
@@ -165,8 +167,8 @@ def _orphans() -> list[proc.Process]:
     """
     own = os.getsid(0)
     found = []
-    for pid in proc.children(os.getpid()):
-        child = None if pid in _running else proc.process(pid)
+    for pid in children(os.getpid()):
+        child = None if pid in _running else process(pid)
         if child is None or child.session == own:
             continue
         if child.alive:
@@ -176,7 +178,7 @@ def _orphans() -> list[proc.Process]:
     return found
 
 
-def _nobodys(dead: proc.Process) -> bool:
+def _nobodys(dead: Process) -> bool:
     """Whether no one else can be waiting for this dead child.
 
     One that leads a session of its own may have been started so by other code here: unless we
@@ -192,12 +194,12 @@ def _fetch(pid: int) -> None:
         os.waitpid(pid, os.WNOHANG)
 
 
-def _alive(pids: Iterable[int]) -> list[proc.Process]:
-    found = (proc.process(pid) for pid in pids)
+def _alive(pids: Iterable[int]) -> list[Process]:
+    found = (process(pid) for pid in pids)
     return [each for each in found if each and each.alive]
 
 
-def _signal(processes: Iterable[proc.Process], number: signal.Signals) -> None:
+def _signal(processes: Iterable[Process], number: signal.Signals) -> None:
     for each in processes:
         _signalled.add(each.pid)
         with suppress(ProcessLookupError, PermissionError):
@@ -205,7 +207,7 @@ def _signal(processes: Iterable[proc.Process], number: signal.Signals) -> None:
 
 
 def _mark_of(pid: int) -> str:
-    variables = b"\0" + proc.environment(pid)
+    variables = b"\0" + environment(pid)
     _, found, rest = variables.partition(f"\0{MARK}=".encode())
     return rest.partition(b"\0")[0].decode("utf-8", "replace") if found else ""
 
@@ -218,3 +220,91 @@ def _is_leftover(mark: str) -> bool:
     """Whether the mark is of a command of this process that is no longer running."""
     running = (tree.mark for tree in _running.values())
     return mark.startswith(own_prefix()) and not any(_within(mark, each) for each in running)
+
+
+# --- proc -----------------------------------------------------------------------------
+
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process at one moment; `started` is in clock ticks since boot."""
+
+    pid: int
+    name: str
+    state: str
+    parent: int
+    session: int
+    started: int
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still do anything; a zombie only waits to be fetched."""
+        return self.state not in "ZX"
+
+
+def ticks() -> int:
+    """The moment now as `Process.started` says it."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS)
+
+
+def process(pid: int) -> Process | None:
+    """The process with this number; `None` when there is none."""
+    stat = _read(f"/proc/{pid}/stat")
+    if not stat:
+        return None
+    head, _, rest = stat.rpartition(b")")
+    fields = rest.split()
+    name = head.partition(b"(")[2].decode("utf-8", "replace")
+    state, parent, session, started = fields[0], fields[1], fields[3], fields[19]
+    return Process(pid, name, state.decode(), int(parent), int(session), int(started))
+
+
+def processor_seconds(pid: int) -> float | None:
+    """Seconds of a processor that a process and what it waited for took; a zombie still tells."""
+    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    spent = fields[11:15]  # utime, stime, cutime, cstime
+    return sum(map(int, spent)) / _TICKS if spent else None
+
+
+def environment(pid: int) -> bytes:
+    """The environment a process was started with, NUL-separated; empty when not readable."""
+    return _read(f"/proc/{pid}/environ")
+
+
+def children(pid: int) -> list[int]:
+    """The processes whose parent is `pid`."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - a hot path
+    except OSError:
+        return []
+    if not os.path.exists(f"/proc/{pid}/task/{pid}/children"):  # noqa: PTH110 - a hot path
+        return [each for each in everyone() if (found := process(each)) and found.parent == pid]
+    lists = (_read(f"/proc/{pid}/task/{thread}/children") for thread in threads)
+    return [int(child) for children_of_thread in lists for child in children_of_thread.split()]
+
+
+def descendants(pid: int) -> list[int]:
+    """Children, their children and so on, parents first."""
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        fresh = [child for child in children(waiting.pop()) if child not in found]
+        found += fresh
+        waiting += fresh
+    return found
+
+
+def everyone() -> list[int]:
+    """The numbers of all processes that can be seen."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - a hot path
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a hot path
+            return file.read()
+    except OSError:
+        return b""

@@ -12,7 +12,7 @@ from runner.repo.git import raw
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runner.repo.prefix import Prefix
+    from runner.repo.trees import Prefix
 
 BY_PRODUCTS = (
     "__pycache__/",
@@ -106,6 +106,21 @@ def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> No
         _put(git / "shallow", lender.shallow.read_bytes())
     else:
         (git / "shallow").unlink(missing_ok=True)  # of a time when the repository was shallow
+
+
+def lend(
+    inner: Path, lender: Lender, shares: tuple[str, ...], commit: str | None, index: Path
+) -> None:
+    """Lay out a git folder for tools and agents, on the lender's branch; with an index as that."""
+    ref = lender.branch
+    lay_out(inner, lender, shares, f"ref: {ref}" if ref or not commit else commit)
+    if commit and ref:
+        branch = inner / ref
+        branch.parent.mkdir(parents=True, exist_ok=True)
+        branch.write_text(commit + "\n")
+    (inner / "index").write_bytes(index.read_bytes())
+    times = index.stat()
+    os.utime(inner / "index", ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def _exclude_lines(lender: Lender, shares: tuple[str, ...]) -> bytes:

@@ -1,25 +1,37 @@
-"""Commits made beside the work tree, and the one compare-and-swap that lands them."""
+"""Commits made beside the work tree, and the one compare-and-swap that lands them.
+
+The person's index after a landing: their own staged work stays, the rest follows the commit.
+"""
 
 from __future__ import annotations
 
+import os
+import stat
+import time
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.repo.files_digest import with_digest
-from runner.repo.git import raw
+from runner.repo.git import GitError, raw, text
 from runner.repo.head import find_head, read_head
-from runner.repo.trees import TreeEntry
+from runner.repo.index_file import IndexFile, read_index
+from runner.repo.lock_files import LockFile, UnusualError, free_dead_locks
+from runner.repo.trees import FOLDER, TreeEntry, batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from runner.repo.configuration import Signing
     from runner.repo.head import Head
     from runner.repo.read import Repository
     from runner.repo.trees import Written
 
+_WHY = "runner: land"
+INDEX = "index"
 DURABLE = ("core.fsync", "all")
 """Git's own default syncs no loose object and no ref (core.fsync in git-config(1))."""
 
@@ -101,12 +113,72 @@ def swap_branch(repo: Repository, head: Head, old: str | None, new: str, why: st
     now = (read_head if head.beneath else find_head)(repo.folders.top)
     if (now.ref, now.detached, now.commit) != (head.ref, head.detached, old):
         return False
+    moved = _move_branch(repo, head, old, new, why or _WHY)
+    if moved is not None:
+        return moved
     answer = repo.git.with_settings(DURABLE, *_reflog(repo)).ask(
-        *("update-ref", "-m", why or "runner: land", "--create-reflog", "--no-deref"),
+        *("update-ref", "-m", why or _WHY, "--create-reflog", "--no-deref"),
         *(head.ref, new, old or repo.zeros()),
     )
     # another process may hold the ref's lock for an instant: the caller looks again and decides
     return answer.exit == 0
+
+
+def _move_branch(repo: Repository, head: Head, old: str | None, new: str, why: str) -> bool | None:
+    """The same without a process, in the steps of git's files backend (refs/files-backend.c).
+
+    None where git has to do it: HEAD or the branch are not two plain files with their logs.
+    """
+    git = repo.folders.git
+    logs = [git / "logs" / name for name in ("HEAD", head.ref)]
+    known = ((git / "HEAD", f"ref: {head.ref}\n"), (git / head.ref, f"{old}\n"))
+    is_branch = head.ref.startswith("refs/heads/") and old is not None
+    if not (is_branch and repo.is_plain() and all(map(_is_plain_file, logs))):
+        return None
+    if not all(_is_plain_file(file) and _holds(file, said) for file, said in known):
+        return None
+    entry = b"%b %b %b\t%b\n" % (str(old).encode(), new.encode(), _who(repo), why.encode())
+    try:
+        with ExitStack() as stack:
+            branch = LockFile.take(git, head.ref)
+            if branch is None:
+                return False
+            stack.enter_context(branch)
+            own = LockFile.take(git, "HEAD")  # as git does to whom it writes the log of HEAD, too
+            if own is None:
+                return False
+            stack.enter_context(own)
+            if not all(_holds(file, said) for file, said in known):
+                return False
+            branch.write(new.encode() + b"\n")
+            for log in logs:
+                _append_log(log, entry)
+            branch.place()
+            return True
+    except UnusualError:
+        return None
+
+
+def _is_plain_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def _holds(path: Path, said: str) -> bool:
+    try:
+        return path.read_bytes() == said.encode()
+    except FileNotFoundError:
+        return False
+
+
+def _append_log(log: Path, entry: bytes) -> None:
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        effects.append(descriptor, entry, log)
+    finally:
+        os.close(descriptor)
 
 
 def _reflog(repo: Repository) -> tuple[tuple[str, str], ...]:
@@ -168,3 +240,146 @@ def _sign(repo: Repository, made: Commit, message: str, signing: Signing) -> Com
             code=ExitCode.PERSON,
         )
     return Commit(answer.out.decode().strip(), made.tree, made.parent)
+
+
+# --- person's index -------------------------------------------------------------------
+
+
+_FEW = 20
+_TRIES = 20
+_PAUSE = 0.05
+"""Seconds between tries for a held lock; an editor's git holds it for some milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What became of the index entries of the paths that landed."""
+
+    kept: tuple[str, ...] = ()
+    """Paths that the person staged otherwise: left as they were."""
+    locked: bool = False
+    """Another process held the index the whole time: nothing was replaced; try again."""
+
+
+def sync_index(
+    repo: Repository, paths: Sequence[str], base: str | None, landed: str | None
+) -> Synced:
+    """Give the index the landed entries of `paths` wherever it still holds those of `base`.
+
+    Repeating it changes nothing. Raises GitError.
+    """
+    old = _tree_entries(repo, base, paths)
+    new = _tree_entries(repo, landed, paths)
+    return _follow(repo, [path for path in paths if old.get(path) != new.get(path)], old, new)
+
+
+def _tree_entries(
+    repo: Repository, commit: str | None, paths: Sequence[str]
+) -> dict[str, tuple[TreeEntry, ...]]:
+    """The files that a commit holds at these paths: a few are looked up without a process."""
+    found: Mapping[str, TreeEntry | None]
+    if not commit or len(paths) > _FEW:
+        found = repo.tree_entries(commit, paths)
+    else:
+        objects = repo.objects()
+        found = {path: objects.entry(commit, repo.prefix.whole(path)) for path in paths}
+    return {path: (at,) for path, at in found.items() if at and at.mode != FOLDER}
+
+
+def _follow(
+    repo: Repository,
+    paths: Sequence[str],
+    old: Mapping[str, tuple[TreeEntry, ...]],
+    new: Mapping[str, tuple[TreeEntry, ...]],
+) -> Synced:
+    kept: list[str] = []
+    for _ in range(_TRIES):
+        now = _index_entries(repo, paths)
+        kept = [path for path in paths if now.get(path) not in (old.get(path), new.get(path))]
+        moving = {
+            path: new.get(path)
+            for path in paths
+            if path not in kept and now.get(path) != new.get(path)
+        }
+        if not moving or _replace_entries(repo, moving, now):
+            return Synced(kept=tuple(kept))
+        free_dead_locks(repo.folders.git)
+        time.sleep(_PAUSE)
+    return Synced(kept=tuple(kept), locked=True)
+
+
+def _index_entries(repo: Repository, paths: Sequence[str]) -> dict[str, tuple[TreeEntry, ...]]:
+    """Entries at exactly these paths; an unmerged one has several, an intent to add is no match."""
+    found: dict[str, tuple[TreeEntry, ...]] = {}
+    with suppress(UnusualError):
+        index = _read_plain(repo)
+        found = {path: index.at(raw(repo.prefix.whole(path))) for path in paths}
+        return {path: entries for path, entries in found.items() if entries}
+    for some in batches([repo.prefix.whole(path) for path in paths]):
+        listed = text(repo.git.run("ls-files", "-s", "-z", "--full-name", "--", *some))
+        for line in listed.split("\0")[:-1]:
+            head, _, whole = line.partition("\t")
+            mode, sha, stage = head.split(" ")
+            path = repo.prefix.inside(whole)
+            entry = TreeEntry(int(mode, 8), sha if stage == "0" else f"stage {stage}")
+            found[path] = (*found.get(path, ()), entry)
+    return {path: found[path] for path in paths if path in found}
+
+
+def _read_plain(repo: Repository) -> IndexFile:
+    """The index, where it is one that can be read and changed here. Raises UnusualError."""
+    if not repo.is_plain():
+        raise UnusualError
+    return read_index(repo.folders.git / INDEX)
+
+
+def _patch(
+    repo: Repository,
+    entries: Mapping[str, tuple[TreeEntry, ...] | None],
+    now: Mapping[str, tuple[TreeEntry, ...]],
+) -> bool:
+    """Write entries without a process, as long as they still are as they were seen.
+
+    Raises UnusualError where git has to do it.
+    """
+    if not repo.is_plain():
+        raise UnusualError
+    lock = LockFile.take(repo.folders.git, INDEX)
+    if lock is None:
+        return False
+    with lock:
+        index = _read_plain(repo)
+        whole = {path: raw(repo.prefix.whole(path)) for path in entries}
+        if any(index.at(at) != now.get(path, ()) for path, at in whole.items()):
+            return False
+        new = {whole[path]: entry[0] if entry else None for path, entry in entries.items()}
+        lock.write(index.with_entries(new))
+        lock.place()
+    return True
+
+
+def _replace_entries(
+    repo: Repository,
+    entries: Mapping[str, tuple[TreeEntry, ...] | None],
+    now: Mapping[str, tuple[TreeEntry, ...]],
+) -> bool:
+    """Write entries; False when another process holds the index."""
+    with suppress(UnusualError):
+        return _patch(repo, entries, now)
+    ordered = sorted(entries.items(), key=lambda item: item[1] is not None)
+    lines = [
+        raw(
+            f"{entry[0].mode:o} {entry[0].sha} 0\t{repo.prefix.whole(path)}"
+            if entry
+            else f"0 {repo.zeros()}\t{repo.prefix.whole(path)}"
+        )
+        for path, entry in ordered
+    ]
+    answer = (
+        repo.quiet()
+        .with_settings(DURABLE)
+        .ask("update-index", "-z", "--index-info", stdin=b"\0".join(lines) + b"\0")
+    )
+    if answer.exit and "index.lock" not in answer.said:
+        raise GitError("update-index", answer.said, answer.exit)
+    return answer.exit == 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,16 @@ if TYPE_CHECKING:
 
 OWN = ("system", "global")
 """Scopes that are the person's; `local`, `worktree` come with the repository."""
+_UNUSUAL = re.compile(
+    r"core\.(?:fsmonitor|fsyncmethod|sharedrepository|sparsecheckout.*|splitindex"
+    r"|untrackedcache)|extensions\..*|feature\..*|index\..*|remote\..*\.promisor"
+    r"|remote\..*\.partialclonefilter",
+    re.DOTALL,
+)
+"""Keys under which refs and index are left to git: fsmonitor, reftable, SHA-256, partial clones."""
+_CRUD = "".join(map(chr, range(33))) + ".,:;<>\"\\'"
+"""What git strips from both ends of a name (ident.c)."""
+_OURS = {(key.lower(), value) for key, value in safe_config.SETTINGS}
 _SIGNERS = {"openpgp": "gpg", "x509": "gpgsm", "ssh": "ssh-keygen"}
 
 
@@ -84,6 +96,25 @@ class Configuration:
         own = (entry.key for entry in self.said if entry.scope not in OWN)
         return any(key.startswith(("include.", "includeif.")) for key in own)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing asks for another form of refs and index than git's first one.
+
+        And the person's name goes into a log as it is.
+        """
+        said = {(entry.key, entry.value) for entry in self.said} - _OURS
+        unusual = any(_UNUSUAL.fullmatch(key) for key, _ in said)
+        logs = (self.value("core.logallrefupdates") or "true").lower() in {"true", "yes", "on", "1"}
+        who = self.identity()
+        trimmed = all(one == one.strip(_CRUD) != "" for one in (who.name, who.email))
+        return (
+            logs
+            and trimmed
+            and not unusual
+            and not self.includes
+            and not self.is_true("commit.gpgsign")
+        )
+
     def load_signing(self) -> Signing | None:
         """How to sign, when the person's own configuration says that commits are signed."""
         if not (self.is_true("commit.gpgsign", own=True) and self.is_true("commit.gpgsign")):
@@ -124,8 +155,6 @@ def _environment(what: str) -> str:
 
 
 def _login() -> str:
-    import getpass
-
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # no such user: a container run with a bare number

@@ -15,9 +15,8 @@ from runner.repo.trailers import FILES, NAMES, parse_message
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from runner.repo.prefix import Prefix
     from runner.repo.read import Repository
-    from runner.repo.trees import TreeChange, Written
+    from runner.repo.trees import Prefix, TreeChange, Written
 
 _SAID = (*(name for name in NAMES if name != FILES), "Undoes", "Restores", "Checkpoint")
 """The trailers it is about. Those that people and servers add to a message change nothing."""

@@ -1,4 +1,7 @@
-"""The one door to GitPython: git as a process, told to run nothing else."""
+"""The one door to GitPython: git as a process, told to run nothing else.
+
+What git met that is the fault of the disk, told from what it was given.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from git.cmd import Git as Stranger
+
 
 _PIPE = -1
 """`subprocess.PIPE`, without importing what only `process/` may import."""
@@ -286,3 +290,19 @@ def _stranger() -> Stranger:
     except ImportError as error:
         raise RunnerError("git is not installed", hint="install git") from error
     return Stranger()
+
+
+# --- disk error -----------------------------------------------------------------------
+
+
+_OF_THE_DISK = (
+    ("No space left on device", errno.ENOSPC),
+    ("Disk quota exceeded", errno.EDQUOT),
+    ("Input/output error", errno.EIO),
+)
+
+
+def disk_error(said: str, place: Path) -> OSError | None:
+    """What git met that is the disk's fault and not that of what it was given; None for else."""
+    met = ((words, code) for words, code in _OF_THE_DISK if words in said)
+    return next((OSError(code, words, str(place)) for words, code in met), None)

@@ -10,6 +10,7 @@ from pathlib import Path
 from runner.errors import RunnerError
 
 PLANS = ("TASK-GRAPH.md", "artifacts/build/TASK-GRAPH.md")
+OWNERSHIP_MAP = "FILE_OWNERSHIP_MAP.md"
 WAITING_TIP = "refs/worktree/runner/manual/tip"
 """The last landing that nobody has committed yet, in this work tree (git-worktree(1), REFS)."""
 WAITING_BASE = "refs/worktree/runner/manual/base"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from runner.repo.git import Git
-    from runner.repo.prefix import Prefix
+    from runner.repo.trees import Prefix
 
 _FAILED = 255
 """Exit code of git-merge-file(1) for an error; a lower one counts conflicts."""

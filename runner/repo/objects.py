@@ -43,9 +43,9 @@ class Objects:
 
     # --- trees ------------------------------------------------------------------------
 
-    def entry(self, tree: str, path: str) -> TreeEntry | None:
+    def entry(self, tree: str | None, path: str) -> TreeEntry | None:
         """What a commit or tree holds at a path; None for nothing."""
-        found: TreeEntry | None = TreeEntry(FOLDER, tree)
+        found = TreeEntry(FOLDER, tree) if tree else None
         for name in raw(path).split(b"/"):
             found = self.entries(found.sha).get(name) if found and found.mode == FOLDER else None
         return found

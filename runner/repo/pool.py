@@ -36,29 +36,6 @@ class Slot:
             os.close(self._lock)
             self._lock = -1
 
-    def note_process(self, group: int, started: str) -> None:
-        """Record a process group begun in this slot, with its start time against reuse of ids."""
-        effects.step("write", self._processes)
-        with self._processes.open("a") as file:
-            file.write(f"{group} {started}\n")
-
-    def processes(self) -> tuple[tuple[int, str], ...]:
-        """Process groups recorded here and not forgotten: an earlier run's, until it ends them."""
-        try:
-            lines = self._processes.read_text().splitlines()
-        except FileNotFoundError:
-            return ()
-        pairs = (line.split(" ", 1) for line in lines)
-        return tuple((int(at[0]), at[1]) for at in pairs if len(at) > 1 and at[0].isdecimal())
-
-    def forget_processes(self) -> None:
-        """Say that every recorded process has ended."""
-        effects.unlink(self._processes)
-
-    @property
-    def _processes(self) -> Path:
-        return self.folder / "processes"
-
 
 class Pool:
     """The slots of one repository: `<folder>/slots/0`, `1` and so on."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Self
 
 from runner.config.sizes import bytes_of, format_size
 from runner.errors import RunnerError
-from runner.repo.clean import make_readable
 from runner.repo.git import SECONDS, text
+from runner.repo.tree_files import make_readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -55,8 +55,8 @@ class Bounds:
 
     def hold(
         self, git: Git, tree: Path, inside: Callable[[str], str], seconds: float = SECONDS
-    ) -> None:
-        """Raise ProposalError where the files that differ from the index of `git` are too much.
+    ) -> list[bytes]:
+        """The files that differ from the index of `git`; raises ProposalError for too much.
 
         `inside` gives a path of the tree as the project has it; raises GitTimeoutError.
         """
@@ -89,6 +89,7 @@ class Bounds:
                 "write less, have git ignore what is made on the way, or raise proposal_size "
                 f"({format_size(self.size)}) in your settings",
             )
+        return paths
 
 
 def _find_differing(

@@ -12,9 +12,8 @@ from runner.repo.alternates import Lender
 from runner.repo.git import Git, ObjectReader, text
 from runner.repo.head import find_git, find_head, read_head
 from runner.repo.objects import Objects
-from runner.repo.prefix import Prefix
-from runner.repo.stat_cache import TICK, signature
-from runner.repo.trees import EMPTY, diff_trees, tree_entries
+from runner.repo.tree_files import TICK, signature
+from runner.repo.trees import EMPTY, Prefix, diff_trees, tree_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from runner.repo.head import Folders, Head
     from runner.repo.landed_commits import LandedCommit
     from runner.repo.repo_state import RepoState
-    from runner.repo.stat_cache import StatCache
+    from runner.repo.tree_files import StatCache
     from runner.repo.trees import TreeChange, TreeEntry
 
 
@@ -79,11 +78,22 @@ class Repository:
         That is `status`, and any write of the index, which compares files that were written in
         the same second (racy git). Asked anew whenever its own configuration may have changed.
         """
+        return self.git.with_settings(*self._look_at_configuration().silence())
+
+    def is_plain(self) -> bool:
+        """Whether refs and index are files that may be changed here as git itself would.
+
+        Asked anew like `quiet`. Else git does it.
+        """
+        alone = self.folders.git == self.folders.common
+        return alone and self._look_at_configuration().is_plain
+
+    def _look_at_configuration(self) -> Configuration:
         now = self._configuration_files()
         if self._configuration is None or now is None or now != self._configured:
             self._configuration = self._read_configuration()
             self._configured = None if self._configuration.includes else now
-        return self.git.with_settings(*self._configuration.silence())
+        return self._configuration
 
     def _configuration_files(self) -> tuple[StatCache, ...] | None:
         """What the repository's own configuration looks like; None while it may still change."""
@@ -110,15 +120,13 @@ class Repository:
         found = read_state(self.quiet(), head, self.configuration(), self.prefix)
         if head.beneath is None:
             return found
-        from runner.repo.uncommitted import beside_waiting
+        from runner.repo.repo_state import beside_waiting
 
         return beside_waiting(self, found)
 
     def configuration(self) -> Configuration:
         """Git's configuration, read once and again with each `state()`."""
-        if self._configuration is None:
-            self._configuration = self._read_configuration()
-        return self._configuration
+        return self._configuration or self._look_at_configuration()
 
     def _read_configuration(self) -> Configuration:
         from runner.repo.configuration import read_configuration

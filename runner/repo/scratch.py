@@ -6,23 +6,48 @@ import os
 import stat
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from runner import effects
 from runner.errors import RunnerError
 from runner.model import Action, Change, digest_of
-from runner.repo.alternates import lay_out
-from runner.repo.clean import make_readable, remove_odd_files, remove_tree, sweep
-from runner.repo.disk_error import disk_error
-from runner.repo.git import Git, GitError, GitTimeoutError, ObjectReader, StoppedError, raw, text
+from runner.repo.alternates import lay_out, lend
+from runner.repo.git import (
+    Git,
+    GitError,
+    GitTimeoutError,
+    ObjectReader,
+    StoppedError,
+    disk_error,
+    raw,
+    text,
+)
+from runner.repo.lock_files import UnusualError
 from runner.repo.merge import Merged, carry
 from runner.repo.objects import Objects
 from runner.repo.proposal_bounds import Bounds, ProposalError, same_but_case
-from runner.repo.stat_cache import TICK, StatCache, signature
-from runner.repo.trees import EMPTY, GITLINK, TreeChange, TreeEntry, diff_index
-from runner.repo.write_files import put
+from runner.repo.tree_files import (
+    TICK,
+    StatCache,
+    compare_plain,
+    make_readable,
+    put,
+    remove_odd_files,
+    remove_tree,
+    signature,
+    sweep,
+)
+from runner.repo.trees import (
+    EMPTY,
+    GITLINK,
+    Snapshot,
+    TreeChange,
+    TreeEntry,
+    change_of,
+    diff_index,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,6 +56,8 @@ if TYPE_CHECKING:
     from runner.repo.alternates import Lender
 
 T = TypeVar("T")
+_FEW = 100
+"""Changed files that are read here; of more git makes objects sooner."""
 _SOON = 60.0
 """Seconds after which something is wrong with the tree, not with its size."""
 _FIXED = {
@@ -39,14 +66,6 @@ _FIXED = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_SYSTEM": "/dev/null",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """What the tree holds against its base."""
-
-    tree: str
-    changes: tuple[Change, ...]
 
 
 class Scratch:
@@ -183,26 +202,18 @@ class Scratch:
 
     def _leave_out_gitlinks(self, git: Git) -> None:
         """Have git believe that repositories inside are as they should be: none is carried."""
-        if self._gitlinks:
-            paths = b"".join(raw(path) + b"\0" for path in self._gitlinks)
-            git.run("update-index", "-z", "--skip-worktree", "--stdin", stdin=paths)
-            for path in self._gitlinks:
-                with suppress(OSError):
-                    (self.tree_folder / path).rmdir()  # git makes a folder for each
+        if not self._gitlinks:
+            return
+        paths = b"".join(raw(path) + b"\0" for path in self._gitlinks)
+        git.run("update-index", "-z", "--skip-worktree", "--stdin", stdin=paths)
+        for path in self._gitlinks:
+            with suppress(OSError):
+                (self.tree_folder / path).rmdir()  # git makes a folder for each
 
     def _lend_git(self, base: str | None) -> None:
         """A git folder for tools and agents, on the branch of the real one; nothing trusts it."""
-        inner = self.tree_folder / ".git"
-        commit = self._commit_of(base)
-        ref = self.lender.branch
-        lay_out(inner, self.lender, self._shares, f"ref: {ref}" if ref or not commit else commit)
-        if commit and ref:
-            branch = inner / ref
-            branch.parent.mkdir(parents=True, exist_ok=True)
-            branch.write_text(commit + "\n")
-        (inner / "index").write_bytes((self._git_folder / "index").read_bytes())
-        times = (self._git_folder / "index").stat()
-        os.utime(inner / "index", ns=(times.st_atime_ns, times.st_mtime_ns))
+        index, commit = self._git_folder / "index", self._commit_of(base)
+        lend(self.tree_folder / ".git", self.lender, self._shares, commit, index)
 
     def _commit_of(self, base: str | None) -> str | None:
         if base is None or base in self._commits:
@@ -234,29 +245,28 @@ class Scratch:
         """What differs from the base; see `snapshot`."""
         return self.snapshot().changes
 
-    def tree(self) -> str:
-        """Name of the git tree that the files are now, ignored ones left out."""
-        return self.snapshot().tree
-
     def snapshot(self) -> Snapshot:
         """Ask the files what differs from the base, whatever git was told in the tree.
 
-        Contents come from the objects just made, so they are the bytes of `tree`, which is named
+        Contents are the very bytes of `tree`, read here or made objects; it is named
         and not written. Modes are as they are: 120000 for a link, 160000 for a repository inside,
         its own type for what git cannot hold; those have empty content, for the path rules.
         Raises ProposalError for more than the bounds allow, before anything is read, and
         StoppedError.
         """
         git = self._stage()
-        self._add(git)
+        inside = self.lender.prefix.inside
+        paths = self._answer(partial(self.bounds.hold, git, self.tree_folder, inside))
+        with suppress(UnusualError):
+            return self._compare(paths)
+        self._refused = self._add_tree(git)
         self._bring_gitlinks_back(git)
-        differing = diff_index(
-            git, self.lender.prefix, self.base or EMPTY[self.lender.object_format]
-        )
+        base = self.base or EMPTY[self.lender.object_format]
+        differing = diff_index(git, self.lender.prefix, base)
         tree = self._name_tree(differing)
         odd = self._find_left_over(git) if self._refused else ()
-        changes = [self._change(at) for at in self._while_wanted(differing)]
-        return Snapshot(tree, tuple(sorted((*changes, *odd), key=lambda change: change.path)))
+        changes = [change_of(self._reader, at) for at in self._while_wanted(differing)]
+        return Snapshot.of(tree, (*changes, *odd))
 
     def _stage(self) -> Git:
         """Git on a copy of the base's index with the tree added.
@@ -271,15 +281,20 @@ class Scratch:
             index.unlink(missing_ok=True)
             os.link(self._git_folder / "index", index)
         except OSError as error:
-            raise RunnerError(
-                "the scratch slot was damaged while the task ran", where=str(self.slot)
-            ) from error
+            said = "the scratch slot was damaged while the task ran"
+            raise RunnerError(said, where=str(self.slot)) from error
         return self._on("index.work")
 
-    def _add(self, git: Git) -> None:
-        inside = self.lender.prefix.inside
-        self._answer(partial(self.bounds.hold, git, self.tree_folder, inside))
-        self._refused = self._add_tree(git)
+    def _compare(self, paths: Sequence[bytes]) -> Snapshot:
+        """The same of a few plain files that git named, without one. Raises UnusualError."""
+        if len(paths) > _FEW or self._gitlinks:
+            raise UnusualError
+        known, name = partial(self._objects.entry, self.base), partial(self._objects.name, "blob")
+        wanted, prefix = self._while_wanted(paths), self.lender.prefix
+        differing = compare_plain(self.tree_folder, prefix, known, name, wanted)
+        tree = self._name_tree(at for at, _ in differing)
+        changes = (change_of(self._reader, at, content) for at, content in differing)
+        return Snapshot.of(tree, changes)
 
     def _while_wanted(self, items: Iterable[T]) -> Iterator[T]:
         """The same items, one after the other, as long as somebody waits for what they make."""
@@ -380,21 +395,6 @@ class Scratch:
     def _on(self, index: str) -> Git:
         return self._git.with_settings(GIT_INDEX_FILE=str(self._git_folder / index))
 
-    def _change(self, at: TreeChange) -> Change:
-        before = _bytes(self._reader, at.old_mode, at.old_sha)
-        old = digest_of(before) if before is not None else None
-        if not at.new_mode:
-            return Change(at.path, Action.DELETE, 0, old, None, None)
-        content = _bytes(self._reader, at.new_mode, at.new_sha) or b""
-        action = Action.MODIFY if at.old_mode else Action.CREATE
-        return Change(at.path, action, at.new_mode, old, digest_of(content), content)
-
 
 def _never() -> bool:
     return False
-
-
-def _bytes(reader: ObjectReader, mode: int, sha: str) -> bytes | None:
-    """A blob's bytes; None for what has none: nothing, or another repository's commit."""
-    found = reader.read(sha) if mode and mode != GITLINK else None
-    return found[1] if found else None

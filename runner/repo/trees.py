@@ -1,17 +1,22 @@
-"""What git trees hold, and how two of them differ."""
+"""What git trees hold, and how two of them differ.
+
+Where the project lies in its repository, and paths turned between the two.
+"""
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
+from runner.model import Action, Change, digest_of
 from runner.repo.git import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from runner.repo.git import Git
-    from runner.repo.prefix import Prefix
+    from runner.repo.git import Git, ObjectReader
+
 
 GITLINK = 0o160000
 SYMLINK = 0o120000
@@ -123,3 +128,59 @@ def batches(paths: Sequence[str]) -> Iterator[list[str]]:
         size += len(path) + 1
     if group:
         yield group
+
+
+# --- prefix ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The project's folder relative to the repository's top: empty, or `sub/`."""
+
+    value: str = ""
+
+    def whole(self, path: str) -> str:
+        """A path of the project as the repository's trees know it."""
+        return (
+            posixpath.normpath(self.value + path) if path.startswith("../") else self.value + path
+        )
+
+    def inside(self, path: str) -> str:
+        """A path of the repository as the project knows it; outside of it begins with `../`."""
+        if path.startswith(self.value):
+            return path.removeprefix(self.value)
+        return posixpath.relpath(path, self.value)
+
+
+# --- as changes -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a work tree holds against its base."""
+
+    tree: str
+    changes: tuple[Change, ...]
+
+    @classmethod
+    def of(cls, tree: str, changes: Iterable[Change]) -> Self:
+        """The same with the changes in the order of their paths."""
+        return cls(tree, tuple(sorted(changes, key=lambda change: change.path)))
+
+
+def change_of(reader: ObjectReader, at: TreeChange, content: bytes | None = None) -> Change:
+    """A difference of two trees with the bytes of its file, where they are not given."""
+    before = _bytes(reader, at.old_mode, at.old_sha)
+    old = digest_of(before) if before is not None else None
+    if not at.new_mode:
+        return Change(at.path, Action.DELETE, 0, old, None, None)
+    if content is None:
+        content = _bytes(reader, at.new_mode, at.new_sha) or b""
+    action = Action.MODIFY if at.old_mode else Action.CREATE
+    return Change(at.path, action, at.new_mode, old, digest_of(content), content)
+
+
+def _bytes(reader: ObjectReader, mode: int, sha: str) -> bytes | None:
+    """A blob's bytes; None for what has none: nothing, or another repository's commit."""
+    found = reader.read(sha) if mode and mode != GITLINK else None
+    return found[1] if found else None

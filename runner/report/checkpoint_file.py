@@ -69,8 +69,8 @@ class CheckpointDocument:
     """Finished tasks whose line is not written yet, in their order."""
     _tried: dict[str, AttemptFinished] = field(default_factory=dict)
     """The last attempt of each task that is not DONE."""
-    _said: dict[str, str] = field(default_factory=dict)
-    """What the implementer of each task said last of its work."""
+    _said: dict[str, str | None] = field(default_factory=dict)
+    """What the implementer of each task said last of its work; None where nobody is heard."""
     _files: dict[str, int] = field(default_factory=dict)
     """How many files the last attempt at each task landed; 0 where it is not among them."""
     _told: bool = False
@@ -136,10 +136,10 @@ class CheckpointDocument:
         """Keep what an implementer says; of blocks nobody says more than the plan does."""
         match record.event:
             case AttemptStarted(implementer="blocks" | "check"):
-                self._said.pop(record.task, None)
+                self._said[record.task] = None
             case AttemptStarted(implementer=name) if name:  # none where only the proof runs
                 self._said[record.task] = ""
-            case AttemptFinished(summary=said) if said and record.task in self._said:
+            case AttemptFinished(summary=said) if said and self._said.get(record.task) is not None:
                 self._said[record.task] = said
 
     def close(self, ledger: JournalWriter) -> None:
@@ -219,7 +219,7 @@ class CheckpointDocument:
         return grade_alone(known, task.outputs if task else ()).note
 
     def _hear(self, known: TaskState) -> str:
-        return self._said.get(known.id, "") if known.status is Status.DONE else ""
+        return (self._said.get(known.id) or "") if known.status is Status.DONE else ""
 
     def _find_proofs(self, id_: str, state: RunState) -> TaskState | AttemptFinished:
         """What has a task's proofs to show: its DONE, else its last attempt."""

@@ -32,6 +32,12 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
     return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
+def wants_live(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether a view that moves is welcome: a terminal that can, and nobody's log (CI)."""
+    ci = environ.get("CI", "").lower() == "true"
+    return stream.isatty() and environ.get("TERM", "dumb") != "dumb" and not ci
+
+
 def painter(colour: bool) -> Paint:  # noqa: FBT001 - the one thing it is asked
     """What gives texts their colour, or leaves them as they are."""
     if not colour:

@@ -1,15 +1,70 @@
-"""What agents and models used, in words and as data; nothing at all where nobody used anything."""
+"""What agents, models and proofs took, in words and as data; nothing where nobody used anything."""
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner.model import Usage
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from runner.model import Proof
 
 _CENT = 0.01
+
+
+@dataclass(slots=True)
+class ProofCosts:
+    """What commands of proofs took, by their kind, and what need not run again."""
+
+    ran: Counter[str] = field(default_factory=Counter)
+    stood: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
+    saved: float = 0.0
+    """Seconds that those took whose word stood for others."""
+
+    def add(self, proof: Proof) -> None:
+        """Count one check that came to its end."""
+        if not proof.command:
+            return
+        if proof.stands_from:
+            self.stood[proof.kind] += 1
+            self.saved += proof.seconds
+            return
+        self.ran[proof.kind] += 1
+        self.seconds[proof.kind] = self.seconds.get(proof.kind, 0.0) + proof.seconds
+
+    @property
+    def words(self) -> str:
+        """`12 commands, 3.1 s; 4 stood for others, 0.9 s saved`; empty for nothing."""
+        if not (self.ran or self.stood):
+            return ""
+        ran = plural(self.ran.total(), "command")
+        stood = f"; {self.stood.total()} stood, {self.saved:.1f} s saved" if self.stood else ""
+        return f"{ran}, {sum(self.seconds.values()):.1f} s{stood}"
+
+    def rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """Kind, commands, seconds and how many stood; the dearest first."""
+        kinds = {**self.ran, **self.stood}
+        for kind in sorted(kinds, key=lambda kind: -self.seconds.get(kind, 0.0)):
+            spent = f"{self.seconds.get(kind, 0.0):.1f} s"
+            yield kind, str(self.ran[kind]), spent, str(self.stood[kind])
+
+    def data(self) -> dict[str, object]:
+        """The same for a program."""
+        kinds = {
+            kind: {
+                "commands": self.ran[kind],
+                "seconds": round(self.seconds.get(kind, 0.0), 3),
+                "stood": self.stood[kind],
+            }
+            for kind in sorted({**self.ran, **self.stood})
+        }
+        return {"proofs": kinds, "savedSeconds": round(self.saved, 3)}
 
 
 def cost(usage: Usage) -> str:
@@ -25,6 +80,16 @@ def dollars(amount: float) -> str:
     if not amount:
         return ""
     return f"${amount:.2f}" if amount >= _CENT else f"${amount:.4f}"
+
+
+def per_proven(tasks: Iterable[tuple[Usage, bool]]) -> str:
+    """`$0.40 a proven task`: all that was paid, also for what failed, over what is proven of it.
+
+    `tasks` are what each used, and whether it is DONE and proven; empty where nothing was paid.
+    """
+    paid = [(usage.dollars, is_proven) for usage, is_proven in tasks if usage.dollars]
+    proven = sum(is_proven for _, is_proven in paid)
+    return f"{dollars(sum(one for one, _ in paid) / proven)} a proven task" if proven else ""
 
 
 def cost_part(usage: Usage) -> dict[str, object]:

@@ -1,4 +1,7 @@
-"""DECISIONS.md and the run-time folder's .gitignore, and how a document is appended to."""
+"""DECISIONS.md and the run-time folder's .gitignore, and how a document is appended to.
+
+Entries of DECISIONS.md.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.journal.events import DecisionMade
-from runner.report import decisions
+from runner.report.status_line import NOT_APPLICABLE
+from runner.text.display import display_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
+    from runner.model import Decision
+
 
 BUILD = "artifacts/build"
 _IGNORED = """\
@@ -116,13 +122,13 @@ class DecisionsDocument:
 
     def next_number(self, last: int) -> int:
         """The number of the next decision, after those in the file and in the journal."""
-        return decisions.next_number(self._text(), last)
+        return next_number(self._text(), last)
 
     def _append(self, event: DecisionMade, task: str, date: str) -> None:
         self._numbers.add(event.number)
-        entry = decisions.decision_entry(event.number, event.decision, task, date)
+        entry = decision_entry(event.number, event.decision, task, date)
         there = event.number in self._in_file()
-        append_text(self.root / self.path, entry, head=decisions.HEAD, mend=there)
+        append_text(self.root / self.path, entry, head=HEAD, mend=there)
 
     def _text(self) -> str:
         try:
@@ -140,7 +146,7 @@ class DecisionsDocument:
         known = {int(number) for number in _ENTRY.findall(text)}
         for number, entry in _entries(whole):
             if number in self._numbers and number not in known:
-                text = (text or decisions.HEAD) + entry
+                text = (text or HEAD) + entry
         return text.encode("utf-8", "surrogateescape")
 
 
@@ -170,3 +176,31 @@ class IgnoreDocument:
     def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
         """Ours as we made it; a person's changes to it are theirs to commit."""
         return committed or working
+
+
+# --- decisions ------------------------------------------------------------------------
+
+
+HEAD = "# Decisions\n\n"
+"""The beginning of a new DECISIONS.md."""
+_HEADING = re.compile(r"^#{1,6}[ \t]+DECISION-(\d{1,9})\b", re.MULTILINE)
+
+
+def decision_entry(number: int, decision: Decision, task: str, date: str) -> str:
+    """The text to append: a heading and five or six fields, with an empty line at the end."""
+    lines = [
+        f"## DECISION-{number:03d}: {display_markdown(decision.title)}",
+        f"Date: {display_markdown(date)}",
+        f"Task: {display_markdown(task) or NOT_APPLICABLE}",
+        f"Context: {display_markdown(decision.context) or NOT_APPLICABLE}",
+        f"Decision: {display_markdown(decision.decision or decision.title)}",
+        f"Trade-off: {display_markdown(decision.tradeoff) or NOT_APPLICABLE}",
+    ]
+    if decision.pattern:
+        lines.append(f"Pattern: {display_markdown(decision.pattern)}")
+    return "\n".join(lines) + "\n\n"
+
+
+def next_number(existing_text: str, last: int = 0) -> int:
+    """One more than the highest number in the file, or than `last` where that is higher."""
+    return max([last, *(int(number) for number in _HEADING.findall(existing_text))]) + 1

@@ -3,17 +3,21 @@
 What cannot be seen is spelled out, secrets are blotted out, and a byte that is no text does not
 turn the rest into "binary". With colour the new lines are highlighted by their language and the
 words that changed within a line stand out.
+
+Source text in the colours of its language: the door to rich's lexers, opened when needed.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.model import Action
-from runner.report.highlight import highlight
 from runner.report.line_match import hunks, stretches
+from runner.secrets.find import blots
+from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
     from runner.model import Change
     from runner.report.line_match import Stretch
+
 
 _MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _TEXTUAL = bytes([*b"\t\n\r\f\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)])
@@ -85,8 +90,6 @@ def _paint(line: _Line) -> str:
 
 
 def _heading(before: bytes | None, change: Change) -> Iterator[_Line]:
-    from runner.secrets.redact import redact
-
     path = display(redact(change.path))
     yield from (_Line("h", said) for said in _notes(before, change))
     yield _Line("h", f"--- {'/dev/null' if before is None else f'a/{path}'}")
@@ -183,8 +186,6 @@ def _split(content: bytes) -> tuple[str, ...]:
 
 def _mask_secrets(content: bytes) -> bytes:
     """`content` without secrets, each blotted out in every line that it touches."""
-    from runner.secrets.redaction_spans import blots
-
     pieces: list[bytes] = []
     done = 0
     for start, end, name in blots(content, ()):
@@ -255,7 +256,6 @@ def _emphasise(old: str, new: str) -> tuple[str, str] | None:
     olds, news = _WORDS.findall(old), _WORDS.findall(new)
     if not olds or not news or max(len(olds), len(news)) > _MOST_WORDS:
         return None
-    from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(None, olds, news, autojunk=False)
     if matcher.ratio() < _ALIKE:
@@ -270,3 +270,43 @@ def _emphasise(old: str, new: str) -> tuple[str, str] | None:
 
 def _run(text: str, colour: str, *, changed: bool) -> str:
     return f"{colour}{_REVERSE if changed else ''}{text}{_END}" if text else ""
+
+
+# --- highlight ------------------------------------------------------------------------
+
+
+_MOST = 256 << 10
+"""Bytes above which nothing is highlighted: it would take seconds."""
+_LONGEST_LINE = 2000
+
+
+def highlight(lines: Sequence[str], path: str) -> list[str] | None:
+    """Displayed lines with the colours of their language; None where there is none to show.
+
+    What the lexer returns is used only when it is the very text that was given, so that no line
+    can be shown as another.
+    """
+    text = "\n".join(lines)
+    if not lines or len(text) > _MOST or max(map(len, lines)) > _LONGEST_LINE:
+        return None
+    from rich.color import ColorSystem
+    from rich.console import Console
+    from rich.syntax import Syntax
+
+    lexer = Syntax.guess_lexer(path)
+    if lexer in {"default", "text"}:
+        return None
+    console = Console(color_system="standard", force_terminal=True)
+    painted = Syntax("", lexer, theme="ansi_dark", background_color="default").highlight(text)
+    styled = painted.split("\n", allow_blank=True)[: len(lines)]
+    if [line.plain for line in styled] != list(lines):
+        return None
+    return [
+        "".join(
+            piece.style.render(piece.text, color_system=ColorSystem.STANDARD)
+            if piece.style
+            else piece.text
+            for piece in line.render(console)
+        )
+        for line in styled
+    ]

@@ -21,9 +21,10 @@ from runner.journal.sessions import (
     PlanProposed,
     PlanReviewed,
 )
-from runner.journal.waivers import TaskWaived
+from runner.journal.tree_events import TaskWaived
 from runner.model import Ending, Verdict
 from runner.text.display import display
+from runner.text.wording import refusal_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +44,6 @@ _MARKS = {
     Verdict.FLAKY: ("⚠", "yellow"),
 } | {Verdict.KNOWN: ("⚠", "yellow")}
 _FINDINGS_SHOWN = 5
-_DETAIL_LINES = 8
 
 IN_PASSING = (AttemptStarted, GateCompleted)
 """Events that a view of what runs now shows by itself."""
@@ -77,7 +77,7 @@ def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
             yield f"{paint(colour, mark)} {display(proof.id)} {proof.seconds:.2f} s"
         case AttemptFinished(ending=Ending.FAILED, findings=findings):
             yield paint("red", "attempt failed")
-            yield from _refusals([finding for finding in findings if finding.refuses])
+            yield from (f"  {line}" for line in refusal_lines(findings, _FINDINGS_SHOWN))
         case AttemptFinished(ending=Ending.PASSED, findings=findings):
             yield from _notes(findings, paint)
         case TaskDone(commit=commit, note=note, unproven=unproven):
@@ -88,6 +88,9 @@ def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
             yield f"{done} {landed}in {seconds:.2f} s{_note(worth)}{_note(note)}"
         case TaskBlocked(note=note):
             yield paint("red", "BLOCKED") + _note(note)
+            from runner.report.next_step import next_step  # loads what a run without work does not
+
+            yield f"  next: {next_step(state.task(record.task), state)}"
         case TaskStaled(note=note):
             yield paint("yellow", "STALE") + _note(note)
         case TaskAdopted(note=note, verified=verified):
@@ -110,16 +113,6 @@ def _plan_lines(record: Record) -> Iterator[str]:
             yield f"asks to call {display(f'{tool} {subject}')}"
         case PermissionAnswered(tool=tool, subject=subject, allowed=allowed):
             yield f"{'may' if allowed else 'may not'} call {display(f'{tool} {subject}')}"
-
-
-def _refusals(refusals: list[Finding]) -> Iterator[str]:
-    for finding in refusals[:_FINDINGS_SHOWN]:
-        yield f"  {display(finding.check)}: {display(_place(finding) + finding.message)}"
-        yield from (f"    {display(line)}" for line in finding.detail.splitlines()[-_DETAIL_LINES:])
-        if finding.hint:
-            yield f"    hint: {display(finding.hint)}"
-    if len(refusals) > _FINDINGS_SHOWN:
-        yield f"  … and {len(refusals) - _FINDINGS_SHOWN} more"
 
 
 def _notes(findings: Sequence[Finding], paint: Paint) -> Iterator[str]:

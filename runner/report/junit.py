@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from runner.model import Reason, Status
-from runner.text.counting import count_words
 from runner.text.display import display
+from runner.text.wording import count_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -173,7 +174,6 @@ def _by_difflib(old: Lines, new: Lines, gap: _Gap) -> Iterator[tuple[int, int]]:
     counts = Counter(news)
     if sum(counts[line] for line in olds) > _SMALL:
         return
-    from difflib import SequenceMatcher
 
     for i, j, size in SequenceMatcher(None, olds, news, autojunk=False).get_matching_blocks():
         yield from ((gap.i1 + i + n, gap.j1 + j + n) for n in range(size))

@@ -33,7 +33,7 @@ from runner.text.display import display
 from runner.text.width import columns, cut, pad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
@@ -50,12 +50,6 @@ _MINUTE = 60
 _NARROWEST = 20
 _UNWRAPPED, _WRAPPED = "\x1b[?7l", "\x1b[?7h"
 """A window that has just become narrower cuts a line off rather than breaking it in two."""
-
-
-def wants_live(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether a view that moves is welcome: a terminal that can, and nobody's log (CI)."""
-    ci = environ.get("CI", "").lower() == "true"
-    return stream.isatty() and environ.get("TERM", "dumb") != "dumb" and not ci
 
 
 @dataclass(slots=True)

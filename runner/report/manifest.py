@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.journal.events import (
     AttemptFinished,
+    GateCompleted,
     RunStarted,
     TaskLanded,
 )
@@ -15,9 +16,10 @@ from runner.journal.sessions import (
     PlanProposed,
 )
 from runner.model import Ending, Status, Usage
-from runner.report.cost import cost_data, together
+from runner.report.cost import ProofCosts, cost_data, together
 from runner.report.decisions_file import BUILD
 from runner.report.documents import document_line, grade_part
+from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,6 +53,8 @@ class Manifest:
     root: Path
     settings: Mapping[str, str]
     """Those that somebody set, as text."""
+    proofs: ProofCosts = field(default_factory=ProofCosts)
+    """What the proofs of this run took."""
     _began: Record | None = None
     _tasks: dict[str, _Work] = field(default_factory=dict)
 
@@ -67,6 +71,8 @@ class Manifest:
             self._began = record
         elif isinstance(event, AttemptFinished | PlanProposed):
             self._add(record, event)
+        elif isinstance(event, GateCompleted):
+            self.proofs.add(event.proof)
         elif isinstance(event, TaskLanded):
             self._of(record).commit = event.commit
 
@@ -90,8 +96,6 @@ class Manifest:
         self, state: RunState, run: str, code: int, head: str, seconds: float, grades: Grades
     ) -> None:
         """Write the file; only then may the journal say that the run ended, which is the last."""
-        from runner.secrets.redact import redact
-
         started = self._began.event if self._began else None
         began = started if isinstance(started, RunStarted) else None
         done = any(state.task(id_).status is Status.DONE for id_ in self._tasks)
@@ -113,6 +117,7 @@ class Manifest:
                 if id_
             ],
             usage=cost_data(self.usage),
+            **self.proofs.data(),
         )
         folder = self.root / FOLDER
         effects.make_folder(folder)

@@ -1,17 +1,28 @@
-"""What CHECKPOINT.md and the tag say of a ship."""
+"""What CHECKPOINT.md and the tag say of a ship.
+
+How many tasks are proven, and which are not and why, in words.
+
+The text of a pull request: what was built, and what each task's DONE rests on.
+"""
 
 from __future__ import annotations
 
+from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
-from runner.report.grades import grade_lines
-from runner.text.display import display
+from runner.model import Grade, Verdict
+from runner.model.grades import without_proof
+from runner.model.task import MILESTONE
+from runner.repo.trailers import coverage_line
+from runner.report.cost import cost, together
+from runner.text.display import display, display_markdown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from runner.journal.task_state import TaskState
     from runner.journal.tree_events import TreeVerified
-    from runner.model import Graded
+    from runner.model import Graded, Task
 
 
 def ship_text(tag: str, date: str, verified: TreeVerified, grades: Mapping[str, Graded]) -> str:
@@ -39,3 +50,95 @@ def proof_lines(verified: TreeVerified, grades: Mapping[str, Graded] | None = No
         f"Coverage: {said}",
         f"Tree: {verified.tree}",
     ]
+
+
+# --- grades ---------------------------------------------------------------------------
+
+
+def grade_lines(grades: Mapping[str, Graded]) -> Iterator[str]:
+    """`7 of 9 proven`, then a line for each of the others; nothing where there are no tasks."""
+    if not grades:
+        return
+    yield f"{sum(one.is_proven for one in grades.values())} of {len(grades)} proven"
+    for id_, one in grades.items():
+        if not one.is_proven:
+            yield f"  {display(id_)}: {display(one.words)}"
+
+
+def find_unproven(grades: Mapping[str, Graded]) -> dict[str, Graded]:
+    """Those that are neither proven nor waived."""
+    return {id_: one for id_, one in grades.items() if one.grade is Grade.UNPROVEN}
+
+
+def find_explained(tasks: Iterable[Task], grades: Mapping[str, Graded]) -> set[str]:
+    """The unproven ones for whose lack of a proof the plan itself has the reason.
+
+    Documents alone, `Proof: none — reason`, and milestones that rest on nothing weaker.
+    """
+    planned = {task.id: task for task in tasks if _is_unproven(task.id, grades)}
+    found = {
+        task.id
+        for task in planned.values()
+        if (reason := without_proof(task.no_proof, task.outputs))
+        and grades[task.id].why == reason  # else other bytes than those that landed
+    }
+    needs = {task.id: task.depends_on for task in planned.values() if task.type == MILESTONE}
+    for id_ in TopologicalSorter(needs).static_order():
+        if id_ in needs and all(
+            one in found or not _is_unproven(one, grades) for one in needs[id_]
+        ):
+            found.add(id_)
+    return found
+
+
+def _is_unproven(id_: str, grades: Mapping[str, Graded]) -> bool:
+    graded = grades.get(id_)
+    return graded is not None and graded.grade is Grade.UNPROVEN
+
+
+# --- pull request ---------------------------------------------------------------------
+
+
+_GOOD = (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN)
+_WIDEST = 60
+"""Columns of a title in the table."""
+
+
+def request_text(
+    tag: str,
+    tasks: Sequence[Task],
+    states: Mapping[str, TaskState],
+    verified: TreeVerified | None,
+    grades: Mapping[str, Graded],
+) -> str:
+    """The body as Markdown; `runner evidence` and the commits' trailers say the rest."""
+    return "\n".join(_lines(tag, tasks, states, verified, grades)) + "\n"
+
+
+def _lines(
+    tag: str,
+    tasks: Sequence[Task],
+    states: Mapping[str, TaskState],
+    verified: TreeVerified | None,
+    grades: Mapping[str, Graded],
+) -> Iterator[str]:
+    yield f"Shipped as `{display(tag)}`: every task is DONE."
+    if verified is not None:
+        yield from ("", *(f"- {display(line.strip())}" for line in proof_lines(verified, grades)))
+    yield from ("", "| Task | What | Commit | Proofs | Coverage |", "|---|---|---|---|---|")
+    for task in tasks:
+        yield _row(task, states[task.id], grades.get(task.id))
+    used = cost(together(known.usage for known in states.values()))
+    if used:
+        yield from ("", f"Agents and models used {used}.")
+    yield from ("", "Each commit carries its evidence as trailers: `Spec`, `Proof`, `Coverage`, …")
+
+
+def _row(task: Task, known: TaskState, graded: Graded | None) -> str:
+    good = sum(one.verdict in _GOOD for one in known.proofs)
+    proofs = f"{good} of {len(known.proofs)} pass" if known.proofs else "—"
+    title = display_markdown(task.title)[:_WIDEST].replace("|", "\\|")
+    commit = known.commit[:12] or "—"
+    cover = coverage_line(known.coverage) or "—"
+    said = proofs if graded is None or graded.is_proven else display(graded.words)
+    return f"| {display(task.id)} | {title} | {commit} | {said} | {cover} |"

@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from runner.model import Level, Status, Verdict
-from runner.text.counting import count_words
 from runner.text.display import display, display_markdown
+from runner.text.wording import count_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
-from runner.model import Failure, Reason, Status
+from runner.model import Reason, Status
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -25,29 +25,6 @@ MEANING = {
 }
 _ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Status.STALE)
 _SECONDS_A_MINUTE = 60
-_AGAIN = "set its Status to PENDING in TASK-GRAPH.md, then run again"
-_NEXT = {
-    Reason.REVIEW: "`runner review` shows it; `runner approve` or `runner reject` answers",
-    Reason.SECRET: f"`runner doctor` says what is missing; {_AGAIN}",
-    Reason.TOOL: f"`runner doctor` says what is missing; {_AGAIN}",
-    Reason.PROOF: (
-        "add to its section `- Test contracts:` with an entry such as TC-001 (unit): `command`,"
-        " or `- Contracts:`, or `- Gates:`; where nothing can prove it, `- Proof: none — reason`;"
-        " then run again"
-    ),
-    Reason.WISH: (
-        "write `- Output files:` with the files as blocks, a `- Command:` or an `- Implementer:`;"
-        " a check has `- Test contracts:`; what only waits is `- Type: milestone`; then run again"
-    ),
-    Reason.BUDGET: "raise its Budget or the setting, or `runner approve` it; then run again",
-}
-
-
-HELD_UP = {
-    "in-the-way": "commit or move your own file, then: runner",
-    "conflict": "go back to the branch that the run began on, then: runner",
-}
-"""What a person does where work is proven and cannot land, by the kind of what is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +43,10 @@ class BlockedTask:
     """Why an approval of them changes nothing, and what does; empty where it helps."""
     report: str = ""
     """The file that tells more of its last attempt, relative to the project."""
-    failure: Failure | None = None
-    """Why its attempts ended, where something else than a missing tool or a check did that."""
-    hint: str = ""
-    """What would help, in the words of what ended the last attempt."""
-    held: str = ""
-    """What kind of bytes are held for it; empty for none."""
-    has_proof: bool = False
-    """Whether its section names what would prove it: then something else is wrong with that."""
-    wrong_line: bool = False
-    """Whether a test contract of it could not fail, or skips checks."""
-    answered: bool = True
-    """Whether there is something that `approve` or `reject` answers, of a task in review."""
+    next: str = ""
+    """What a person does about it."""
+    findings: tuple[str, ...] = ()
+    """What the last attempt was refused for, as lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +68,14 @@ class Summary:
     notes: tuple[str, ...] = ()
     cost: str = ""
     """What agents and models used in this run."""
+    proofs: str = ""
+    """What the proofs of this run took, where some of them stood for others."""
 
 
 def summary(said: Summary) -> str:
     """The text, several lines; a run in which all is done has one line."""
     lines = [_first(said), *([f"used: {said.cost}"] if said.cost else [])]
+    lines += [f"proofs: {said.proofs}"] if said.proofs else []
     for task in said.blocked:
         lines += _format_blocked(task)
     for id_, change in said.stale:
@@ -111,7 +83,7 @@ def summary(said: Summary) -> str:
         lines.append(f"STALE {name}: {display(change)}")
         broken = any(id_ in task.victims for task in said.blocked)
         if not broken:  # else the task that breaks it says both ways out
-            lines.append(f"  next: `runner review {name}`; `runner approve {name}` builds it anew")
+            lines.append(f"  next: {stale_step(id_)}")
     lines += [
         f"waiting {display(name)}: needs {', '.join(map(display, needs))}"
         if needs
@@ -143,6 +115,7 @@ def _format_blocked(task: BlockedTask) -> list[str]:
     name = display(task.id)
     code = f" ({task.reason})" if task.reason else ""
     lines = [f"BLOCKED {name}{code}: {display(task.note)}"]
+    lines += [f"  {line}" for line in task.findings]
     if task.draft and task.draft not in task.note:
         lines.append(f"  work kept on {display(task.draft)}")
     if task.report:
@@ -151,30 +124,12 @@ def _format_blocked(task: BlockedTask) -> list[str]:
         victims = tuple(map(display, task.victims))
         open_ones = tuple(map(display, task.unapproved)) or victims
         return [*lines, *ways_out(name, victims, open_ones, display(task.in_vain))]
-    lines.append(f"  next: {_advice(task, name)}")
-    if task.draft and not (task.reason is Reason.REVIEW and task.answered):
-        lines.append(f"  or finish it on that branch, then `runner adopt {name}`")
-    return lines
+    return [*lines, f"  next: {task.next}"]
 
 
-def _advice(task: BlockedTask, name: str) -> str:
-    """What helps, for what stopped just this task."""
-    if task.held in HELD_UP:
-        return HELD_UP[task.held]
-    if task.failure is Failure.TRANSIENT:
-        return f"`runner run {name}` later: what it called did not answer"
-    if task.failure is not None:
-        helps = display(task.hint) or f"`runner show {name}` says why"
-        return f"{helps}; then `runner run {name}`"
-    if task.reason is Reason.REVIEW and not task.answered:
-        return f"`runner why {name}`; `runner approve {name}` has it tried again, then `runner`"
-    if task.reason is Reason.BUDGET and task.hint:
-        return f"{display(task.hint)}; `runner approve {name}`, then `runner`"
-    if task.reason is Reason.PROOF and task.has_proof:
-        shows = "`runner validate` shows the line; " if task.wrong_line else ""
-        return f"{shows}mend it as the note says, then run again"
-    advice = _NEXT.get(task.reason) if task.reason else None
-    return advice or f"`runner show {name}`; {_AGAIN}"
+def stale_step(id_: str) -> str:
+    """What a person does about a STALE task that no held change breaks."""
+    return f"`runner --rebuild` builds it anew; `runner review {display(id_)}` shows what was built"
 
 
 def ways_out(

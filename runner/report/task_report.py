@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.journal.events import AttemptFinished, TaskBlocked
+from runner.journal.read_journal import read_journal
 from runner.model import Ending, Reason, Status, Verdict
 from runner.report.cost import cost
 from runner.report.decisions_file import BUILD
+from runner.report.next_step import next_step
 from runner.report.summary import duration
 from runner.run.limits.loops import loops
+from runner.secrets.redact import redact
 from runner.text.display import display, display_markdown
+from runner.text.wording import list_failures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,7 +60,7 @@ class ReportsDocument:
     root: Path
     written: dict[str, str] = field(default_factory=dict)
     """The text of each report of this run, by its task."""
-    _titles: dict[str, str] = field(default_factory=dict)
+    _tasks: dict[str, Task] = field(default_factory=dict)
     _tried: dict[str, AttemptFinished] = field(default_factory=dict)
     """The last attempt at each task in this run."""
     _proven: dict[str, tuple[int, AttemptFinished]] = field(default_factory=dict)
@@ -65,11 +69,11 @@ class ReportsDocument:
 
     def know(self, tasks: Iterable[Task], state: RunState) -> None:
         """The plan's tasks, for their titles; a report that a crash kept back is made up for."""
-        self._titles = {task.id: task.title for task in tasks}
-        for id_ in self._titles:
+        self._tasks = {task.id: task for task in tasks}
+        for id_ in self._tasks:
             known = state.task(id_)
             if _is_told(known) and not (self.root / report_path(id_)).exists():
-                self._write(known)
+                self._write(known, state)
 
     def hear(self, record: Record, state: RunState) -> None:
         """Keep what the last attempt came to; write it down where it was the last one."""
@@ -80,19 +84,18 @@ class ReportsDocument:
             if event.proofs:
                 self._proven[record.task] = (record.attempt, event)
         elif isinstance(event, TaskBlocked) and event.reason in _TOLD and record.attempt:
-            self.written[record.task] = self._write(state.task(record.task))
+            self.written[record.task] = self._write(state.task(record.task), state)
 
-    def _write(self, known: TaskState) -> str:
-        from runner.secrets.redact import redact
-
+    def _write(self, known: TaskState, state: RunState) -> str:
         last, proven = self._tried.get(known.id), self._proven.get(known.id)
         numbers = {one.attempt for one in known.tries}
         if proven is not None and proven[0] not in numbers:  # before a person let it begin anew
             proven = None
         if proven is None and any((known.id, number) not in self._heard for number in numbers):
             proven = _find_earlier_proof(self.root, known)
-        title = self._titles.get(known.id, "")
-        text = redact(task_report(known, title, last, proven))
+        task = self._tasks.get(known.id)
+        step = next_step(known, state, task)
+        text = redact(task_report(known, task.title if task else "", last, proven, step))
         file = self.root / report_path(known.id)
         effects.make_folder(file.parent)
         effects.write_file(file, text.encode("utf-8", "replace"))
@@ -101,8 +104,6 @@ class ReportsDocument:
 
 def _find_earlier_proof(root: Path, known: TaskState) -> tuple[int, AttemptFinished] | None:
     """The last attempt that came to a proof, of those that an earlier run made."""
-    from runner.journal.read_journal import read_journal
-
     numbers, found = {one.attempt for one in known.tries}, None
     for record in read_journal(root / BUILD / "journal.jsonl", wanted={"attempt.finished"}):
         event = record.event
@@ -118,12 +119,14 @@ def task_report(
     title: str,
     last: AttemptFinished | None,
     proven: tuple[int, AttemptFinished] | None = None,
+    step: str = "",
 ) -> str:
-    """The report as Markdown; `proven` is the last attempt that came to a proof, by its number.
+    """The report as Markdown, with what a person does next (`step`).
 
-    Attempts after that one may have ended for a broken connection, and tell nothing of the work.
+    `proven` is the last attempt that came to a proof, by its number: attempts after that one may
+    have ended for a broken connection, and tell nothing of the work.
     """
-    return "\n".join(_lines(known, title, last, proven)) + "\n"
+    return "\n".join(_lines(known, title, last, proven, step)) + "\n"
 
 
 def _lines(
@@ -131,6 +134,7 @@ def _lines(
     title: str,
     last: AttemptFinished | None,
     proven: tuple[int, AttemptFinished] | None,
+    step: str,
 ) -> Iterator[str]:
     name = display(known.id)
     yield f"# {name}: {display_markdown(title)}"
@@ -147,7 +151,8 @@ def _lines(
     said = last.summary if last else ""
     yield from _section("What its implementer said last", _quote(said))
     yield from _section("Attempts", _attempts(known))
-    yield from _section("To go on", _ways(known, name))
+    if step:
+        yield from _section("To go on", [f"- {step}"])
 
 
 def _facts(known: TaskState) -> Iterator[str]:
@@ -180,6 +185,7 @@ def _findings(findings: Iterable[Finding]) -> Iterator[str]:
     for one in findings:
         place = f"{_place(one)}: " if one.path else ""
         yield f"- {display(one.check)}: {place}{display_markdown(one.message)}"
+        yield from (f"  - {display_markdown(line)}" for line in list_failures(one.detail))
         if one.hint:
             yield f"  hint: {display_markdown(one.hint)}"
         if one.detail:
@@ -197,11 +203,3 @@ def _attempts(known: TaskState) -> Iterator[str]:
         failed = ", ".join(display(check) for check in one.checks) or "nothing was refused"
         yield f"- attempt {one.attempt}{kind}: {failed}; {duration(one.seconds)}"
     yield from (f"- loop: {display(said)}" for said in loops(known.tries))
-
-
-def _ways(known: TaskState, name: str) -> Iterator[str]:
-    if known.draft:
-        yield f"- finish `{display(known.draft)}` yourself, commit, then `runner adopt {name}`"
-    yield f"- have it tried anew: `runner approve {name}`, then `runner`"
-    if known.reason is Reason.BUDGET:
-        yield "- raise its limit (Budget in the plan, or the settings), then `runner`"

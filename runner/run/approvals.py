@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.gates.integrity import INTEGRITY, integrity_proof
+from runner.gates.base import INTEGRITY
+from runner.gates.integrity import integrity_proof
 from runner.journal.events import WriteRejected, WriteReviewed
 from runner.model import Ending, Severity
 from runner.run.review import WHOLE, proposal_digest, question_digest

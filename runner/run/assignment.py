@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.context.brief import Brief
+    from runner.gates.proof_cache import ProofMemory
     from runner.gates.regression import Suspects
     from runner.implementers.base import Implementer
     from runner.journal.events import Event as Happening
@@ -171,6 +172,8 @@ class WorkerContext:
     """The allow-list of the person's own variables."""
     kept: Path
     """Folder in the user's cache for what is known of earlier trees."""
+    memory: ProofMemory | None = None
+    """What passed in this run."""
     sast: SastPool | None = None
     former: Callable[[Assignment], Mapping[str, bytes | None]] = _former_contents
     """What a task landed before its attempt, as it stands at the base: see `GateContext.former`."""

@@ -14,13 +14,14 @@ from runner.model import Ending, Finding, Outcome, Severity
 from runner.process.sandbox import ReadOnly
 from runner.repo.git import StoppedError
 from runner.repo.proposal_bounds import ProposalError
-from runner.repo.scratch import Snapshot
-from runner.run.evaluate import evaluate, screen
+from runner.repo.trees import Snapshot
+from runner.run.evaluate import conclude, evaluate, screen
 from runner.run.permission_prompts import Questions
 from runner.run.planned import (
     plan_session,
     work_checks,
 )
+from runner.run.proof.prove import prove_standing
 from runner.run.resource_locks import is_glob
 
 if TYPE_CHECKING:
@@ -38,6 +39,27 @@ def attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
         outcome = Outcome(
             assignment.task.id, assignment.attempt, Ending.INTERRUPTED, assignment.base, tree=""
         )
+    return replace(outcome, seconds=round(effects.monotonic() - began, 3))
+
+
+def stand(assignment: Assignment, site: WorkerContext) -> Outcome | None:
+    """A check's outcome where all its commands passed on this tree before; no slot is touched."""
+    memory = site.memory
+    tree = memory.trees.get(assignment.base) if memory is not None else None
+    if not tree or not assignment.is_check or assignment.mode is Mode.PLAN:
+        return None
+    began = effects.monotonic()
+    outcome = Outcome(
+        task=assignment.task.id,
+        attempt=assignment.attempt,
+        ending=Ending.FAILED,
+        base=assignment.base,
+        tree=tree,
+    )
+    proven = prove_standing(assignment, site, outcome)
+    if proven is None:
+        return None
+    outcome = conclude(assignment, site, outcome, proven)
     return replace(outcome, seconds=round(effects.monotonic() - began, 3))
 
 
@@ -78,7 +100,10 @@ def _look(assignment: Assignment, site: WorkerContext) -> tuple[Snapshot, tuple[
     """What the tree holds now; a file too large to hold is a finding."""
     if assignment.is_check:  # nothing of it has run yet, so nothing can have changed
         site.scratch.sign()
-        return Snapshot(site.scratch.base_tree(), ()), ()
+        tree = site.scratch.base_tree()
+        if site.memory is not None:
+            site.memory.trees[assignment.base] = tree
+        return Snapshot(tree, ()), ()
     try:
         seen = site.scratch.snapshot()
     except ProposalError as error:

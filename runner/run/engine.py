@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.gates.regression import Suspects
-from runner.journal.events import AttemptStarted, RunFinished, RunStarted, RunStuck, TaskBlocked
+from runner.journal.events import (
+    AttemptStarted,
+    GateCompleted,
+    RunStuck,
+    TaskBlocked,
+)
 from runner.model import Reason, Status
 from runner.run.frontier import Frontier
-from runner.run.landing.status_notes import format_note
+from runner.run.landing.status_notes import note_in
 from runner.run.limits.timers import Timers
 from runner.run.regressions.group_build import GroupBuild
 from runner.run.regressions.regression import find_approved_groups, victims_of
@@ -35,6 +40,10 @@ if TYPE_CHECKING:
     from runner.run.regressions.early_cutoff import EarlyCutoff
     from runner.run.resource_locks import ResourceLocks
     from runner.run.workers import Message, WorkerPool
+
+
+_TURN = 0.25
+"""Seconds for which tasks are settled whose proof stands, before workers are heard again."""
 
 
 @dataclass(slots=True)
@@ -138,20 +147,42 @@ class Engine:
             raise KeyboardInterrupt
 
     def _start_ready(self) -> None:
-        """Fill the free slots; that the attempts start is durable before one of them does."""
+        """Fill the free slots, however many tasks need none since their proof stands."""
         for id_ in self._hours.take_due():
             if self._is_pending(id_):
                 self._frontier.put(id_)
+        while self._start_some():
+            self._publish()
+            self.ledger.sync()
+            while self.crew.has_news and not self.crew.interrupted:
+                self._hear(self._hours.wait())
+
+    def _start_some(self) -> bool:
+        """Start attempts, each durably said before it begins; whether others may have to wait."""
         started = []
-        while self.crew.has_free_slot and not self._is_ending():
+        until = effects.monotonic() + _TURN
+        while self.crew.has_free_slot and not self._is_ending() and effects.monotonic() < until:
             assignment = self._next()
             if assignment is None:
                 break
-            started.append((assignment, self._note_started(assignment)))
+            outcome = self.crew.stand(assignment)
+            slot = self._note_started(assignment)
+            if outcome is None:
+                started.append((assignment, slot))
+                continue
+            self.crew.give_back(slot)  # no command starts, so nothing has to be durable yet
+            self._hours.over(assignment.task)
+            self._note_standing(outcome)
+            self._settle(assignment.task, outcome)
         if started:
             self.ledger.sync()
         for assignment, slot in started:
             self.crew.start(assignment, slot)
+        return effects.monotonic() >= until
+
+    def _note_standing(self, outcome: Outcome) -> None:
+        for proof in outcome.proofs:
+            self.ledger.note(GateCompleted(proof), task=outcome.task, attempt=outcome.attempt)
 
     def _next(self) -> Assignment | None:
         """What is to be proven again, then the ready task with the longest path before it."""
@@ -306,8 +337,8 @@ class Engine:
     # --- the books --------------------------------------------------------------------
 
     def _say(self, id_: str) -> None:
-        known = self.ledger.state.task(id_)
-        self.board.say(id_, known.status, format_note(known, self.tasks[id_].note))
+        state = self.ledger.state
+        self.board.say(id_, state.task(id_).status, note_in(self.tasks, id_, state))
 
     def _publish(self, *, now: bool = False) -> None:
         if self.board.due(now=now) and self.at_home():
@@ -363,34 +394,3 @@ class Engine:
                 codes.add(ExitCode.STOPPED)
             codes = codes or {ExitCode.PERSON}
         return frozenset(codes)
-
-
-def begin(
-    ledger: JournalWriter, *, head: str, branch: str, plan: str, settings: Mapping[str, str]
-) -> None:
-    """Say in the journal that a run begins."""
-    import os
-
-    ledger.note(
-        RunStarted(head=head, branch=branch, plan=plan, pid=os.getpid(), settings=dict(settings)),
-        durable=True,
-    )
-
-
-def finish(
-    ledger: JournalWriter, *, exit_code: int, head: str, began: float, ids: Sequence[str]
-) -> None:
-    """Say in the journal that the run ended, with how many tasks stand where."""
-    counts: dict[str, int] = {}
-    for id_ in ids:
-        status = str(ledger.state.task(id_).status)
-        counts[status] = counts.get(status, 0) + 1
-    ledger.note(
-        RunFinished(
-            exit=exit_code,
-            head=head,
-            seconds=round(effects.monotonic() - began, 3),
-            counts=counts,
-        ),
-        durable=True,
-    )

@@ -17,11 +17,12 @@ from runner.run.proof_required import too_little
 from runner.run.review import Answer
 from runner.run.reviewer import UNABLE, review_of
 from runner.writes.compile_check import lacks_only_tools
+from runner.writes.pipeline import WriteContext as WriteBench
 from runner.writes.pipeline import admit_writes, compile_writes
 from runner.writes.scan_workspace import ScanWorkspace
-from runner.writes.write_context import WriteContext as WriteBench
 
 if TYPE_CHECKING:
+    from runner.gates.registry import Proven
     from runner.model import Finding, Outcome, Proof
     from runner.process.base import Ran
     from runner.run.assignment import Assignment, WorkerContext
@@ -99,7 +100,13 @@ def _with_edit(
 def _prove(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
     """The outcome with its proof, and with the reviewing command's word where one is asked."""
     proof = phases.proof_so_far if assignment.is_partial else proof_of
-    proven = proof(assignment, site, outcome)
+    return conclude(assignment, site, outcome, proof(assignment, site, outcome))
+
+
+def conclude(
+    assignment: Assignment, site: WorkerContext, outcome: Outcome, proven: Proven
+) -> Outcome:
+    """The outcome by what its proof says, and by whoever reviews it."""
     findings = (*outcome.findings, *proven.findings)
     bad = any(finding.refuses for finding in findings)
     if assignment.review is ReviewMode.AUTO and outcome.changes and not bad:

@@ -13,11 +13,16 @@ if TYPE_CHECKING:
     from runner.model import Task
 
 
+_MIDDLE = 2
+"""The rank of a task without a Priority."""
+
+
 class Frontier:
     """The tasks of one run that are not finished; knows no clock, disk or thread.
 
     A task is ready when it is PENDING and all it depends on is DONE. Ready tasks come out longest
-    remaining path first, then in the plan's order. Every question costs O(log n) a task.
+    remaining path first, then in the plan's order; a Priority in the plan comes before both.
+    Every question costs O(log n) a task.
     """
 
     def __init__(
@@ -34,7 +39,7 @@ class Frontier:
         self._selected = frozenset(selected)
         self._dependents: dict[str, list[str]] = {}
         self._unmet: dict[str, int] = {}
-        self._heap: list[tuple[float, int, str]] = []
+        self._heap: list[tuple[int, float, int, str]] = []
         for task in self._tasks.values():
             unmet = [id_ for id_ in task.depends_on if statuses.get(id_) is not Status.DONE]
             self._unmet[task.id] = len(unmet)
@@ -47,7 +52,10 @@ class Frontier:
     def put(self, id_: str) -> None:
         """Offer a PENDING task; it comes out once nothing it depends on is open."""
         if id_ in self._selected and not self._unmet[id_]:
-            heapq.heappush(self._heap, (-self._weight.get(id_, 1.0), self._place[id_], id_))
+            rank = self._tasks[id_].priority
+            urgency = _MIDDLE if rank is None else rank
+            weight = -self._weight.get(id_, 1.0)
+            heapq.heappush(self._heap, (urgency, weight, self._place[id_], id_))
 
     def mark_done(self, id_: str, still_pending: Callable[[str], bool]) -> None:
         """Say that a task is DONE: what waited for it alone becomes ready."""
@@ -62,7 +70,7 @@ class Frontier:
         found = None
         while self._heap:
             entry = heapq.heappop(self._heap)
-            task = self._tasks[entry[2]]
+            task = self._tasks[entry[3]]
             if may_start(task):
                 found = task
                 break

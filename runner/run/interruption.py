@@ -9,13 +9,14 @@ from threading import Timer
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
-from runner.process.proc import descendants
+from runner.process.tree import descendants
+from runner.run.review import Answer, Said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from runner.model import Change, Task
-    from runner.run.review import Asker, Said, Spot
+    from runner.run.review import Asker, Spot
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LONGEST = 4.5
@@ -120,8 +121,6 @@ class _Interruptible:
 
     def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Said:
         """The person's answer; a signal means that the change waits for another run."""
-        from runner.run.review import Answer, Said
-
         try:
             with self._interruption._raise_inside():  # noqa: SLF001 - the two are one
                 return self._asker.ask(task, change, before, spot)

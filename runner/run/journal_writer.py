@@ -10,19 +10,23 @@ task whose end is not in it is proven again, and one that has landed is found by
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from runner import effects
 from runner.journal.events import (
     AttemptFinished,
     AttemptStarted,
+    RunFinished,
+    RunStarted,
     TaskBlocked,
     TaskDone,
     TaskLanded,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from runner.journal.events import Event, Record
@@ -117,3 +121,32 @@ class JournalWriter:
         if self._owed or everything:
             self._journal.sync()
             self._owed = False
+
+
+def begin(
+    ledger: JournalWriter, *, head: str, branch: str, plan: str, settings: Mapping[str, str]
+) -> None:
+    """Say in the journal that a run begins."""
+    ledger.note(
+        RunStarted(head=head, branch=branch, plan=plan, pid=os.getpid(), settings=dict(settings)),
+        durable=True,
+    )
+
+
+def finish(
+    ledger: JournalWriter, *, exit_code: int, head: str, began: float, ids: Sequence[str]
+) -> None:
+    """Say in the journal that the run ended, with how many tasks stand where."""
+    counts: dict[str, int] = {}
+    for id_ in ids:
+        status = str(ledger.state.task(id_).status)
+        counts[status] = counts.get(status, 0) + 1
+    ledger.note(
+        RunFinished(
+            exit=exit_code,
+            head=head,
+            seconds=round(effects.monotonic() - began, 3),
+            counts=counts,
+        ),
+        durable=True,
+    )

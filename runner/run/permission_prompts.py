@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from runner.config.permission_rules import PermissionAnswer, Permit
 from runner.config.permissions import CHECK, Rulebook, format_subject, write_tool
+from runner.config.shell_rules import PermissionAnswer, Permit
 from runner.journal.events import TaskApproved
 from runner.journal.permission_fold import waits
 from runner.journal.sessions import PermissionAnswered, PermissionAsked

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.errors import RunnerError
+from runner.implementers.agents.program import AgentProgram
 from runner.implementers.registry import choose
 from runner.implementers.requirements import find_unmet_requirements
 from runner.model import Finding, Reason
@@ -54,7 +56,7 @@ def find_lacking(
     if unmet:
         return unmet[0][0], "; ".join(text for _, text in unmet)
     if task.contracts:
-        from runner.gates.contracts.extra_packages import find_missing_tools
+        from runner.gates.contracts.entries import find_missing_tools
 
         if missing := find_missing_tools(task, environ):
             return Reason.TOOL, "; ".join(missing)
@@ -108,8 +110,6 @@ def _of_its_agent(
     """Why the program that implements a task could not even begin; workers know of their own."""
     if not chosen.is_agent or ":" in settings.executor:  # a cluster of their own
         return None
-    from runner.errors import RunnerError
-    from runner.implementers.agents.program import AgentProgram
     from runner.process.sandbox import choose_sandbox
 
     if not isinstance(chosen, AgentProgram):

@@ -98,6 +98,8 @@ class Preparation:
     """The diff of a commit: what a task built before that is to be built anew."""
     _given: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     """Held work that is tried in this run."""
+    _chosen: dict[str, tuple[Task, Implementer | Finding]] = field(default_factory=dict)
+    """Whom each task got, asked many times of every attempt."""
     _reused: set[str] = field(default_factory=set)
     _drafts: dict[str, str] = field(default_factory=dict)
     _modes: dict[str, str] = field(default_factory=dict)
@@ -140,7 +142,10 @@ class Preparation:
 
     def implementer(self, task: Task) -> Implementer | Finding:
         """Who implements a task, or why nobody can."""
-        return choose(task, self.settings)
+        known = self._chosen.get(task.id)
+        if known is None or known[0] is not task:
+            known = self._chosen[task.id] = (task, choose(task, self.settings))
+        return known[1]
 
     def review_mode(self, task: Task) -> ReviewMode:
         """Who approves the task's writes."""

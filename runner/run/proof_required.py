@@ -105,7 +105,7 @@ def _whose(implementer: str) -> str:
 def strongest_possible(task: Task, settings: Settings) -> ProvenBy | None:
     """What the checks of a task could show at most, before one of them has run."""
     from runner.gates.registry import checks_of
-    from runner.gates.static_checks import only_looks
+    from runner.gates.script_targets import only_looks
 
     shown = (
         would_show(one.kind, one.id, one.command, looks_only=only_looks(one))

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from runner.config.sizes import amount_of, format_size
 from runner.model import Finding
 from runner.plan.globs import folders_of, is_glob, matches, may_overlap
-from runner.run.landing.plan_documents import MAP
+from runner.plan.ownership import OwnershipMap
+from runner.repo.head import OWNERSHIP_MAP
 from runner.writes.safe_io import read_beneath
 
 if TYPE_CHECKING:
@@ -66,9 +67,7 @@ def load_owned_paths(root: Path, prefixes: tuple[str, ...] = ()) -> dict[str, tu
 
     Raises RunnerError for a map with conflict markers: what it lacks would be taken for nobody's.
     """
-    from runner.plan.ownership import OwnershipMap
-
-    owners = OwnershipMap.read(read_beneath(root, MAP) or b"", MAP, prefixes)
+    owners = OwnershipMap.read(read_beneath(root, OWNERSHIP_MAP) or b"", OWNERSHIP_MAP, prefixes)
     owners.require_whole()
     found: dict[str, list[str]] = {}
     for file, ids in owners.rows:

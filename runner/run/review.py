@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from runner.run.journal_writer import JournalWriter
 
 CHECK = "review"
+REJECTED_BY = "a person rejected this"
 HELD = "review"
 """How held work is kept that waits for a person."""
 WHOLE = ""
@@ -281,6 +282,12 @@ def after_refusal(known: TaskState, findings: tuple[Finding, ...], note: str) ->
     return again[0], TaskStaled(note=known.note, culprit=known.culprit), again[1]
 
 
+def was_refused(known: TaskState) -> bool:
+    """Whether the last attempt came to what a person had rejected."""
+    said = (one.message for one in known.findings if one.check == CHECK)
+    return any(one.startswith(REJECTED_BY) for one in said)
+
+
 def proposal_digest(changes: Sequence[Change]) -> Digest:
     """The digest of a whole proposal: of its paths with what they become."""
     lines = sorted(f"{change.path}\0{change.after}\n" for change in changes)
@@ -297,6 +304,6 @@ def rejection(event: WriteRejected) -> Finding:
     return Finding(
         check=CHECK,
         path=event.path,
-        message=f"a person rejected this: {event.reason or 'no reason given'}",
+        message=f"{REJECTED_BY}: {event.reason or 'no reason given'}",
         hint="change it as the reason says",
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
-from runner.text.hints import did_you_mean
+from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

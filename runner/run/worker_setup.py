@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.process.base import Place
-from runner.process.environment import command_environment
+from runner.gates.proof_cache import ProofMemory
+from runner.process.base import Place, command_environment
 from runner.process.tree import end_marked, own_prefix
 from runner.repo.pool import Pool
 from runner.repo.proposal_bounds import Bounds
@@ -55,6 +55,7 @@ class WorkerSetup:
     _shares: tuple[str, ...] = field(init=False)
     _pool: Pool = field(init=False)
     _landings: Landings = field(init=False)
+    _memory: ProofMemory = field(default_factory=ProofMemory)
 
     def __post_init__(self) -> None:
         self._shares = find_shared_folders(self.root)
@@ -92,6 +93,7 @@ class WorkerSetup:
             before=self._before,
             base_environment=base,
             kept=self.cache,
+            memory=self._memory,
             sast=self.sast,
             former=self._former,
             number=number,

@@ -10,7 +10,7 @@ from threading import Event
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.gates.regression import Suspects
-from runner.run.attempt import attempt
+from runner.run.attempt import attempt, stand
 from runner.run.regressions.spare_slots import SpareSlots
 from runner.run.review import Answer, Ruling
 
@@ -174,6 +174,15 @@ class WorkerPool:
     def take_slot(self) -> int:
         """The number of a free slot, kept for the assignment that is started in it next."""
         return self._free.pop()
+
+    def give_back(self, number: int) -> None:
+        """Nothing is started in a slot that was taken."""
+        self._free.append(number)
+
+    def stand(self, assignment: Assignment) -> Outcome | None:
+        """What a check comes to whose whole proof passed on this very tree; None where it runs."""
+        site = next(iter(self._sites.values()), None)
+        return None if site is None else stand(assignment, site)
 
     def start(self, assignment: Assignment, number: int) -> None:
         """Give an assignment to the slot that was taken for it."""

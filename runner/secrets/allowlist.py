@@ -54,10 +54,6 @@ class AllowList:
         """Whether a person allowed `value` and the entry has not expired."""
         return any(entry.holds(value, self.today) for entry in self.entries)
 
-    def with_entry(self, entry: Allowed) -> AllowList:
-        """The list with one entry more."""
-        return AllowList((*self.entries, entry), self.today)
-
     def list_expired(self) -> tuple[Allowed, ...]:
         """The entries whose day has passed."""
         return tuple(e for e in self.entries if e.expires is not None and self.today > e.expires)

@@ -8,10 +8,14 @@ Whether any of it is there is asked of one automaton, which reads the text once.
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, quote_plus
+
+import re2
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -153,14 +157,11 @@ def _grams(forms: tuple[bytes, ...]) -> frozenset[bytes]:
 @lru_cache(maxsize=16)
 def _automaton(forms: tuple[bytes, ...]) -> Any:
     """All forms at once: it reads a text once, however many there are."""
-    import re2
-
     return _quick(b"|".join(map(re2.escape, forms)))
 
 
 @lru_cache(maxsize=32)
 def _quick(expression: bytes) -> Any:  # RE2 ships no types
-    import re2
 
     options = re2.Options()
     options.never_nl, options.encoding = False, re2.Options.Encoding.LATIN1
@@ -247,8 +248,6 @@ def _forms(value: str) -> Iterable[bytes]:
 
 def _escape_forms(value: str) -> Iterator[bytes]:
     """As a string of JSON, plain ASCII or not; and as one inside of another."""
-    import json
-
     for ascii_alone in (True, False):
         once = json.dumps(value, ensure_ascii=ascii_alone)[1:-1]
         for text in (once, once.replace("/", "\\/"), json.dumps(once)[1:-1]):
@@ -256,8 +255,6 @@ def _escape_forms(value: str) -> Iterator[bytes]:
 
 
 def _for_urls(plain: bytes) -> Iterator[bytes]:
-    from urllib.parse import quote, quote_plus
-
     for text in (quote(plain, safe=""), quote(plain), quote_plus(plain)):
         yield text.encode()
         yield re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), text).encode()

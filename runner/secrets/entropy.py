@@ -25,6 +25,9 @@ _NAME_LENGTH = 4.0
 _UNREAD_LENGTH = 2.4
 """The same where no digit is among them: random letters of both cases have about 1.8."""
 _FILLING = r"[xX]{4,}|[*#]{3,}|\.{3,}|0{8,}|[A-Fa-f]-[A-Fa-fZz]|0-9"
+_FILLED = r"[xX]{6,}|[*#]{3,}|\.{3,}|0{8,}"
+"""What of it is no part of a key by chance either: the rest is judged without it."""
+_MASKED = r"#{6,}|\*{6,}"
 _RESERVED = (
     r"@(?:[\w-]+\.)*(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|\w|foo|bar|host"
     r"|domain|server)(?![\w.-])"
@@ -38,6 +41,8 @@ _DESCRIBED = (
     rf"|(?:csrf|xsrf|authenticity)[_.-]?token|pub(?:lic)?[_.-]?(?:api[_.-]?)?(?:key|token)){_GIVEN}"
 )
 _SHORTEST_RUN = 5
+_FEWEST_COUNTED = 3
+"""Letters of a run where nearly all of a value is runs: chance makes one in a thousand letters."""
 _MOST_FILLED = 3
 """A value of which no more than one in this many characters is left is filled up."""
 _LONGEST_FILLED = 400
@@ -90,7 +95,7 @@ _CODE = (
 """What no password is: an expression, a path, a version."""
 _NUMBERED = r"[A-Za-z]+[-_]?\d{1,2}"
 """A name with a number, unless its letters change case as no name's do."""
-_TYPED = r"(?i)[a-z][!@#$%^&*?+=~][a-z0-9]|[a-z][!$*?]$|\d[a-z]|[a-z]\d{3,}"
+_TYPED = r"(?i)[a-z][!@#$%^&*?+=~][a-z0-9]|[a-z][!$*?]$|[a-z][!@$%^&]{2,}|\d[a-z]|[a-z]\d{3,}"
 _NO_TYPED = (
     r"(?i)pass|test|example|dummy|fake|sample|^[a-z]+[-_.][a-z0-9]|[/:;,|{}()\[\]<> ]"
     r"|^%|%$|^[@#&$!]"
@@ -111,6 +116,7 @@ def looks_random(value: str) -> bool:
         return False
     if not _is_mixed(rest):
         return _is_unread(value)
+    value = _compile(_FILLED).sub("", value)
     return _hexadecimal(value) if is_hexadecimal(value) else _disorderly(value)
 
 
@@ -137,16 +143,16 @@ def _is_filled(bare: str, size: int) -> bool:
         return False
     letters = _compile(r"[^a-z0-9]+").sub("", bare.lower())
     letters = _compile(r"([0-9]{2,4}?)\1{3,}[0-9]{0,3}").sub("", letters)
-    return len(_without_runs(letters)) * _MOST_FILLED <= size
+    return len(_without_runs(letters, _FEWEST_COUNTED)) * _MOST_FILLED <= size
 
 
-def _without_runs(value: str) -> str:
-    """The value without letters repeated and letters counted up, five of them or more."""
+def _without_runs(value: str, shortest: int = _SHORTEST_RUN) -> str:
+    """The value without letters repeated and letters counted up, so many of them or more."""
     kept: list[str] = []
     start = 0
     while start < len(value):
         end = max(_run(value, start, 0), _run(value, start, 1))
-        if end - start < _SHORTEST_RUN:
+        if end - start < shortest:
             kept.append(value[start])
             start += 1
         else:
@@ -212,7 +218,7 @@ def looks_chosen(value: str) -> bool:
     An expression (`os.environ[…]`, `f(x)`), a path, a constant or a placeholder is none.
     """
     value = _compile(r"%[0-9A-Fa-f]{2}").sub("", value)
-    if is_noise(value) or _is_code(value) or not value.isascii():
+    if is_noise(value) or _is_code(value) or not value.isascii() or _compile(_MASKED).search(value):
         return False
     rest = _compile(_PLACEHOLDER).sub("", value.lower())
     if len(rest) < len(value) // 2 or len(rest) < 4:  # noqa: PLR2004 - less is no password
@@ -244,13 +250,28 @@ def _is_code(value: str) -> bool:
     return bool(_compile(_NUMBERED).fullmatch(value)) and _mean_piece(value) >= _UNREAD_LENGTH
 
 
-def is_login(value: str) -> bool:
-    """Whether `value` is base64 of `name:password`, where that is none of a documentation's."""
+def is_encoded(value: str) -> bool:
+    """Whether `value` is base64 of bytes, or of a text that is no default and no template."""
+    plain = _decode(value)
+    if plain is None or plain.startswith(b"-----BEGIN CERTIFICATE"):
+        return False
+    return not is_default_password(plain.decode("latin-1").strip())
+
+
+def _decode(value: str) -> bytes | None:
     import binascii
 
     try:
-        plain = binascii.a2b_base64(value + "=" * (-len(value) % 4), strict_mode=True).decode()
-    except ValueError:  # no base64, or no text
+        return binascii.a2b_base64(value + "=" * (-len(value) % 4), strict_mode=True)
+    except ValueError:  # no base64
+        return None
+
+
+def is_login(value: str) -> bool:
+    """Whether `value` is base64 of `name:password`, where that is none of a documentation's."""
+    try:
+        plain = (_decode(value) or b"").decode()
+    except ValueError:  # no text
         return False
     name, _, password = plain.partition(":")
     bare = password.replace(" ", "")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol, cast
 
+import re2
+
 from runner.secrets.entropy import (
     is_default_password,
+    is_encoded,
     is_hexadecimal,
     is_identifier,
     is_login,
@@ -24,7 +28,7 @@ from runner.secrets.load_rules import all_shapes, redacting_shapes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.secrets.shape import Shape
+    from runner.secrets.load_rules import Shape
 
 _MEMORY = 64 << 20
 """Bytes RE2 may use for one automaton; beyond it, it goes on more slowly but still linearly."""
@@ -65,8 +69,6 @@ class Place:
 @cache
 def linear(expression: str) -> Regex:
     """`expression` compiled by RE2 for bytes; costs the import of `re2` the first time."""
-    import re2
-
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = _MEMORY
@@ -129,8 +131,6 @@ def _find_nested(shape: Shape, text: bytes) -> Iterator[tuple[int, int]]:
 @cache
 def _open_boundary(expression: str) -> str:
     """The same where it begins at a word: `_` is a letter of one, yet a key stands behind it."""
-    import re
-
     return re.sub(r"(\A|\|)\\b", r"\1(?:\\b|_)", expression)
 
 
@@ -157,8 +157,6 @@ def _gates(shapes: tuple[Shape, ...]) -> dict[str, str]:
     For named shapes it is made of their hints, for all others of the expressions themselves: RE2
     reads a text once for twenty of them as fast as for one.
     """
-    import re
-
     parts: dict[str, list[str]] = {}
     for shape in shapes:
         expression = shape.regex
@@ -182,6 +180,8 @@ def _counts(shape: Shape, value: str) -> bool:
         return False
     if shape.login:
         return is_login(value)
+    if shape.encoded:
+        return is_encoded(value)
     if shape.password:
         return looks_chosen(value)
     if shape.typed:

@@ -8,13 +8,13 @@ swallowed from its first line to its end.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from runner.secrets.redaction_spans import RedactionSpan
+    from runner.secrets.find import RedactionSpan
 
 _CONTEXT = 1 << 10
 """Bytes already given out that the next search still sees."""
@@ -33,6 +33,8 @@ _KEY_LINE = (
 )
 # The last line of a key that text follows: all of it up to what closes the literal or element.
 _KEY_LAST = rb"(?:\\[nr]|[\s\"'+,;>|#*.()])*+[A-Za-z0-9+/]{4,}+={0,2}(?=[\"'`<\\])"
+_REMEMBERED = 1 << 10
+"""Letters of a text whose redaction is remembered."""
 _TOKEN = rb"[A-Za-z0-9+/=_.~-]*+"
 _GAP = b" \t\r\n\"'+,;\\)"
 
@@ -42,8 +44,22 @@ def redact(text: str, known: Collection[str] = ()) -> str:
 
     Linear in the length. A `known` value shorter than four characters is left alone.
     """
+    if known or len(text) > _REMEMBERED:
+        return _redact(text, known)
+    from runner.secrets.load_rules import redacting_shapes
+
+    return _redact_again(text, len(redacting_shapes()))
+
+
+@lru_cache(maxsize=4096)
+def _redact_again(text: str, shapes: int) -> str:  # noqa: ARG001 - shapes are added, never taken away
+    """The same for a short text, such as a command: each goes several ways out in every run."""
+    return _redact(text, ())
+
+
+def _redact(text: str, known: Collection[str]) -> str:
     from runner.secrets.declared_values import forms_of_values
-    from runner.secrets.redaction_spans import blots, redact_spans
+    from runner.secrets.find import blots, redact_spans
 
     content = text.encode("utf-8", "surrogatepass")
     found = blots(content, forms_of_values(known))
@@ -98,7 +114,7 @@ class StreamRedactor:
 
     def _give(self, pending: bytes, end: int) -> bytes:
         """Give out `pending` up to `end` and keep the rest, less what belongs to a secret."""
-        from runner.secrets.redaction_spans import blots, redact_spans
+        from runner.secrets.find import blots, redact_spans
 
         swallowed, mark = self._swallow(pending, end)
         text = self._context + pending[swallowed:]

@@ -3,11 +3,18 @@
 Terminals obey control characters, bidi overrides reorder what a reviewer reads, and invisible
 characters hide what a reviewer approves. Every text that we did not write passes `display`
 before it reaches a terminal, a page or a CI annotation.
+
+A RunnerError as a person reads it: what, where, and a hint.
 """
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runner.errors import RunnerError
+
 
 # Unicode 16 general categories Cc, Cf, Cs, Zl and Zp, together with the derived property
 # Default_Ignorable_Code_Point (DerivedCoreProperties.txt) and the two blanks that look like
@@ -88,3 +95,17 @@ def _follows_symbol(text: str, position: int) -> bool:
         and unicodedata.category(text[position - 1]) == "So"
         and not _ONE_LINE.match(text[position - 1])
     )
+
+
+# --- error text -----------------------------------------------------------------------
+
+
+def format_error(error: RunnerError) -> str:
+    """The lines for standard error, without the last line's end."""
+    where = f" ({display(error.where)})" if error.where else ""
+    lines = [f"runner: {display(error.message)}{where}"]
+    if error.detail:
+        lines.append(display(error.detail, lines=True))
+    if error.hint:
+        lines.append(f"hint: {display(error.hint)}")
+    return "\n".join(lines)

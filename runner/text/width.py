@@ -1,6 +1,11 @@
-"""How wide a text is in a terminal: the one place that counts columns."""
+"""How wide a text is in a terminal: the one place that counts columns.
+
+A line of a file with a caret under the place that is meant.
+"""
 
 from __future__ import annotations
+
+from runner.text.display import display
 
 
 def columns(text: str) -> int:
@@ -38,3 +43,40 @@ def _columns_of(character: str) -> int:
     if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
         return 0
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+# --- caret ----------------------------------------------------------------------------
+
+
+_TAB = 4
+_LONGEST = 120
+"""Characters of a line that are shown; a longer line is cut around the caret."""
+_MARK = "…"
+
+
+def caret(line_text: str, column: int, width: int = 1) -> str:
+    """Two lines: `line_text` made visible, and `^` under `width` characters from `column`.
+
+    `column` counts characters from 1; one beyond the line points behind its end. Tabs are shown
+    as blanks, wide characters take two columns, and a line longer than 120 characters is cut.
+    """
+    text = line_text.rstrip("\r\n")
+    start = min(max(column, 1) - 1, len(text))
+    first = max(0, start - _LONGEST // 2)
+    shown = text[first : first + _LONGEST]
+    before = (_MARK if first else "") + _visible(shown[: start - first])
+    marked = _visible(shown[start - first : start - first + max(width, 1)], columns(before))
+    after = _visible(shown[start - first + max(width, 1) :], columns(before + marked))
+    rest = _MARK if first + _LONGEST < len(text) else ""
+    under = " " * columns(before) + "^" * max(1, columns(marked))
+    return f"{before}{marked}{after}{rest}\n{under}"
+
+
+def _visible(text: str, already: int = 0) -> str:
+    """`text` on one line; a tab becomes the blanks up to the next stop."""
+    shown = ""
+    for number, piece in enumerate(text.split("\t")):
+        if number:
+            shown += " " * (_TAB - (already + columns(shown)) % _TAB)
+        shown += display(piece)
+    return shown

@@ -1,20 +1,29 @@
-"""Small wordings that several commands share: counts, times, places, lists."""
+"""Small wordings that several commands share: counts, times, places, lists.
+
+A number with the name of what it counts.
+
+Hints that help a person to the word they meant.
+"""
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from runner.model import Finding
+
 
 _LISTED = 3
 _SHORT = 12
 _DETAIL_LINES = 8
+_FAILED = re.compile(r"(?P<test>\S.*?) (?:failed|error) at (?P<place>\S+:\d+): (?P<why>.+)")
+"""How the detail of a check begins that names its tests (`gates/check_run`)."""
 
 
 def plural(number: int, noun: str) -> str:
@@ -43,11 +52,73 @@ def short(commit: str) -> str:
 
 
 def finding_lines(finding: Finding) -> list[str]:
-    """A finding as it is shown: check, place and message, the end of its detail, its hint."""
+    """A finding as it is shown: check, place and message, what says most of its detail, its hint.
+
+    A check that names its failing tests begins with these, each with its line and assertion;
+    of another the end is shown of what it printed.
+    """
     place = f"{finding.path}:{finding.line}: " if finding.line else ""
     place = place or (f"{finding.path}: " if finding.path else "")
-    lines = [f"{display(finding.check)}: {display(place + finding.message)}"]
-    lines += [f"  {display(line)}" for line in finding.detail.splitlines()[-_DETAIL_LINES:]]
+    said = [*list_failures(finding.detail), place + finding.message]
+    if len(said) == 1:
+        said += finding.detail.rstrip().splitlines()[-_DETAIL_LINES:]
+    lines = [f"{display(finding.check)}: {display(said[0])}"]
+    lines += [f"  {display(line)}".rstrip() for line in said[1:]]
     if finding.hint:
         lines.append(f"  hint: {display(finding.hint)}")
     return lines
+
+
+def refusal_lines(findings: Sequence[Finding], most: int) -> list[str]:
+    """Why work was refused: the first of its findings, and how many more there are."""
+    refusals = [finding for finding in findings if finding.refuses]
+    lines = [line for finding in refusals[:most] for line in finding_lines(finding)]
+    more = len(refusals) - most
+    return [*lines, f"and {plural(more, 'more finding')}"] if more > 0 else lines
+
+
+def list_failures(detail: str) -> list[str]:
+    """The tests that a check names as failed, `tests/test_a.py:5: AssertionError: … (test_a)`."""
+    found = [match for line in detail.splitlines() if (match := _FAILED.match(line))]
+    lines = [f"{one['place']}: {one['why']}  ({one['test']})" for one in found[:_LISTED]]
+    more = len(found) - _LISTED
+    return [*lines, f"… and {plural(more, 'more failing test')}"] if more > 0 else lines
+
+
+# --- counting -------------------------------------------------------------------------
+
+
+_MANY_WORDS = """
+failures errors files instances lines operations problems requests tests
+"""
+_MANY = frozenset(_MANY_WORDS.split())
+
+
+def count_words(number: int, name: str) -> str:
+    """`3 failures`, `1 failure`, `1 passed`."""
+    return f"{number} {name.removesuffix('s') if number == 1 and name in _MANY else name}"
+
+
+# --- hints ----------------------------------------------------------------------------
+
+
+_LONGEST_WORD = 100
+_NEAR = 0.7
+"""Share of letters in common (difflib's ratio) below which a guess helps nobody."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`did you mean "status"?` for the known word nearest to `word`, or an empty text."""
+    near = nearest(word, known)
+    return f'did you mean "{display(near)}"?' if near else ""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word nearest to `word`, letter case ignored; empty when none is near."""
+    if not word or len(word) > _LONGEST_WORD:
+        return ""  # nobody mistypes a hundred letters, and matching them is not free
+    from difflib import get_close_matches
+
+    spelling = {entry.casefold(): entry for entry in known}
+    found = get_close_matches(word.casefold(), list(spelling), n=1, cutoff=_NEAR)
+    return spelling[found[0]] if found else ""

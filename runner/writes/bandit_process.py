@@ -8,6 +8,7 @@ started after some of them, and they are scanned here until it listens.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from base64 import b64decode, b64encode
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from runner.process.worker_process import WorkerProcess
-    from runner.writes.sast_issue import Issue
+    from runner.writes.sast_report import Issue
 
 MUCH = 48 << 10
 """Bytes of Python that a run has had scanned before a child is worth its start."""
@@ -99,7 +100,7 @@ class BanditProcess:
     ) -> tuple[Issue, ...]:
         from runner.process.worker_process import WorkerProcessGone
         from runner.writes.bandit_scan import Unscanned, longest
-        from runner.writes.sast_issue import Issue
+        from runner.writes.sast_report import Issue
 
         question = [b64encode(content).decode(), path, seconds]
         try:
@@ -116,8 +117,6 @@ class BanditProcess:
 
 def serve() -> None:
     """What the child does: a question a line on standard input, an answer a line on its output."""
-    import os
-
     from runner.writes.bandit_scan import Unscanned, scan, warm_up
 
     with os.fdopen(os.dup(1), "wb") as answers:

@@ -1,12 +1,17 @@
-"""The five steps every change passes before anything of it can land."""
+"""The five steps every change passes before anything of it can land.
+
+What the pipeline is given to work with: the scratch tree, a way to run commands, a pool.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from runner.config.permissions import write_finding
 from runner.model import Action, Finding
 from runner.repo.git import StoppedError
+from runner.secrets.redact import redact
 from runner.writes.compile_check import compile_file
 from runner.writes.paths import check_path, is_control, scope_finding
 from runner.writes.project_compile import compile_projects
@@ -15,14 +20,41 @@ from runner.writes.suppressions import marker_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
-    from runner.config.permission_rules import Permission, PermissionAnswer
+    from runner.config.shell_rules import Permission, PermissionAnswer
     from runner.model import Change
+    from runner.process.base import RunCommand
     from runner.secrets.allowlist import AllowList
     from runner.writes.compile_check import Interpreter
     from runner.writes.project_compile import CompileCommand
-    from runner.writes.staging import Staged
-    from runner.writes.write_context import WriteContext
+    from runner.writes.sast import SastPool
+    from runner.writes.scan_workspace import ScanWorkspace
+    from runner.writes.staging import Staged, Staging
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class WriteContext:
+    """Where one attempt's changes are judged; what is None is a step that only says so."""
+
+    tree: Path
+    """The scratch tree, which already holds the changes."""
+    before: Callable[[str], bytes | None]
+    """The bytes a path had in the base; None where it was not there."""
+    run_command: RunCommand | None = None
+    staging: Staging | None = None
+    sast: SastPool | None = None
+    stopped: Callable[[], bool] = _never
+    """Asked between two files, whether nobody wants the answer any more."""
+    secrets: tuple[tuple[str, str], ...] = ()
+    """Names and values of what the task's commands were given, which no file may hold."""
+    laboratory: ScanWorkspace | None = None
+    """Where analysers of other languages look at copies; without it only bandit looks."""
+
 
 Step: TypeAlias = "Callable[[Change], tuple[Finding, ...]]"
 
@@ -132,8 +164,6 @@ def compile_writes(admitted: Passed, rules: WriteRules, bench: WriteContext) -> 
 
 def _redact_path(finding: Finding) -> Finding:
     """A finding about a path, as it may be kept: the name itself can hold a key."""
-    from runner.secrets.redact import redact
-
     path, message, hint = map(redact, (finding.path, finding.message, finding.hint))
     return replace(finding, path=path, message=message, hint=hint)
 
@@ -182,7 +212,6 @@ def _check_rules(change: Change, rules: WriteRules) -> Finding | None:
     """Refuse what the permission rules of the settings do not let be written."""
     if not (rules.permission or rules.permission_floor):
         return None
-    from runner.config.permissions import write_finding
 
     return write_finding(
         change.path,
@@ -216,7 +245,6 @@ def _secret_findings(change: Change, rules: WriteRules, bench: WriteContext) -> 
 def _find_declared_secrets(change: Change, bench: WriteContext) -> Iterator[Finding]:
     """A value that the task's commands were given, in whatever form, in a file or its name."""
     from runner.secrets.declared_values import find_held
-    from runner.secrets.redact import redact
     from runner.secrets.scan import CHECK
 
     content = change.path.encode("utf-8", "surrogateescape") + b"\n" + (change.content or b"")

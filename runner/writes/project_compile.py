@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner.languages.registry import all_languages
 from runner.model import Finding
+from runner.plan.commands import executables
 from runner.text.ignore_rules import ignore_rules
 from runner.writes.compile_check import CHECK, is_missing_tool, make_missing_tool
 
@@ -99,7 +100,6 @@ def find_needed_tools(tree: Path, commands: Sequence[CompileCommand] = ()) -> tu
         if (tree / compiler.manifest).is_file()
         and not (compiler.local and (tree / compiler.local).exists())
     ]
-    from runner.plan.commands import executables
 
     named = (tool for command in commands for tool in executables(command.line))
     return tuple(dict.fromkeys((*from_manifests, *named)))

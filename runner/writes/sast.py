@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.model import Change
-    from runner.writes.sast_issue import Issue
+    from runner.writes.sast_report import Issue
     from runner.writes.scan_workspace import ScanWorkspace
 
     class Scan(Protocol):

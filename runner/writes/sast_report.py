@@ -1,4 +1,7 @@
-"""What static analysis found, in our own words, and what of it blocks."""
+"""What static analysis found, in our own words, and what of it blocks.
+
+One finding of static analysis, as the scanners in Python give it.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from runner.model import Digest, Finding
+from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.writes.sast_issue import Issue
 
 Ranked = TypeVar("Ranked", "SastFinding", "Issue")
 
@@ -98,8 +101,6 @@ def make_unlisted(path: str, message: str, tool: str = "bandit") -> SastFinding:
 
 def clean_message(message: str) -> str:
     """A scanner's words without secrets it may quote."""
-    from runner.secrets.redact import redact
-
     return redact(message)
 
 
@@ -121,3 +122,19 @@ def _refusal(found: SastFinding) -> Finding:
         column=found.column,
         hint="write this another way; a comment does not silence this check",
     )
+
+
+# --- sast issue -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """A finding of bandit or of the taint walk; line and column from 1."""
+
+    rule: str
+    line: int
+    column: int
+    severity: str
+    confidence: str
+    message: str
+    tool: str = "bandit"

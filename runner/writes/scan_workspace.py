@@ -15,18 +15,23 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.errors import RunnerError
 from runner.model import digest_of
+from runner.process.base import Command, Place
+from runner.process.limits import Limits
+from runner.process.supervise import run
+from runner.process.tools import which
+from runner.repo.tree_files import remove_tree
 from runner.writes.safe_io import read_beneath, write_beneath
 from runner.writes.sast_report import SastReport, make_unscanned
-from runner.writes.scanner_output import findings_of
-from runner.writes.scanners import folder_of, select_scanners
+from runner.writes.scanners import findings_of, folder_of, select_scanners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from runner.model import Change, Digest
-    from runner.process.base import Place, Ran, Sandbox
+    from runner.process.base import Ran, Sandbox
     from runner.writes.scanners import Scanner
 
 SECONDS = 120.0
@@ -79,8 +84,6 @@ class ScanWorkspace:
 
     def program(self, tool: Scanner) -> str | None:
         """The tool's program: that of the project's own packages, or that on PATH."""
-        from runner.process.tools import which
-
         own = self._shown / "node_modules" / ".bin" / tool.program
         if tool.packages and own.exists():
             return str(own)
@@ -203,10 +206,6 @@ class ScanCopy:
         return findings_of(tool, ran, folder, {path: self.digests[path] for path in paths})
 
     def _run(self, argv: tuple[str, ...], folder: str, ended: Event) -> Ran:
-        from runner.process.base import Command, Place
-        from runner.process.limits import Limits
-        from runner.process.supervise import run
-
         lab = self.laboratory
         box = self.top / "box"
         box.mkdir(exist_ok=True)
@@ -271,9 +270,6 @@ def sweep(folder: Path) -> None:
 
 
 def _remove(top: Path) -> None:
-    from runner import effects
-    from runner.repo.clean import remove_tree
-
     effects.step("unlink", top)
     try:
         remove_tree(os.fsencode(top))

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 import pytest
-from workplace import a_task
+from workplace import NO_PROOF, a_task
 
 from runner.app.answer.answers import Answered, Approve, Became, Reject, approve, reject
 from runner.app.answer.branch_adoption import Adopt, adopt_branch
 from runner.app.answer.decision_record import decide
 from runner.app.answer.held_edit import edit
 from runner.app.answer.pattern_library import accept, load_index, search_patterns
+from runner.app.answer.retry_task import retry
 from runner.app.answer.task_planning import MakePlan, plan_task
 from runner.app.answer.waiting import find_stale_work, list_built_changes, list_waiting
 from runner.app.answer.waiver import Waive, waive
@@ -17,9 +18,8 @@ from runner.app.inspect.view import View
 from runner.app.observer import Silent
 from runner.app.write.proposals import Proposals
 from runner.app.write.secret_findings import Allow, allow, open_allow_list, scan_files
-from runner.app.write.staged_states import find_staged
+from runner.app.write.staged_states import find_staged, record_write
 from runner.app.write.workplace import Workplace, require_named
-from runner.app.write.write_record import record_write
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import (
     AttemptFinished,
@@ -302,6 +302,22 @@ def test_a_blocked_task_has_nothing_to_reject_and_may_be_tried_again(shop, opene
     assert opened().state().task("TASK-001").status is Status.PENDING
 
 
+def test_blocks_that_were_rejected_are_not_tried_again_as_they_are(workplace, opened):
+    workplace.plan(
+        a_task("TASK-001", blocks={"a.py": "A = 1\n"}, fields=["Review: prompt", NO_PROOF])
+    )
+    assert workplace.run("--no-sandbox").code == 3
+    reject(opened(), Reject(("1",), "not so"), lambda _: None)
+    assert workplace.run("--no-sandbox").code == 1
+    with pytest.raises(RunnerError, match="you rejected these very blocks; edit them in the plan"):
+        approve(opened(), Approve(("1",)), lambda _: None)
+    with pytest.raises(RunnerError, match="you rejected these very blocks"):
+        retry(opened(), ["1"], "")
+    workplace.edit_plan("A = 1", "A = 2")
+    assert workplace.run("--no-sandbox").code == 3
+    assert "waits for your review" in workplace.status_line("TASK-001")
+
+
 # --- waivers, branches, decisions, patterns -------------------------------------------
 
 
@@ -310,6 +326,24 @@ def test_a_waiver_is_in_journal_and_plan(built, opened):
     assert (made.task, made.reason, made.is_new) == ("TASK-001", "looked at", True)
     assert View.of(opened()).worth("TASK-001") == "waived"
     assert "waived" in built.status_line("TASK-001")
+
+
+def test_what_rests_on_a_waived_task_says_so_in_the_plan_and_everywhere(workplace, opened):
+    rests = ["Type: milestone"]
+    workplace.plan(
+        a_task("TASK-001", blocks={"a.py": "A = 1\n"}),
+        a_task("TASK-002", needs=["TASK-001"], fields=rests),
+        a_task("TASK-003", needs=["TASK-002"], fields=rests),
+    )
+    assert workplace.run("--no-sandbox").code == 0
+    assert "unproven: TASK-001 is unproven" in workplace.status_line("TASK-002")
+    waive(opened(), Waive("1", "generated"))
+    for id_, need in (("TASK-002", "TASK-001"), ("TASK-003", "TASK-002")):
+        said = f"waived: {need} is waived"
+        assert workplace.status_line(id_) == f"- Status: DONE — {said}"
+        assert View.of(opened()).grades[id_].words == said
+    assert workplace.run("--no-sandbox").code == 0
+    assert workplace.status_line("TASK-003") == "- Status: DONE — waived: TASK-002 is waived"
 
 
 def test_a_waiver_is_a_person_s(built, opened, monkeypatch):

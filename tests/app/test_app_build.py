@@ -1,6 +1,8 @@
 """A project is begun, checked, built, looked at and cancelled by calls alone: no command line."""
 
 import os
+import subprocess
+import sys
 import time
 from threading import Thread
 
@@ -144,7 +146,8 @@ def test_a_person_reviews_each_proposed_write(shop, ready, console, person):
     assert result.code is ExitCode.PERSON
     assert result.state.task("TASK-001").status is Status.DONE
     (waits,) = result.summary.blocked
-    assert (waits.id, waits.held) == ("TASK-002", "review")
+    assert waits.id == "TASK-002"
+    assert waits.next.startswith("`runner review` shows it")
     assert not shop.has("b.txt")
     bob = person(changes=[Said(Answer.APPROVED)])
     assert build(ready(review="prompt"), TRUSTED, console, bob).code is ExitCode.OK
@@ -254,3 +257,49 @@ def test_one_command_runs_for_several_tasks(shop, ready):
     assert [one.ran.passed for one in done.came] == [True, False]
     assert (done.code, done.head, said) == (ExitCode.FAILED, shop.head, [])
     assert {one.task.id for one in came} == {"TASK-001", "TASK-002"}
+
+
+_COUNTED = (
+    "import sys; bare = set(sys.modules); from runner.cli import main; code = main(sys.argv[1:]);"
+    "print(code, len(sys.modules.keys() - bare), sorted({'git', 'subprocess', 'networkx',"
+    " 'markdown_it', 'runner.repo.read', 'runner.run.engine'} & set(sys.modules)))"
+)
+MOST_MODULES = 147
+"""What a run with nothing to do may load; an interpreter alone has 33 (180 together)."""
+
+
+def _count_modules(place):
+    """Exit code, modules, and what of the heavy ones: a process of its own, after a first one."""
+    words = ("run", "--trust", "--no-sandbox")
+    for _ in range(2):
+        argv = [sys.executable, "-c", _COUNTED, *words]
+        done = subprocess.run(argv, cwd=place.root, capture_output=True, text=True, check=True)
+        said = done.stdout.splitlines()[-1].split(" ", 2)
+    code, count, heavy = said
+    return int(code), int(count), heavy, done.stderr
+
+
+def test_a_run_with_nothing_to_do_loads_neither_git_nor_what_proves(shop, ready, console):
+    build(ready(), TRUSTED, console)
+    code, built, heavy, _ = _count_modules(shop)
+    assert (code, heavy) == (0, "[]")
+    assert built <= MOST_MODULES
+
+
+def test_nor_where_a_person_s_word_is_all_that_says_done(workplace):
+    workplace.plan(a_task("TASK-001", status="DONE", tests=("true",)))
+    workplace.run("--no-sandbox")
+    code, told, heavy, said = _count_modules(workplace)
+    assert (code, heavy) == (0, "[]")
+    assert "not verified as a whole" in said
+    assert told <= MOST_MODULES
+
+
+def test_nor_where_the_tree_was_verified_before_the_last_commit(shop, ready, console):
+    build(ready(), TRUSTED, console)
+    shop.commit({"new.txt": "a person's\n"})
+    shop.run("--no-sandbox", "--no-verify-at-end")
+    code, told, heavy, said = _count_modules(shop)
+    assert (code, heavy) == (0, "[]")
+    assert "not verified as a whole since" in said
+    assert told <= MOST_MODULES

@@ -6,16 +6,21 @@ import pytest
 from built import build, copy, opened_at
 from workplace import NO_PROOF, PASSES, a_task
 
-from runner.app.build.plan_directives import apply_directives
+from runner.app.build.build_run import apply_directives
 from runner.app.build.session import Session
 from runner.app.change.commit_writes import CommitRequest, commit_by_task
-from runner.app.change.file_owners import check_map, find_owners, propose_rows
+from runner.app.change.file_owners import BlameRequest, blame, check_map, find_owners, propose_rows
 from runner.app.change.impact_question import ImpactRequest, find_impact
-from runner.app.change.line_origins import BlameRequest, blame
 from runner.app.change.rebuild import find_landed, rebuild
-from runner.app.change.record_change import ChangeRequest, change
 from runner.app.change.reprove import reprove
-from runner.app.change.take_back import ReplayRequest, UndoRequest, replay, undo
+from runner.app.change.transaction import (
+    ChangeRequest,
+    ReplayRequest,
+    UndoRequest,
+    change,
+    replay,
+    undo,
+)
 from runner.app.inspect.view import View
 from runner.app.prove.declare_ship import ShipRequest, ship
 from runner.errors import ExitCode, RunnerError
@@ -181,7 +186,7 @@ def test_a_change_without_plain_words_is_refused(shop, text, why):
 
 def test_a_change_waits_for_a_plan_without_mistakes(shop):
     shop.edit_plan("- Depends on: TASK-001", "- Depends on: TASK-001\n- Status: DONE")
-    with pytest.raises(RunnerError, match="the plan has mistakes"):
+    with pytest.raises(RunnerError, match="the plan has 1 mistake; nothing was done"):
         change(opened_at(shop), ChangeRequest(("TASK-001",), "shorter"))
 
 

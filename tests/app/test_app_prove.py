@@ -3,13 +3,14 @@
 import pytest
 from built import build, copy, opened_at
 from forge import Forge
-from workplace import NO_PROOF, a_task
+from workplace import a_task
 
+from runner.app.answer.waiver import Waive, waive
 from runner.app.prove.declare_ship import ShipRequest, ship
 from runner.app.prove.find_evidence import find_evidence
 from runner.app.prove.measure_coverage import CoverageRequest, check_coverage
 from runner.app.prove.prove_tree import Snapshot, find_uncommitted
-from runner.app.prove.ship_request import find_request, publish_ship
+from runner.app.prove.publish import find_request, publish_ship
 from runner.app.prove.verify_done import verify_task, verify_whole
 from runner.errors import ExitCode, RunnerError
 from runner.journal.evidence import Source, Standing
@@ -63,6 +64,16 @@ def test_a_commit_that_breaks_a_task_differs_from_its_evidence(shop, heard):
     found = verify_task(opened_at(shop), "TASK-001", heard)
     assert not found.passed
     assert [one.check for one in found.differences if one.worse][:1] == ["TC-001"]
+    assert found.stale == ("TASK-001",)
+    assert "STALE — TC-001 fails on " in shop.status_line("TASK-001")
+    assert "TASK-001 is STALE: TC-001 fails on " in heard.all[-1]
+
+
+def test_what_a_person_waived_stays_done_though_its_proof_fails(shop, heard):
+    shop.commit({"shop.py": "import total\n"})
+    waive(opened_at(shop), Waive("TASK-001", "the file is made elsewhere"))
+    assert verify_whole(opened_at(shop), heard).stale == ("TASK-002",)
+    assert shop.statuses == {"TASK-001": "DONE", "TASK-002": "STALE"}
 
 
 def test_what_a_person_committed_and_passes_is_known_as_proven_from_then_on(shop, heard):
@@ -98,17 +109,20 @@ def test_everything_falls_short_where_one_task_does(shop, heard):
         "TASK-002": True,
     }
     assert not found.grades["TASK-001"].is_proven
+    assert found.stale == ("TASK-001",)
+    assert shop.statuses == {"TASK-001": "STALE", "TASK-002": "DONE"}
     assert not shop.happened("tree.verified")[-1]["passed"]
 
 
 def test_a_plan_with_mistakes_runs_nothing(shop, heard):
     shop.edit_plan("- Depends on: TASK-001", "- Depends on: TASK-009")
-    with pytest.raises(RunnerError, match="nothing has run"):
+    with pytest.raises(RunnerError, match="the plan has 1 mistake; nothing has run") as met:
         verify_whole(opened_at(shop), heard)
+    assert "TASK-009" in met.value.detail
 
 
 def test_without_a_task_or_a_gate_there_is_nothing_to_verify(workplace, heard):
-    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}))
+    workplace.plan(a_task("TASK-001", blocks={"a.py": "A = 1\n"}))
     with pytest.raises(RunnerError) as told:
         verify_whole(opened_at(workplace), heard)
     assert told.value.code is ExitCode.PERSON
@@ -142,7 +156,7 @@ def test_without_a_journal_the_commits_tell(shop):
 
 
 def test_a_task_that_was_never_built_has_no_evidence(workplace):
-    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}))
+    workplace.plan(a_task("TASK-001", blocks={"a.py": "A = 1\n"}))
     found = find_evidence(opened_at(workplace), "1")
     assert (found.evidence, found.graded, found.standing) == (None, None, Standing.NONE)
 
@@ -209,8 +223,9 @@ def test_a_tree_that_falls_short_is_not_shipped(shop, heard):
     done = ship(opened_at(shop), ShipRequest(tag="v1"), heard)
     assert (done.tag, done.commit) == ("", "")
     assert not done.shortfall.passed
+    assert shop.statuses == {"TASK-001": "STALE", "TASK-002": "DONE"}
     assert shop.git("tag") == ""
-    assert shop.happened("run.finished")[-1]["exit"] == int(ExitCode.FAILED)
+    assert int(ExitCode.FAILED) in [one["exit"] for one in shop.happened("run.finished")[-2:]]
 
 
 def test_what_is_not_done_is_not_shipped(shop, heard):
@@ -229,7 +244,7 @@ def test_a_done_task_without_its_file_is_not_shipped(shop, heard):
 
 
 def test_what_is_unproven_is_shipped_only_where_that_is_asked_for(workplace, heard):
-    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}, fields=[NO_PROOF]))
+    workplace.plan(a_task("TASK-001", blocks={"a.py": "A = 1\n"}))
     assert workplace.run("--no-sandbox").code == 0
     with pytest.raises(RunnerError, match="nothing was shipped: 1 task is unproven"):
         ship(opened_at(workplace), ShipRequest(tag="v1"), heard)

@@ -6,6 +6,7 @@ from commands_build import a_ground, began, done
 
 from runner.config.trust import Trust
 from runner.journal.lock import RunLock
+from runner.process import sandbox
 from runner.project import BUILD, JOURNAL
 
 
@@ -164,6 +165,28 @@ def test_without_a_sandbox_it_says_what_that_means(ground, monkeypatch):
     assert found(ground.runner("doctor", "--json"), "sandbox") == [
         ("note", "none, so commands run with your own rights: the settings say so")
     ]
+
+
+def test_a_closed_bubblewrap_is_said_by_doctor_and_run_with_what_opens_it(
+    ground, monkeypatch, tmp_path
+):
+    a_ground(ground, "A")
+    fake = tmp_path / "closed" / "bwrap"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\necho 'bwrap: no namespace for you' >&2; exit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("RUNNER_SANDBOX", "auto")
+    sandbox._probe.cache_clear()
+    (state, text), *others = found(ground.runner("doctor", "--json"), "sandbox")
+    ran = ground.runner("run", "--trust")
+    sandbox._probe.cache_clear()
+    assert state == "note"
+    assert "bwrap: no namespace for you" in text
+    assert all(one.startswith("landlock would not hold: ") for _, one in others)
+    assert "no sandbox: bwrap: no namespace for you" in ran.err
+    assert f"to enclose them: {sandbox.explain_opening()}" in ran.err
+    assert ("landlock would enclose them, but: " in ran.err) == bool(others)
 
 
 def test_without_git_on_the_path_it_says_so(ground, monkeypatch, tmp_path):

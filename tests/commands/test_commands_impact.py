@@ -7,10 +7,9 @@ import json
 import pytest
 from commands_build import a_ground, began, blocked, done
 
-from runner.app.change.impact_inputs import reasons_now
 from runner.app.inspect.view import View
 from runner.commands.catalogue import BY_NAME
-from runner.impact.test_id import Proven
+from runner.impact.reasons import Proven
 from runner.run.regressions.durations import past_of
 
 PLAN = """\
@@ -180,17 +179,6 @@ def test_files_passed_by_a_hook_are_all_answered_for(shop):
     said = shop.runner("impact", "shop/db.py", "tests/test_db.py", "TASK-GRAPH.md")
     assert said.code == 0
     assert "TASK-001  TC-001" in said.out
-
-
-def test_why_is_told_what_impact_says(shop):
-    shop.write("shop/db.py", "def save(row):\n    return [row]\n")
-    project = shop.project()
-    told = reasons_now(project, View.of(project), "TASK-002")
-    (said,) = [
-        one for one in shop.runner("impact", "--json").json["affected"] if one["task"][-1] == "2"
-    ]
-    assert [why.text for why in told] == [why["text"] for why in said["reasons"]]
-    assert reasons_now(project, View.of(project), "TASK-003") == ()
 
 
 def test_what_failed_often_or_is_quick_comes_first(shop):

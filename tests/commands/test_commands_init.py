@@ -15,6 +15,12 @@ wrote TASK-GRAPH.md
 wrote FILE_OWNERSHIP_MAP.md
 wrote PATTERN_INDEX.md
 
+for coding agents, as your AGENTS.md:
+
+  - TASK-GRAPH.md is the plan: `runner validate` checks it, `runner status` says how it stands.
+  - Never edit a status, artifacts/build/ or FILE_OWNERSHIP_MAP.md by hand.
+  - `runner why ID` says what to do about a task, `runner impact` which tests a change may affect.
+
 next: read TASK-GRAPH.md, commit it (git add -A && git commit), then: runner
 """,
         "",

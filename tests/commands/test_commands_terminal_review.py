@@ -45,7 +45,7 @@ def test_where_a_file_stands_among_the_others_is_said(typed):
     assert said == Said(Answer.NEXT)
     assert "TASK-001 wants to create a.txt (2 of 3, applied)\n" in shown
     assert shown.endswith(
-        "[a]pply, apply a[l]l 2, [e]dit, [r]eject, [s]how again, [n]ext, [p]revious, or [w]ait? "
+        "a[l]l 2, [e]dit, [r]eject, [s]how again, [n]ext, [p]revious, [?], or [w]ait? "
     )
     assert typed("P", spot=Spot(2, 3))[0] == Said(Answer.PREVIOUS)
 

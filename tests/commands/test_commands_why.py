@@ -20,9 +20,9 @@ TASK-004 waits for TASK-003
           assert 1 == 2
           last line
           hint: mend it
-        its work is kept on draft/TASK-002-b
 
-next: mend it in the plan, or set its Status to PENDING in the plan, then: runner  (TASK-002)
+next: mend the plan or finish draft/TASK-002-b (`runner adopt TASK-002`), then `runner`; \
+as it is: `runner retry TASK-002`  (TASK-002)
 """,
         "",
     )
@@ -81,7 +81,7 @@ def test_a_task_that_lacks_a_tool_would_be_blocked(ground):
         == """\
 TASK-001 would be BLOCKED at once: tool no-such-tool is not on PATH
 
-next: runner doctor
+next: `runner doctor`
 """
     )
 
@@ -119,7 +119,7 @@ TASK-001 is STALE: the task was edited since it was built (read just now)
     changed: what is to be built
     it was DONE as {commit[:12]}
 
-next: runner approve TASK-001, or set its Status to PENDING in the plan, then: runner
+next: `runner --rebuild` builds it anew; `runner review TASK-001` shows what was built
 """
     )
 
@@ -238,3 +238,17 @@ TASK-001 was being landed when the last run ended: the next run finishes that fi
 next: runner
 """
     )
+
+
+def test_without_an_id_everything_is_told_that_does_not_go_on_by_itself(ground):
+    a_ground(ground, "A; B needs A; C needs B; D")
+    assert "nothing stands in the way" in ground.runner("why").out
+    ground.journal(began(ground), *done(ground, "TASK-001"), *blocked(ground, "TASK-002"))
+    ground.journal(published(ground, A="DONE", B="BLOCKED"), ended(ground, 1))
+    said = ground.runner("why").out
+    assert said.startswith("TASK-002 is BLOCKED (checks)")
+    assert "next: mend the plan or finish draft/TASK-002-b" in said
+    assert "TASK-003" not in said
+    assert "TASK-004" not in said
+    (cause,) = ground.runner("why", "--json").json["causes"]
+    assert cause["task"] == "TASK-002"

@@ -24,4 +24,4 @@ def test_a_repository_has_one_folder_however_it_is_reached(tmp_path):
     places = Places.of({"HOME": "/home/ann"})
     assert places.repository_cache(tmp_path / "link") == places.repository_cache(real)
     assert places.repository_cache(real) != places.repository_cache(other)
-    assert places.repository_state(real).name.startswith("my-repo-")
+    assert places.repository_cache(real).name.startswith("my-repo-")

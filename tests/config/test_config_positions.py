@@ -1,4 +1,4 @@
-from runner.config.positions import line_of
+from runner.config.layers import line_of
 
 TEXT = '''\
 jobs = 3 # [gates]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runner.config.permission_rules import Permission, PermissionAnswer, Permit
 from runner.config.permissions import Rulebook, evaluate_permission
+from runner.config.shell_rules import Permission, PermissionAnswer, Permit
 
 
 def rules(*lines):

@@ -50,7 +50,7 @@ def test_commands_are_shown_once_and_cannot_hide_anything():
             ("TASK-004", "x" * 600),
         ]
     )
-    assert shown[:2] == ("TASK-001: pytest", "TASK-003: ls\\x1b[2K\\u202e")
+    assert shown[:2] == ("TASK-001 and 1 more: pytest", "TASK-003: ls\\x1b[2K\\u202e")
     assert shown[2].endswith("… (100 more characters)")
 
 

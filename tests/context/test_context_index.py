@@ -1,8 +1,8 @@
 from context_build import a_task
 
 from runner.context.index import MOST_TOKENS, file_index
-from runner.context.outline import Outline
-from runner.context.text_bounds import CHARACTERS_A_TOKEN
+from runner.context.outline_cache import Outline
+from runner.context.visibility import CHARACTERS_A_TOKEN
 
 
 def outlines(*paths, names=""):

@@ -1,8 +1,8 @@
 import pytest
 from context_build import a_repository, a_tree
 
-from runner.config.permission_rules import Permission, Permit
 from runner.config.settings import Settings
+from runner.config.shell_rules import Permission, Permit
 from runner.context.tree import Tree
 from runner.repo.read import Repository
 

@@ -6,8 +6,7 @@ import threading
 from runner.config.settings import Settings
 from runner.gates.base import GateContext
 from runner.model import Spec, Task
-from runner.process.base import Place
-from runner.process.environment import command_environment
+from runner.process.base import Place, command_environment
 from runner.process.sandbox import NoSandbox
 
 

@@ -8,7 +8,7 @@ from gates_trees import a_check, a_gate, a_story
 
 from runner.config.settings import Settings
 from runner.gates import commands, contract_tests
-from runner.gates.lint_output import complaints
+from runner.gates.result_parsers import complaints
 from runner.model import GateSpec, Severity, Verdict
 
 PYTEST = "python -m pytest -q -p no:cacheprovider"

@@ -40,7 +40,9 @@ def test_each_test_is_counted_and_what_failed_is_told_before_the_output(tmp_path
     proof, (finding,) = proved(a_place(tmp_path, test_a=MIXED), f"{PYTEST} test_a.py")
     assert proof.verdict is Verdict.FAIL
     assert dict(proof.counts) == {"passed": 1, "failed": 1, "skipped": 1}
-    assert finding.detail.startswith("test_a.py::test_bad failed\n")
+    assert finding.detail.startswith(
+        "test_a.py::test_bad failed at test_a.py:4: AssertionError: one is not two\n"
+    )
     assert "one is not two" in finding.detail.splitlines()[1] + finding.detail
     assert finding.detail.index("test_a.py::test_bad") < finding.detail.index("short test summary")
 
@@ -162,7 +164,9 @@ def test_nodes_own_tests_are_read_one_by_one(tmp_path):
     proof, (finding,) = proved(bench, "node --test a.test.cjs")
     assert proof.verdict is Verdict.FAIL
     assert dict(proof.counts) == {"passed": 1, "failed": 1, "skipped": 1}
-    assert finding.detail.startswith("bad failed\n")
+    assert finding.detail.startswith(
+        "bad failed at a.test.cjs:3: [Error [ERR_TEST_FAILURE]: 1 == 2] {\n"
+    )
 
 
 def test_a_failure_that_a_tool_prints_in_colours_is_not_swallowed_either(tmp_path):

@@ -306,9 +306,9 @@ def test_a_shim_that_a_command_rewrote_is_made_right_again(yard):
 
 
 def test_of_very_many_tests_only_the_files_are_kept(yard, monkeypatch):
-    from runner.gates.coverage import execution_rows
+    from runner.gates.coverage import lines
 
-    monkeypatch.setattr(execution_rows, "MOST_ROWS", 3)
+    monkeypatch.setattr(lines, "MOST_ROWS", 3)
     yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
     found = yard.proved(f"{UNITTEST} test_price")
     assert shown(found) == {("price.py", ""): "1-2,4", ("test_price.py", ""): "1,3,6-8"}

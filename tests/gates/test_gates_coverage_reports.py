@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.gates.coverage import foreign_reports
+from runner.gates.coverage import measurements
 from runner.gates.coverage.lines import Lines, Measured
 from runner.gates.coverage.own_lines import find_added_lines
 from runner.gates.coverage.percent import weigh
@@ -48,13 +48,13 @@ def inside(path):
 
 
 def test_lcov_is_read_with_files_in_several_records():
-    assert foreign_reports.from_lcov(LCOV, inside) == {
+    assert measurements.from_lcov(LCOV, inside) == {
         "src/a.js": Lines(frozenset({1, 2, 3, 9}), frozenset({1, 2, 3}))
     }
 
 
 def test_cobertura_is_read_from_its_sources():
-    assert foreign_reports.from_cobertura(COBERTURA, inside) == {
+    assert measurements.from_cobertura(COBERTURA, inside) == {
         "src/a.py": Lines(frozenset({1, 2}), frozenset({1}))
     }
 
@@ -64,7 +64,7 @@ def test_go_profiles_are_read_by_block():
         start = "example.org/shop/"
         return path.removeprefix(start) if path.startswith(start) else None
 
-    assert foreign_reports.from_go(GO, of_module) == {
+    assert measurements.from_go(GO, of_module) == {
         "price.go": Lines(frozenset({3, 4, 5, 6}), frozenset({3, 4}))
     }
     assert module_of("// x\nmodule example.org/shop\n\ngo 1.22\n") == "example.org/shop"
@@ -93,9 +93,9 @@ BOMB = """<!DOCTYPE a [<!ENTITY b "x"><!ENTITY c "&b;&b;">]>
 )
 def test_what_is_no_report_gives_nothing_and_never_a_crash(text):
     for read in (
-        foreign_reports.from_lcov,
-        foreign_reports.from_cobertura,
-        foreign_reports.from_go,
+        measurements.from_lcov,
+        measurements.from_cobertura,
+        measurements.from_go,
     ):
         for lines in read(text, inside).values():
             assert max(lines.executable) <= 1_000_000

@@ -7,10 +7,9 @@ from coverage_bench import PYTEST, Yard
 from test_gates_mutation_python import DISCOUNT, GOOD, noticed, of
 
 from runner.gates.mutation import run_mutants, survivors
-from runner.gates.mutation.failing import claims
 from runner.gates.mutation.mutants import Mutant, Subject
-from runner.gates.mutation.run_mutants import Ends
-from runner.gates.mutation.weighing import Weighing, Weight
+from runner.gates.mutation.run_mutants import Ends, claims
+from runner.gates.mutation.survivors import Weighing, Weight
 from runner.gates.mutation.written_again import again, functions_in, tokens
 from runner.model import Severity
 

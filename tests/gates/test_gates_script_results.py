@@ -8,8 +8,7 @@ import subprocess
 import pytest
 from test_gates_base_tests import asked
 
-from runner.gates.script_results import read_script_results
-from runner.gates.test_reports import read_told
+from runner.gates.test_reports import read_script_results, read_told
 
 ROOT = "/home/ada/shop"
 VITEST = {

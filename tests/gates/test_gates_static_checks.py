@@ -4,8 +4,9 @@ import pytest
 from gates_trees import a_check, a_gate, a_story, put
 
 from runner.gates.check_run import try_check
-from runner.gates.static_checks import only_looks
+from runner.gates.script_targets import only_looks
 from runner.model import ProvenBy
+from runner.plan.shell.exit_status import starts_no_program
 
 FILES = {
     "package.json": '{"scripts": {"check": "npm run -s a && npm run b", "a": "tsc --noEmit",'
@@ -78,3 +79,33 @@ def test_a_proof_says_so_when_it_ran(tmp_path):
     assert compiled.by is ProvenBy.STATIC
     assert try_check(a_check("test -e m.py"), bench).proof.by is None
     assert try_check(a_check("python3 -m py_compile gone.py"), bench).proof.by is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["true", "test -f a && echo there", "x=1; [ $x = 1 ]", "cat a | grep b", "if :; then ls; fi"],
+)
+def test_the_shells_own_words_start_no_program(line):
+    assert starts_no_program(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sh check.sh",
+        "./true",
+        "python3 -c pass",
+        "echo $(python3 a.py)",
+        "cat < <(node a.js)",
+        "cat <<END\n`node a.js`\nEND",
+        "PATH=bin grep a b",
+        "true() { python3 a.py; }; true",
+        "eval $X",
+        "$X",
+        "xargs true",
+        "if",
+        "",
+    ],
+)
+def test_what_may_start_something_else_is_watched(line):
+    assert not starts_no_program(line)

@@ -8,9 +8,9 @@ import sys
 import pytest
 from impact_build import House, a_task, code
 
-from runner.gates.coverage.python_data import read_runs
+from runner.gates.coverage.measurements import read_runs
 from runner.impact.change import Changed
-from runner.impact.ranges import ranges_of
+from runner.impact.python_blocks import ranges_of
 from runner.model import Observed, digest_of
 
 SETTINGS = "[run]\ndynamic_context = test_function\nparallel = true\ndata_file = {}\nsource = {}\n"
@@ -783,6 +783,103 @@ CASES = [
         """,
         ("limit = 3", "limit = 2"),
         {"test_told"},
+    ),
+    Case(
+        "what an object keeps that a fixture makes is seen by all, since nobody saw who has it",
+        """
+        STEP = 2
+
+        class Counter:
+            def __init__(self):
+                self.value = STEP
+
+            def get(self):
+                return self.value
+
+        def size(x):
+            return len(x)
+        """,
+        """
+        import pytest
+        from pkg.m import Counter, size
+
+        @pytest.fixture
+        def counter():
+            return Counter()
+
+        def test_get(counter):
+            assert counter.get() == 2
+
+        def test_size():
+            assert size("abcd") == 4
+        """,
+        ("STEP = 2", "STEP = 3"),
+        EVERY,
+    ),
+    Case(
+        "an annotation of a model is no comment: what its library does on import, all may see",
+        """
+        from pydantic import BaseModel
+
+        class Item(BaseModel):
+            count: int = 3
+
+        def size(x):
+            return len(x)
+        """,
+        """
+        from pkg.m import Item, size
+
+        def test_made():
+            assert Item(count="4").count == 4
+
+        def test_size():
+            assert size("abcd") == 4
+        """,
+        ("count: int = 3", "count: str = '3'"),
+        EVERY,
+    ),
+    Case(
+        "what a model of a library keeps by default is seen by all",
+        """
+        from pydantic import BaseModel, Field
+
+        class Item(BaseModel):
+            count: int = Field(default=3, le=9)
+
+        def size(x):
+            return len(x)
+        """,
+        """
+        from pkg.m import Item, size
+
+        def test_made():
+            assert Item().count == 3
+
+        def test_size():
+            assert size("abcd") == 4
+        """,
+        ("default=3", "default=4"),
+        EVERY,
+    ),
+    Case(
+        "what is imported for types alone is seen by nobody",
+        "LIMIT = 3\n\ndef size(x):\n    return len(x)\n",
+        "from pkg.user import half\n\ndef test_half():\n    assert half(4) == 2\n",
+        ("LIMIT = 3", "LIMIT = 2"),
+        set(),
+        {
+            "pkg/user.py": """
+            from __future__ import annotations
+            from typing import TYPE_CHECKING
+
+            if TYPE_CHECKING:
+                from pkg.m import LIMIT
+
+            def half(x: LIMIT) -> int:
+                return x // 2
+            """
+        },
     ),
 ]
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from impact_build import code
 
-from runner.impact.python_blocks import blocks_of, find_changed_blocks, runs
-from runner.impact.ranges import ranges_of, spans_in
+from runner.impact.python_blocks import blocks_of, find_changed_blocks, ranges_of, runs, spans_in
 
 FILE = code(
     '''

@@ -9,9 +9,9 @@ import sys
 import pytest
 from impact_build import House, a_task, code
 
-from runner.gates.coverage.python_data import read_runs
+from runner.gates.coverage.measurements import read_runs
 from runner.impact.change import Changed
-from runner.impact.ranges import ranges_of
+from runner.impact.python_blocks import ranges_of
 from runner.model import Observed, digest_of
 
 SETTINGS = "[run]\ndynamic_context = test_function\nparallel = true\ndata_file = {}\nsource = {}\n"

@@ -6,8 +6,7 @@ import pytest
 from runner.context.brief import compose_brief
 from runner.implementers.base import ImplementerContext
 from runner.model import Spec, Task
-from runner.process.base import Place
-from runner.process.environment import command_environment
+from runner.process.base import Place, command_environment
 from runner.process.limits import Limits
 from runner.process.sandbox import NoSandbox
 

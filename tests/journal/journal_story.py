@@ -46,9 +46,9 @@ from runner.journal.tree_events import (
     HistoryMoving,
     ShipDeclared,
     ShipReopened,
+    TaskWaived,
     TreeVerified,
 )
-from runner.journal.waivers import TaskWaived
 from runner.model import (
     Action,
     Coverage,

@@ -14,7 +14,9 @@ def test_it_is_a_dict_that_keeps_every_older_version(items):
     versions = [(frozen, {})]
     for key, value in items:
         plain[key] = value
-        frozen = frozen.with_item(key, value)
+        building = Building(frozen)
+        building[key] = value
+        frozen = building.finish()
         versions.append((frozen, dict(plain)))
     for version, expected in versions:
         assert version == expected
@@ -69,7 +71,7 @@ def test_the_order_does_not_depend_on_the_process(tmp_path):
 
 
 def test_a_stored_sequence_is_the_tuple_it_stands_for_and_waits_to_be_read():
-    from runner.journal.lazy_json import Stored
+    from runner.journal.snapshot import Stored
 
     read = []
     stored = Stored(b"[1, 2, 3]", lambda item: read.append(item) or item * 2)

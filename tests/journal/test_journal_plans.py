@@ -6,8 +6,8 @@ import pytest
 
 from runner.journal import events
 from runner.journal.events import NAMES, Record
+from runner.journal.snapshot import read_state, write_state
 from runner.journal.state import RunState, fold
-from runner.journal.state_rows import read_state, write_state
 from runner.model import Ending, Finding, Phase, Reason, Spec, Status, TaskPlan
 
 ID = "TASK-001"

@@ -1,7 +1,7 @@
 from journal_story import records
 
+from runner.journal.snapshot import read_state, write_state
 from runner.journal.state import fold
-from runner.journal.state_rows import read_state, write_state
 from runner.journal.tree_events import ShipDeclared, ShipReopened, TreeVerified
 
 

@@ -199,7 +199,7 @@ def test_every_reader_that_a_language_names_is_there(row):
 MAY_NAME = {
     "config/stack.py": "what a repository declares: each manifest in its own format",
     "config/default_gates.py": "the gates that manifests declare",
-    "process/link_targets.py": "folders outside that manifests link to: a border of the sandbox",
+    "process/other_trees.py": "folders outside that manifests link to: a border of the sandbox",
     "plan/task_types.py": "globs of a task type, which people read and change",
     "gates/previous_gate.py": "what a manifest says to the tools that a gate runs",
     "gates/script_targets.py": "scripts of package.json that a check runs",

@@ -1,7 +1,7 @@
 """A title without measure is cut before it is shown, committed or kept."""
 
 from runner.plan.document import read_plan
-from runner.plan.sections import LONGEST_TITLE
+from runner.plan.task_ids import LONGEST_TITLE
 
 
 def test_a_long_title_is_cut_and_told_with_its_line():

@@ -333,3 +333,18 @@ def test_the_network_is_asked_for_by_name_by_a_task_and_by_a_gate(word, reach):
     options = f" ({word}, 60 s)" if reach is not Network.NO else ""
     said = task(f"- Network: {word}\n- Gates:\n  - audit{options}: `pip check`\n")
     assert (said.network, said.gates[0].network) == (reach, reach)
+
+
+@pytest.mark.parametrize(
+    ("written", "rank"),
+    [("high", 1), ("Critical", 0), ("P3", 3), ("4", 4), ("urgent", 0), ("-", None), ("", None)],
+)
+def test_priorities_are_words_or_numbers(written, rank):
+    (task,) = read(f"## TASK-003: x\n\n- Priority: {written}\n- Source: `a/b.md:3`\n").tasks
+    assert (task.priority, task.source) == (rank, "a/b.md:3")
+
+
+def test_a_priority_that_is_none_is_told():
+    (problem,) = read("## TASK-003: x\n\n- Priority: soon\n").problems
+    assert problem.message == '"soon" is no priority'
+    assert "critical, high" in problem.hint

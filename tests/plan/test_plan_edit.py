@@ -13,9 +13,8 @@ from plan_documents import EXAMPLES, documents
 
 from runner.errors import RunnerError
 from runner.model import Status
-from runner.plan.change_quotes import add_quote
 from runner.plan.document import read_plan
-from runner.plan.edit import edit_statuses, find_spans, set_statuses
+from runner.plan.edit import add_quote, edit_statuses, find_spans, set_statuses
 from runner.plan.source import line_end_of
 from runner.plan.status import one_line
 

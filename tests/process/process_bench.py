@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runner.process.base import Command, Place, Ran, Sandbox
-from runner.process.environment import command_environment
+from runner.process.base import Command, Place, Ran, Sandbox, command_environment
 from runner.process.limits import Limits
 from runner.process.sandbox import choose_sandbox
 from runner.process.supervise import run

@@ -10,8 +10,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from runner.model import Network
-from runner.process.base import Command, Place
-from runner.process.environment import command_environment
+from runner.process.base import Command, Place, command_environment
 from runner.process.limits import Limits
 from runner.process.sandbox import choose_sandbox
 from runner.process.supervise import run

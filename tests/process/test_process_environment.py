@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from runner.process.environment import command_environment
+from runner.process.base import command_environment
 from runner.process.tools import capture, run_interactive, which
 
 OWN = str(Path(sys.executable).parent)

@@ -13,7 +13,7 @@ import pytest
 from process_bench import Bench, a_place
 
 from runner.errors import ExitCode, RunnerError
-from runner.process.environment import command_environment
+from runner.process.base import command_environment
 from runner.process.sandbox import choose_sandbox
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from runner.process.limits import Limits
-from runner.process.line_batch import MOST, LineBatch, join_lines
+from runner.process.output import MOST, LineBatch, join_lines
 
 
 def test_every_line_of_a_quick_command_is_told(bench):

@@ -7,8 +7,7 @@ import random
 
 import pytest
 
-from runner.process.output import Output
-from runner.process.tail_buffer import LEAD
+from runner.process.output import LEAD, Output
 
 KEPT = 4000
 MUCH = LEAD + 60_000

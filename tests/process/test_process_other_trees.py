@@ -15,7 +15,7 @@ from process_bench import Bench, a_place
 
 from runner.errors import RunnerError
 from runner.gates.failed_bounds import Bounds, find_met_bound
-from runner.process.environment import command_environment
+from runner.process.base import command_environment
 from runner.process.other_trees import other_trees, search
 from runner.process.sandbox import choose_sandbox
 

@@ -14,8 +14,7 @@ import pytest
 from process_bench import Bench, a_place
 
 from runner.model import Network
-from runner.process.base import Ended
-from runner.process.environment import command_environment
+from runner.process.base import Ended, command_environment
 from runner.process.sandbox import NoSandbox, choose_sandbox
 
 

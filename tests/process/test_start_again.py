@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from runner.errors import ExitCode, RunnerError
-from runner.process import spawn
+from runner.process import child
 from runner.process.base import Ended
 
 
@@ -21,7 +21,7 @@ def failing(monkeypatch, times, error):
             raise OSError(error, os.strerror(error))
         return really(name)
 
-    monkeypatch.setattr(spawn.os, "memfd_create", create)
+    monkeypatch.setattr(child.os, "memfd_create", create)
 
 
 @pytest.mark.parametrize("error", [errno.EROFS, errno.EAGAIN, errno.EMFILE])

@@ -6,8 +6,7 @@ import subprocess
 import pytest
 from repo_build import a_change, a_repository, git, put_in_real_tree, write
 
-from runner.repo.commit import commit_tree, swap_branch
-from runner.repo.index import sync_index
+from runner.repo.commit import commit_tree, swap_branch, sync_index
 from runner.repo.read import Repository
 from runner.repo.refs import draft, drop_ref, keep_ref
 from runner.repo.scratch import Scratch

@@ -6,9 +6,9 @@ import threading
 import pytest
 from repo_build import a_change, a_repository, commit_all, files_of, git, put_in_real_tree, write
 
+from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.repo.commit import commit_tree, swap_branch
-from runner.repo.index import Synced, sync_index
+from runner.repo.commit import Synced, commit_tree, swap_branch, sync_index
 from runner.repo.read import Repository
 
 MESSAGE = "feat(TASK-001): x\n\nTask: TASK-001\nAttempt: 1\n"
@@ -321,15 +321,23 @@ def _processor_seconds():
     return sum(one.ru_utime + one.ru_stime for one in both)
 
 
-def test_git_itself_syncs_the_branch(tmp_path):
+@pytest.mark.parametrize("by_git", [True, False])
+def test_a_branch_is_durable_before_it_has_moved(tmp_path, by_git):
     """Git counts its fsyncs in its trace."""
     a_repository(tmp_path, {"a": "1"})
-    trace = tmp_path / "trace"
+    trace, synced = tmp_path / "trace", []
+    watch = lambda kind, target: synced.append(target) if kind == "fsync" else None  # noqa: E731
     with Repository.open(tmp_path) as repo:
+        if by_git:
+            repo.is_plain = lambda: False
         repo.git = repo.git.with_settings(GIT_TRACE2_EVENT=str(trace))
         head = repo.head()
         made = commit_tree(repo, head.commit, (a_change("a", "2"),), MESSAGE)
+        effects.watch(watch)
         swap_branch(repo, head, head.commit, made.sha)
+        effects.unwatch(watch)
 
     said = [json.loads(line) for line in trace.read_text().splitlines()]
-    assert sum(int(one["value"]) for one in said if one.get("key") == "fsync/hardware-flush")
+    flushed = [one for one in said if one.get("key") == "fsync/hardware-flush"]
+    assert bool(flushed) == by_git
+    assert synced == ([] if by_git else [str(tmp_path / ".git/refs/heads/main.lock")])

@@ -36,17 +36,6 @@ def test_another_process_never_gets_a_held_slot_and_a_dead_one_holds_none(tmp_pa
             assert next_one.number == 1
 
 
-def test_processes_begun_in_a_slot_are_remembered_until_they_are_forgotten(tmp_path):
-    with Pool(tmp_path).take() as slot:
-        assert slot.processes() == ()
-        slot.note_process(123, "456")
-        slot.note_process(124, "boot 789")
-    with Pool(tmp_path).take() as slot:
-        assert slot.processes() == ((123, "456"), (124, "boot 789"))
-        slot.forget_processes()
-        assert slot.processes() == ()
-
-
 def test_slots_are_private_to_their_user(tmp_path):
     with Pool(tmp_path).take() as slot:
         assert slot.folder.stat().st_mode & 0o077 == 0

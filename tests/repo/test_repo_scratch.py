@@ -1,4 +1,5 @@
 import os
+import random
 import shutil
 
 import pytest
@@ -41,7 +42,7 @@ def test_the_tree_is_the_base_byte_for_byte(tmp_path):
     assert files_of(scratch.tree_folder) == files
     assert os.access(scratch.tree_folder / "run.sh", os.X_OK)
     assert not os.access(scratch.tree_folder / "bin", os.X_OK)
-    assert scratch.tree() == made.tree
+    assert scratch.snapshot().tree == made.tree
     assert scratch.changes() == ()
 
 
@@ -172,7 +173,7 @@ def test_a_base_may_be_a_tree(tmp_path):
 
     scratch.reset(tree)
 
-    assert scratch.tree() == tree
+    assert scratch.snapshot().tree == tree
     assert git(scratch.tree_folder, "status", "--porcelain") == ""
     assert git(scratch.tree_folder, "rev-list", "--count", "HEAD") == "1"
 
@@ -235,7 +236,7 @@ def test_sha256_repositories_work(tmp_path):
     with Repository.open(real) as repo:
         made = commit_tree(repo, scratch.base, scratch.changes(), "x")
     assert len(made.sha) == 64
-    assert made.tree == scratch.tree()
+    assert made.tree == scratch.snapshot().tree
 
 
 def test_by_products_and_ignored_files_are_no_changes(tmp_path, home):
@@ -268,7 +269,7 @@ def test_submodules_are_not_carried_and_never_a_change(tmp_path):
     )
     commit_all(real, "submodule")
     scratch = a_scratch(real, tmp_path / "slot")
-    assert scratch.tree() == git(real, "rev-parse", "HEAD^{tree}")
+    assert scratch.snapshot().tree == git(real, "rev-parse", "HEAD^{tree}")
 
     write(scratch.project, {"a": "2", "lib/inner/x": "put there"})
     assert [change.path for change in scratch.changes()] == ["a"]
@@ -283,7 +284,7 @@ def test_refused_content_never_enters_the_real_repository(tmp_path):
     real = a_repository(tmp_path / "real", {"a": "1"})
     before = sorted(path for path in (real / ".git/objects").rglob("*"))
     scratch = a_scratch(real, tmp_path / "slot")
-    write(scratch.project, {"key": "secret"})
+    write(scratch.project, {"kéy": "secret"})  # a name that git itself has to judge
     name = git(real, "hash-object", "--stdin", stdin=b"secret")
 
     assert scratch.changes()[0].content == b"secret"
@@ -361,3 +362,57 @@ def test_a_project_in_a_subdirectory_counts_from_there(tmp_path):
         state = repo.state()
         assert [file.path for file in state.dirty] == ["a", "../top"]
         assert state.untracked == ("un", "../un")
+
+
+NAMES = (
+    "a",
+    "d/b",
+    "d/e/c.py",
+    "new one.txt",
+    "d/=+@,",
+    "ü",
+    "d/.gitignore",
+    "a~1",
+    "link",
+    "gone",
+)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_few_plain_files_are_seen_as_git_itself_sees_them(tmp_path, monkeypatch, seed):
+    """What is read here, and what `git add` takes up, of generated changes."""
+    chance = random.Random(seed)
+    before = {"a": "1", "d/b": "2", "d/e/c.py": "3", "gone": "4", "d/x": "5"}
+    with_base = a_scratch(a_repository(tmp_path / "real", before), tmp_path / "slot")
+    for _ in range(6):
+        for name in chance.sample(NAMES, 3):
+            file = with_base.project / name
+            shutil.rmtree(file, ignore_errors=True)
+            file.unlink(missing_ok=True)
+            act = chance.choice(("write", "write", "write", "remove", "link", "folder"))
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if act == "write":
+                file.write_text(f"{chance.random()}\n" if name != "d/.gitignore" else "new*\n")
+                file.chmod(chance.choice((0o644, 0o755)))
+            elif act == "link":
+                file.symlink_to(chance.choice(("a", "/etc/passwd", "nowhere")))
+            elif act == "folder":
+                file.mkdir()
+                (file / "inner").write_text("1")
+        seen = with_base.snapshot()
+        with monkeypatch.context() as patch:
+            patch.setattr("runner.repo.scratch._FEW", -1)
+            assert with_base.snapshot() == seen
+
+
+def test_a_file_behind_a_link_is_not_read_as_one_of_the_tree(tmp_path):
+    real = a_repository(tmp_path / "real", {"d/b": "1"})
+    write(real, {".gitignore": "/d\n"})
+    commit_all(real, "ignore")
+    scratch = a_scratch(real, tmp_path / "slot")
+    outside = tmp_path / "outside"
+    write(outside, {"b": "not the tree's"})
+    shutil.rmtree(scratch.project / "d")
+    (scratch.project / "d").symlink_to(outside)
+    (change,) = scratch.changes()
+    assert (change.path, change.content) == ("d/b", None)

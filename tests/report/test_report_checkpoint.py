@@ -1,6 +1,6 @@
 from runner.model import Decision, Level, Spec, Task, TestContract
 from runner.report.checkpoint import Checkpoint, Criteria, criteria_of, full_checkpoint
-from runner.report.decisions import decision_entry, next_number
+from runner.report.decisions_file import decision_entry, next_number
 
 
 def test_a_full_checkpoint_says_all_of_it():

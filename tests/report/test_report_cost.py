@@ -1,7 +1,7 @@
 """What agents used, in words and as data."""
 
 from runner.model import Usage
-from runner.report.cost import cost, cost_data, cost_part, together
+from runner.report.cost import cost, cost_data, cost_part, per_proven, together
 
 
 def test_only_what_was_used_is_said():
@@ -26,3 +26,9 @@ def test_a_program_gets_nothing_for_nothing():
 def test_what_several_used_adds_up():
     assert together([Usage(1, 2, 0.5, 3), Usage(10, 20, 1.0, 30)]) == Usage(11, 22, 1.5, 33)
     assert together([]) == Usage()
+
+
+def test_what_failed_is_paid_by_what_is_proven():
+    tasks = [(Usage(dollars=0.30), True), (Usage(dollars=0.50), False), (Usage(), True)]
+    assert per_proven(tasks) == "$0.80 a proven task"
+    assert per_proven(tasks[1:]) == per_proven([]) == ""

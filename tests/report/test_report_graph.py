@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from report_results import SPEC
 
 from runner.model import Status, Task
-from runner.report.ascii_graph import ascii_graph
-from runner.report.dot import dot
-from runner.report.ranks import drawing_order, filter_needs, layers
-from runner.report.svg import svg
+from runner.report.graph_drawing import ascii_graph, drawing_order, filter_needs, layers, svg
+from runner.report.graph_formats import dot
 
 SVG = "{http://www.w3.org/2000/svg}"
 ODD = Task("TASK-666", '"];\n<script>&\x1b\\N ]]>\uffff', 1, SPEC, depends_on=("TASK-666", "NO-1"))

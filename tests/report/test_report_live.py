@@ -12,9 +12,9 @@ import pytest
 from report_results import FAILED, PASSED, Story
 
 from runner.model import Status
-from runner.report.console import NORMAL, QUIET, VERBOSE, Console, wants_colour
+from runner.report.console import NORMAL, QUIET, VERBOSE, Console, wants_colour, wants_live
 from runner.report.eta import Work, seconds_left
-from runner.report.live import LiveConsole, wants_live
+from runner.report.live import LiveConsole
 
 
 def plain(level=NORMAL, **more):

@@ -17,8 +17,14 @@ def test_what_waits_for_a_person_is_said_with_the_next_command():
         187.0,
         landed=1,
         blocked=(
-            BlockedTask("TASK-003", "TC-003 failed 5 times", Reason.CHECKS, "draft/TASK-003-x"),
-            BlockedTask("TASK-004", "secret STRIPE_KEY is not set", Reason.SECRET),
+            BlockedTask(
+                *("TASK-003", "TC-003 failed 5 times", Reason.CHECKS, "draft/TASK-003-x"),
+                next="mend it",
+                findings=("TC-003: it failed", "  tests/test_a.py:5: 3 != 2  (test_a)"),
+            ),
+            BlockedTask(
+                *("TASK-004", "secret STRIPE_KEY is not set", Reason.SECRET), next="give it"
+            ),
         ),
         stale=(("TASK-002", "CHANGE-001: other\x1bfields"),),
         waiting=(("TASK-005", ("TASK-003", "TASK-004")),),
@@ -27,15 +33,14 @@ def test_what_waits_for_a_person_is_said_with_the_next_command():
     assert summary(said) == (
         "5 tasks: 1 DONE, 1 PENDING, 2 BLOCKED, 1 STALE; 1 commit, 3 min 07 s\n"
         "BLOCKED TASK-003 (checks): TC-003 failed 5 times\n"
+        "  TC-003: it failed\n"
+        "    tests/test_a.py:5: 3 != 2  (test_a)\n"
         "  work kept on draft/TASK-003-x\n"
-        "  next: `runner show TASK-003`; set its Status to PENDING in TASK-GRAPH.md, "
-        "then run again\n"
-        "  or finish it on that branch, then `runner adopt TASK-003`\n"
+        "  next: mend it\n"
         "BLOCKED TASK-004 (secret): secret STRIPE_KEY is not set\n"
-        "  next: `runner doctor` says what is missing; set its Status to PENDING in "
-        "TASK-GRAPH.md, then run again\n"
+        "  next: give it\n"
         "STALE TASK-002: CHANGE-001: other\\x1bfields\n"
-        "  next: `runner review TASK-002`; `runner approve TASK-002` builds it anew\n"
+        "  next: `runner --rebuild` builds it anew; `runner review TASK-002` shows what was built\n"
         "waiting TASK-005: needs TASK-003, TASK-004\n"
         "note: 2 untracked files are not seen by tasks\n"
         "exit 1: a task failed its checks\n"

@@ -1,6 +1,7 @@
 """The dry run and the run: the same tasks, in the same order, with everything that can be asked."""
 
 import heapq
+from dataclasses import replace
 from types import SimpleNamespace
 
 from hypothesis import given, settings
@@ -45,6 +46,9 @@ class Clockwork:
     @property
     def has_free_slot(self):
         return bool(self._free)
+
+    def stand(self, _assignment):
+        """Nothing stands: what is tried out is who starts when."""
 
     def take_slot(self):
         return self._free.pop()
@@ -192,6 +196,15 @@ def test_a_task_that_takes_long_by_its_past_goes_first():
         tasks, dict.fromkeys("AB", Status.PENDING), "AB", {"A": 1.0, "B": 9.0}, jobs=1
     )
     assert order == ["B", "A"]
+
+
+def test_a_priority_of_the_plan_goes_before_the_longest_path():
+    ranks = {"A": 3, "C": 1}
+    tasks = [replace(one, priority=ranks.get(one.id)) for one in a_graph("A; B; C")]
+    order, _ = started_by_the_engine(
+        tasks, dict.fromkeys("ABC", Status.PENDING), "ABC", {"A": 9.0, "B": 1.0, "C": 1.0}, jobs=1
+    )
+    assert order == ["C", "B", "A"]
 
 
 def test_a_frontier_keeps_the_place_of_tasks_that_may_not_start():

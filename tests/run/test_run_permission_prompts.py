@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from run_build import SPEC, a_ledger, a_task
 
-from runner.config.permission_rules import PermissionAnswer
+from runner.config.shell_rules import PermissionAnswer
 from runner.journal.events import AttemptStarted, TaskBlocked
 from runner.journal.sessions import PermissionAnswered, PermissionAsked
 from runner.model import Reason, Status

@@ -24,6 +24,10 @@ def some(count, alphabet=WORD):
             return text
 
 
+def encoded(text):
+    return b64encode(text.encode()).decode()
+
+
 def uuid():
     return "-".join(some(n, HEX) for n in (8, 4, 4, 4, 12))
 
@@ -313,6 +317,10 @@ def _in_context():
     yield "password", "Wq7" + some(6) + "x", "IDENTIFIED " + "BY '{}';", "changeme"
     yield "password", "Wq7" + some(6) + "x", "sync --pass" + "word {} now", "changeme"
     yield "password", "blue42horse", "Server=a;User ID=sa;Pass" + "word={};", "changeme"
+    yield "licence-key", "-".join(some(5, UPPER) for _ in range(5)), "Activation key : {}", "AB"
+    yield "kubernetes-secret", encoded(some(12)), "kind: Secret\ndata:\n  a: {}\n", encoded("root")
+    yield "ntlm", "TlRMTVNTUA" + "ADAAAA" + some(60, B64), "Authorization: NTLM {}", some(9)
+    yield "wundergraph", "cosmo" + "_" + some(32, HEX), "key {}", "cosmo_" + some(9, HEX)
     yield "codeclimate", some(64, HEX), "CC_TEST_" + "REPORTER_ID: {}", some(9, HEX)
     for assignment in ASSIGNMENTS:
         yield "assigned", some(32), assignment, "changeme"

@@ -34,7 +34,7 @@ def test_an_entry_holds_through_its_day_and_not_longer():
 
 
 def test_the_file_keeps_no_value_and_no_two_digests_alike():
-    both = allowed().with_entry(allowed().entries[0]).with_entry(allowed().entries[0])
+    both = AllowList((*allowed().entries, *allowed().entries, *allowed().entries), TODAY)
     first, second = allowed().entries[0], allowed().entries[0]
     assert first.digest != second.digest
     assert KEY.encode() not in both.render()
@@ -42,7 +42,7 @@ def test_the_file_keeps_no_value_and_no_two_digests_alike():
 
 def test_what_is_written_is_read_again():
     odd = entry(KEY, reason='said "yes"\n\\ \x01 ü \x7f', author="B", expires=None, salt=b"salt")
-    both = allowed().with_entry(odd)
+    both = AllowList((*allowed().entries, odd), TODAY)
     again = read_allow_list(both.render(), TODAY)
     assert again.entries[0] == both.entries[0]
     assert again.entries[1].digest == odd.digest

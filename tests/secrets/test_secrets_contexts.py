@@ -136,6 +136,55 @@ def test_a_plain_word_is_a_password_where_its_place_is_certain(text):
     assert not refused(filled(text, "changeme"), "app.env")
 
 
+PLACES = {
+    "a header without a scheme": ("curl -H 'Author" + "ization:  @' https://db.internal", "uuid"),
+    "a header of another scheme": ("Author" + "ization: Negotiate @", "key"),
+    "a parameter of a scheme": ("author" + 'ization: OAuth oauth_signature="@"', "key"),
+    "a quote of a page": ('<a href="https://db.internal/?to' + 'ken=&quot;@&quot;">', "key"),
+    "a quoted half of a login": ("curl --user kevin:'@' -X PATCH", "key"),
+    "a remark behind the name": ("Pass" + "word (staging): @\n", "chosen"),
+    "a line of an environment": ("REACT_APP_PASS" + "WORD=@\n", "word"),
+    "a default that is told": ("The default Pass" + "word is '@'\n", "word"),
+    "a login of a host of gems": ("bundle_gems__internal__org: ".upper() + "me:@\n", "word"),
+    "punctuation in a row": ("pass" + 'word = "TULIPS@"', "punctuation"),
+    "a manifest, the data first": ("data:\n  a: @\nkind: Secret\n", "encoded"),
+    "a manifest behind another": ("kind: Pod\n---\nkind: Secret\ndata:\n  a: @\n", "encoded"),
+    "a manifest with a template": ("kind: Secret\ndata:\n  b: {{ b }}\n  a: @\n", "encoded"),
+}
+VALUES = {
+    "uuid": lambda: "3f2504e0-4f89-41d3" + "-9a0c-0305e82c3301",
+    "key": key,
+    "chosen": lambda: "Kd7#" + "mw2Q",
+    "word": lambda: "white" + "duke",
+    "punctuation": lambda: "!@#" + "$%^",
+    "encoded": lambda: base64.b64encode(b"tulips in " + b"June").decode(),
+}
+
+
+@pytest.mark.parametrize(("text", "kind"), PLACES.values(), ids=PLACES)
+def test_the_place_says_that_it_is_a_credential(text, kind):
+    assert refused(filled(text, VALUES[kind]()))
+    assert not refused(filled(text, "${FROM_THE_VAULT}"))
+    assert not refused(filled(text, "changeme"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kind: ConfigMap\ndata:\n  a: @\n",
+        "kind: Secret\nmetadata:\n  name: a\n---\ndata:\n  a: @\n",
+        "kind: SecretStore\ndata:\n  a: @\n",
+    ],
+)
+def test_data_of_another_manifest_is_no_secret(text):
+    assert not refused(filled(text, VALUES["encoded"]()))
+
+
+def test_what_is_public_in_a_manifest_of_secrets_is_none():
+    certificate = base64.b64encode(b"-----BEGIN CERTIFICATE-----\nMIIB").decode()
+    assert not refused(f"kind: Secret\ndata:\n  ca.pem: {certificate}\n")
+
+
 def test_a_password_as_people_choose_them_is_found_and_code_beside_the_name_is_not():
     for text in (
         "PASS" + "WORD=@\n",

@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from secret_samples import HEX, pem, samples, some
 
+from runner.secrets.load_rules import redacting_shapes
 from runner.secrets.redact import StreamRedactor, redact
 
-SAMPLES = list(samples())
+SHOWN = {shape.name for shape in redacting_shapes()}
+SAMPLES = [row for row in samples() if row[0] in SHOWN]
 IDS = [f"{number}-{row[0]}" for number, row in enumerate(SAMPLES)]
 KEY = "gh" + "p_" + some(36)
 

@@ -278,6 +278,8 @@ def test_a_name_that_says_what_it_is_given_is_told_from_one_that_opens(name):
     ("start", "rest"),
     [("ABSK", "QmVkcm9ja0FQSUtleS1" + "EXAMPLE" * 12), ("glpat", "-" + "123" * 9),
      ("xoxp", "-572370529330-573807301142-" + "#" * 20), ("hf", "_requiredCharacteristicTypes4All"),
+     ("sk-ant-", "admin01-abc123xyz-456def789ghij-klmnopqrstuvwx-3456yza789bcde-1234fghijk"),
+     ("token4: xoxz", "-572370529330-573807301142-572331691188-" + "#" * 20),
      ("xoxe", ".xoxp-1-SlackAppTokenHere"), ("GOAKIA", "SACKOFRICEFELLOVER")],
 )  # fmt: skip
 def test_what_repeats_counts_or_reads_as_words_is_no_key(start, rest):

@@ -34,8 +34,8 @@ def test_what_an_attempt_left_is_kept_though_the_last_ones_came_to_nothing(workp
     assert "- implementer: the provider is overloaded" in report
     assert "- TC-001: " in report.partition("## Open")[2]
     assert all("+bad" in brief.previous for brief, _ in script.attempts()[1:])
-    assert "next: `runner run TASK-001` later" in ended.out
-    assert "finish it on that branch, then `runner adopt TASK-001`" in ended.out
+    assert "next: `runner retry TASK-001` later" in ended.out
+    assert "or finish draft/TASK-001-work (`runner adopt TASK-001`)" in ended.out
     assert workplace.git("for-each-ref", "refs/runner/tried") == ""
 
 
@@ -69,7 +69,7 @@ def test_a_block_is_only_said_to_be_over_where_something_was_missing(workplace, 
     script = Script({"TASK-001": [refused, GOOD]}).installed(monkeypatch)
     one_task(workplace)
     ended = workplace.run()
-    assert "next: log in with the program; then `runner run TASK-001`" in ended.out
+    assert "next: log in with the program; then `runner retry TASK-001`" in ended.out
     assert workplace.run("-n").out == "nothing would run\n"
     assert workplace.run().code == 3
     assert len(script.told) == 1, "nothing says that a key is there now"
@@ -137,7 +137,7 @@ def test_two_attempts_that_a_budget_ended_are_no_circle(workplace, monkeypatch):
     assert len(script.told) == 3
     assert workplace.happened("task.blocked")[-1]["reason"] == "budget"
     assert "no more than 5 tool calls (3 attempts)" in workplace.status_line("TASK-001")
-    assert "next: raise attempt_x; `runner approve TASK-001`, then `runner`" in ended.out
+    assert "next: raise attempt_x; then `runner retry TASK-001`" in ended.out
     assert workplace.run().code == 5
     assert len(script.told) == 3, "it would only end there again"
 
@@ -160,7 +160,7 @@ def test_the_limit_that_ends_it_is_named_by_its_setting(workplace, monkeypatch):
 def test_a_program_that_is_not_there_is_missed_before_an_attempt(workplace, monkeypatch):
     monkeypatch.setenv("RUNNER_SANDBOX", "none")
     one_task(workplace, fields=["Implementer: claude"])
-    monkeypatch.setattr("runner.implementers.agents.mounts.which", lambda *_: None)
+    monkeypatch.setattr("runner.implementers.agents.home.which", lambda *_: None)
     assert workplace.run().code == 3
     assert workplace.happened("attempt.started") == []
     assert "BLOCKED — claude is not on PATH" in workplace.status_line("TASK-001")

@@ -119,3 +119,38 @@ def test_init_gives_no_trust_to_a_makefile_that_was_there(workplace):
     assert workplace.runner("init").code == 0
     workplace.commit()
     assert workplace.run(trust=False).code == 3
+
+
+def a_linted_project(workplace, outside):
+    """A Makefile whose lint can be counted from outside."""
+    workplace.commit({"Makefile": f"lint:\n\techo ran >> {outside}\n"})
+
+
+def test_a_change_of_documents_alone_waits_for_the_whole_with_default_gates(workplace, tmp_path):
+    outside = tmp_path / "linted"
+    a_linted_project(workplace, outside)
+    workplace.plan(
+        a_task("TASK-001", blocks={"a.sh": "true"}, tests=["test -f a.sh"]),
+        a_task(*("TASK-002",), blocks={"a.md": "a"}, tests=["test -f a.md"], needs=["TASK-001"]),
+    )
+    assert workplace.run("--no-sandbox").code == 0
+    assert gates_of(workplace, "TASK-001") == {"gate:lint": "pass"}
+    assert gates_of(workplace, "TASK-002") == {"gate:lint": "skipped"}
+    assert "only documents changed" in workplace.runner("evidence", "TASK-002").out
+    assert outside.read_text().count("ran") == 2  # once for the first task, once for the whole
+
+
+def test_a_default_gate_that_is_all_there_is_runs_for_documents_too(workplace, tmp_path):
+    outside = tmp_path / "linted"
+    a_linted_project(workplace, outside)
+    workplace.plan(a_task("TASK-001", blocks={"a.md": "a"}))
+    assert workplace.run("--no-sandbox").code == 0
+    assert gates_of(workplace, "TASK-001") == {"gate:lint": "pass"}
+
+
+def test_a_default_gate_waits_until_the_tasks_own_proof_passes(workplace, tmp_path):
+    outside = tmp_path / "linted"
+    a_linted_project(workplace, outside)
+    workplace.plan(a_task("TASK-001", blocks={"a.sh": "true"}, tests=["test -f b.sh"]))
+    assert workplace.run("--no-sandbox").code == 1
+    assert not outside.exists()

@@ -51,7 +51,7 @@ def test_it_is_said_what_to_approve_and_what_follows_by_itself(built):
     assert "runner approve TASK-001\nwhat is behind that is only proven again" in said
     told = built.runner("why", "TASK-003").out
     assert "once TASK-002 is DONE and offers what it did, this is only proven again" in told
-    assert told.rstrip().endswith("then: runner  (TASK-001)")
+    assert told.rstrip().endswith("`runner review TASK-001` shows what was built  (TASK-001)")
 
 
 def test_other_exports_leave_those_behind_it_stale_and_say_which(built):
@@ -193,3 +193,24 @@ def test_a_dry_run_promises_nothing_that_waits_for_a_person(built):
     assert built.run("--dry-run", "--json").document["mayBeReleased"] == {}
     assert built.runner("approve", "TASK-001").code == 0
     assert built.run("--dry-run", "--json").document["mayBeReleased"] == {}
+
+
+def test_without_a_terminal_an_edit_is_shown_and_rebuild_is_the_approval(built, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    built.commit({"made/rules.py": COMMENTED})
+    built.edit_plan(*EDITED)
+    told = built.run("--no-sandbox")
+    assert told.code == 3
+    assert f"    -{EDITED[0]}\n    +{EDITED[1]}\n" in told.err, told.err
+    assert "  STALE TASK-002 API: TASK-001 was edited" in told.err
+    assert " before\n  next: `runner --rebuild` builds it anew" in told.err
+    monkeypatch.setenv("CI", "true")
+    refused = built.run("--no-sandbox", "--rebuild")
+    assert (refused.code, "runner --rebuild --yes" in refused.err) == (3, True)
+    since = len(built.events)
+    ended = built.run("--no-sandbox", "--rebuild", "--yes")
+    assert ended.code == 0, ended.said
+    assert f"    +{EDITED[1]}\n" in ended.err
+    assert modes(built, since) == PROVEN
+    (approved,) = [one for one in built.events[since:] if one["type"] == "task.approved"][:1]
+    assert (approved["by"], approved["note"]) == ("person", "built anew: runner --rebuild, Ada")

@@ -151,7 +151,7 @@ def test_a_contract_that_only_compiles_blocks_what_a_command_writes(workplace, l
     assert ended.code == 3, ended.said
     nothing = "only lint, types or a compiler look, and nothing runs any part of what its command"
     assert f"BLOCKED TASK-001 (proof): {nothing} writes" in ended.out
-    assert "  next: add to its section `- Test contracts:`" in ended.out
+    assert "  next: add - Test contracts:" in ended.out
     assert workplace.landings == ["TASK-002"]
     unproven = "- Status: DONE — unproven: lint, types and builds alone prove nothing"
     assert workplace.status_line("TASK-002") == unproven
@@ -345,6 +345,37 @@ def test_verify_counts_and_a_ship_refuses_what_is_unproven(unproven):
     assert "0 of 2 proven" in message
     assert "TASK-001: waived: tried by hand" in message
     assert unproven.status_line("TASK-002") == "- Status: DONE — unproven: nothing proves it"
+
+
+def test_what_the_plan_says_is_without_proof_ships_and_is_named(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks={"a.ini": "A = 1\n"}, fields=["Proof: none — for people"]),
+        a_task("TASK-002", blocks={"NOTES.md": "# Notes\n"}),
+        a_task("TASK-003", "First", fields=["Type: milestone", "Depends on: TASK-001, TASK-002"]),
+        a_task("TASK-004", "All", fields=["Type: milestone", "Depends on: TASK-003"]),
+    )
+    assert workplace.run().code == 0
+    said = workplace.runner("verify", "--all")
+    assert "- TASK-001 Work: nothing to run\n" in said.out
+    ended = workplace.runner("ship", "--tag", "v1")
+    assert ended.code == 0, ended.said
+    assert "shipped without a proof: TASK-001, TASK-002, TASK-003 and 1 more" in ended.out
+    message = workplace.git("tag", "-l", "--format=%(contents)", "v1")
+    assert "TASK-001: unproven: for people" in message
+
+
+def test_what_rests_on_an_unproven_task_is_refused_by_a_ship_with_it(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks={"NOTES.md": "# Notes\n"}),
+        a_task("TASK-002", blocks={"c.py": "C = 1\n"}),
+        a_task("TASK-003", "All", fields=["Type: milestone", "Depends on: TASK-001, TASK-002"]),
+    )
+    assert workplace.run().code == 0
+    ended = workplace.runner("ship")
+    assert ended.code == 3
+    assert "TASK-002: unproven" in ended.err
+    assert "TASK-003: unproven" in ended.err
+    assert "TASK-001:" not in ended.err
 
 
 def test_a_strict_ship_asks_for_tests_or_a_contract_of_code(workplace):

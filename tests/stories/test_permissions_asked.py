@@ -8,7 +8,7 @@ import pytest
 from drafter import NAME, Drafter, a_plan, a_script, says
 from workplace import a_task
 
-from runner.config.permission_rules import PermissionAnswer
+from runner.config.shell_rules import PermissionAnswer
 from runner.implementers.base import Said
 from runner.implementers.registry import IMPLEMENTERS
 from runner.model import Finding

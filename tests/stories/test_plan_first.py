@@ -191,7 +191,7 @@ def test_a_plan_that_needs_iteration_is_planned_again_with_the_reason(planned, c
     told = calls.with_name("calls.brief").read_text()
     assert "the plan needs iteration: smaller steps" in told
     assert shop.runner("why", "1").out.endswith(
-        "next: runner review shows it; runner approve or runner reject answers\n"
+        "next: `runner review` shows it; `runner approve` or `runner reject` answers\n"
     )
 
 

@@ -28,7 +28,9 @@ def test_a_run_that_needs_a_person_tells_them_once(workplace, monkeypatch, tmp_p
     stuck(workplace, monkeypatch)
     monkeypatch.setenv("RUNNER_NOTIFY_COMMAND", f"cat >> {tmp_path}/notice")
     assert workplace.run().code == 5
-    said = json.loads((tmp_path / "notice").read_text())
+    (line,) = (tmp_path / "notice").read_text().splitlines()
+    said = json.loads(line)
+    assert said["ending"] == "stopped"
     assert (said["kind"], said["exit"], said["project"]) == ("attention", 5, "shop")
     assert said["blocked"][0]["id"] == "TASK-001"
     assert said["blocked"][0]["draft"] == DRAFT
@@ -40,6 +42,10 @@ def test_nobody_is_told_of_what_went_well(workplace, monkeypatch, tmp_path):
     monkeypatch.setenv("RUNNER_NOTIFY_COMMAND", f"cat > {tmp_path}/notice")
     assert workplace.run().code == 0
     assert not (tmp_path / "notice").exists()
+    monkeypatch.setenv("RUNNER_NOTIFY_ON", "done")
+    workplace.plan(a_task("TASK-002", blocks={"b.txt": "b"}))
+    assert workplace.run("--yes").code == 0
+    assert json.loads((tmp_path / "notice").read_text())["ending"] == "done"
 
 
 def test_a_notice_that_fails_changes_nothing(workplace, monkeypatch):

@@ -175,7 +175,7 @@ def test_why_goes_from_what_is_broken_to_what_breaks_it_and_both_ways_out(halted
     assert said.startswith("TASK-002 is STALE")
     assert "TASK-004 changed rules.txt:1; TC-002 fails" in said
     assert "  TASK-004 is BLOCKED (regression)" in said
-    assert "next: runner approve TASK-002 TASK-003, or runner reject TASK-004 --reason …" in said
+    assert "next: `runner approve TASK-002 TASK-003` keeps it, `runner reject TASK-004" in said
     assert halted.runner("why", "TASK-002", "--json").document["roots"] == ["TASK-004"]
     shown = halted.runner("show", "TASK-004").out
     assert DRAFT in shown

@@ -100,8 +100,12 @@ def test_agents_and_models_whose_writes_nobody_sees_are_told(workplace, fields, 
 
 def test_a_task_that_needs_root_names_the_ways_that_work(workplace):
     workplace.plan(a_task("TASK-001", "One", fields=("Requires: root",)))
-    assert workplace.run().code == 3
+    ended = workplace.run()
+    assert ended.code == 3
+    assert "next: do it yourself and set its Status to DONE" in ended.out
     assert "set its Status to DONE" in workplace.status_line("TASK-001")
+    why = workplace.runner("why", "TASK-001").out
+    assert "next: do it yourself and set its Status to DONE" in why
     said = workplace.runner("approve", "TASK-001")
     assert said.code == 3, said.said
     assert "set its Status to DONE" in said.err
@@ -109,6 +113,25 @@ def test_a_task_that_needs_root_names_the_ways_that_work(workplace):
     workplace.edit_plan(line, "- Status: DONE")
     assert workplace.run().code == 0
     assert workplace.statuses["TASK-001"] == "DONE"
+
+
+@pytest.mark.parametrize(
+    ("fields", "ways"),
+    [
+        ((), "mend its section"),
+        (("Requires: secret SHOP_KEY",), "give it what is missing"),
+        (("Requires: tool frobnicate",), "give it what is missing"),
+        (("Requires: root",), "do it yourself"),
+    ],
+)
+def test_what_every_run_looks_for_again_is_not_to_be_made_pending(workplace, fields, ways):
+    command = "echo a > a.txt" if fields else ""
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"], command=command, fields=fields))
+    ended = workplace.run()
+    why = workplace.runner("why", "TASK-001").out
+    assert f"next: {ways}" in ended.out
+    assert f"next: {ways}" in why
+    assert "PENDING" not in f"{ended.out}{why}"
 
 
 def test_a_change_that_the_blocks_do_not_know_of_is_said_and_frees_what_rests_on_it(built):
@@ -164,3 +187,40 @@ def test_an_answer_to_a_single_write_stands_in_the_plan_at_once(workplace, monke
         workplace.runner("staged-write", word, one["id"], *more)
     assert workplace.statuses["TASK-001"] == "PENDING"
     assert workplace.status_line("TASK-001") == "- Status: PENDING"
+
+
+def test_a_failure_is_one_story_with_one_next_step_wherever_a_person_looks(workplace):
+    checks = "import unittest\n\nclass T(unittest.TestCase):\n    def test_it(self):\n"
+    checks += "        self.assertEqual(open('a.txt').read(), 'good')\n"
+    blocks = {"a.txt": "bad", "tests/test_a.py": checks}
+    workplace.plan(
+        a_task("TASK-001", "One", blocks=blocks, tests=["python3 -m unittest -q tests.test_a"]),
+        a_task(
+            "TASK-002", "Two", outputs=["b.txt"], command="echo b > c.txt", tests=["true b.txt"]
+        ),
+    )
+    ended = workplace.run()
+    places = (
+        *(ended.out, ended.err, workplace.runner("why", "1").out, workplace.runner("review").out),
+        workplace.read("artifacts/build/reports/TASK-001.md"),
+    )
+    step = "mend the plan or finish draft/TASK-001-one (`runner adopt TASK-001`), then `runner`"
+    failed = "tests/test_a.py:5: AssertionError: 'bad\\n' != 'good'"
+    for said in places:
+        assert f"{step}; as it is: `runner retry TASK-001`" in said
+        assert failed in said or said == places[3], said
+    scope = "put this line into its section, then `runner`:  - Output files: `b.txt`, `c.txt`"
+    assert f"next: {scope}" in ended.out
+    assert f"next: {scope}" in workplace.runner("why", "2").out
+
+
+def test_a_blocked_task_is_tried_again_with_what_a_person_says(workplace):
+    command = "grep -q 'use the short name' $RUNNER_BRIEF && echo good > a.txt || echo bad > a.txt"
+    section = a_task("TASK-001", outputs=["a.txt"], command=command, tests=["grep -q good a.txt"])
+    workplace.plan(section)
+    assert workplace.run().code == 1
+    assert workplace.runner("retry", "1").code == 1, "it is the same again"
+    said = workplace.runner("retry", "1", "--reason", "use the short name")
+    assert (said.code, workplace.read("a.txt")) == (0, "good\n"), said.said
+    again = workplace.runner("retry", "1")
+    assert (again.code, "TASK-001 is DONE" in again.err) == (2, True)

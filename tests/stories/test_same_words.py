@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from workplace import a_task
 
-from runner.app.prove.ship_request import body_of
+from runner.app.prove.publish import body_of
 from runner.project import Project
 
 TESTED = a_task("TASK-001", "Tested", blocks={"one.txt": "good\n"}, tests=["grep -q good one.txt"])
@@ -129,7 +129,12 @@ def test_what_is_written_down_says_the_same(built):
     assert {one["id"]: told(one) for one in rows} == landed
     refused = built.runner("ship", "--trust", "--tag", "v0").err
     said = dict(re.findall(r"(TASK-\d+): ((?:un)?(?:proven|waived).*)", refused))
-    assert said == {id_: one for id_, one in UNPROVEN.items() if one.startswith("unproven")}
+    said_by_the_plan = ("TASK-003", "TASK-004")  # these are named, and ship
+    assert said == {
+        id_: one
+        for id_, one in UNPROVEN.items()
+        if one.startswith("unproven") and id_ not in said_by_the_plan
+    }
     shipped = built.runner("ship", "--trust", "--unproven", "--tag", "v1")
     assert shipped.code == 0, shipped.said
     for text in (built.git("tag", "-l", "--format=%(contents)", "v1"), ship_part(built)):

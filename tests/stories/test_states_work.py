@@ -62,7 +62,7 @@ def test_a_task_that_touches_a_dirty_file_waits_and_then_lands_on_what_the_perso
     assert workplace.status_line("TASK-001") == (
         "- Status: BLOCKED — your own changes are in the way: a.txt"
     )
-    assert "next: commit or move your own file, then: runner" in ended.out
+    assert "next: commit or move your own file, then `runner`" in ended.out
     assert workplace.read("a.txt") == mine
     assert workplace.happened("task.blocked")[-1]["reason"] == "review"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runner.text.caret import caret
-from runner.text.hints import did_you_mean, nearest
+from runner.text.width import caret
+from runner.text.wording import did_you_mean, nearest
 
 KNOWN = ["Status", "Depends on", "Output files", "Coverage"]
 

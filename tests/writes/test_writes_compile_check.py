@@ -11,7 +11,7 @@ from writes_builders import a_change, put, runs_in
 from runner.model import Severity
 from runner.process.sandbox import choose_sandbox
 from runner.writes.compile_check import Interpreter, compile_file, lacks_only_tools, language_of
-from runner.writes.parse_limits import is_costly
+from runner.writes.parsers import is_costly
 from runner.writes.project_compile import (
     CompileCommand,
     compile_projects,

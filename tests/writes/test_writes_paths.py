@@ -10,7 +10,6 @@ import pytest
 from runner.model import Severity
 from runner.writes.paths import (
     check_path,
-    control_paths,
     in_scope,
     is_control,
     is_forbidden,
@@ -238,7 +237,6 @@ def test_a_control_file_must_be_named_exactly(path):
     assert not in_scope(path, ("**",))
     assert not in_scope(path, (path.rpartition("/")[0] + "/",))
     assert in_scope(path, ("src/", path))
-    assert control_paths(("a.py", path)) == (path,)
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,11 @@ import os
 import pytest
 from writes_builders import a_bench, a_change, everything_in, put, runs_in, some_rules
 
-from runner.config.permission_rules import Permission, Permit
+from runner.config.shell_rules import Permission, Permit
 from runner.model import Severity
-from runner.writes.pipeline import admit_writes, compile_writes, pass_writes
+from runner.writes.pipeline import WriteContext, admit_writes, compile_writes, pass_writes
 from runner.writes.project_compile import CompileCommand
 from runner.writes.sast import SastPool
-from runner.writes.write_context import WriteContext
 
 
 def a_key() -> str:

@@ -85,6 +85,9 @@ def test_typescript_that_a_package_needs_and_nobody_has_is_missing(tmp_path):
     found = compiled(tmp_path, "a.ts", "let a = 1;", package_json=needs)
     assert found is not None
     assert (found.check, found.refuses) == ("compiler", True)
+    declared = compiled(tmp_path, "a.d.ts", "declare let a: number;", package_json=needs)
+    assert declared is not None
+    assert not declared.refuses, "nothing is made of declarations"
 
 
 PARSER = """\
@@ -101,7 +104,7 @@ def test_the_projects_own_typescript_parses_all_of_it(tmp_path):
     package = tmp_path / "node_modules/typescript"
     package.mkdir(parents=True)
     (package / "index.js").write_text(PARSER)
-    for path in ("a.ts", "b.tsx", "c.js", "d.jsx"):
+    for path in ("a.ts", "b.tsx", "c.js", "d.jsx", "e.d.ts", "f.d.mts"):
         found = compiled(tmp_path, path, "let a=;")
         assert (found.message, found.line, found.column) == ("Expression expected.", 1, 5)
         assert compiled(tmp_path, path, "const a = <div/>;") is None

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from runner.writes.bandit_scan import readable
 from runner.writes.sast import scan_file
-from runner.writes.taint.newer_strings import readable
 
 TOP = """
 import os, subprocess, pickle, base64, html, shlex, configparser, hashlib, random, flask

@@ -6,16 +6,14 @@ import os
 from typing import TYPE_CHECKING
 
 from runner.model import Action, Change, digest_of
-from runner.process.base import Command, Place, Ran, Sandbox
-from runner.process.environment import command_environment
+from runner.process.base import Command, Place, Ran, Sandbox, command_environment
 from runner.process.limits import Limits
 from runner.process.sandbox import NoSandbox
 from runner.process.supervise import run
-from runner.writes.pipeline import WriteRules
+from runner.writes.pipeline import WriteContext, WriteRules
 from runner.writes.safe_io import read_beneath
 from runner.writes.scan_workspace import ScanWorkspace
 from runner.writes.staging import Staging
-from runner.writes.write_context import WriteContext
 
 if TYPE_CHECKING:
     from pathlib import Path

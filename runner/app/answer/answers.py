@@ -12,14 +12,21 @@ from runner.app.answer.between_runs import answer_at_once
 from runner.app.answer.waiting import (
     PERMISSION,
     PLAN,
+    Waiting,
     choose_waiting,
     find_plan,
     find_task,
     list_waiting,
+    require_reusable,
 )
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.requirements import NEEDS_ROOT, needs_root
-from runner.journal.events import TaskAdopted, TaskApproved, WriteRejected, WriteReviewed
+from runner.journal.events import (
+    TaskAdopted,
+    TaskApproved,
+    WriteRejected,
+    WriteReviewed,
+)
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
 from runner.journal.sessions import PermissionAnswered, PlanReviewed
@@ -31,13 +38,19 @@ from runner.run.journal_writer import JournalWriter
 from runner.run.landing.drafts import let_go
 from runner.run.planned.task_plans import MOST
 from runner.run.regressions import regression
-from runner.run.review import WHOLE, open_questions, proposal_digest, rejection, what_follows
+from runner.run.review import (
+    WHOLE,
+    open_questions,
+    proposal_digest,
+    rejection,
+    was_refused,
+    what_follows,
+)
 from runner.writes.staging import Staging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from runner.app.answer.waiting import Waiting
     from runner.journal.events import Event
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
@@ -150,14 +163,14 @@ def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) 
     """Let what was chosen go on. Raises RunnerError for what cannot be approved so."""
     with open_desk(project) as desk:
         chosen = desk.waiting if asked.every else desk.choose(asked.named)
-        chosen = _resolve_targets(desk, chosen, every=asked.every)
+        chosen = resolve_targets(desk, chosen, every=asked.every)
         if asked.reuse:
-            _require_reusable(chosen)
+            require_reusable(chosen)
         answered = []
-        with _journal(project) as journal:
+        with open_journal(project) as journal:
             for one in chosen:
                 for event in _approvals(desk.state, one, reuse=asked.reuse):
-                    _note(journal, desk.state.task(one.task), event)
+                    note_answer(journal, desk.state.task(one.task), event)
                 answered.append(Answered(one.task, Became.APPROVED))
                 tell(answered[-1])
         note_what_follows(project, chosen)
@@ -173,9 +186,7 @@ def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) 
         return Approved(tuple(answered), held, any(not one.culprit for one in chosen))
 
 
-def _resolve_targets(
-    desk: Desk, chosen: tuple[Waiting, ...], *, every: bool
-) -> tuple[Waiting, ...]:
+def resolve_targets(desk: Desk, chosen: tuple[Waiting, ...], *, every: bool) -> tuple[Waiting, ...]:
     """What can be approved: of everything what is so, of what was named all, or RunnerError."""
     if every:  # a held change lands by the approval of what it breaks
         chosen = tuple(one for one in chosen if one.kind != "regression")
@@ -198,9 +209,13 @@ def _is_in_vain(desk: Desk, one: Waiting) -> str:
     """Why a task would be BLOCKED again at once, whatever a person says; else empty."""
     if one.culprit:
         return _describe_take_back(desk, one.culprit)
-    if one.kind != "blocked" or desk.state.task(one.task).reason is not Reason.ROOT:
+    if one.kind != "blocked":
         return ""
-    task = find_task(desk.project, one.task)
+    known, task = desk.state.task(one.task), find_task(desk.project, one.task)
+    if task and task.blocks and known.tried == task.spec and was_refused(known):
+        return "you rejected these very blocks; edit them in the plan, or: runner adopt " + one.task
+    if known.reason is not Reason.ROOT:
+        return ""
     gates = desk.project.settings.gates_for(task.type) if task else ()
     return f"it {NEEDS_ROOT}" if task and needs_root(task, gates) else ""
 
@@ -208,21 +223,6 @@ def _is_in_vain(desk: Desk, one: Waiting) -> str:
 def _describe_take_back(desk: Desk, culprit: str) -> str:
     tasks = desk.project.plan(desk.project.plan_bytes).tasks
     return breakage.explain_vain_approval(tasks, desk.state, culprit, desk.repository)
-
-
-def _require_reusable(chosen: tuple[Waiting, ...]) -> None:
-    others = [one.task for one in chosen if one.kind != "stale"]
-    if others:
-        raise RunnerError(
-            f"{', '.join(others)} is not STALE: there is nothing to reuse",
-            hint="without --reuse it is approved as it waits",
-        )
-    broken = [one.task for one in chosen if one.culprit]
-    if broken:
-        raise RunnerError(
-            f"what {', '.join(broken)} built fails on the held change: there is nothing to reuse",
-            hint="without --reuse it is built anew on that change",
-        )
 
 
 def _approvals(state: RunState, one: Waiting, *, reuse: bool) -> list[Event]:
@@ -239,9 +239,9 @@ def _approvals(state: RunState, one: Waiting, *, reuse: bool) -> list[Event]:
                 WriteReviewed(change.path, change.before, change.after, "applied", "person")
                 for change in one.changes
             ),
-            *([_goes_on(known, one)] if one.culprit else []),
+            *([let_go_on(known, one)] if one.culprit else []),
         ]
-    return [_goes_on(known, one, reuse=reuse)]
+    return [let_go_on(known, one, reuse=reuse)]
 
 
 def _permission_answers(known: TaskState, *, allowed: bool, reason: str = "") -> list[Event]:
@@ -252,7 +252,8 @@ def _permission_answers(known: TaskState, *, allowed: bool, reason: str = "") ->
     ]
 
 
-def _goes_on(known: TaskState, one: Waiting, *, reuse: bool = False) -> TaskApproved:
+def let_go_on(known: TaskState, one: Waiting, *, reuse: bool = False) -> TaskApproved:
+    """A person lets a task run again, or be built on the change that broke it."""
     how = ": only proven again" if reuse else ""
     on = f" on the change of {one.culprit}" if one.culprit else ""
     note = f"{known.status} was approved{on}{how}"
@@ -280,10 +281,10 @@ def reject(
             if one.kind == "blocked":
                 raise RunnerError(
                     f"{one.task} has no writes to reject",
-                    hint=f"runner why {one.task}; runner approve {one.task} has it tried again",
+                    hint=f"runner why {one.task}; runner retry {one.task} has it tried again",
                 )
         answered = []
-        with _journal(project) as journal:
+        with open_journal(project) as journal:
             for one in chosen:
                 answered.append(_reject(desk, journal, one, reason))
                 tell(answered[-1])
@@ -304,21 +305,23 @@ def _reject(desk: Desk, journal: Journal, one: Waiting, reason: str) -> Answered
     known = desk.state.task(one.task)
     if one.kind == PLAN:
         digest = find_plan(desk.state, one.task).digest
-        _note(journal, known, PlanReviewed(digest, approved=False, reason=reason, by="person"))
+        note_answer(
+            journal, known, PlanReviewed(digest, approved=False, reason=reason, by="person")
+        )
         refused = known.plans_refused + 1
         became = Became.OUT_OF_PLANS if refused > MOST else Became.PLANNED_AGAIN
         return Answered(one.task, became, plans_refused=refused)
     if one.kind == PERMISSION:
         for answer in _permission_answers(known, allowed=False, reason=reason):
-            _note(journal, known, answer)
+            note_answer(journal, known, answer)
         return Answered(one.task, Became.DENIED)
     if one.kind == "regression":
         return _drop(desk, journal, one, reason)
     if one.kind == "stale":
-        _note(journal, known, _stands(desk.project, known, reason))
+        note_answer(journal, known, _stands(desk.project, known, reason))
         return Answered(one.task, Became.STANDS)
     event = WriteRejected(WHOLE, None, proposal_digest(one.changes), reason, "person")
-    _note(journal, known, event)
+    note_answer(journal, known, event)
     return Answered(one.task, Became.REJECTED)
 
 
@@ -378,15 +381,17 @@ def note_what_follows(project: Project, chosen: Sequence[Waiting]) -> None:
     if not written:
         return
     state = project.state()
-    with _journal(project) as journal:
+    with open_journal(project) as journal:
         for one in written:
             for event in what_follows(state, one.task, one.changes):
-                _note(journal, state.task(one.task), event)
+                note_answer(journal, state.task(one.task), event)
 
 
-def _journal(project: Project) -> Journal:
+def open_journal(project: Project) -> Journal:
+    """The journal, to write answers down."""
     return Journal.open(project.journal_path)
 
 
-def _note(journal: Journal, known: TaskState, event: Event) -> None:
+def note_answer(journal: Journal, known: TaskState, event: Event) -> None:
+    """Write down one answer about a task; durable once this returns."""
     journal.append(event, task=known.id, attempt=known.last_attempt, durable=True)

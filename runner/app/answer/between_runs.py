@@ -6,10 +6,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.app.inspect.view import View
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
 from runner.model import Status
 from runner.project import BUILD
+from runner.run import recovery
+from runner.run.journal_writer import JournalWriter
+from runner.run.landing.status_notes import format_note
+from runner.run.landing.status_writer import StatusWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,10 +47,6 @@ def _lives(project: Project) -> bool:
 
 def _take_in(project: Project, repository: Repository) -> None:
     """Note what plan and git say that the journal does not know yet, as a run does."""
-    from runner.app.inspect.view import View
-    from runner.run import recovery
-    from runner.run.journal_writer import JournalWriter
-
     if not View.of(project).read_now:
         return
     tasks = project.plan(project.plan_bytes).tasks
@@ -57,9 +58,6 @@ def _take_in(project: Project, repository: Repository) -> None:
 
 def _publish(project: Project, before: RunState) -> None:
     """Write the statuses that changed; where a run began meanwhile, it writes them."""
-    from runner.run.landing.status_notes import format_note
-    from runner.run.landing.status_writer import StatusWriter
-
     after = project.state()
     changed = [
         known

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from runner.errors import ExitCode, RunnerError
 from runner.gates.regression import PREFIX
 from runner.report.summary import ways_out
+from runner.run.landing.drafts import load_held_changes
 from runner.run.regressions import regression
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -24,7 +25,6 @@ def explain_vain_approval(
     tasks: Iterable[Task], state: RunState, culprit: str, repository: Repository
 ) -> str:
     """Why no approval lets a held change land: a task's own blocks take it back. Else empty."""
-    from runner.run.landing.drafts import load_held_changes
     from runner.run.regressions.own_blocks import find_taken_back, which_to_edit
 
     held = state.task(culprit).held

@@ -24,7 +24,7 @@ from runner.context.patterns import Search
 from runner.errors import ExitCode, RunnerError
 from runner.plan.patterns import PatternIndex
 from runner.plan.task_types import kind_of, topics_of
-from runner.text.hints import did_you_mean
+from runner.text.wording import did_you_mean
 from runner.writes.safe_io import read_beneath, write_beneath
 
 if TYPE_CHECKING:

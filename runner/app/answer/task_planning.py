@@ -15,6 +15,7 @@ from runner.implementers.registry import choose
 from runner.journal.log import Journal
 from runner.journal.sessions import PlanReviewed
 from runner.model import Finding, Status
+from runner.plan.diagnostic import refusal
 from runner.run.planned.plan_step import plan_of
 from runner.run.selection import Selection, find_id
 
@@ -42,7 +43,7 @@ class MakePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedTask:
+class PlanningResult:
     """A task and the plan that there is of it."""
 
     task: Task
@@ -56,14 +57,14 @@ def plan_task(
     project: Project,
     asked: MakePlan,
     audience: Callable[[], AbstractContextManager[tuple[Observer, Asker | None]]],
-) -> PlannedTask:
+) -> PlanningResult:
     """The plan of a task; where there is none, it is made, before that `audience`.
 
     Raises RunnerError for a task that nobody plans, or whose turn has not come.
     """
     reading = project.check()
-    if any(problem.is_error for problem in reading.problems):
-        raise RunnerError("the plan has mistakes; nothing has run", hint="runner validate")
+    if errors := [problem for problem in reading.problems if problem.is_error]:
+        raise refusal(errors, "nothing has run")
     tasks = {task.id: task for task in reading.plan.tasks}
     task = tasks[find_id(asked.task, tasks)]
     there, code = plan_of(project.state(), task), ExitCode.OK
@@ -79,7 +80,7 @@ def plan_task(
         code = code or ExitCode.FAILED
     elif not there.approved:
         code = code or ExitCode.PERSON
-    return PlannedTask(task, state.task(task.id), there, code)
+    return PlanningResult(task, state.task(task.id), there, code)
 
 
 def _require_plannable(project: Project, task: Task) -> None:

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
+from runner.journal.permission_fold import waits as permission_waits
+from runner.journal.plan_fold import waits as plan_waits
+from runner.journal.task_fold import APPROVED
 from runner.model import Status
+from runner.run.review import HELD as REVIEW
+from runner.run.review import is_answered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,13 +44,8 @@ class Waiting:
 
 def list_waiting(project: Project, repository: Repository, state: RunState) -> tuple[Waiting, ...]:
     """Everything that waits for a person, in the plan's order; what is answered is among it."""
-    from runner.journal.permission_fold import waits as permission_waits
-    from runner.journal.plan_fold import waits as plan_waits
-    from runner.journal.task_fold import APPROVED
     from runner.run.landing.drafts import load_held_changes
     from runner.run.regressions.regression import HELD
-    from runner.run.review import HELD as REVIEW
-    from runner.run.review import is_answered
 
     found = []
     for task in project.outline().tasks:
@@ -153,3 +153,19 @@ def find_task(project: Project, id_: str) -> Task | None:
     """The task as its section says it; None where the plan has it no more."""
     tasks = project.plan(project.plan_bytes).tasks
     return next((task for task in tasks if task.id == id_), None)
+
+
+def require_reusable(chosen: tuple[Waiting, ...]) -> None:
+    """Raise RunnerError for what cannot be proven again instead of being built."""
+    others = [one.task for one in chosen if one.kind != "stale"]
+    if others:
+        raise RunnerError(
+            f"{', '.join(others)} is not STALE: there is nothing to reuse",
+            hint="without --reuse it is approved as it waits",
+        )
+    broken = [one.task for one in chosen if one.culprit]
+    if broken:
+        raise RunnerError(
+            f"what {', '.join(broken)} built fails on the held change: there is nothing to reuse",
+            hint="without --reuse it is built anew on that change",
+        )

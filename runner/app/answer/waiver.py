@@ -9,7 +9,7 @@ from runner.app.change.transaction import open_transaction
 from runner.app.inspect.view import View
 from runner.app.prove.unverified_tasks import grades_in
 from runner.errors import ExitCode, RunnerError
-from runner.journal.waivers import TaskWaived
+from runner.journal.tree_events import TaskWaived
 from runner.plan.globs import is_glob, matches
 from runner.run.by_a_person import why_no_person
 from runner.run.selection import find_id
@@ -32,7 +32,7 @@ class Waive:
 
 
 @dataclass(frozen=True, slots=True)
-class Waived:
+class WaiverResult:
     """A waiver that is in the journal."""
 
     task: str
@@ -41,7 +41,7 @@ class Waived:
     """Whether it was written now; in CI one that is held already is no mistake."""
 
 
-def waive(project: Project, asked: Waive) -> Waived:
+def waive(project: Project, asked: Waive) -> WaiverResult:
     """Write it into the journal and into the plan.
 
     Raises RunnerError (exit 3) where no person can have said it.
@@ -52,13 +52,13 @@ def waive(project: Project, asked: Waive) -> Waived:
     id_ = find_id(asked.task, [task.id for task in project.outline().tasks])
     if why := why_no_person(project.environ):
         if why.ci and _is_held(project, id_, reason):
-            return Waived(id_, reason, is_new=False)
+            return WaiverResult(id_, reason, is_new=False)
         raise _refusal(why.text)
     with open_transaction(project) as transaction:
         transaction.begin("waive")
         _waive(transaction, id_, reason)
         transaction.finish()
-    return Waived(id_, reason, is_new=True)
+    return WaiverResult(id_, reason, is_new=True)
 
 
 def _refusal(why: str) -> RunnerError:

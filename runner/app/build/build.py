@@ -8,10 +8,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.app.build.run_status import all_done, find_missing, may_hold_commands
+from runner.app.build.run_status import all_done, find_missing, may_hold_commands, require_open
 from runner.app.build.types import NothingToDo, Preview
 from runner.app.prove.unverified_tasks import find_unverified_tasks, format_unverified
 from runner.app.prove.verified_tree import find_verification
+from runner.errors import ExitCode, RunnerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,9 +48,10 @@ def build(
     `at_end` is called once the books are closed, before the lock is given back and a person is
     told that they are needed.
     """
-    from runner.app.build.reopen import require_open
     from runner.app.inspect.validation import read_sound_plan
 
+    if request.rebuild:
+        _require_person(project, meant=request.removed_meant)
     reading = read_sound_plan(project, observer)
     if request.saved is not None:
         from runner.app.build.outlook import foresee
@@ -62,6 +64,20 @@ def build(
     from runner.app.build.build_run import run_build
 
     return run_build(project, reading, request, observer, asker, at_end, shipped=shipped)
+
+
+def _require_person(project: Project, *, meant: bool) -> None:
+    """An approval is a person's; in CI one who also says that it is meant."""
+    from runner.run.by_a_person import why_no_person
+
+    why = why_no_person(project.environ)
+    if why is None or (why.ci and meant):
+        return
+    raise RunnerError(
+        f"--rebuild is a person's word: {why.text}",
+        hint="in CI: runner --rebuild --yes" if why.ci else "have a person type it",
+        code=ExitCode.PERSON,
+    )
 
 
 def preview(project: Project, request: BuildRequest, observer: Observer) -> Preview:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.build.machine import sandbox_of
+from runner.app.build.run_parts import sandbox_of
 from runner.errors import ExitCode, RunnerError
 from runner.repo.read import Repository
 from runner.run.batch import Batch, find_shared_files, unfit

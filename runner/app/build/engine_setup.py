@@ -7,21 +7,21 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.answer.task_plans import task_plans
-from runner.app.build.machine import sandbox_of
-from runner.app.build.older_statuses import restore, tell_of_older
+from runner.app.build.edited_plan import answer_edits, restore, tell_of_older
 from runner.app.build.outlook import Outlook
-from runner.app.build.secret_allow_list import load_allow_list
+from runner.app.build.run_parts import load_allow_list, sandbox_of, task_plans
 from runner.app.prove.prove_again import prove_before
 from runner.errors import ExitCode, worst
 from runner.model import digest_of
+from runner.repo.head import OWNERSHIP_MAP
 from runner.run import recovery
 from runner.run.cancellation import Cancellations
-from runner.run.engine import Engine, begin
+from runner.run.engine import Engine
 from runner.run.executors.choose_executor import INLINE, crew_of, open_cluster
 from runner.run.interruption import Interruption
+from runner.run.journal_writer import begin
 from runner.run.landing.plan_conflict import PlanConflict
-from runner.run.landing.plan_documents import MAP, PlanDocument
+from runner.run.landing.plan_documents import PlanDocument
 from runner.run.landing.rebase_held import carry_held
 from runner.run.landing.status_notes import find_differing, statuses_of
 from runner.run.landing.status_writer import StatusWriter
@@ -72,6 +72,8 @@ class Options:
     """Whether tasks are planned, and nothing is executed."""
     reuse: bool = False
     """Whether recorded bytes land again where they fit, with no implementer called."""
+    rebuild: bool = False
+    """Whether a person has what was edited built anew, without a question."""
     adopted: Mapping[str, Adopted] = field(default_factory=dict)
     """Branches that a person finished, by the task that is to land them."""
 
@@ -128,9 +130,8 @@ class _Building:
             try:
                 engine = self._engine(chosen, self._reconcile(chosen))
                 began = effects.monotonic()
-                codes = engine.run()
-                seconds = effects.monotonic() - began
-                if said := self._outlook.compare_estimate(self.session.ledger.state, seconds):
+                codes, took = engine.run(), effects.monotonic() - began
+                if said := self._outlook.compare_estimate(self.session.ledger.state, took):
                     self.observer.say(said)
                 if not self.options.plan_only:
                     codes = codes or self._verify_at_end(engine, owed=broken_off)
@@ -184,19 +185,12 @@ class _Building:
         )
         prove_first = recovery.reconcile(tasks, session.ledger, facts)
         tell_of_older(session, tasks, facts, self.observer.say)
-        if self.asker is not None:
-            from runner.app.build.edited_tasks import ask_about_edits
-
-            ask_about_edits(tasks, session.ledger, self.interruption.wrap_asker(self.asker).choose)
-        wakes = self.interruption.wakes
+        ask = self.interruption.wrap_asker(self.asker).choose if self.asker else None
+        answer_edits(session, tasks, ask, self.observer.say, rebuild=self.options.rebuild)
         prove_before(
-            session,
-            self.reading,
-            chosen,
-            self._named,
-            self.board,
+            *(session, self.reading, chosen, self._named, self.board),
             say=self.observer.say,
-            wakes=wakes,
+            wakes=self.interruption.wakes,
         )
         return prove_first
 
@@ -231,7 +225,7 @@ class _Building:
         return Engine(
             tasks=tasks,
             selected=chosen,
-            weight=self.reading.graph.longest_remaining(self._outlook.expected),
+            weight=self._outlook.weigh(session.ledger.state),
             ledger=session.ledger,
             board=self.board,
             crew=crew,
@@ -370,7 +364,7 @@ class _Building:
             tasks={task.id: task for task in self.reading.plan.tasks},
             ledger=session.ledger,
             settings=session.project.settings,
-            owners=lambda: read_beneath(session.project.root, MAP),
+            owners=lambda: read_beneath(session.project.root, OWNERSHIP_MAP),
             say=self.observer.say,
             environ=session.project.environ,
         )

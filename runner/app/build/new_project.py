@@ -11,12 +11,13 @@ from runner.app.build.discovered_gates import take_up_default_gates
 from runner.config.trust import Trust
 from runner.errors import RunnerError
 from runner.project import Project
-from runner.repo.head import PLANS, find_git
+from runner.repo.git import Git
+from runner.repo.head import OWNERSHIP_MAP, PLANS, find_git
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_FILES = ("TASK-GRAPH.md", "FILE_OWNERSHIP_MAP.md", "PATTERN_INDEX.md")
+_FILES = (PLANS[0], OWNERSHIP_MAP, "PATTERN_INDEX.md")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,22 @@ def init(folder: Path, environ: Mapping[str, str]) -> NewProject:
         effects.write_file(folder / name, (templates / name).read_bytes())
     _trust(folder, environ)
     return NewProject(written)
+
+
+def begin_demo(folder: Path, environ: Mapping[str, str]) -> None:
+    """Make `folder` a repository of its own with the demo's plan; its commands are trusted."""
+    effects.make_folder(folder)
+    template = Path(starter.__file__).parent / "DEMO.md"
+    effects.write_file(folder / PLANS[0], template.read_bytes())
+    git = Git(folder, alone=True)
+    git.run("init", "--quiet", "--initial-branch=main")
+    for name, value in (("name", "Demo"), ("email", "demo@example.invalid")):
+        git.run("config", f"user.{name}", value)
+    git.run("config", "commit.gpgsign", "false")
+    git.run("add", "--", PLANS[0])
+    git.run("commit", "--quiet", "--no-verify", "-m", "docs: the plan")
+    project = Project.open(folder, environ)
+    Trust(project.places.state).give(project.root, "demo")
 
 
 def _is_taken(path: Path) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runner.model import Status
+from runner.gates.registry import checks_of
+from runner.model import BlockKind, Status
+from runner.repo.read import Repository
 from runner.report.summary import duration
 from runner.run import recovery
 from runner.run.forecast import Forecast, Reached, estimate_seconds, forecast, make_reached
@@ -40,8 +42,6 @@ class Foresight:
 
 def foresee(project: Project, reading: Reading, selection: Selection) -> Foresight:
     """Read file, journal and git as a run does, then play it; nothing is run or written."""
-    from runner.repo.read import Repository
-
     plan, graph = reading.plan, reading.graph
     tasks = {task.id: task for task in plan.tasks}
     ledger = rehearse(project.state())
@@ -117,6 +117,13 @@ class Outlook:
         estimate = seen.seconds if seen else 0.0
         return cls(reading.graph, chosen, settings.jobs, seconds, estimate, before)
 
+    def weigh(self, state: RunState) -> Mapping[str, float]:
+        """How long the longest path from each task is; of one open task there is no order."""
+        done = (state.task(id_).status is Status.DONE for id_ in self.chosen)
+        if len(self.chosen) - sum(done) < 2:  # noqa: PLR2004 - networkx is slow to import
+            return {}
+        return self.graph.longest_remaining(self.expected)
+
     def compare_estimate(self, state: RunState, seconds: float) -> str:
         """What the run came to, beside the estimate and the bound; empty where none was made."""
         took = {
@@ -144,9 +151,6 @@ def _format_reached(said: Reached) -> str:
 
 def _commands(project: Project, task: Task) -> Iterator[str]:
     """What would be run for a task, in that order."""
-    from runner.gates.registry import checks_of
-    from runner.model import BlockKind
-
     yield from (block.text.strip() for block in task.blocks if block.kind is BlockKind.RUN)
     if task.command:
         yield task.command

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from runner.app.build.discovered_gates import take_up_default_gates
 from runner.plan.patterns import PatternIndex
 from runner.project import PATTERNS
+from runner.repo.read import Repository
 from runner.run.memory_journal import rehearse
 from runner.run.preparation import Preparation
 
@@ -37,7 +38,6 @@ def preparation_of(project: Project, plan: Plan, state: RunState) -> Preparation
 def _former(project: Project, commit: str) -> str:
     """What a task built before, as a diff."""
     from runner.history.recorded_changes import Records
-    from runner.repo.read import Repository
 
     with Repository.open(project.root) as repository:
         return Records(repository, project.documents).diff(commit)

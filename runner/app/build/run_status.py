@@ -1,17 +1,25 @@
-"""How things stand before a run: whether all is done, and whether anything was taken away."""
+"""How things stand before a run: whether all is done, and whether anything was taken away.
+
+What was shipped stays as it is until a person says otherwise.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from runner.errors import RunnerError
 from runner.model import Status
+from runner.repo.git import text
+from runner.repo.trailers import parse_message
+from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from runner.journal.state import RunState
     from runner.project import Project
+
 
 _LINE = re.compile(rb"^[ \t]*!(?:change|replay)\b", re.MULTILINE)
 
@@ -52,3 +60,38 @@ def find_missing(state: RunState, ids: Collection[str]) -> tuple[str, ...]:
         for id_, known in state.tasks.items()
         if id_ not in ids and known.status in built and known.spec is not None
     )
+
+
+# --- reopen ---------------------------------------------------------------------------
+
+
+SHIP = "Ship"
+"""The trailer of the record commit of a ship: it tells every clone."""
+
+
+def require_open(project: Project, *, reopen: bool) -> str:
+    """The tag of a ship that is reopened by this run; empty where there is none.
+
+    Raises RunnerError for a plan that was shipped, without `reopen`.
+    """
+    tag = last_ship_tag(project, project.state())
+    if tag and not reopen:
+        raise RunnerError(
+            f"this plan was shipped as {display(tag)}; nothing has run",
+            hint="to go on with it: runner run --reopen",
+        )
+    return tag
+
+
+def last_ship_tag(project: Project, state: RunState) -> str:
+    """The tag of the last ship that nobody reopened: by the journal, in a clone by the commits."""
+    if state.seq or not project.head().commit:
+        return state.shipped
+    from runner.repo.read import Repository
+
+    with Repository.open(project.root) as repository:
+        said = repository.git.run(
+            *("log", "-1", "--no-color", "--no-show-signature", "--no-notes", "--format=%B"),
+            *("--fixed-strings", f"--grep={SHIP}: ", "HEAD", "--"),
+        )
+    return parse_message(text(said)).trailers.get(SHIP, ("",))[-1]

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 from runner.app.answer.breakage import explain_vain_approval
 from runner.app.prove.unverified_tasks import grades_in
-from runner.journal.plan_fold import waits
 from runner.model import Grade, Status
-from runner.report.cost import cost, cost_part
+from runner.report.cost import cost, cost_part, per_proven
+from runner.report.next_step import next_step
 from runner.report.summary import BlockedTask, Summary
 from runner.report.task_report import find_report
-from runner.run.limits.failure_policy import find_own_failure
-from runner.run.limits.run_budget import was_one_attempts
-from runner.run.preflight import no_proof
-from runner.run.proof_required import CHECK, lacks_proof
 from runner.run.regressions.regression import find_unapproved, victims_of
+from runner.text.wording import refusal_lines
 
 if TYPE_CHECKING:
     from runner.app.build.session import Session
@@ -25,6 +22,9 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Task, Usage
     from runner.plan.document import Plan
+
+_FINDINGS = 2
+"""Findings of a BLOCKED task that the summary tells; the report has all."""
 
 
 def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
@@ -39,10 +39,15 @@ def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
         )
         for one in said.blocked
     )
-    notes, used = _format_uncommitted(session), cost(session.manifest.usage)
+    notes = _format_uncommitted(session)
     grades = grades_in(session.project, plan.tasks, state, session.repository)
+    worth = ((state.task(id_).usage, one.is_proven) for id_, one in grades.items())
+    used = cost(session.manifest.usage)
+    used = ", ".join(filter(None, (used, per_proven(worth)))) if used else ""
     unproven = tuple(id_ for id_, one in grades.items() if one.grade is Grade.UNPROVEN)
-    return replace(said, blocked=blocked, notes=notes, cost=used, unproven=unproven)
+    proofs = session.manifest.proofs
+    took = proofs.words if proofs.stood else ""
+    return replace(said, blocked=blocked, notes=notes, cost=used, unproven=unproven, proofs=took)
 
 
 def facts_of(said: Summary, usage: Usage) -> dict[str, object]:
@@ -78,9 +83,6 @@ def _format_uncommitted(session: Session) -> tuple[str, ...]:
 
 
 def _make_blocked_task(known: TaskState, state: RunState, task: Task) -> BlockedTask:
-    failure = find_own_failure(known)
-    hints = [one.hint for one in known.findings if one.refuses and one.hint]
-    is_helped = failure is not None or was_one_attempts(known)
     victims = victims_of(known.id, state)
     return BlockedTask(
         known.id,
@@ -89,14 +91,8 @@ def _make_blocked_task(known: TaskState, state: RunState, task: Task) -> Blocked
         known.draft,
         victims,
         find_unapproved(victims, state),
-        failure=failure,
-        hint=hints[0] if hints and is_helped else "",
-        held=known.held.kind if known.held else "",
-        has_proof=bool(task.test_contracts or task.contracts or task.gates)
-        and not lacks_proof(known.note)
-        and not any(one.check == CHECK and one.refuses for one in known.findings),
-        wrong_line=bool(no_proof(task)),
-        answered=known.held is not None or waits(known) or bool(known.asks),
+        next=next_step(known, state, task),
+        findings=tuple(refusal_lines(known.findings, _FINDINGS)),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ from runner.journal.read_journal import read_journal
 from runner.model import Status
 from runner.plan.patterns import PatternIndex
 from runner.project import BUILD, PATTERNS
+from runner.repo.head import find_waiting_above
+from runner.repo.lock_files import free_dead_locks
 from runner.repo.read import Repository
 from runner.report.checkpoint_file import CheckpointDocument
 from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
@@ -25,8 +27,8 @@ from runner.report.manifest import Manifest
 from runner.report.task_report import ReportsDocument
 from runner.run import crash_cleanup, recovery
 from runner.run.background_scans import Scans
-from runner.run.engine import finish
-from runner.run.journal_writer import JournalWriter
+from runner.run.journal_writer import JournalWriter, finish
+from runner.run.landing.drafts import let_go
 from runner.run.landing.lander import Lander
 from runner.run.landing.manual_commit import ManualCommit
 from runner.run.landing.plan_documents import OwnershipDocument, PlanDocument
@@ -76,6 +78,7 @@ class Session:
                 Journal.open(self.project.journal_path, run=effects.new_id())
             )
             self.repository = self._stack.enter_context(Repository.open(self.project.root))
+            free_dead_locks(self.repository.folders.git)
             self.ledger = JournalWriter(self.journal, self.project.state())
             self.began = effects.monotonic()
             waits = self.shadow.begin(self.ledger)
@@ -233,8 +236,6 @@ class Session:
 
     def let_go(self, task: str) -> None:
         """Forget the bytes that are held for a task."""
-        from runner.run.landing.drafts import let_go
-
         let_go(self.repository, task)
         self.staging.remove(self.staging.list(task))
 
@@ -259,17 +260,16 @@ class Session:
 
     def head(self) -> Head:
         """Where work starts from now."""
-        self.shadow.catch_up()
-        return self.repository.head()
+        here = self.repository.find_head()
+        if self.shadow.catch_up(here):
+            return self.repository.head()
+        above = find_waiting_above(here)
+        return replace(here, commit=above, beneath=here.commit) if above else here
 
     @property
     def own_documents(self) -> frozenset[str]:
         """Files that the runner writes into: they may be dirty, and move no task's base."""
-        from runner.project import CHANGES, CHECKPOINT, DECISIONS, IGNORE
-        from runner.run.landing.plan_documents import MAP
-
-        plan = self.project.plan_path
-        return frozenset({plan, MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE})
+        return self.project.documents
 
     def _note(self, event: Event, task: str) -> None:
         self.ledger.note(event, task=task)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.build.run_status import find_missing
 from runner.errors import ExitCode, RunnerError
+from runner.implementers.registry import agent_of, choose
 from runner.journal.events import TaskReopened
 from runner.text.display import display
 
@@ -78,14 +80,23 @@ def limits_of(project: Project, plan: Plan, *, terminal: bool) -> tuple[str, ...
 
 
 def _warn_without_sandbox(project: Project) -> tuple[str, ...]:
-    """A line for a run whose commands nothing encloses."""
-    from runner.app.build.machine import sandbox_of
+    """For a run whose commands nothing encloses: why, what would, and what that does not hold."""
+    from runner.app.build.run_parts import sandbox_of
+    from runner.process.sandbox import explain_opening, landlock_gaps
 
     sandbox = sandbox_of(project.settings)
     by_flag = project.loaded.sources.get("sandbox", "").startswith("--")
     reason = "asked for on the command line" if by_flag else sandbox.reason
     why = f": {reason}" if reason else ""
-    return () if sandbox.encloses else (f"commands run with your own rights, no sandbox{why}",)
+    if sandbox.encloses:
+        return ()
+    line = f"commands run with your own rights, no sandbox{why}"
+    if project.settings.sandbox == "none":
+        return (line,)
+    read = tuple(Path(path).expanduser() for path in project.settings.sandbox_read)
+    gaps = "; ".join(landlock_gaps(read))
+    second = (f"landlock would enclose them, but: {gaps}",) if gaps else ()
+    return (line, f"to enclose them: {explain_opening()}", *second)
 
 
 def _without_compilers(project: Project) -> tuple[str, ...]:
@@ -98,8 +109,6 @@ def _without_compilers(project: Project) -> tuple[str, ...]:
 
 def _is_unseen(task: Task, settings: Settings) -> bool:
     """Whether others than a person write a task's files, and nothing says that somebody looks."""
-    from runner.implementers.registry import agent_of, choose
-
     by_others = agent_of(task, settings) or getattr(choose(task, settings), "name", "") == "command"
     return bool(by_others) and task.writes_anything and task.review is None
 

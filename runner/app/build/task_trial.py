@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from runner.app.answer.task_plans import task_plans
-from runner.app.build.machine import sandbox_of
 from runner.app.build.preparation_preview import preparation_of
-from runner.app.build.secret_allow_list import load_allow_list
+from runner.app.build.run_parts import load_allow_list, sandbox_of, task_plans
 from runner.app.build.trust_question import require_trust
 from runner.app.change.impact_inputs import knowledge_for, without
 from runner.app.inspect.view import View
@@ -16,9 +14,9 @@ from runner.errors import ExitCode, RunnerError
 from runner.impact.answer import Answer, Changed, Dependents, Width, judge
 from runner.impact.reach import find_reaching
 from runner.model import Ending, Status
+from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
 from runner.run.interruption import Interruption
-from runner.run.landing.plan_documents import MAP
 from runner.run.planned.dry_run import try_task, without_review
 from runner.run.regressions.trace import Tracer
 from runner.run.selection import find_id
@@ -41,7 +39,7 @@ LOGS = "trial"
 
 
 @dataclass(frozen=True, slots=True)
-class Impact:
+class TrialImpact:
     """What the proposal may reach."""
 
     answer: Answer
@@ -54,7 +52,7 @@ class TrialResult:
     """What the task would come to now."""
 
     trial: Trial
-    impact: Impact
+    impact: TrialImpact
     before: Mapping[str, bytes | None]
     """The bytes of each changed path where it began; None where it was not there."""
 
@@ -93,7 +91,7 @@ def try_one_task(
             for one in trial.outcome.changes
         }
         stopped = trial.outcome.ending is Ending.INTERRUPTED
-        impact = Impact(Answer(()), ()) if stopped else _find_impact(bench, trial, before)
+        impact = TrialImpact(Answer(()), ()) if stopped else _find_impact(bench, trial, before)
         return TrialResult(trial, impact, before)
 
 
@@ -173,13 +171,13 @@ def _tracer(bench: _Bench, preparation: Preparation) -> Tracer:
         tasks={task.id: task for task in bench.reading.plan.tasks},
         ledger=preparation.ledger,
         settings=preparation.settings,
-        owners=lambda: read_beneath(project.root, MAP),
+        owners=lambda: read_beneath(project.root, OWNERSHIP_MAP),
         say=bench.observer.say,
         environ=project.environ,
     )
 
 
-def _find_impact(bench: _Bench, trial: Trial, before: Mapping[str, bytes | None]) -> Impact:
+def _find_impact(bench: _Bench, trial: Trial, before: Mapping[str, bytes | None]) -> TrialImpact:
     """Which other tasks, and which files, the proposal may reach."""
     settings, repository = bench.project.settings, bench.repository
     changes = tuple(
@@ -191,4 +189,4 @@ def _find_impact(bench: _Bench, trial: Trial, before: Mapping[str, bytes | None]
     own = {one.path for one in changes}
     deepest = 1 if width.dependents is Dependents.DIRECT else None
     reached = {at.path for path in own for at in find_reaching(knowledge.references, path, deepest)}
-    return Impact(answer, tuple(sorted(reached - own)))
+    return TrialImpact(answer, tuple(sorted(reached - own)))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.config.trust import Trust, commands_shown
+from runner.config.trust import Trust, commands_shown, group_alike
 from runner.errors import ExitCode, RunnerError
+from runner.implementers.registry import AGENTS, agent_of
 from runner.model import BlockKind, Network
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _FIRST = "this plan runs commands on your machine"
 _NEW = "this repository runs more than what you agreed to"
 _QUESTION = "run them, now and in later runs of this repository? [y/N] "
+_QUESTION_DETAILS = "run them, now and in later runs of this repository? [y/N], [d]etails "
 _AGENT = "the agent program {}, with your login and the network"
 
 
@@ -52,20 +54,30 @@ def require_trust(
     if trusted:
         trust.give(project.root, "--trust", brought)
         return
-    lines = [f"  {display(redact(line))}" for line in shown]
-    if asker is not None:
-        text = "\n".join([f"{_NEW if given else _FIRST}:", *lines])
-        if asker.choose(text, _QUESTION) in ("y", "yes"):
-            trust.give(project.root, "asked", brought)
-            return
+    if asker is not None and _ask(asker, f"{_NEW if given else _FIRST}:", shown):
+        trust.give(project.root, "asked", brought)
+        return
     raise RunnerError(
         f"{_NEW}; nothing has run"
         if given
         else "this repository's commands are not trusted yet; nothing has run",
-        detail="\n".join(lines),
+        detail="\n".join(f"  {display(redact(line))}" for line in shown),
         hint=f"read them, then: {again}",
         code=ExitCode.PERSON,
     )
+
+
+def _ask(asker: Asker, head: str, shown: tuple[str, ...]) -> bool:
+    """Put the question; commands that are alike are told once, each of them at a word."""
+    grouped = group_alike(shown)
+    question = _QUESTION if len(grouped) == len(shown) else _QUESTION_DETAILS
+    lines = grouped
+    while True:
+        text = "\n".join([head, *(f"  {display(redact(line))}" for line in lines)])
+        said = asker.choose(text, question)
+        if said not in ("d", "details") or question == _QUESTION:
+            return said in ("y", "yes")
+        lines, question = shown, _QUESTION
 
 
 def _list_brought_commands(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
@@ -96,8 +108,6 @@ def _gate(gate: GateSpec) -> str:
 
 def _agents(settings: Settings, files: Mapping[str, str], plan: Plan) -> Iterator[tuple[str, str]]:
     """The agents that settings or plan call, and the models that the settings name for them."""
-    from runner.implementers.registry import AGENTS
-
     named = {task.implementer.casefold(): task.id for task in reversed(plan.tasks)}
     if file := files.get("implementer"):
         named.setdefault(settings.implementer.casefold(), file)
@@ -135,8 +145,6 @@ def _commands(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
 
 def _worker(task: Task, settings: Settings) -> Iterator[str]:
     """Who works on a task, where that is a command, or somebody with the person's login."""
-    from runner.implementers.registry import agent_of
-
     name = agent_of(task, settings)
     if name == "model":
         yield f"a model, with your key: {settings.model_execute or 'none is named yet'}"

@@ -26,6 +26,8 @@ class BuildRequest:
     """What is to be done exactly, or refused; its selection is the run's."""
     reuse: bool = False
     """Whether recorded bytes land again where nothing changed."""
+    rebuild: bool = False
+    """Whether what was edited since it was DONE is built anew: an approval, by a person."""
     reopen: bool = False
     """Whether this goes on after a ship."""
     fail_fast: bool = False

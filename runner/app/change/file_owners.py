@@ -1,27 +1,35 @@
-"""Which tasks own which files; what is wrong with the map; rows for it from git's history."""
+"""Which tasks own which files; what is wrong with the map; rows for it from git's history.
+
+Whose the lines of a file are: the task, attempt, change, review and proof behind each.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from runner.app.inspect.view import View
+from runner.errors import RunnerError
+from runner.history.blame import lines_of, stretches
+from runner.impact.command_index import Named
 from runner.impact.config_files import is_own_document
 from runner.impact.history import find_touching_commits, proposals
 from runner.impact.ownership_check import Fault, faults
-from runner.impact.path_index import Named
 from runner.model import Status
 from runner.plan.ownership import OwnershipMap, add_owners
 from runner.repo.git import text
+from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
-from runner.run.landing.plan_documents import MAP
 from runner.writes.safe_io import mode_beneath, read_beneath, write_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from runner.history.blame import Stretch
     from runner.impact.history import Proposal
     from runner.project import Project
+
 
 _PLAIN = 0o100644
 
@@ -69,8 +77,10 @@ def check_map(project: Project, paths: Sequence[str] = ()) -> MapCheck:
     done = [id_ for id_ in view.states if view.status(id_) is Status.DONE]
     files, tasks = _list_files(project), project.plan(project.plan_bytes).tasks
     found = list(faults(_read_map(project), files, tasks, done))
-    if read_beneath(project.root, MAP) is None:
-        found.insert(0, Fault("map", MAP, "there is no such file", "runner ownership propose"))
+    if read_beneath(project.root, OWNERSHIP_MAP) is None:
+        found.insert(
+            0, Fault("map", OWNERSHIP_MAP, "there is no such file", "runner ownership propose")
+        )
     if paths:
         chosen = {*_select_files(paths, files)}
         found = [one for one in found if one.kind == "map" or one.path in chosen]
@@ -96,7 +106,7 @@ def propose_rows(project: Project, paths: Sequence[str] = (), *, write: bool = F
 
 
 def _read_map(project: Project) -> OwnershipMap:
-    data = read_beneath(project.root, MAP) or b""
+    data = read_beneath(project.root, OWNERSHIP_MAP) or b""
     return OwnershipMap.read(data, prefixes=project.settings.id_prefixes)
 
 
@@ -122,7 +132,51 @@ def _select_files(paths: Sequence[str], files: Sequence[str]) -> list[str]:
 def _write(project: Project, found: Sequence[Proposal]) -> None:
     """Add the rows to the map; every byte that is there stays."""
     _read_map(project).require_whole()
-    before = read_beneath(project.root, MAP) or b""
+    before = read_beneath(project.root, OWNERSHIP_MAP) or b""
     rows = {one.path: one.tasks for one in found}
     after = add_owners(before, rows, project.settings.id_prefixes)
-    write_beneath(project.root, MAP, after, mode_beneath(project.root, MAP) or _PLAIN)
+    write_beneath(
+        project.root, OWNERSHIP_MAP, after, mode_beneath(project.root, OWNERSHIP_MAP) or _PLAIN
+    )
+
+
+# --- line origins ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BlameRequest:
+    """A file of the project, and one of its lines; 0 for all of them."""
+
+    path: str
+    line: int = 0
+
+
+def blame(project: Project, request: BlameRequest) -> tuple[Stretch, ...]:
+    """Ask git and the commits' trailers; the journal is not needed.
+
+    Raises RunnerError for a file that git does not know and a line that it does not have.
+    """
+    with Repository.open(project.root) as repository:
+        lines = lines_of(repository, request.path, request.line)
+        return stretches(repository, lines, _Notes(project, repository))
+
+
+class _Notes:
+    """The notes of a task as the plan of a commit has them, each plan read once."""
+
+    def __init__(self, project: Project, repository: Repository) -> None:
+        self._project = project
+        self._repository = repository
+        self._changes = cache(self._read)
+
+    def __call__(self, commit: str, task: str) -> tuple[str, ...]:
+        return self._changes(commit).get(task, ())
+
+    def _read(self, commit: str) -> dict[str, tuple[str, ...]]:
+        try:
+            path = self._project.plan_path
+        except RunnerError:  # a repository whose plan is gone still has its history
+            return {}
+        data = self._repository.blob(commit, path)
+        tasks = self._project.plan(data).tasks if data and b"CHANGE-" in data else ()
+        return {task.id: task.changes for task in tasks}

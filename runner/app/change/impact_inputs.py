@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.app.change.change_source import of_working_tree
 from runner.impact.answer import Dependents, Width, judge
-from runner.impact.load_inputs import OWNERSHIP_MAP, knowledge_of
+from runner.impact.load_inputs import knowledge_of
 from runner.model import Status
-from runner.repo.read import Repository
+from runner.repo.head import OWNERSHIP_MAP
 from runner.run.regressions.durations import past_of
 from runner.writes.safe_io import read_beneath
 
@@ -17,10 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runner.app.inspect.view import View
-    from runner.impact.answer import Answer, Changed, Why
+    from runner.impact.answer import Answer, Changed
     from runner.impact.inputs import Knowledge
     from runner.model import Task
     from runner.project import Project
+    from runner.repo.read import Repository
 
 _STANDING = frozenset({Status.DONE, Status.STALE})
 
@@ -62,13 +62,3 @@ def without(answer: Answer, task: str) -> Answer:
 
 def _stands(task: Task, view: View) -> bool:
     return task.id in view.states and view.status(task.id) in _STANDING
-
-
-def reasons_now(project: Project, view: View, task: str) -> tuple[Why, ...]:
-    """Why what differs from HEAD may change a task's result: for `why`, as `impact` says it."""
-    settings = project.settings
-    width = Width(Dependents(settings.changed_dependents), settings.conservative)
-    with Repository.open(project.root) as repository:
-        knowledge = knowledge_for(project, repository, view)
-        answer = evaluate_impact(of_working_tree(repository), knowledge, width)
-    return next((one.reasons for one in answer.affected if one.task == task), ())

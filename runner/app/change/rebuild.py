@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.build.preparation_preview import preparation_of
-from runner.app.build.secret_allow_list import load_allow_list
+from runner.app.build.run_parts import load_allow_list
 from runner.app.prove.prove_tree import open_slots
 from runner.errors import RunnerError
 from runner.history.commit_log import story
@@ -50,7 +50,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class RebuiltStep:
     """What rebuilding one step came to."""
 
     step: Step
@@ -93,13 +93,13 @@ def _steps(repository: Repository, tip: str) -> Iterator[Step]:
 
 
 def rebuild(
-    project: Project, steps: Sequence[Step], listener: Callable[[Verified], object]
-) -> tuple[Verified, ...]:
+    project: Project, steps: Sequence[Step], listener: Callable[[RebuiltStep], object]
+) -> tuple[RebuiltStep, ...]:
     """Rebuild step by step, each told as soon as it is through; one that diverges is the last.
 
     Runs the commands of the plan. Raises RunnerError where no sandbox can be had.
     """
-    found: list[Verified] = []
+    found: list[RebuiltStep] = []
     with ExitStack() as stack:
         repository = stack.enter_context(Repository.open(project.root))
         rebuilding = _Rebuilding.begin(project, repository, stack)
@@ -140,24 +140,24 @@ class _Rebuilding:
             replace(made, logs=project.cache / "rebuilt", logs_shown="rebuilt"),
         )
 
-    def rebuild(self, step: Step) -> Verified:
+    def rebuild(self, step: Step) -> RebuiltStep:
         """Rebuild one step, and say where it differs."""
         began = effects.monotonic()
         found = self._rebuild(step)
         return replace(found, seconds=round(effects.monotonic() - began, 3))
 
-    def _rebuild(self, step: Step) -> Verified:
+    def _rebuild(self, step: Step) -> RebuiltStep:
         changes = self._find_committed(step)
         if other := self._differs_from_log(step, changes):
-            return Verified(step, other)
+            return RebuiltStep(step, other)
         task = self._task_of(step)
         if task is None:
             why = "the text of the task is nowhere in the history any more"
-            return Verified(step, unproven=why)
+            return RebuiltStep(step, unproven=why)
         assignment = self.preparation.make_carried(task, changes, step.parent, step.attempt)
         outcome = attempt(replace(assignment, review=ReviewMode.OFF), self.site)
         divergence, detail = _refusal(outcome) or (self._difference(step, changes, outcome), "")
-        return Verified(step, divergence, detail)
+        return RebuiltStep(step, divergence, detail)
 
     def _task_of(self, step: Step) -> Task | None:
         """The task with exactly the digests that landed: in today's plan, or in that commit's."""

@@ -1,24 +1,41 @@
-"""A use case that changes what was built: lock, read together, do, publish, record."""
+"""A use case that changes what was built: lock, read together, do, publish, record.
+
+Something new is asked of tasks: what was built on the old words becomes STALE.
+
+Work taken back: one task undone, or the code as it was when a task had landed.
+"""
 
 from __future__ import annotations
 
+import unicodedata
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runner.app.build.session import Session
+from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
+from runner.history import change as history
+from runner.history.replay import plan_replay
+from runner.history.revert import require_free, take_back
+from runner.history.undo import plan_undo
 from runner.model import Status, digest_of
+from runner.repo.read import Repository
 from runner.run import recovery
-from runner.run.engine import begin
+from runner.run.journal_writer import begin
 from runner.run.landing.plan_documents import PlanDocument
-from runner.run.landing.status_notes import format_note, says_other
+from runner.run.landing.status_notes import note_in, says_other
 from runner.run.landing.status_writer import StatusWriter
+from runner.run.selection import find_id
+from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from runner.history.change import Change
+    from runner.history.replay import Replay
+    from runner.history.revert import Back
     from runner.journal.state import RunState
     from runner.plan.document import Plan
     from runner.project import Project
@@ -75,10 +92,10 @@ class Transaction:
         return StatusWriter(project.root / project.plan_path, project.settings.id_prefixes)
 
     def _statuses(self) -> dict[str, tuple[Status, str]]:
-        found = {}
+        found, planned = {}, {task.id: task for task in self.plan.tasks}
         for task in self.plan.tasks:
             known = self.state.task(task.id)
-            note = known.note if task.id in self.told else format_note(known, task.note)
+            note = known.note if task.id in self.told else note_in(planned, task.id, self.state)
             found[task.id] = (known.status, note)
         return found
 
@@ -110,9 +127,168 @@ def open_transaction(project: Project) -> Iterator[Transaction]:
 
 def require_readable(plan: Plan) -> None:
     """Raise RunnerError where the plan has mistakes: what it says of the tasks is not sure."""
-    errors = [problem for problem in plan.problems if problem.is_error]
-    if errors:
-        from runner.plan.diagnostic import render
+    if errors := [problem for problem in plan.problems if problem.is_error]:
+        from runner.plan.diagnostic import refusal
 
-        text = "\n\n".join(render(problem) for problem in errors)
-        raise RunnerError("the plan has mistakes; nothing was done", detail=text)
+        raise refusal(errors, "nothing was done")
+
+
+# --- record change --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRequest:
+    """What is asked for now, and of which tasks."""
+
+    tasks: tuple[str, ...]
+    text: str
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedChange:
+    """What the change does, or would do."""
+
+    change: Change
+    number: int = 0
+    """Of its entry in CHANGES.md; 0 where it was only looked at."""
+
+
+def change(project: Project, request: ChangeRequest) -> RecordedChange:
+    """Record it, without a secret in it. While a run goes on it is refused: its lock is held."""
+    known = [task.id for task in project.outline().tasks]
+    ids = tuple(dict.fromkeys(find_id(typed, known) for typed in request.tasks))
+    text = _clean_text(request.text, ids)
+    if request.dry_run:
+        return RecordedChange(_look_ahead(project, ids, text))
+    with open_transaction(project) as transaction:
+        now = history.plan_change(transaction.plan.tasks, transaction.state.task, ids, text)
+        transaction.begin("change")
+        number = history.record_change(transaction.session.desk, now)
+        transaction.finish()
+    return RecordedChange(now, number)
+
+
+def _clean_text(typed: str, ids: Sequence[str]) -> str:
+    text = " ".join(redact(typed).split())
+    if any(unicodedata.category(character) == "Cc" for character in text):
+        raise RunnerError("a change is plain text: this one holds control characters")
+    if not text:
+        raise RunnerError("what changes?", hint=f'runner change {ids[0]} "what is asked for now"')
+    return text
+
+
+def _look_ahead(project: Project, ids: Sequence[str], text: str) -> Change:
+    """What it would do, read without the lock: nothing is written."""
+    view = View.of(project)
+    if view.live is not None:
+        raise RunnerError(
+            f"a run is going on ({view.live}); nothing was recorded",
+            hint=f"write `!change {text}` as a line into the section of {ids[0]}: the next run "
+            "takes it; or wait and try again",
+        )
+    plan = project.plan(project.plan_bytes)
+    require_readable(plan)
+    return history.plan_change(plan.tasks, view.state.task, ids, text)
+
+
+# --- take back ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRequest:
+    """One task to take back."""
+
+    task: str
+    """As a person names it: `TASK-009`, `9`."""
+    reason: str = ""
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What was taken back, or would be."""
+
+    back: Back
+    commit: str = ""
+    """The commit that reverts it; empty where it was only looked at."""
+
+
+def undo(project: Project, request: UndoRequest) -> Undone:
+    """Undo it by a new commit. Raises RunnerError: exit 6, with the list, where others built on it.
+
+    Looked at without the lock; nothing is written then.
+    """
+    id_ = _find_task(project, request.task)
+    reason = " ".join(redact(request.reason).split())
+    if request.dry_run:
+        with Repository.open(project.root) as repository:
+            tasks, state = project.plan(project.plan_bytes).tasks, View.of(project).state
+            back = plan_undo(repository, tasks, state, id_, reason)
+            require_free(repository, back)
+            return Undone(back)
+    with open_transaction(project) as transaction:
+        session = transaction.session
+        back = plan_undo(session.repository, transaction.plan.tasks, transaction.state, id_, reason)
+        require_free(session.repository, back)
+        transaction.begin(f"undo {id_}")
+        commit = take_back(session.lander, back)
+        transaction.told.update(back.tasks, (one.task for one in back.stale))
+        transaction.finish()
+    return Undone(back, commit)
+
+
+def _find_task(project: Project, typed: str) -> str:
+    """The task that is meant; one that the plan has lost may still be undone."""
+    if typed in project.state().tasks:
+        return typed
+    return find_id(typed, [task.id for task in project.outline().tasks])
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRequest:
+    """The task whose checkpoint comes back."""
+
+    task: str
+    dry_run: bool = False
+    head: str = ""
+    """The commit on which it was looked at before a person said yes; empty for whichever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What came back, or would."""
+
+    task: str
+    replay: Replay
+    commit: str = ""
+    """The commit that brings it back; empty where it was only looked at, or nothing came after."""
+
+
+def replay(project: Project, request: ReplayRequest) -> Replayed:
+    """Go back to a checkpoint by a new commit. Raises RunnerError: exit 6 on a conflict.
+
+    Looked at without the lock; nothing is written then.
+    """
+    id_ = find_id(request.task, [task.id for task in project.outline().tasks])
+    if request.dry_run:
+        with Repository.open(project.root) as repository:
+            seen = plan_replay(repository, View.of(project).state, id_, project.documents)
+            require_free(repository, seen.back)
+            return Replayed(id_, seen)
+    with open_transaction(project) as transaction:
+        session = transaction.session
+        now = plan_replay(session.repository, transaction.state, id_, session.own_documents)
+        if request.head and now.back.head != request.head:
+            raise RunnerError(
+                "the branch moved meanwhile; nothing was done",
+                hint=f"runner replay {id_} --yes",
+                code=ExitCode.CONFLICT,
+            )
+        if now.nothing:
+            return Replayed(id_, now)
+        transaction.begin(f"replay {id_}")
+        commit = take_back(session.lander, now.back)
+        transaction.told.update(now.back.tasks)
+        transaction.finish()
+    return Replayed(id_, now, commit)

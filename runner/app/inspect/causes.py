@@ -6,61 +6,27 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner.journal.evidence import Standing, evaluate_standing
-from runner.journal.permission_fold import waits as permission_waits
-from runner.journal.plan_fold import waits
 from runner.model import Reason, Status, Verdict
 from runner.report.event_lines import format_attempt
-from runner.report.summary import HELD_UP
-from runner.run.limits.failure_policy import find_own_failure
-from runner.run.proof_required import PROOF_HINT, WISH_HINT
-from runner.run.regressions.regression import find_unapproved, victims
+from runner.report.next_step import LACKING, next_step
+from runner.report.summary import stale_step
 from runner.run.review import CHECK
 from runner.text.display import display
-from runner.text.wording import finding_lines, join_few, moment, plural, short
+from runner.text.wording import join_few, moment, plural, refusal_lines, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from runner.app.inspect.view import View
-    from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
+    from runner.model import Task
     from runner.plan.outline import OutlineTask
 
 _FINDINGS = 5
 _DEEPEST = 12
 """Links of a chain that are shown; below, only what lies at the end of it."""
-_AGAIN = "set its Status to PENDING in the plan, then: runner"
-_NEXT = {
-    Reason.CHECKS: f"mend it in the plan, or {_AGAIN}",
-    Reason.POLICY: f"mend it in the plan, or {_AGAIN}",
-    Reason.BUDGET: f"raise its Budget or the setting, then: runner; or {_AGAIN}",
-    Reason.SECRET: "give it what is missing (runner doctor lists it), then: runner",
-    Reason.TOOL: "give it what is missing (runner doctor lists it), then: runner",
-    Reason.PROOF: f"{PROOF_HINT}; then: runner",
-    Reason.WISH: f"{WISH_HINT}; then: runner",
-}
-_HELD = {
-    "review": "runner review shows it; runner approve or runner reject answers",
-    **HELD_UP,
-}
 _CHANGED = {"what": "what is to be built", "proof": "how it is proven"}
 """The digests of a task, in a person's words."""
-
-
-def _next(known: TaskState, state: RunState) -> str:
-    """What a person does about a BLOCKED task."""
-    broken = victims(known.findings) if known.reason is Reason.REGRESSION else ()
-    if broken:
-        ids = " ".join(map(display, find_unapproved(broken, state)))
-        keep = f"runner approve {ids}" if ids else "runner (what it breaks is approved)"
-        return f"{keep}, or runner reject {display(known.id)} --reason …"
-    if waits(known) or permission_waits(known):
-        return _HELD["review"]
-    if known.held is not None:
-        return _HELD.get(known.held.kind, _AGAIN)
-    if find_own_failure(known):
-        return f"runner run {display(known.id)} tries it again"
-    return _NEXT.get(known.reason, _AGAIN) if known.reason else _AGAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +70,22 @@ class _Asked:
         return _Asked(id_, self.tasks, (*self.path, self.id), self.told)
 
 
+def _unread(_id: str) -> None:
+    """Of a plan that nobody parsed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Inquiry:
     """Asks a view.
 
-    `when` gives the time of a record of the journal, `lacks` what keeps a task from starting.
+    `when` gives the time of a record of the journal, `lacks` what keeps a task from starting,
+    `task` its section.
     """
 
     view: View
     when: Callable[[str], str]
     lacks: Callable[[str], tuple[Reason, str] | None]
+    task: Callable[[str], Task | None] = _unread
 
     def about(self, id_: str) -> Cause:
         """The whole chain for a task of the plan."""
@@ -179,7 +151,7 @@ class Inquiry:
         if missing is not None:
             text = f"would be BLOCKED at once: {display(missing[1])}"
             plan = missing[0] in (Reason.PROOF, Reason.WISH)  # the plan lacks it, no machine
-            return Cause(task.id, text, next=_NEXT[missing[0]] if plan else "runner doctor")
+            return Cause(task.id, text, next=LACKING[missing[0]] if plan else "`runner doctor`")
         reason = (
             f"it is PENDING and all it needs is DONE ({', '.join(map(display, task.depends_on))})"
             if task.depends_on
@@ -189,10 +161,10 @@ class Inquiry:
         details = []
         if known.tries:
             details.append(f"{plural(known.attempts_in_row, 'attempt')} in a row failed before:")
-            details += self._findings(known)
+            details += refusal_lines(known.findings, _FINDINGS)
         elif any(finding.check == CHECK for finding in known.findings):
             details.append("the next attempt is told:")
-            details += self._findings(known)
+            details += refusal_lines(known.findings, _FINDINGS)
         return Cause(
             task.id,
             f"would run now: {reason}{self._read(task)}",
@@ -231,11 +203,12 @@ class Inquiry:
     def _explain_blocked(self, task: OutlineTask) -> Cause:
         known = self.view.states[task.id]
         reason = f" ({known.reason})" if known.reason else ""
-        details = self._findings(known)
-        if known.draft:
+        details = refusal_lines(known.findings, _FINDINGS)
+        step = next_step(known, self.view.state, self.task(task.id))
+        if known.draft and known.draft not in f"{known.note}{step}":
             details.append(f"its work is kept on {display(known.draft)}")
         text = f"is BLOCKED{reason}{self._since(known)}{_note(self.view, task)}{self._read(task)}"
-        return Cause(task.id, text, details=tuple(details), next=_next(known, self.view.state))
+        return Cause(task.id, text, details=tuple(details), next=step)
 
     def _stale(self, asked: _Asked) -> Cause:
         task = asked.task
@@ -253,8 +226,7 @@ class Inquiry:
             behind = (self._behind(asked, known.via),)
             return Cause(task.id, text, behind, tuple(details))
         if not known.culprit:
-            again = f"runner approve {display(task.id)}, or {_AGAIN}"
-            return Cause(task.id, text, details=tuple(details), next=again)
+            return Cause(task.id, text, details=tuple(details), next=stale_step(task.id))
         if known.approved:
             details.append(f"approved: it is built anew on the change of {display(known.culprit)}")
         behind = (self._behind(asked, known.culprit),)
@@ -280,12 +252,6 @@ class Inquiry:
         if not note or note == self.view.note(task):
             return " (read just now)"
         return f" (read just now: {display(note)})"
-
-    def _findings(self, known: TaskState) -> list[str]:
-        refusals = [finding for finding in known.findings if finding.refuses]
-        lines = [line for finding in refusals[:_FINDINGS] for line in finding_lines(finding)]
-        more = len(refusals) - _FINDINGS
-        return [*lines, f"and {plural(more, 'more finding')}"] if more > 0 else lines
 
 
 def _note(view: View, task: OutlineTask) -> str:

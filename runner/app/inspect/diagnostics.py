@@ -66,7 +66,7 @@ def _machine(start: Path, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
 def _sandbox(project: Project) -> Iterator[Diagnostic]:
     from pathlib import Path
 
-    from runner.process.sandbox import choose_sandbox
+    from runner.process.sandbox import choose_sandbox, explain_opening, landlock_gaps
 
     settings = project.settings
     read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
@@ -78,12 +78,16 @@ def _sandbox(project: Project) -> Iterator[Diagnostic]:
     if found.encloses:
         over = f", because {found.reason}" if found.reason else ""
         yield Diagnostic("sandbox", State.OK, f"{found.name}{over}")
-        hint = "" if found.contains else "apt-get install bubblewrap"
+        hint = "" if found.contains else explain_opening()
         yield from (Diagnostic("sandbox", State.NOTE, gap, hint) for gap in found.gaps)
     else:
         text = f"none, so commands run with your own rights: {found.reason}"
-        hint = "" if settings.sandbox == "none" else "apt-get install bubblewrap"
-        yield Diagnostic("sandbox", State.NOTE, text, hint)
+        if settings.sandbox == "none":
+            yield Diagnostic("sandbox", State.NOTE, text)
+        else:
+            yield Diagnostic("sandbox", State.NOTE, text, explain_opening())
+            gaps = (f"landlock would not hold: {gap}" for gap in landlock_gaps(read))
+            yield from (Diagnostic("sandbox", State.NOTE, gap) for gap in gaps)
     yield _limits()
 
 
@@ -183,11 +187,12 @@ def _repository(project: Project) -> Iterator[Diagnostic]:
 def _own_documents(project: Project) -> frozenset[str]:
     """Files the runner writes into: that they have changes says nothing."""
     from runner.project import CHANGES, CHECKPOINT, DECISIONS, IGNORE, PATTERNS
-    from runner.repo.head import PLANS
-    from runner.run.landing.plan_documents import MAP
+    from runner.repo.head import OWNERSHIP_MAP, PLANS
 
     named = project.settings.task_graph
-    return frozenset((*PLANS, named, MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE))
+    return frozenset(
+        (*PLANS, named, OWNERSHIP_MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE)
+    )
 
 
 def _stack(project: Project) -> Iterator[Diagnostic]:

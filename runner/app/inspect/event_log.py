@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 
 from runner.journal import events, sessions
 from runner.journal.read_journal import Place, read_journal, read_places
-from runner.journal.tree_events import HistoryMoved, HistoryMoving, ShipDeclared, TreeVerified
-from runner.journal.waivers import TaskWaived
+from runner.journal.tree_events import (
+    HistoryMoved,
+    HistoryMoving,
+    ShipDeclared,
+    TaskWaived,
+    TreeVerified,
+)
 from runner.report.event_lines import format_attempt
 from runner.text.display import display
 from runner.text.wording import join_few, plural, short

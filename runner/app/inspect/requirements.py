@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
 from runner.errors import RunnerError
+from runner.implementers.agents.presets import PRESETS
+from runner.implementers.agents.program import OTHER
+from runner.implementers.registry import agent_of, choose
+from runner.implementers.requirements import needs_root
+from runner.model import Finding
+from runner.plan.commands import executables
+from runner.process.tools import which
 from runner.text.wording import join_few, plural
+from runner.writes.project_compile import CompileCommand, find_needed_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,9 +52,6 @@ def plan_signs(project: Project) -> Iterator[Diagnostic]:
 
 def find_missing_compilers(project: Project) -> tuple[str, ...]:
     """Programs that the write pipeline compiles this project with, and that are not on PATH."""
-    from runner.process.tools import which
-    from runner.writes.project_compile import CompileCommand, find_needed_tools
-
     commands = [CompileCommand(*one) for one in project.settings.compile]
     needed = find_needed_tools(project.root, commands)
     return tuple(tool for tool in needed if which(tool, project.environ) is None)
@@ -60,8 +65,6 @@ def _compilers(project: Project) -> Iterator[Diagnostic]:
 
 def _tools(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
     """Every program that the plan's commands start or that a task requires, each once."""
-    from runner.process.tools import which
-
     users: dict[str, list[str]] = {}
     required: set[str] = set()
     for task in tasks:
@@ -84,12 +87,6 @@ def _tools(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
 
 def _agents(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
     """Every agent program or model that a task is for, each once."""
-    from runner.implementers.agents.presets import PRESETS
-    from runner.implementers.agents.program import OTHER
-    from runner.implementers.registry import agent_of, choose
-    from runner.model import Finding
-    from runner.process.tools import which
-
     users: dict[str, Task] = {}
     for task in tasks:
         users.setdefault(agent_of(task, project.settings), task)
@@ -110,8 +107,6 @@ def _agents(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
 
 
 def _programs(project: Project, task: Task) -> Iterator[str]:
-    from runner.plan.commands import executables
-
     gates = (*task.gates, *project.settings.gates_for(task.type))
     commands = (
         task.command,
@@ -143,8 +138,6 @@ def _secrets(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
 
 
 def _root(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
-    from runner.implementers.requirements import needs_root
-
     ids = [task.id for task in tasks if needs_root(task, project.settings.gates_for(task.type))]
     if ids:
         yield Diagnostic(

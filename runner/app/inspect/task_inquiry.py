@@ -10,13 +10,14 @@ from runner.app.inspect.view import View
 from runner.implementers.base import Mode
 from runner.journal.events import AttemptFinished, AttemptStarted, DecisionMade
 from runner.journal.read_journal import read_journal
-from runner.model import Finding
+from runner.model import Finding, Status
+from runner.run.selection import find_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from runner.app.inspect.causes import Cause
+    from runner.app.inspect.causes import Cause, Inquiry
     from runner.context.brief import Brief
     from runner.implementers.base import Implementer
     from runner.journal.events import Record
@@ -49,8 +50,6 @@ class OneTask:
 
 def find_one_task(project: Project, typed: str) -> OneTask:
     """The task that a person means. Raises RunnerError for an id that no task has."""
-    from runner.run.selection import find_id
-
     view = View.of(project)
     return OneTask(project, view, find_id(typed, view.states))
 
@@ -60,9 +59,24 @@ def find_one_task(project: Project, typed: str) -> OneTask:
 
 def explain(asked: OneTask) -> Cause:
     """The chain of causes why a task would run, waits, is blocked, stale or done."""
+    return _inquiry(asked).about(asked.id)
+
+
+def explain_all(project: Project) -> tuple[Cause, ...]:
+    """The same of every task that does not go on by itself, in the order of the plan."""
+    view = View.of(project)
+    inquiry = _inquiry(OneTask(project, view, ""))
+    stands = (Status.BLOCKED, Status.STALE, Status.IN_PROGRESS)
+    return tuple(inquiry.about(one.id) for one in view.tasks if view.status(one.id) in stands)
+
+
+def _inquiry(asked: OneTask) -> Inquiry:
     from runner.app.inspect.causes import Inquiry
 
-    return Inquiry(asked.view, _times(asked.project), _lacks(asked)).about(asked.id)
+    def find_section(id_: str) -> Task | None:
+        return next((task for task in asked.plan.tasks if task.id == id_), None)
+
+    return Inquiry(asked.view, _times(asked.project), _lacks(asked), find_section)
 
 
 def _times(project: Project) -> Callable[[str], str]:
@@ -183,8 +197,8 @@ class NextBrief:
 
 def next_brief(asked: OneTask) -> NextBrief:
     """The brief, made by the very code that makes a run's, with what a session says beside it."""
-    from runner.app.answer.task_plans import task_plans
     from runner.app.build.preparation_preview import preparation_of
+    from runner.app.build.run_parts import task_plans
     from runner.context.brief import Part, tokens_of
     from runner.repo.read import Repository
 
@@ -210,9 +224,9 @@ def _around(
     if isinstance(implementer, Finding) or not implementer.is_agent:
         return ""
     if name == "model":
-        from runner.implementers.llm import system_prompt
+        from runner.implementers.llm import conversation
 
-        said = system_prompt.PLAN if mode is Mode.PLAN else system_prompt.EXECUTE
+        said = conversation.PLAN if mode is Mode.PLAN else conversation.EXECUTE
         return f"\n---\n\n# Its instructions\n\n{said}"
     from runner.implementers.agents import prompts
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from runner.journal.evidence import Standing, evaluate_standing, evidence_of
 from runner.model import Network
 from runner.model.grades import proof_kind
+from runner.model.task import PRIORITIES
 from runner.report.event_lines import format_attempt
-from runner.text.counting import count_words
 from runner.text.display import display
-from runner.text.wording import finding_lines, moment, plural, short
+from runner.text.wording import count_words, finding_lines, moment, plural, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -143,6 +143,8 @@ def _rest(task: Task) -> Iterator[str]:
     yield from _field("Requires", ", ".join(needs))
     yield from _field("Budget", _budget(task.budget))
     yield from _field("Review", str(task.review or ""))
+    yield from _field("Priority", "" if task.priority is None else PRIORITIES[task.priority])
+    yield from _field("Source", display(task.source))
     yield from _field("Proof", f"none — {display(task.no_proof)}" if task.no_proof else "")
 
 

@@ -1,30 +1,50 @@
-"""Every mistake of the plan and of the files beside it at once; nothing is run."""
+"""Every mistake of the plan and of the files beside it at once; nothing is run.
+
+What a run would only block, or leave unproven: told by `validate`, and before a run's work.
+"""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
-from runner.app.inspect.plan_warnings import unready
-from runner.errors import ExitCode, RunnerError
-from runner.implementers.registry import IMPLEMENTERS
-from runner.model import Severity
+from runner.errors import ExitCode
+from runner.implementers.registry import IMPLEMENTERS, choose
+from runner.journal.snapshot import pause_collections
+from runner.model import Finding, Reason, Severity, Status
+from runner.model.grades import is_code, without_proof
+from runner.model.words import ProvenBy
+from runner.plan.body import suggest_by_info
 from runner.plan.diagnostic import Problem, render
+from runner.plan.foreign import find_form
 from runner.plan.ownership import OwnershipMap
 from runner.plan.patterns import PatternIndex
+from runner.plan.source import text_of
 from runner.plan.spans import Places
 from runner.project import PATTERNS
-from runner.run.landing.plan_documents import MAP
+from runner.repo.head import OWNERSHIP_MAP, PLANS
+from runner.run.proof_required import (
+    PROOF_HINT,
+    WISH,
+    WISH_HINT,
+    contracts_hint,
+    contracts_message,
+    lacks_contracts,
+    strongest_possible,
+    unprovable,
+)
 from runner.run.resource_locks import capacities, too_much_of
-from runner.text.hints import did_you_mean
-from runner.text.wording import plural
+from runner.text.wording import did_you_mean, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.app.observer import Observer
     from runner.config.settings import Settings
+    from runner.model import Task
     from runner.project import Project, Reading
 
 
@@ -50,6 +70,11 @@ class Validation:
 
 def validate(project: Project, *, strict: bool = False) -> Validation:
     """Read all of it; with `strict` what a run would only block is a mistake."""
+    with pause_collections():
+        return _validate(project, strict=strict)
+
+
+def _validate(project: Project, *, strict: bool) -> Validation:
     take_up_default_gates(project)
     reading = project.check()
     problems = (
@@ -58,8 +83,19 @@ def validate(project: Project, *, strict: bool = False) -> Validation:
         *unready(reading, project.settings, strict=strict),
         *_too_much_used(reading, project.settings),
         *_beside(project),
+        *_of_another_tool(project, reading),
     )
     return Validation(project.plan_path, len(reading.plan.tasks), problems)
+
+
+def _of_another_tool(project: Project, reading: Reading) -> Iterator[Problem]:
+    """An error where the file is one of another tool: it holds no task as it stands."""
+    form = None if reading.plan.tasks else find_form(reading.data.decode("utf-8", "replace"))
+    if form is not None:
+        path = project.plan_path
+        into = "behind it, as sections" if path in PLANS else f"into {PLANS[0]}"
+        hint = f"runner import {path}: its tasks come {into}; or write ## TASK-001: Title"
+        yield Problem(f"this reads as a file of the form {form}, and no plan", path, 1, 1, hint)
 
 
 def read_sound_plan(project: Project, observer: Observer) -> Reading:
@@ -70,12 +106,7 @@ def read_sound_plan(project: Project, observer: Observer) -> Reading:
     take_up_default_gates(project)
     for note in project.loaded.notes:
         observer.say(f"note: {note}")
-    reading = project.check()
-    errors = [problem for problem in reading.problems if problem.stops_all]
-    if errors:
-        text = "\n\n".join(render(problem) for problem in errors)
-        count = plural(len(errors), "mistake")
-        raise RunnerError(f"the plan has {count}; nothing has run", detail=text)
+    reading = project.check_sound()
     for mistake in (problem for problem in reading.problems if problem.is_error):
         observer.say(render(mistake))  # of a task that is BLOCKED when its turn comes
     if warnings := sum(not problem.is_error for problem in reading.problems):
@@ -112,10 +143,10 @@ def _find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
 
 def _beside(project: Project) -> Iterator[Problem]:
     """What is wrong with the ownership map, the pattern index and skills, where they are."""
-    owners = project.root / MAP
+    owners = project.root / OWNERSHIP_MAP
     if owners.is_file():
         prefixes = project.settings.id_prefixes
-        yield from OwnershipMap.read(owners.read_bytes(), MAP, prefixes).problems
+        yield from OwnershipMap.read(owners.read_bytes(), OWNERSHIP_MAP, prefixes).problems
     index = project.root / PATTERNS
     if index.is_file():
         for pattern in PatternIndex.read(index.read_bytes()).patterns:
@@ -180,3 +211,118 @@ def _too_much_used(reading: Reading, settings: Settings) -> Iterator[Problem]:
         hint = f"write less, or {name} = … in [resources] of the settings"
         place = (places.path, at.line, at.column, hint)
         yield Problem(f"{task.id} {why}", *place, source_line=at.source_line, width=at.width)
+
+
+# --- plan warnings --------------------------------------------------------------------
+
+
+_FENCE = re.compile(r"^\s*(?:```+|~~~+)\s*(?P<info>[^`\n]+?)\s*$")
+
+
+def unready(reading: Reading, settings: Settings, *, strict: bool = False) -> Iterator[Problem]:
+    """A warning for each open task that a run would block, or leave unproven, as it is written.
+
+    With `strict` what would be blocked is a mistake. Of a plan with mistakes nothing is said: a
+    field that cannot be read is no field that is lacking.
+    """
+    if any(problem.is_error for problem in reading.problems):
+        return
+
+    places, sections = Places(reading.data, reading.plan.path), _Sections(reading)
+    blocked = Severity.ERROR if strict else Severity.WARNING
+    for task in reading.plan.tasks:
+        if task.status is Status.DONE or task.is_milestone:
+            continue
+        yield from _of_one(task, settings, places, sections, blocked)
+
+
+def _of_one(
+    task: Task, settings: Settings, places: Places, sections: _Sections, blocked: Severity
+) -> Iterator[Problem]:
+    chosen = choose(task, settings)
+    if isinstance(chosen, Finding):
+        if not task.implementer:  # an unknown name is told elsewhere
+            hint = f"{_almost(sections, task)}{chosen.hint}"
+            yield _problem(places, task, f"{task.id} has no implementer", hint, blocked)
+        return
+    lacks = unprovable(task, settings, chosen)
+    if lacks is not None and lacks[0] is Reason.WISH:
+        message = f"{task.id} will be BLOCKED (wish): {WISH}"
+        yield _problem(places, task, message, WISH_HINT, blocked)
+    elif lacks is not None and lacks_contracts(task, settings):
+        message = f"{task.id} will be BLOCKED (proof): {contracts_message(task)}"
+        yield _problem(places, task, message, contracts_hint(task), blocked)
+    elif lacks is not None:
+        message = f"{task.id} will be BLOCKED (proof): {lacks[1].partition(';')[0]}"
+        yield _problem(places, task, message, PROOF_HINT, blocked)
+    elif _stays_unproven(task, settings):
+        message = f"{task.id} will be DONE — unproven: nothing proves it"
+        yield _problem(places, task, message, PROOF_HINT, Severity.WARNING)
+
+
+def _stays_unproven(task: Task, settings: Settings) -> bool:
+    """Whether nothing proves what it writes, and nothing has said so: code without tests was."""
+    if not task.writes_anything or without_proof(task.no_proof, task.outputs):
+        return False
+    told = not task.test_contracts and any(map(is_code, task.outputs))
+    return not told and strongest_possible(task, settings) in (None, ProvenBy.STATIC)
+
+
+def _problem(places: Places, task: Task, message: str, hint: str, severity: Severity) -> Problem:
+    at = places.heading(task)
+    return Problem(
+        message,
+        places.path,
+        at.line,
+        at.column,
+        hint,
+        severity,
+        source_line=at.source_line,
+        width=at.width,
+    )
+
+
+# --- a fence that was almost a file ---------------------------------------------------
+
+
+class _Sections:
+    """The lines of each task's section, taken apart once for all tasks."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._lines = text_of(reading.data).split("\n")  # as the plan counts its lines
+        self._starts = sorted(one.line for one in reading.plan.tasks)
+
+    def of(self, task: Task) -> list[str]:
+        """The lines below a task's heading, up to the next task's."""
+        after = bisect_right(self._starts, task.line)
+        end = self._starts[after] - 1 if after < len(self._starts) else len(self._lines)
+        return self._lines[task.line : end]
+
+
+def _almost(sections: _Sections, task: Task) -> str:
+    """`line 12 is almost a file: write ```python file=src/a.py; else `, where there is one."""
+    inside = ""
+    for number, line in enumerate(sections.of(task), start=task.line + 1):
+        fence = line.strip()[:3] if line.strip().startswith(("```", "~~~")) else ""
+        if not fence:
+            continue
+        if inside:
+            inside = "" if fence == inside else inside
+            continue
+        inside = fence
+        if said := _suggest_fence(line, task):
+            return f"line {number} is almost a file: write {said}; else "
+    return ""
+
+
+def _suggest_fence(line: str, task: Task) -> str:
+    """How a fence is to begin that names a path in a way that nothing reads; else empty."""
+    match = _FENCE.match(line)
+    if match is None:
+        return ""
+    info = match["info"]
+    if said := suggest_by_info(info):
+        return said
+    if len(task.outputs) != 1 or " " in info or "*" in task.outputs[0]:
+        return ""  # else a plain fence in a task that writes one file
+    return f"```{re.split(r'[:{]', info)[0]} file={task.outputs[0].removeprefix('./')}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from runner import effects
+from runner.app.prove.unverified_tasks import find_unverified_tasks, grades_in
 from runner.journal.lock import RunLock
+from runner.journal.snapshot import pause_collections
 from runner.model import Grade, Status, digest_of
 from runner.model.grades import is_grade
 from runner.project import BUILD
@@ -58,7 +59,7 @@ class View:
     @classmethod
     def of(cls, project: Project) -> Self:
         """Read the project; imports no parser and no git where both were seen before."""
-        with _pause_garbage_collection():
+        with pause_collections():
             return cls._read(project)
 
     @classmethod
@@ -74,7 +75,6 @@ class View:
         landing = state.landing.task if state.landing is not None and not live else ""
         states = {task.id: state.task(task.id) for task in tasks}
         found = {} if live else _find_unverified(project, tasks, state)
-        from runner.app.prove.unverified_tasks import grades_in
 
         grades = grades_in(project, tasks, state, found=found)
         errors = outline.errors
@@ -156,26 +156,12 @@ class View:
         return remaining
 
 
-@contextmanager
-def _pause_garbage_collection() -> Iterator[None]:
-    """Without cyclic collections, which walk all the new tasks again and again: a third of it."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 _ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Status.STALE)
 
 
 def _find_unverified(
     project: Project, tasks: tuple[OutlineTask, ...], state: RunState
 ) -> Mapping[str, Unverified]:
-    from runner.app.prove.unverified_tasks import find_unverified_tasks
-
     done = [task for task in tasks if state.task(task.id).status is _DONE]
     return find_unverified_tasks(project, done, state) if done else {}
 

@@ -7,24 +7,24 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.build.reopen import SHIP, last_ship_tag
+from runner.app.build.run_status import SHIP, last_ship_tag
 from runner.app.build.session import Session
 from runner.app.build.suitability import require_suitable
-from runner.app.prove.ship_request import last_verification
+from runner.app.prove.publish import last_verification
 from runner.app.prove.unverified_tasks import find_unverified_tasks
+from runner.app.prove.verify_done import stale_what_fails
 from runner.app.prove.verify_tree import grades_after, key_of_tree, subjects_of, verify_all
 from runner.errors import ExitCode, RunnerError
 from runner.journal.grading import grades_of
 from runner.journal.tree_events import ShipDeclared
 from runner.model import Grade, ProvenBy, digest_of
 from runner.model.grades import is_code
-from runner.repo.tags import free_tag, make_tag, require_free
+from runner.repo.refs import free_tag, make_tag, require_free
 from runner.report import checkpoint
 from runner.report.decisions_file import append_text
-from runner.report.grades import find_unproven
-from runner.report.ship import ship_text, tag_message
+from runner.report.ship import find_explained, find_unproven, ship_text, tag_message
 from runner.run import recovery
-from runner.run.engine import begin, finish
+from runner.run.journal_writer import begin, finish
 from runner.run.landing.plan_documents import PlanDocument
 from runner.run.landing.record_commit import record
 from runner.run.landing.status_notes import find_differing, statuses_of
@@ -65,6 +65,8 @@ class Shipped:
     commit: str = ""
     shortfall: Verified | None = None
     """Where the whole tree falls short."""
+    unproven: tuple[str, ...] = ()
+    """What was shipped without a proof, by id: asked for, or the plan says why there is none."""
 
 
 def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> Shipped:
@@ -80,11 +82,14 @@ def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> 
         verified, grades, shortfall = _verify_tree(session, subjects, say)
         if shortfall is not None:
             _finish(session, subjects, ExitCode.FAILED)
-            return Shipped(verified, shortfall=shortfall)
-        _refuse_unproven(session, subjects, grades, request)
-        tag, commit = _declare(session, reading, verified, grades, request.tag)
-        _finish(session, subjects, ExitCode.OK)
-    return Shipped(verified, tag, commit)
+        else:
+            _refuse_unproven(session, subjects, grades, request)
+            tag, commit = _declare(session, reading, verified, grades, request.tag)
+            _finish(session, subjects, ExitCode.OK)
+    if shortfall is not None:
+        stale_what_fails(project, shortfall, say)
+        return Shipped(verified, shortfall=shortfall)
+    return Shipped(verified, tag, commit, unproven=tuple(find_unproven(grades)))
 
 
 def _refuse_twice(project: Project) -> None:
@@ -215,7 +220,8 @@ def _refuse_unproven(
     request: ShipRequest,
 ) -> None:
     """Raise RunnerError (exit 3) for tasks whose DONE is worth less than is asked for."""
-    lacking = {} if request.unproven else find_unproven(grades)
+    explained = find_explained([one.task for one in subjects], grades)
+    lacking = {} if request.unproven else find_unproven(grades).keys() - explained
     weak = [one.task.id for one in subjects if request.strict and _is_weak(one, grades)]
     named = [id_ for id_ in grades if id_ in lacking or id_ in weak]
     if not named:

@@ -80,7 +80,13 @@ def _may_begin(known: TaskState) -> bool:
 
 
 def _beneath(reading: Reading, ids: Iterable[str]) -> set[str]:
-    return {needed for id_ in ids for needed in reading.graph.ancestors(id_)}
+    """All that these tasks need, each looked at once: a plan of many tasks has long chains."""
+    graph, found, left = reading.graph, set[str](), list(ids)
+    while left:
+        new = [one for one in graph.dependencies(left.pop()) if one not in found]
+        found.update(new)
+        left += new
+    return found
 
 
 def stale_what_is_gone(
@@ -138,7 +144,6 @@ def _falls_short(found: Unverified, one: Inspected) -> str:
 
 
 def _stale(session: Session, id_: str, why: str, board: StatusWriter) -> None:
-
     attempt = session.ledger.state.task(id_).last_attempt
     session.ledger.note(TaskStaled(note=why), task=id_, attempt=attempt, durable=True)
     board.say(id_, Status.STALE, why)

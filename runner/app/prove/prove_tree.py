@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.app.build.machine import sandbox_of
+from runner.app.build.run_parts import sandbox_of
 from runner.app.change.change_source import of_working_tree
 from runner.model import Action, Change, digest_of
 from runner.run.proof.inspection import make_context

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import json
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+import runner
+from runner import effects
 from runner.errors import ExitCode
+from runner.model import digest_of
 
 if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.model import Digest
     from runner.project import Project
     from runner.repo.read import Repository
+
+
+_KEPT = "trees-as-named.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,8 @@ def find_verification(
         return Known()
     if state.whole_head == head:
         fell_short = bool(state.failed_tree)
+    elif not (state.failed_tree or state.verified_tree):
+        return Known("note: not verified as a whole: runner verify --all")
     else:
         keys = _keys(project, state, head, repository)
         fell_short = state.failed_tree in keys
@@ -52,15 +61,34 @@ def _keys(
 ) -> frozenset[Digest]:
     """Under what this tree may be known: with the tasks that a person only called DONE, or not."""
     from runner.app.build.discovered_gates import take_up_default_gates
-    from runner.repo.read import Repository
-    from runner.run.proof.same_tree import tree_key
+    from runner.run.proof.same_tree import list_proofs
 
     take_up_default_gates(project)
     tasks = project.outline().tasks
     some = [task for task in tasks if state.task(task.id).verified]
     documents, settings = project.documents, project.settings
+    subjects = (tasks, some) if len(some) != len(tasks) else (tasks,)
+    said = [(sorted(documents), list_proofs(ones, settings)) for ones in subjects]
+    asked = digest_of(repr((runner.__version__, head, said)).encode("utf-8", "surrogatepass"))
+    known = _read_kept(project, asked)
+    if known:
+        return known
+    from runner.repo.read import Repository
+    from runner.run.proof.same_tree import tree_key
+
     with nullcontext(repository) if repository else Repository.open(project.root) as opened:
-        return frozenset(
-            tree_key(opened, head, documents, ones, settings)
-            for ones in ((tasks, some) if len(some) != len(tasks) else (tasks,))
-        )
+        keys = [tree_key(opened, head, documents, ones, settings) for ones in subjects]
+    with suppress(OSError):  # git is asked again next time; nothing else is lost
+        effects.make_folder(project.cache)
+        data = json.dumps({"asked": asked, "keys": keys}).encode()
+        effects.write_file(project.cache / _KEPT, data, mode=0o600)
+    return frozenset(keys)
+
+
+def _read_kept(project: Project, asked: Digest) -> frozenset[Digest]:
+    """What git said when it was asked the same; a commit's files never change."""
+    try:
+        kept = cast("dict[str, Any]", json.loads((project.cache / _KEPT).read_bytes()))
+        return frozenset(map(str, kept["keys"])) if kept["asked"] == asked else frozenset()
+    except (OSError, ValueError, KeyError, TypeError):
+        return frozenset()

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.change.transaction import open_transaction
 from runner.app.inspect.view import View
 from runner.app.prove.find_evidence import load_evidence
 from runner.app.prove.prove_again import inspection_of, make_done_event
-from runner.app.prove.verify_tree import gates_alone, grades_after, subjects_of, verify_all
+from runner.app.prove.verify_tree import (
+    gates_alone,
+    grades_after,
+    subjects_of,
+    verify_all,
+    why_stale,
+)
 from runner.errors import RunnerError
+from runner.gates.mutation import ID as MUTATION
+from runner.journal.events import TaskStaled
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
+from runner.model import Status
 from runner.project import BUILD
 from runner.repo.read import Repository
 from runner.run.proof.differences import differences
 from runner.run.proof.verification import Subject, plan_for
 from runner.run.selection import find_id
+from runner.run.waivers import stands
+from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from runner.journal.events import TaskDone
     from runner.journal.evidence import Evidence
+    from runner.journal.state import RunState
     from runner.journal.tree_events import TreeVerified
     from runner.model import Digest, Graded
     from runner.project import Project
@@ -48,6 +61,8 @@ class VerifiedTask:
     """From its evidence."""
     unseen: tuple[str, ...]
     """Files that were not looked at, since they are not committed."""
+    stale: tuple[str, ...] = ()
+    """Tasks that were DONE until now."""
 
     @property
     def passed(self) -> bool:
@@ -65,12 +80,14 @@ class VerifiedWhole:
     grades: Mapping[str, Graded]
     not_done: tuple[str, ...]
     unseen: tuple[str, ...]
+    stale: tuple[str, ...] = ()
 
 
 def verify_task(project: Project, typed: str, say: Say) -> VerifiedTask:
     """Its tests, contracts, gates and coverage on HEAD, beside its evidence.
 
-    What a person changed by hand and passes is known as proven from then on.
+    What a person changed by hand and passes is known as proven from then on; what does not pass
+    is STALE.
     """
     take_up_default_gates(project)
     tasks, view = project.check_sound().plan.tasks, View.of(project)
@@ -91,11 +108,11 @@ def verify_task(project: Project, typed: str, say: Say) -> VerifiedTask:
         if found.passed and by_hand is not None and not (by_hand.uncommitted or by_hand.missing):
             event = make_done_event(task, known, now, repository.tree_of(verified.head))
             _remember(project, event, say, id_, known.last_attempt)
-    return found
+    return replace(found, stale=stale_what_fails(project, verified, say))
 
 
 def verify_whole(project: Project, say: Say) -> VerifiedWhole:
-    """Every check of everything that is DONE on HEAD, each command once.
+    """Every check of everything that is DONE on HEAD, each command once; what fails is STALE.
 
     Raises RunnerError (exit 3) where nothing is DONE and no gate is set.
     """
@@ -112,7 +129,41 @@ def verify_whole(project: Project, say: Say) -> VerifiedWhole:
             verified, event = gates_alone(project, repository, documents, say)
     grades = grades_after(project, tasks, view.states, verified) if subjects else {}
     not_done = tuple(task.id for task in tasks if task.id not in done)
-    return VerifiedWhole(verified, event.tree, grades, not_done, unseen)
+    stale = stale_what_fails(project, verified, say)
+    return VerifiedWhole(verified, event.tree, grades, not_done, unseen, stale)
+
+
+def stale_what_fails(project: Project, verified: Verified, say: Say) -> tuple[str, ...]:
+    """Make STALE, as the end of a run does, what is DONE and fails on HEAD; its ids.
+
+    A short run of its own. Nothing is written where there is no journal, as in a fresh clone, and
+    where a run is going on: its end proves the whole itself. What a person waived stays.
+    """
+    # that tests notice nothing is no failure on HEAD: a stricter question was asked of them
+    failing = [one for one in verified.tasks if set(one.to_answer_for) - {MUTATION}]
+    if not failing or not project.journal_path.exists():
+        return ()
+    try:
+        with open_transaction(project) as transaction:
+            now = [one for one in failing if _is_believed(project, transaction.state, one.task)]
+            if now and project.head().commit == verified.head:
+                transaction.begin("verify")
+                for one in now:
+                    event = TaskStaled(note=why_stale(one, f"on {verified.head[:12]}"))
+                    transaction.session.ledger.note(event, task=one.task, durable=True)
+                    say(f"{display(one.task)} is STALE: {display(event.note)}")
+                transaction.finish()
+                return tuple(one.task for one in now)
+    except RunnerError as error:
+        say(f"note: not written down: {error.message}")
+    return ()
+
+
+def _is_believed(project: Project, state: RunState, id_: str) -> bool:
+    """Whether a task is DONE by the runner's word rather than by a person's waiver."""
+    known = state.task(id_)
+    waived = known.waived is not None and stands(project.root, known.waived)
+    return known.status is Status.DONE and not waived
 
 
 def _list_unseen_files(project: Project, repository: Repository, say: Say) -> tuple[str, ...]:

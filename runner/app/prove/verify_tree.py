@@ -197,7 +197,7 @@ def _mark_stale(
     owners = [one for one in verified.tasks if one.to_answer_for]
     last = _last_landing(verified, state)
     for one in owners:
-        note = _note(one, last)
+        note = why_stale(one, "on the whole tree") + (f", last landed {last}" if last else "")
         session.ledger.note(TaskStaled(note=note), task=one.task, durable=True)
         board.say(one.task, Status.STALE, note)
     if owners and session.project.head().ref == session.branch.ref:
@@ -205,10 +205,10 @@ def _mark_stale(
     return frozenset({ExitCode.REGRESSION}) if owners else frozenset()
 
 
-def _note(one: Inspected, last: str) -> str:
+def why_stale(one: Inspected, where: str) -> str:
+    """What fails of a task, and where: `TC-001 fails on the whole tree`."""
     checks = ", ".join(one.to_answer_for)
-    verb = "fails" if len(one.to_answer_for) == 1 else "fail"
-    return f"{checks} {verb} on the whole tree" + (f", last landed {last}" if last else "")
+    return f"{checks} {'fails' if len(one.to_answer_for) == 1 else 'fail'} {where}"
 
 
 def _last_landing(verified: Verified, state: RunState) -> str:

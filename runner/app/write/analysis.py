@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING
 from runner.app.write.staged_states import BY_HAND
 from runner.app.write.workplace import Unreadable, Workplace, display_path, read_named
 from runner.errors import RunnerError
+from runner.model import Action, Change, digest_of
+from runner.writes.compile_check import language_of
+from runner.writes.safe_io import read_beneath
+from runner.writes.sast_report import SastFinding, SastReport, make_unscanned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +21,6 @@ if TYPE_CHECKING:
     from runner.app.inspect.diagnostic import Diagnostic
     from runner.process.base import Sandbox
     from runner.project import Project
-    from runner.writes.sast_report import SastFinding, SastReport
     from runner.writes.scan_workspace import ScanWorkspace
 
 
@@ -61,8 +64,6 @@ def analyse_files(
     workplace: Workplace, files: Iterable[str], task: str, read_input: Callable[[int], bytes]
 ) -> Analysed:
     """Scan each file once, and keep what is found in the history; it never refuses anything."""
-    from runner.writes.sast_report import SastReport, make_unscanned
-
     report = SastReport()
     unreadable, unseen, names = [], [], tuple(dict.fromkeys(files))
     for name in names:
@@ -85,7 +86,6 @@ def analyse_files(
 
 def _scan_file(workplace: Workplace, name: str, content: bytes) -> SastReport | None:
     """One file by bandit where it is Python, and by the installed tools of its language."""
-    from runner.writes.compile_check import language_of
     from runner.writes.sast import scan_file
 
     path = display_path(workplace.near(Path(name)))
@@ -141,8 +141,6 @@ def load_findings_of(root: Path, attempts: Mapping[str, int]) -> tuple[SastFindi
 
 def _finding(record: Mapping[str, object]) -> SastFinding:
     """A record of the history; what is no text or number there is left empty."""
-    from runner.writes.sast_report import SastFinding
-
     texts = {
         name: value if isinstance(value := record.get(name), str) else ""
         for name in ("path", "rule", "severity", "confidence", "message", "tool", "digest")
@@ -158,7 +156,6 @@ def _finding(record: Mapping[str, object]) -> SastFinding:
 
 def _scan_by_tools(workplace: Workplace, path: str, content: bytes) -> SastReport | None:
     """What installed analysers say of a copy of one file of the project; None where none looked."""
-    from runner.model import Action, Change, digest_of
     from runner.writes.scanners import select_scanners
 
     inside = not Path(path).is_absolute() and (workplace.root / path).is_file()
@@ -191,10 +188,8 @@ def analysis_signs(project: Project, outputs: Iterable[str]) -> Iterator[Diagnos
 
 def _laboratory(workplace: Workplace, folder: Path) -> ScanWorkspace:
     """Around the project as it lies there, in the sandbox that its person has chosen."""
-    from runner.process.base import Place
-    from runner.process.environment import command_environment
+    from runner.process.base import Place, command_environment
     from runner.run.worker_setup import find_shared_folders
-    from runner.writes.safe_io import read_beneath
     from runner.writes.scan_workspace import ScanWorkspace
 
     root = workplace.root

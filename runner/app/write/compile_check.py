@@ -38,8 +38,7 @@ _UNTRUSTED = Finding(
 def compile_alone(change: Change, workplace: Workplace) -> tuple[Finding, ...]:
     """What keeps the file from being read in its own language; scripts are read by `bash -n`."""
     from runner.app.write.analysis import sandbox_here
-    from runner.process.base import Place
-    from runner.process.environment import command_environment
+    from runner.process.base import Place, command_environment
 
     if change.content is None:
         return ()
@@ -65,7 +64,7 @@ def compile_in_project(change: Change, workplace: Workplace) -> tuple[Finding, .
     """
     if not workplace.in_git or change.content is None:
         return ()
-    from runner.app.build.machine import sandbox_of
+    from runner.app.build.run_parts import sandbox_of
 
     project = workplace.project()
     commands = tuple(CompileCommand(*one) for one in project.settings.compile)

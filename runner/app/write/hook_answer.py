@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.write.hook_calls import writes_of
-from runner.config.shell_rules import command_of
+from runner.config.shell_rules import SHELL, Permit, command_of
 from runner.errors import RunnerError
 from runner.model import Action, Change, Finding, digest_of
 
@@ -82,7 +82,6 @@ def judge_call(call: HookCall, environ: Mapping[str, str]) -> HookAnswer:
 
 def _refuse_command(command: str, rules: Rules, named: str) -> Finding | None:
     """Why the rules do not let a line of shell run."""
-    from runner.config.permission_rules import SHELL, Permit
     from runner.config.permissions import format_subject, shell_finding
     from runner.implementers.agents.hooks import note_asked
 
@@ -96,7 +95,6 @@ def _refuse_command(command: str, rules: Rules, named: str) -> Finding | None:
 
 def _keep_question(path: Path, rules: Rules, subject: str) -> None:
     """Keep what a person is to be asked about beside the rules: the session hears of it."""
-    from runner.config.permission_rules import Permit
     from runner.config.permissions import write_tool
     from runner.implementers.agents.hooks import note_asked
 
@@ -198,8 +196,7 @@ def _check_change(change: Change, rules: Rules, project: Path) -> Iterator[Findi
     """Path rules, scope, secrets, then whether it compiles: the pipeline's own steps."""
     from runner.secrets.allowlist import FILE_NAME, AllowList
     from runner.writes.compile_check import compile_file
-    from runner.writes.pipeline import WriteRules, admit_writes
-    from runner.writes.write_context import WriteContext
+    from runner.writes.pipeline import WriteContext, WriteRules, admit_writes
 
     allowed = (
         _load_allow_list(project / FILE_NAME) if (project / FILE_NAME).is_file() else AllowList()

@@ -12,7 +12,7 @@ from runner.app.write.staged_states import (
     Standings,
     list_decided,
 )
-from runner.app.write.workplace import display_path
+from runner.app.write.workplace import display_path, journal_path
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import (
     TaskApproved,
@@ -21,6 +21,8 @@ from runner.journal.events import (
     WriteReviewed,
     WriteStaged,
 )
+from runner.journal.read_journal import read_journal
+from runner.journal.state import fold
 from runner.languages.registry import language_of, row_named
 from runner.model import Action, Change, Finding, Status, digest_of
 from runner.writes.landing import in_the_way
@@ -82,10 +84,6 @@ class Proposals:
 
     def standings(self) -> Standings:
         """How everything that is staged stands now."""
-        from runner.app.write.workplace import journal_path
-        from runner.journal.read_journal import read_journal
-        from runner.journal.state import fold
-
         state = fold(read_journal(journal_path(self.workplace.root)))
         return Standings(self.workplace.root, state, self.staging.list())
 
@@ -372,7 +370,6 @@ class Proposals:
     # --- books ------------------------------------------------------------------------
 
     def _journal(self, staged: Staged, *events: Event) -> None:
-        from runner.app.write.workplace import journal_path
         from runner.journal.log import Journal
 
         with Journal.open(journal_path(self.workplace.root)) as journal:

@@ -1,4 +1,7 @@
-"""How a staged write stands: does it wait for a person, or is it decided, landed or overtaken."""
+"""How a staged write stands: does it wait for a person, or is it decided, landed or overtaken.
+
+A write that nobody staged, noted by hand as it stands.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from runner.app.write.workplace import display_path
+from runner.errors import RunnerError
 from runner.journal.events import WriteRejected, WriteReviewed
 from runner.model import Change, Status, digest_of
 
@@ -13,9 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from runner.app.write.workplace import Workplace
     from runner.journal.state import RunState
     from runner.model import Digest
+    from runner.writes.log import History
     from runner.writes.staging import Staged, Staging
+
 
 BY_HAND = 0
 """The attempt under which writes by hand are kept: a run counts its own from 1."""
@@ -73,9 +81,7 @@ def list_decided(staging: Staging) -> tuple[tuple[Staged, Standing], ...]:
 
 def find_staged(staging: Staging, typed: str) -> Staged:
     """The staged write with this id. Raises RunnerError for none, and a decided one."""
-    from runner.app.write.workplace import display_path
-    from runner.errors import RunnerError
-    from runner.text.hints import did_you_mean
+    from runner.text.wording import did_you_mean
 
     ids = [staged.id for staged in staging.list()]
     if typed in ids:
@@ -130,7 +136,6 @@ class Standings:
     # --- details ----------------------------------------------------------------------
 
     def _digest(self, path: str) -> Digest | None:
-        from runner.errors import RunnerError
         from runner.writes.safe_io import read_beneath
 
         try:
@@ -151,3 +156,71 @@ class Standings:
         whole = self.state.review(one.task, WHOLE, None, proposal_digest(changes))
         said = (whole, *(self._review(each) for each in family))
         return any(isinstance(event, WriteRejected) for event in said)
+
+
+# --- write record ---------------------------------------------------------------------
+
+
+def record_write(workplace: Workplace, task: str, file: str) -> Change:
+    """Note a file as it stands in the write log, for a task that a person names.
+
+    Raises RunnerError for a file that is not there, and for a path that no log should hold.
+    """
+    from runner.writes.log import Fate, Review, WriteLog
+
+    path = workplace.path_of(file)
+    id_, _ = workplace.task(task)
+    log = WriteLog(workplace.root)
+    change = _change(workplace, log.show(), path)
+    log.record((change,), run="", task=id_, attempt=BY_HAND, review=Review.OFF)
+    log.close(run="", task=id_, attempt=BY_HAND, fate=Fate.LANDED)  # it is there as it stands
+    return change
+
+
+def _change(workplace: Workplace, history: History, path: str) -> Change:
+    """The file as it stands now, against what was last known of it."""
+    from runner.model import Action, Change, digest_of
+    from runner.writes.safe_io import mode_beneath, read_beneath
+
+    _check(path)
+    content = read_beneath(workplace.root, path)
+    before = _last_digest(workplace, history, path)
+    if content is None and before is None:
+        raise RunnerError(
+            "there is no such file",
+            where=path,
+            hint=f"paths are relative to {workplace.root}",
+        )
+    if content is None:
+        return Change(path, Action.DELETE, 0, before, None)
+    action = Action.CREATE if before is None else Action.MODIFY
+    mode = mode_beneath(workplace.root, path) or 0
+    return Change(path, action, mode, before, digest_of(content), content)
+
+
+def _check(path: str) -> None:
+    """A path that no log should hold: outside, in git's folder, or with a key in its name."""
+    from runner.secrets.redact import redact
+    from runner.secrets.scan import scan_content
+    from runner.writes.paths import check_path
+
+    refused = check_path(path, 0, kind="delete")
+    for found in (*((refused,) if refused else ()), *scan_content(b"", path)):
+        if found.refuses:
+            raise RunnerError(redact(found.message), hint=found.hint)
+
+
+def _last_digest(workplace: Workplace, history: History, path: str) -> Digest | None:
+    """The digest the file had before: as logged last, else as committed."""
+    logged = [one for one in history.writes if one.path == path]
+    if logged:
+        return logged[-1].after or None
+    if not workplace.in_git:
+        return None
+    from runner.model import digest_of
+    from runner.repo.read import Repository
+
+    with Repository.open(workplace.root) as repository:
+        head = repository.head().commit
+        committed = repository.blob(head, path) if head else None
+    return None if committed is None else digest_of(committed)

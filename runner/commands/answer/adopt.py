@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from runner.commands.consent import open_with_gates
 from runner.errors import ExitCode
 from runner.model import Status
+from runner.report.console import NORMAL, QUIET, Console, wants_colour
 from runner.report.cost import cost_part
 from runner.report.documents import document
 from runner.text.display import display
@@ -52,9 +54,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Adopt the branch, and say what became of the task."""
     from runner.app.answer.branch_adoption import Adopt, adopt_branch
-    from runner.commands.consent import open_with_gates
     from runner.commands.running.terminal_review import find_asker
-    from runner.report.console import NORMAL, QUIET, Console, wants_colour
 
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "review": given.review}
     project = open_with_gates(environ, flags)

@@ -1,4 +1,4 @@
-"""`runner approve`, `reject`, `edit`: a person's word on what waits, given any time."""
+"""`runner approve`, `reject`, `edit`, `retry`: a person's word on what waits, given any time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.project import Project
 from runner.text.display import display
 from runner.text.wording import join_few
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from runner.app.answer.answers import Answered, Approve, HeldChange
     from runner.model import Finding
-    from runner.project import Project
 
 _EPILOGS = {
     "approve": """\
@@ -36,6 +36,12 @@ example:
   runner reject TASK-009 --reason "bookings may touch"
                             of a held change: what it breaks is DONE again, it is tried again
 """,
+    "retry": """\
+examples:
+  runner retry TASK-003     a blocked task is tried again, now
+  runner retry 3 --reason "use the helper in words.py"
+                            the next attempt reads that first
+""",
     "edit": """\
 example:
   runner edit TASK-003      its proposed files in your editor; the next `runner` proves them
@@ -45,7 +51,7 @@ _AGAIN = "[e]dit it again, or leave it as it [w]as? "
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
-    """What the three commands take."""
+    """What the four commands take."""
     parser.epilog = _EPILOGS[name]
     parser.set_defaults(command=name)
     parser.add_argument("what", nargs="*", metavar="ID", help="task, or number in `runner review`")
@@ -56,6 +62,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
             action="store_true",
             help="of a STALE task: prove what is there again, nobody implements",
         )
+    if name == "retry":
+        parser.add_argument("--reason", default="", help="what the next attempt is to know")
     if name == "reject":
         parser.add_argument("--reason", default="", help="what the next attempt is to do better")
 
@@ -63,7 +71,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Answer what waits. Raises RunnerError for what does not wait, or cannot be answered so."""
     from runner.app.answer import answers
-    from runner.project import Project
 
     project, named = Project.open(Path.cwd(), environ), tuple(given.what)
     match given.command:
@@ -72,6 +79,10 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         case "reject":
             answers.reject(project, answers.Reject(named, given.reason), _tell, _ask_reason)
             print("next: runner")
+        case "retry":
+            from runner.app.answer.retry_task import retry
+
+            return _retry(project, retry(project, named, given.reason), environ)
         case _:
             from runner.app.answer.held_edit import edit
 
@@ -90,6 +101,24 @@ def _approve(project: Project, asked: Approve) -> ExitCode:
     elif came.is_next_run:
         print("next: runner")
     return ExitCode.OK
+
+
+def _retry(project: Project, ids: tuple[str, ...], environ: Mapping[str, str]) -> ExitCode:
+    """Build them now; a run that is going on takes them up itself."""
+    import argparse
+
+    from runner.commands.running import run
+    from runner.journal.lock import RunLock
+    from runner.project import BUILD
+
+    if not ids:
+        raise RunnerError("which one?", hint="runner status shows every task")
+    if RunLock(project.root / BUILD).holder() is not None:
+        print(f"{', '.join(map(display, ids))}: tried again once the run that goes on has ended")
+        return ExitCode.OK
+    parser = argparse.ArgumentParser()
+    run.arguments(parser, "run")
+    return run.execute(parser.parse_args(ids), environ)
 
 
 def _tell(one: Answered) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
+from runner.model import Decision
+from runner.project import Project
 
 if TYPE_CHECKING:
     import argparse
@@ -41,8 +43,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Append the decision, and say its number."""
     from runner.app.answer.decision_record import decide
-    from runner.model import Decision
-    from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, plan_needed=bool(given.task))
     decision = Decision(

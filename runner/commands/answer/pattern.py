@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.project import Project
+from runner.report.documents import document
+from runner.report.table import table
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +42,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Do it. Raises RunnerError for what cannot become a pattern, and where there is no index."""
     from runner.app.answer.pattern_library import accept, load_index, search_patterns
-    from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.verb == "accept":
@@ -55,9 +57,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _tell_patterns(patterns: Sequence[Pattern], *, as_json: bool) -> None:
-    from runner.report.documents import document
-    from runner.report.table import table
-
     if as_json:
         print(document("patterns", patterns=list(patterns)), end="")
         return
@@ -69,9 +68,6 @@ def _tell_patterns(patterns: Sequence[Pattern], *, as_json: bool) -> None:
 
 
 def _tell_found(found: Sequence[Match], words: Sequence[str], *, as_json: bool) -> None:
-    from runner.report.documents import document
-    from runner.report.table import table
-
     if as_json:
         rows = [
             {"score": one.score, "because": one.because, "pattern": one.pattern} for one in found
@@ -86,7 +82,6 @@ def _tell_found(found: Sequence[Match], words: Sequence[str], *, as_json: bool) 
 
 def _tell_accepted(one: Accepted, *, as_json: bool) -> None:
     from runner.context.library import INDEX
-    from runner.report.documents import document
 
     if as_json:
         facts = {"decision": one.decision, "pattern": one.pattern, "file": one.file}

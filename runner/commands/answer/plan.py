@@ -8,17 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.one_task import add_arguments
+from runner.project import Project
 from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
-    from runner.app.answer.task_planning import PlannedTask
+    from runner.app.answer.task_planning import PlanningResult
     from runner.app.observer import Observer
     from runner.errors import ExitCode
     from runner.journal.task_state import Planned
-    from runner.project import Project
     from runner.run.review import Asker
 
 _EXAMPLES = """\
@@ -34,8 +35,6 @@ _UNASKED = "approved, since nobody reviews plans here (--plan-review prompt asks
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """What `runner plan` takes."""
-    from runner.commands.one_task import add_arguments
-
     del name
     add_arguments(parser, _EXAMPLES)
     add = parser.add_argument
@@ -50,7 +49,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the plan of a task; make it where there is none."""
     from runner.app.answer.task_planning import MakePlan, plan_task
-    from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, _flags(given))
     asked = MakePlan(given.id, given.again, given.reason, given.trust, given.allow_dirty)
@@ -78,7 +76,7 @@ def _open_console(project: Project, *, is_quiet: bool) -> Iterator[tuple[Observe
         yield console, find_asker(console, project.environ)
 
 
-def _show(came: PlannedTask, *, as_json: bool) -> None:
+def _show(came: PlanningResult, *, as_json: bool) -> None:
     """Print the plan and how it stands."""
     from runner.commands.answer.review import format_plan
 
@@ -100,7 +98,7 @@ def _format_standing(there: Planned, task: str) -> str:
     return f"waits for your review: runner approve {name}, or runner reject {name} --reason …"
 
 
-def _document(came: PlannedTask) -> str:
+def _document(came: PlanningResult) -> str:
     from runner.report.documents import document
 
     there = came.plan

@@ -17,12 +17,18 @@ from runner.app.answer.waiting import (
     list_staged_by_hand,
     list_waiting,
 )
+from runner.app.write.workplace import display_path
 from runner.commands.files.staged_write import as_data
 from runner.errors import ExitCode
+from runner.project import Project
 from runner.report.console import wants_colour
 from runner.report.documents import document
+from runner.report.next_step import next_step
+from runner.run.approvals import format_questions
 from runner.run.review import open_questions
+from runner.secrets.redact import redact
 from runner.text.display import display
+from runner.text.wording import short
 
 if TYPE_CHECKING:
     import argparse
@@ -32,7 +38,6 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.journal.task_state import Planned
     from runner.model import Change
-    from runner.project import Project
     from runner.repo.read import Repository
     from runner.writes.staging import Staged
 
@@ -54,7 +59,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """List what waits, or show what was named of it."""
     from runner.app.inspect.view import View
-    from runner.project import Project
     from runner.repo.read import Repository
 
     project = Project.open(Path.cwd(), environ)
@@ -102,8 +106,6 @@ def _below(
     project: Project, repository: Repository, state: RunState, one: Waiting, *, whole: bool
 ) -> Iterator[str]:
     """What is listed below one item: what it asks first."""
-    from runner.run.approvals import format_questions
-
     if one.kind == "writes":
         yield from format_questions(open_questions(state.task(one.task)))
     yield from (f"{change.action} {display(change.path)}" for change in one.changes)
@@ -119,6 +121,8 @@ def _below(
         tasks = project.plan(project.plan_bytes).tasks
         in_vain = breakage.explain_vain_approval(tasks, state, one.task, repository)
         yield from breakage.format_breakage(state, one.task, whole=whole, in_vain=in_vain)
+    elif one.kind == "blocked":
+        yield f"next: {next_step(state.task(one.task), state)}"
     elif one.culprit:
         approved = state.task(one.task).approved
         how = "is approved: it is" if approved else "with runner approve it is"
@@ -143,8 +147,6 @@ def _format_calls(state: RunState, task: str) -> Iterator[str]:
 
 def _format_staged(one: Staged) -> str:
     """A write by hand, with the command that shows it."""
-    from runner.app.write.workplace import display_path
-
     what = f"{display(one.task)} {one.action} {display_path(one.path)}"
     return f"by hand: {what} — runner staged-write show {one.id}, then apply, edit or reject"
 
@@ -160,7 +162,7 @@ def _how_to_answer(shown: tuple[Waiting, ...]) -> str:
             "runner review ID shows what was built; runner approve ID [--reuse], "
             "or runner reject ID --reason … to leave it as it is"
         )
-    return "runner why ID says more; runner approve ID has it tried again"
+    return "runner why ID says more; runner retry ID has it tried again"
 
 
 def _show_diffs(project: Project, repository: Repository, one: Waiting) -> None:
@@ -179,9 +181,6 @@ def _diff(project: Project, change: Change, before: bytes | None) -> str:
 
 def _show_stale(project: Project, repository: Repository, id_: str) -> None:
     """Print the original implementation's diff, its test contracts, and the change."""
-    from runner.secrets.redact import redact
-    from runner.text.wording import short
-
     stale = find_stale_work(project, id_)
     for note in stale.asked:
         print(f"     asked for since: {display(note)}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
+from runner.project import Project
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Write it into the journal and into the plan; exit 3 where no person can have said it."""
     from runner.app.answer.waiver import Waive, waive
-    from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     made = waive(project, Waive(given.id, given.reason))

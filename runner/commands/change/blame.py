@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.change.line_origins import BlameRequest, blame
+from runner.app.change.file_owners import BlameRequest, blame
 from runner.errors import ExitCode, RunnerError
 from runner.project import Project
 from runner.report.documents import document

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.change.record_change import ChangeRequest, change
+from runner.app.change.transaction import ChangeRequest, change
 from runner.commands.consent import confirm
 from runner.errors import ExitCode, RunnerError
 from runner.model import Status
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-    from runner.app.change.record_change import RecordedChange
+    from runner.app.change.transaction import RecordedChange
     from runner.history.change import Change
 
 _EXAMPLES = """\

@@ -10,8 +10,8 @@ from runner.app.change.file_owners import check_map, find_owners, propose_rows
 from runner.commands.change.impact import inside
 from runner.errors import ExitCode, RunnerError
 from runner.project import Project
+from runner.repo.head import OWNERSHIP_MAP
 from runner.report.documents import document
-from runner.run.landing.plan_documents import MAP
 from runner.text.display import display
 from runner.text.wording import plural
 
@@ -101,4 +101,6 @@ def _show_rows(found: MapRows, *, written: bool, as_json: bool) -> None:
     if left:
         print(f"of {plural(left, 'file')} git tells no task", file=sys.stderr)
     if found.rows and not written:
-        print(f"hint: runner ownership propose --write adds them to {MAP}", file=sys.stderr)
+        print(
+            f"hint: runner ownership propose --write adds them to {OWNERSHIP_MAP}", file=sys.stderr
+        )

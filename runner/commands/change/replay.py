@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.change.take_back import ReplayRequest, replay
+from runner.app.change.transaction import ReplayRequest, replay
 from runner.commands.consent import ask_trust, confirm
 from runner.errors import ExitCode, RunnerError
 from runner.project import Project
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from runner.app.change.rebuild import Step, Verified
-    from runner.app.change.take_back import Replayed
+    from runner.app.change.rebuild import RebuiltStep, Step
+    from runner.app.change.transaction import Replayed
     from runner.history.replay import Replay
 
 _EXAMPLES = """\
@@ -150,14 +150,14 @@ class _Progress:
         self._done = 0
         self._last = effects.monotonic()
 
-    def __call__(self, one: Verified) -> None:
+    def __call__(self, one: RebuiltStep) -> None:
         self._done += 1
         if effects.monotonic() - self._last >= _EVERY:
             self._last = effects.monotonic()
             print(f"{self._done}/{self._total} {display(one.step.task)}", file=sys.stderr)
 
 
-def _print_rebuilt(found: Sequence[Verified], steps: int, *, as_json: bool) -> ExitCode:
+def _print_rebuilt(found: Sequence[RebuiltStep], steps: int, *, as_json: bool) -> ExitCode:
     last = found[-1]
     code = ExitCode.FAILED if last.divergence else ExitCode.OK
     seconds = round(sum(one.seconds for one in found), 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.change.take_back import UndoRequest, undo
+from runner.app.change.transaction import UndoRequest, undo
 from runner.errors import ExitCode
 from runner.project import Project
 from runner.report.documents import document

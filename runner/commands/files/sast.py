@@ -17,13 +17,14 @@ from runner.commands.files.single_files import (
 )
 from runner.errors import ExitCode, RunnerError
 from runner.text.display import display
+from runner.writes.sast_report import SastReport
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping
 
     from runner.report.documents import Json
-    from runner.writes.sast_report import SastFinding, SastReport
+    from runner.writes.sast_report import SastFinding
 
 _EPILOGS = {
     "sast-scan": """\
@@ -82,8 +83,6 @@ def _tell_error(before: str, error: RunnerError) -> None:
 
 
 def _show(given: argparse.Namespace, workplace: Workplace) -> ExitCode:
-    from runner.writes.sast_report import SastReport
-
     kept = list_kept(workplace, given.task)
     found = [one.finding for one in kept]
     notes = tuple(one for one in found if one.severity == "note")

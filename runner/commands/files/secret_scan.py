@@ -17,6 +17,7 @@ from runner.commands.progress_notice import patience
 from runner.errors import ExitCode, RunnerError
 from runner.model import Severity
 from runner.text.display import display
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -69,8 +70,6 @@ def _lines(found: Finding) -> Iterator[str]:
 
 
 def _summary(scanned: Scanned) -> str:
-    from runner.text.wording import plural
-
     counts = {
         kind: sum(one.severity is kind for one in scanned.findings)
         for kind in (Severity.ERROR, Severity.WARNING, Severity.NOTE)

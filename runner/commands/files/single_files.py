@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.write.workplace import STANDARD_INPUT, display_path
@@ -53,8 +54,6 @@ def write_output(text: str, target: str) -> None:
 
     Raises RunnerError where the file cannot be written.
     """
-    from pathlib import Path
-
     from runner import effects
     from runner.writes.safe_io import explain_errors
 

@@ -44,7 +44,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Record or show. Raises RunnerError for a file that is not there."""
     workplace = Workplace.of(Path.cwd(), environ)
     if given.command == "record":
-        from runner.app.write.write_record import record_write
+        from runner.app.write.staged_states import record_write
 
         change = record_write(workplace, given.task, given.file)
         print(f"recorded: {change.action} {display_path(change.path)}", file=sys.stderr)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from runner.commands.one_task import add_arguments, one_task
 from runner.errors import ExitCode
+from runner.report.table import table
+from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
@@ -70,14 +72,10 @@ def _document(id_: str, brief: Brief, mode: str) -> str:
 
 def _format_sizes(brief: Brief) -> str:
     """What each part costs, and the whole."""
-    from runner.report.table import table
-
     rows = [(part.name, str(part.tokens)) for part in brief.parts]
     return table(("PART", "TOKENS"), [*rows, ("all", str(brief.tokens))])
 
 
 def _warn(brief: Brief) -> None:
-    from runner.text.display import display
-
     for one in brief.warnings:
         print(f"warning: {display(one.path)}:{one.line}: {display(one.message)}", file=sys.stderr)

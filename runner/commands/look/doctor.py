@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
+from runner.report.table import table
+from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
@@ -46,9 +48,6 @@ def _document(signs: Sequence[Diagnostic], *, missing: bool) -> str:
 
 
 def _text(signs: Sequence[Diagnostic]) -> str:
-    from runner.report.table import table
-    from runner.text.display import display
-
     rows = [(sign.state, sign.name, sign.text) for sign in signs]
     hints = [f"{display(sign.name)}: {display(sign.hint)}" for sign in signs if sign.hint]
     advice = "".join(f"hint: {hint}\n" for hint in hints)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
+from runner.project import Project
 
 if TYPE_CHECKING:
     import argparse
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   runner graph > graph.mmd         for mermaid.live, or a ```mermaid block
-  runner graph --format ascii      in the terminal
+  runner graph                     drawn, in the terminal
   runner graph --format svg > graph.svg
   runner graph --json              nodes and edges for a program
 """
@@ -30,8 +31,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument(
         "--format",
         choices=("mermaid", "dot", "ascii", "svg"),
-        default="mermaid",
-        help="mermaid text (the default), Graphviz dot, plain text, or a picture",
+        help="mermaid text, Graphviz dot, plain text, or a picture (default: plain text on a"
+        " terminal, else mermaid)",
     )
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
@@ -40,14 +41,14 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the graph."""
     from runner.app.inspect.view import View
-    from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     view = View.of(project)
     if given.json:
         print(_document(view), end="")
         return ExitCode.OK
-    print(_render_graph(view, given.format, environ), end="")
+    form = given.format or ("ascii" if sys.stdout.isatty() else "mermaid")
+    print(_render_graph(view, form, environ), end="")
     return ExitCode.OK
 
 
@@ -56,20 +57,20 @@ def _render_graph(view: View, form: str, environ: Mapping[str, str]) -> str:
     statuses = {id_: known.status for id_, known in view.states.items()}
     match form:
         case "dot":
-            from runner.report.dot import dot
+            from runner.report.graph_formats import dot
 
             return dot(view.tasks, statuses)
         case "ascii":
-            from runner.report.ascii_graph import ascii_graph
             from runner.report.console import painter, wants_colour
+            from runner.report.graph_drawing import ascii_graph
 
             return ascii_graph(view.tasks, statuses, painter(wants_colour(sys.stdout, environ)))
         case "svg":
-            from runner.report.svg import svg
+            from runner.report.graph_drawing import svg
 
             return svg(view.tasks, statuses, title=view.title)
         case _:
-            from runner.report.mermaid import mermaid
+            from runner.report.graph_formats import mermaid
 
             return mermaid(view.tasks, statuses)
 

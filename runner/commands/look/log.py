@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
+from runner.journal.codec import encode
+from runner.project import Project
+from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +38,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the journal's records. Raises RunnerError where the journal is damaged."""
     from runner.app.inspect.event_log import follow_log, read_log
-    from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.follow:
@@ -53,9 +56,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _document(records: Iterator[Record]) -> str:
-    import json
-
-    from runner.journal.codec import encode
     from runner.report.documents import document
 
     return document("log", records=[json.loads(encode(record)) for record in records])
@@ -72,14 +72,11 @@ def _follow(records: Iterator[Record], *, as_json: bool) -> ExitCode:
 
 
 def _raw(record: Record) -> str:
-    from runner.journal.codec import encode
-
     return encode(record).decode("utf-8", "replace").rstrip("\n")
 
 
 def _line(record: Record) -> str:
     from runner.app.inspect.event_log import gist
-    from runner.text.display import display
     from runner.text.wording import moment
 
     task = display(record.task) or "-"

@@ -6,7 +6,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.config.settings import NAMES, SETTABLE
 from runner.errors import ExitCode
+from runner.model import GateSpec, Resource
+from runner.project import Project
+from runner.report.table import table
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +35,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the settings. Raises RunnerError with every mistake in them."""
     from runner.app.build.discovered_gates import take_up_default_gates
-    from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     take_up_default_gates(project)
@@ -43,7 +46,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _document(loaded: Loaded) -> str:
-    from runner.config.settings import NAMES
     from runner.report.documents import document
 
     return document(
@@ -57,9 +59,6 @@ def _document(loaded: Loaded) -> str:
 
 
 def _text(loaded: Loaded) -> str:
-    from runner.config.settings import NAMES, SETTABLE
-    from runner.report.table import table
-
     rows = [
         (name, _format_value(getattr(loaded.settings, name)), loaded.sources[name])
         for name in NAMES
@@ -70,8 +69,6 @@ def _text(loaded: Loaded) -> str:
 
 def _format_value(value: object) -> str:
     """A value as a person would write it; `—` where there is none."""
-    from runner.model import GateSpec, Resource
-
     match value:
         case None | "" | ():
             return "—"

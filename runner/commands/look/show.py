@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from runner.app.inspect.task_view import format_task_type, portrait
 from runner.commands.one_task import add_arguments, one_task
 from runner.errors import ExitCode
+from runner.journal.evidence import evaluate_standing, evidence_of
 from runner.report.documents import document, grade_part
+from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +36,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the task. Raises RunnerError for an id that no task has."""
     from runner.app.inspect.task_inquiry import load_story
-    from runner.secrets.redact import redact
 
     asked = one_task(given, environ)
     task, view, story = asked.task, asked.view, load_story(asked)
@@ -72,8 +73,6 @@ def _document(task: Task, view: View, past: TaskHistory, report: str) -> str:
 
 def _evidence(view: View, task: Task) -> dict[str, object] | None:
     """What DONE rests on, and whether it is about the task as it is written now."""
-    from runner.journal.evidence import evaluate_standing, evidence_of
-
     known = view.states[task.id]
     evidence = evidence_of(known)
     if evidence is None:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.model import Reason, Status
-from runner.report.cost import cost, cost_part, together
+from runner.project import Project
+from runner.report.cost import cost, cost_part, per_proven, together
 from runner.report.documents import document, grade_part
 from runner.report.table import GAP, table
 from runner.text.display import display
 from runner.text.width import columns, pad
-from runner.text.wording import join_few, plural
+from runner.text.wording import did_you_mean, join_few, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from runner.app.inspect.view import View
     from runner.model import Usage
     from runner.plan.outline import OutlineTask
-    from runner.project import Project
 
 _EXAMPLES = {
     "status": """\
@@ -31,6 +31,7 @@ examples:
   runner status           the table of tasks, and what to type next
   runner status --watch   the same, drawn anew whenever something changes
   runner status --json    the same for a program
+  runner status --costs   what the proofs took so far, by kind, and what was saved
 """,
     "list": """\
 examples:
@@ -53,6 +54,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
     if name == "status":
         parser.add_argument("--watch", action="store_true", help="draw anew at every change")
+        parser.add_argument("--costs", action="store_true", help="what the proofs took, by kind")
     if name == "list":
         parser.add_argument("--status", metavar="STATUS", help="only tasks of this status")
 
@@ -60,12 +62,13 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Read, and say it; always exit 0 where there was something to read."""
     from runner.app.inspect.view import View
-    from runner.project import Project
 
     wanted = _status(given.status) if given.command == "list" and given.status else None
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     if given.command == "status" and given.watch:
         return _watch(project, given, environ)
+    if given.command == "status" and given.costs:
+        return _tell_costs(project, as_json=given.json)
     view = View.of(project)
     if view.mistakes:
         said = f"note: the plan has {plural(view.mistakes, 'mistake')}: runner validate"
@@ -77,6 +80,25 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         print(_document(given.command, view, shown), end="")
     else:
         sys.stdout.write(_TEXTS[given.command](view, shown))
+    return ExitCode.OK
+
+
+def _tell_costs(project: Project, *, as_json: bool) -> ExitCode:
+    """What all proofs took that the journal knows, by their kind."""
+    from runner.journal.events import GateCompleted
+    from runner.journal.read_journal import read_journal
+    from runner.report.cost import ProofCosts
+
+    costs = ProofCosts()
+    for record in read_journal(project.journal_path, wanted=frozenset({"gate.completed"})):
+        if isinstance(record.event, GateCompleted):
+            costs.add(record.event.proof)
+    if as_json:
+        print(document("costs", **costs.data()), end="")
+        return ExitCode.OK
+    print(f"proofs: {costs.words or 'none yet'}")
+    if rows := list(costs.rows()):
+        print("\n" + table(("KIND", "COMMANDS", "TOOK", "STOOD"), rows, width=_width()), end="")
     return ExitCode.OK
 
 
@@ -98,8 +120,6 @@ def _watch(project: Project, given: argparse.Namespace, environ: Mapping[str, st
 
 def _status(typed: str) -> Status:
     """The status a person means by `in_progress` or `Blocked`."""
-    from runner.text.hints import did_you_mean
-
     word = typed.strip().upper().replace("_", "-").replace(" ", "-")
     if word not in set(Status):
         hint = did_you_mean(word, Status) or f"one of {', '.join(Status)}"
@@ -146,6 +166,11 @@ def _task(view: View, task: OutlineTask) -> dict[str, object]:
     }
 
 
+def _is_proven(view: View, id_: str) -> bool:
+    graded = view.grades.get(id_)
+    return graded is not None and graded.is_proven
+
+
 def _total_usage(view: View) -> Usage:
     """What agents and models have used for all tasks of the plan."""
     return together(known.usage for known in view.states.values())
@@ -157,7 +182,8 @@ def _total_usage(view: View) -> Usage:
 def _status_text(view: View, shown: list[OutlineTask]) -> str:
     rows = [(task.id, _word(view, task), task.title, _note(view, task)) for task in shown]
     ready = view.ready()
-    used = cost(_total_usage(view))
+    proven = ((one.usage, _is_proven(view, id_)) for id_, one in view.states.items())
+    used = ", ".join(filter(None, (cost(_total_usage(view)), per_proven(proven))))
     parts = [_counts(view, len(ready)) + (f"used so far: {used}\n" if used else "")]
     if rows:
         parts.append(table(("TASK", "STATUS", "TITLE", "NOTE"), rows, width=_width()))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.plan.diagnostic import render
+from runner.project import Project
 from runner.text.wording import plural
 
 if TYPE_CHECKING:
@@ -35,7 +37,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print every problem; exit 0 where none is a mistake, 2 otherwise."""
     from runner.app.inspect.validation import validate
-    from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     found = validate(project, strict=given.strict)
@@ -47,8 +48,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _print_text(validation: Validation) -> None:
-    from runner.plan.diagnostic import render
-
     plan, problems = validation.plan, validation.problems
     for problem in problems:
         print(render(problem) + "\n")

@@ -1,7 +1,8 @@
-"""`runner why ID`: the chain of causes why a task would run, waits, is blocked, stale or done."""
+"""`runner why [ID]`: the chain of causes why a task would run, waits, is blocked, stale or done."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.commands.one_task import add_arguments, one_task
@@ -17,13 +18,14 @@ _EXAMPLES = """\
 examples:
   runner why TASK-003
   runner why 3 --json
+  runner why                everything that does not go on by itself
 """
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """What `runner why` takes."""
     del name
-    add_arguments(parser, _EXAMPLES)
+    add_arguments(parser, _EXAMPLES, needed=False)
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -31,6 +33,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     from runner.app.inspect.causes import format_cause
     from runner.app.inspect.task_inquiry import explain
 
+    if given.id is None:
+        return _explain_all(given, environ)
     asked = one_task(given, environ)
     cause = explain(asked)
     if given.json:
@@ -47,6 +51,24 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         print(said, end="")
     else:
         print("\n".join((*format_cause(cause), *_advice(cause))))
+    return ExitCode.OK
+
+
+def _explain_all(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    from runner.app.inspect.causes import format_cause
+    from runner.app.inspect.task_inquiry import explain_all
+    from runner.project import Project
+    from runner.report.documents import document
+
+    project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
+    causes = explain_all(project)
+    if given.json:
+        print(document("why", causes=causes), end="")
+        return ExitCode.OK
+    for cause in causes:
+        print("\n".join((*format_cause(cause), *_advice(cause))), end="\n\n")
+    if not causes:
+        print("nothing stands in the way: runner status says what is next")
     return ExitCode.OK
 
 

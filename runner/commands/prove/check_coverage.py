@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from runner.report.documents import document
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
 
     from runner.app.prove.measure_coverage import TaskCoverage
@@ -43,8 +43,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 
 def _percent(text: str) -> float:
-    import argparse
-
     try:
         number = float(text.removesuffix("%"))
     except ValueError:

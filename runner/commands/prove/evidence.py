@@ -16,9 +16,8 @@ from runner.repo.trailers import coverage_line, tools_line
 from runner.report.cost import cost, cost_part
 from runner.report.documents import document, grade_part
 from runner.secrets.redact import redact
-from runner.text.counting import count_words
 from runner.text.display import display
-from runner.text.wording import moment, short
+from runner.text.wording import count_words, moment, short
 
 if TYPE_CHECKING:
     import argparse

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.app.build.reopen import last_ship_tag
+from runner.app.build.run_status import last_ship_tag
 from runner.app.prove.declare_ship import ShipRequest, ship
-from runner.app.prove.ship_request import find_request, publish_ship
+from runner.app.prove.publish import find_request, publish_ship
 from runner.commands.consent import add_proof_flags, load_trusted_plan, open_with_gates, tell
 from runner.commands.prove.verify import whole_lines
 from runner.errors import ExitCode
 from runner.report.documents import document
 from runner.text.display import display
-from runner.text.wording import plural
+from runner.text.wording import join_few, plural
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
     from runner.app.prove.declare_ship import Shipped
-    from runner.app.prove.ship_request import Request
+    from runner.app.prove.publish import Request
     from runner.project import Project
     from runner.run.proof.verification import Verified
 
@@ -89,8 +89,17 @@ def _say_shortfall(verified: Verified, *, as_json: bool) -> None:
 def _say(done: Shipped, *, as_json: bool) -> None:
     tag, commit, verified = done.tag, done.commit, done.verified
     if as_json:
-        said = document("ship", shipped=True, tag=tag, commit=commit, verified=verified)
+        said = document(
+            "ship",
+            shipped=True,
+            tag=tag,
+            commit=commit,
+            verified=verified,
+            unproven=list(done.unproven),
+        )
         print(said, end="")
         return
     print(f"SHIP: {plural(verified.tasks, 'task')} as {display(tag)} on {commit[:12]}")
+    if done.unproven:
+        print(f"shipped without a proof: {join_few(done.unproven)}; the tag says why")
     print(f"publish it: git push --follow-tags; what is in it: git show {display(tag)}")

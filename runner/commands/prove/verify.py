@@ -8,7 +8,7 @@ from runner.app.prove.verify_done import verify_task, verify_whole
 from runner.commands.consent import add_proof_flags, load_trusted_plan, open_with_gates, tell
 from runner.errors import ExitCode, RunnerError
 from runner.report.documents import document, grade_part
-from runner.report.grades import grade_lines
+from runner.report.ship import grade_lines
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import finding_lines
@@ -73,6 +73,7 @@ def _document(found: VerifiedTask) -> str:
         findings=found.now.findings,
         differences=found.differences,
         notLookedAt=found.unseen,
+        stale=found.stale,
         seconds=found.verified.seconds,
     )
 
@@ -92,6 +93,7 @@ def _whole_document(found: VerifiedWhole) -> str:
         shortfalls=verified.shortfalls,
         notDone=found.not_done,
         notLookedAt=found.unseen,
+        stale=found.stale,
         ran=verified.ran,
         seconds=verified.seconds,
     )
@@ -140,11 +142,12 @@ def _verdict(verified: Verified, *, passed: bool) -> str:
 
 
 def _task_line(one: Inspected) -> str:
-    sign = "✓" if one.passed else "✗"
+    sign = ("✓" if one.proofs else "-") if one.passed else "✗"
     checks = " ".join(f"{_MARKS[proof.verdict]} {display(proof.id)}" for proof in one.proofs)
     cover = f" · {one.coverage.shown}" if one.coverage else ""
-    before = "" if one.ran else " (on this very tree before)"
-    return f"{sign} {display(one.task)} {display(one.title)}: {checks or '—'}{cover}{before}"
+    before = " (on this very tree before)" if one.proofs and not one.ran else ""
+    checks = checks or "nothing to run"
+    return f"{sign} {display(one.task)} {display(one.title)}: {checks}{cover}{before}"
 
 
 def _task_lines(one: Inspected) -> Iterator[str]:

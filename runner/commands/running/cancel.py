@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
+from runner.project import Project
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Ask the run, and wait until it has done so; exit 1 where it has not."""
     from runner.app.build.cancel_task import cancel
-    from runner.project import Project
 
     ended = cancel(Project.open(Path.cwd(), environ), given.id)
     print(_format_status(ended))

@@ -13,17 +13,17 @@ from runner.project import Project
 from runner.report.affected_lines import format_affected
 from runner.report.diff_view import diff_text
 from runner.text.display import display
+from runner.text.wording import finding_lines
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
-    from runner.app.build.task_trial import Impact, TrialResult
+    from runner.app.build.task_trial import TrialImpact, TrialResult
     from runner.model import Change, Finding, Outcome, Proof
     from runner.run.planned.dry_run import Trial
 
 _FILES_SHOWN = 20
-_DETAIL_LINES = 8
 
 
 def execute(
@@ -108,7 +108,7 @@ def _coverage(trial: Trial) -> Iterator[str]:
             yield f"  {word}: {', '.join(map(display, paths))}"
 
 
-def _impact(impact: Impact) -> Iterator[str]:
+def _impact(impact: TrialImpact) -> Iterator[str]:
     affected = impact.answer.affected
     yield f"may affect: {len(affected)} tasks, {len(impact.files)} files"
     for one in affected:
@@ -122,13 +122,9 @@ def _impact(impact: Impact) -> Iterator[str]:
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    place = f"{finding.path}:{finding.line}: " if finding.line else ""
-    place = place or (f"{finding.path}: " if finding.path else "")
-    mark = "✗" if finding.refuses else "⚠"
-    yield f"  {mark} {display(finding.check)}: {display(place + finding.message)}"
-    yield from (f"      {display(line)}" for line in finding.detail.splitlines()[-_DETAIL_LINES:])
-    if finding.hint:
-        yield f"      hint: {display(finding.hint)}"
+    first, *rest = finding_lines(finding)
+    yield f"  {'✗' if finding.refuses else '⚠'} {first}"
+    yield from (f"    {line}" for line in rest)
 
 
 def _proof(proof: Proof) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.app.prove.unverified_tasks import grades_in
 from runner.errors import RunnerError
 from runner.report.results import ResultsListener
 
@@ -61,7 +62,6 @@ class Exports:
     def write(self, project: Project, result: BuildResult) -> None:
         """Write them all. Raises RunnerError for a file that cannot be written."""
         folder = project.root.relative_to(project.folders.top).as_posix()
-        from runner.app.prove.unverified_tasks import grades_in
 
         plan = result.reading.plan
         results = self.listener.results(

@@ -16,6 +16,11 @@ examples:
   mkdir hello && cd hello && git init && runner init
   runner                          then builds it
 """
+_AGENTS = """\
+  - TASK-GRAPH.md is the plan: `runner validate` checks it, `runner status` says how it stands.
+  - Never edit a status, artifacts/build/ or FILE_OWNERSHIP_MAP.md by hand.
+  - `runner why ID` says what to do about a task, `runner impact` which tests a change may affect.
+"""
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -31,5 +36,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     del given
     for name, is_new in init(Path.cwd(), environ).written.items():
         print(f"wrote {name}" if is_new else f"kept {name}, which was there")
+    if not (Path.cwd() / "AGENTS.md").exists():
+        print(f"\nfor coding agents, as your AGENTS.md:\n\n{_AGENTS}", end="")
     print("\nnext: read TASK-GRAPH.md, commit it (git add -A && git commit), then: runner")
     return ExitCode.OK

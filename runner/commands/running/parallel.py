@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runner.commands.consent import open_with_gates, tell
 from runner.errors import ExitCode, RunnerError
+from runner.process.base import Ended
+from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -53,7 +56,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Run it for every task; exit 1 where it failed for one."""
     from runner.app.build.command_batch import run_for_tasks
-    from runner.commands.consent import open_with_gates, tell
 
     if not (given.tasks.strip(" ,") and given.cmd.strip()):
         hint = 'runner parallel --tasks TASK-001,TASK-002 --cmd "pnpm test"'
@@ -91,8 +93,6 @@ def _lines(came: Came) -> Iterator[str]:
 
 
 def _format_end(came: Came) -> str:
-    from runner.process.base import Ended
-
     return {
         Ended.EXITED: f"failed with exit {came.ran.exit}",
         Ended.IDLE: "printed nothing for too long and was ended",
@@ -111,7 +111,6 @@ def _total(found: Sequence[Came], seconds: float) -> str:
 
 def _document(line: str, done: BatchResult) -> str:
     from runner.report.documents import document
-    from runner.secrets.redact import redact
 
     tasks = [
         {

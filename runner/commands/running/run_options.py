@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.types import BuildRequest
 from runner.errors import RunnerError
-from runner.report.console import NORMAL, QUIET, VERBOSE, Console, wants_colour
+from runner.report.console import NORMAL, QUIET, VERBOSE, Console, wants_colour, wants_live
 from runner.run.selection import Selection
 
 if TYPE_CHECKING:
@@ -44,12 +44,17 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add("-j", "--jobs", type=int, metavar="N", help="tasks at once (default: cores)")
     add("-n", "--dry-run", action="store_true", help="say what would happen; run nothing")
     add("--reuse", action="store_true", help="land recorded bytes again where nothing changed")
+    add("--rebuild", action="store_true", help="build anew what was edited since it was DONE")
     add("--reopen", action="store_true", help="go on after a ship")
     add("--no-verify-at-end", action="store_true", help="do not prove all of it together")
     add("--draft-pr", action="store_true", help="a draft pull request for what did not pass")
     add("--fail-fast", action="store_true", help="start nothing new after a failure")
     add("--allow-dirty", action="store_true", help="build on HEAD beside uncommitted changes")
-    add("--yes", action="store_true", help="it is meant that DONE tasks are gone from the plan")
+    add(
+        "--yes",
+        action="store_true",
+        help="it is meant: DONE tasks gone from the plan, and in CI --rebuild",
+    )
     add("--trust", action="store_true", help="run this plan's commands without asking")
     add("--review", choices=("prompt", "auto", "off"), help="who approves writes")
     add("--plan-review", choices=("prompt", "auto", "off"), help="who approves a task's own plan")
@@ -122,6 +127,7 @@ def make_request(given: argparse.Namespace) -> BuildRequest:
         selection=selection,
         saved=saved,
         reuse=given.reuse,
+        rebuild=given.rebuild,
         reopen=given.reopen,
         fail_fast=given.fail_fast,
         allow_dirty=given.allow_dirty,
@@ -161,12 +167,12 @@ def make_flags(given: argparse.Namespace) -> dict[str, object]:
 
 def console_of(given: argparse.Namespace, environ: Mapping[str, str], root: Path) -> Console:
     """The voice of the run: a live view where a person watches, else lines."""
-    from runner.report.live import LiveConsole, wants_live
-
     colour = wants_colour(sys.stderr, environ)
     if given.quiet or given.output == "quiet":
         return Console(level=QUIET, colour=colour)
     level = VERBOSE if given.verbose or given.output else NORMAL
     if not given.output and wants_live(sys.stderr, environ):
+        from runner.report.live import LiveConsole
+
         return LiveConsole(level=level, colour=colour)
     return Console(level=level, colour=colour, grouped=given.output == "grouped", root=root)

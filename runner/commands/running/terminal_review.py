@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from runner.app.write.workplace import Workplace
 from runner.errors import RunnerError
+from runner.process.tools import NOT_FOUND, run_interactive
 from runner.run.review import Answer, Said
+from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ class TerminalAsker:
                 said = "w" if typed is None else typed.lower()[:1]
                 if said == "s":
                     self._show(task, change, before, spot)
+                if said == "?":
+                    print(*_explain(question), sep="\n", file=sys.stderr)
                 answer = self._answer(said, draft, spot)
                 if answer is not None:
                     return answer
@@ -61,7 +65,9 @@ class TerminalAsker:
         """What is typed, in small letters, after a text and a question; empty where nobody is."""
         with self._console.pause():
             if text:
-                print(text, file=sys.stderr)
+                from runner.commands.paging import show
+
+                show(text, self._environ, sys.stderr)
             return (read_answer(question) or "").lower()
 
     def _answer(self, said: str, draft: Draft, spot: Spot) -> Said | None:
@@ -102,7 +108,24 @@ def _question(change: Change, spot: Spot) -> str:
     choices += ["[e]dit"] if change.content is not None else []
     choices += ["[r]eject", "[s]how again"]
     choices += ["[n]ext", "[p]revious"] if spot.count > 1 else []
-    return f"{', '.join(choices)}, or [w]ait? "
+    return f"{', '.join(choices)}, [?], or [w]ait? "
+
+
+_KEYS = {
+    "a": "this change, these very bytes: it lands with the task once all of it is proven",
+    "l": "every change of this task that is not answered yet",
+    "e": "open it in your editor; what you save is what is proven",
+    "r": "say why: the next attempt reads it first",
+    "s": "the difference once more",
+    "n": "answer this one later; the next of this task",
+    "p": "the one before",
+    "w": "leave the task for `runner review`; others go on",
+}
+
+
+def _explain(question: str) -> Iterator[str]:
+    """What each key does that may be typed now."""
+    yield from (f"  {key}  {said}" for key, said in _KEYS.items() if f"[{key}]" in question)
 
 
 class Draft:
@@ -134,8 +157,6 @@ def edit_content(path: str, content: bytes, environ: Mapping[str, str]) -> bytes
     Raises RunnerError when no editor is set, when it cannot start or says no, and when it leaves
     no file.
     """
-    from runner.process.tools import NOT_FOUND, run_interactive
-
     words = _editor(environ)
     with TemporaryDirectory(prefix="runner-edit-") as folder:
         file = Path(folder) / Path(path).name
@@ -168,8 +189,6 @@ def _editor(environ: Mapping[str, str]) -> list[str]:
 
 def format_findings(findings: tuple[Finding, ...]) -> Iterator[str]:
     """Findings as lines, without a value in them."""
-    from runner.secrets.redact import redact
-
     for one in findings:
         yield display(redact(f"{one.path}:{one.line}: {one.message}"))
 

@@ -8,8 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
-from runner.text.display import display
-from runner.text.error_text import format_error
+from runner.text.display import display, format_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.gates.base import Check, Proved
+from runner.gates.base import INTEGRITY, Check, Proved
 from runner.gates.base_tests.compare import CHECK
-from runner.gates.integrity import INTEGRITY
 from runner.process.limits import Limits
 
 if TYPE_CHECKING:

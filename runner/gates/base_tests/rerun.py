@@ -18,8 +18,7 @@ from runner.gates.base_tests.compare import (
     new_tests,
     ran_of,
 )
-from runner.gates.base_tests.test_renames import Meaning
-from runner.gates.base_tests.test_support import as_before, support_of
+from runner.gates.base_tests.test_support import Meaning, as_before, support_of
 from runner.gates.check_run import try_check
 from runner.gates.integrity import integrity_proof
 from runner.gates.integrity.compare_tests import ASKED

@@ -13,8 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from runner.gates.contracts.document import bundle_document
+from runner.gates.contracts.entries import Refused
 from runner.gates.contracts.inside.operations import operations_of, parameter_names, shape
-from runner.gates.contracts.refusal import Refused
 from runner.gates.contracts.schema_equality import Side
 from runner.gates.contracts.schema_narrowing import Difference, Direction, changes
 from runner.gates.contracts.schema_normal_form import resolve_reference

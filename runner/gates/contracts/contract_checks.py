@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Check, Proved, command_limits
-from runner.gates.contracts.entries import name_checks
+from runner.gates.contracts.entries import Refused, documents, name_checks
 from runner.model import Contract, Finding, Network, Proof, Verdict, digest_of
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import GateContext
-    from runner.gates.contracts.refusal import Refused
     from runner.model import Task
 
 _NOT_RUN = 126
@@ -52,7 +51,6 @@ def prove(check: Check, bench: GateContext) -> Proved:
     contract of another task is proven with that task on the bench.
     """
     from runner.gates import commands
-    from runner.gates.contracts.refusal import Refused
 
     numbered = _number_checks(bench.task, bench.settings)
     contract = {known.id: contract for known, contract in numbered}.get(check.id)
@@ -75,7 +73,6 @@ def _prove_contract(check: Check, contract: Contract, bench: GateContext) -> Pro
 
 def _find_breaks(check: Check, contract: Contract, bench: GateContext) -> tuple[Finding, ...]:
     from runner.gates.contracts import touched_contracts
-    from runner.gates.contracts.entries import documents
 
     path = next(iter(documents(contract)), "")
     return (

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.gates.base import file_name
 from runner.gates.contracts.document import LARGEST
-from runner.gates.contracts.refusal import Refused
+from runner.gates.contracts.entries import Refused
 from runner.gates.shim import own_folder
 from runner.process.tools import which
 

@@ -12,7 +12,7 @@ import posixpath
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
 
-from runner.gates.contracts.refusal import Refused
+from runner.gates.contracts.entries import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

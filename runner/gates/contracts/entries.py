@@ -1,4 +1,11 @@
-"""What an entry under Contracts asks for, read from its text as the plan has it."""
+"""What an entry under Contracts asks for, read from its text as the plan has it.
+
+A contract that cannot be read or asks for what is refused.
+
+Contracts of a plan that could not be checked as they are written.
+
+What contracts need beyond the runner's own dependencies, and whether it is there.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +14,30 @@ import shlex
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from runner.gates.contracts.refusal import Refused
+from runner.plan.diagnostic import Problem
+from runner.process.tools import which
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from runner.model import Contract, Task
+    from runner.plan.spans import Places
+
+
+class Refused(Exception):  # noqa: N818 - an outcome of reading, named as the field names it
+    """What is wrong with a contract; the room's family turns it into a finding."""
+
+    def __init__(self, message: str, *, hint: str = "", path: str = "", line: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.path = path
+        self.line = line
+
 
 _OPENAPI_HINT = (
     "write it as openapi: `contracts/openapi.yaml` app=`package.module:app`, "
@@ -179,3 +201,70 @@ def name_checks(task: Task) -> Iterator[tuple[str, Contract]]:
         plain = met[contract.kind] == 1 and contract.kind != "command"
         name = contract.kind if plain else f"{contract.kind}-{met[contract.kind]}"
         yield f"contract:{name}", contract
+
+
+# --- invalid contracts ----------------------------------------------------------------
+
+
+def unreadable(tasks: Iterable[Task], places: Places) -> Iterator[Problem]:
+    """A mistake for each, at its place in the plan."""
+    for task in tasks:
+        for contract in task.contracts:
+            refused = problem_of(contract)
+            if refused:
+                at = places.at_line(contract.line, contract.value.partition(" ")[0])
+                yield Problem(
+                    f"{task.id}: {refused.message}",
+                    places.path,
+                    at.line,
+                    at.column,
+                    refused.hint,
+                    source_line=at.source_line,
+                    width=at.width,
+                )
+
+
+# --- extra packages -------------------------------------------------------------------
+
+
+_PACKAGES = {
+    "openapi": ("schemathesis", "openapi_spec_validator"),
+    "schema": ("jsonschema",),
+}
+HINT = "pip install 'task-graph-runner[contracts]'"
+
+
+def find_missing_packages(kind: str) -> tuple[str, ...]:
+    """The packages of the optional extra that this kind needs and this Python does not have."""
+    names = _PACKAGES.get(kind, ())
+    return tuple(name.replace("_", "-") for name in names if find_spec(name) is None)
+
+
+def require_packages(kind: str) -> None:
+    """Raise Refused where something is missing that this kind of contract needs."""
+    packages = find_missing_packages(kind)
+    if packages:
+        raise Refused(f"tool missing: {' and '.join(packages)}", hint=HINT)
+
+
+def versions(*packages: str) -> tuple[tuple[str, str], ...]:
+    """The installed versions of packages, as evidence."""
+    from importlib.metadata import version
+
+    return tuple((name, version(name)) for name in packages)
+
+
+def find_missing_tools(task: Task, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """What keeps a task's contracts from being checked, in words for its status note."""
+    said: list[str] = []
+    for contract in task.contracts:
+        if packages := find_missing_packages(contract.kind):
+            needs = " and ".join(packages)
+            said.append(f"{needs}, which its {contract.kind} contract needs: {HINT}")
+        try:
+            zod = contract.kind == "schema" and schema(contract.value).kind is Kind.ZOD
+        except Refused:  # told when the contract is checked
+            continue
+        if zod and which("node", environ) is None:
+            said.append("node, which its Zod contract needs, is not on PATH")
+    return tuple(dict.fromkeys(said))

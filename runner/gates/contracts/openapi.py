@@ -3,32 +3,40 @@
 One command in one sandbox: the application is started in the background by the project's Python
 (or by its own `start=` command), and a driver on the runner's Python, where schemathesis is,
 tests it over loopback. What the driver found comes back as JSON of a fixed shape.
+
+Unicode tables that hypothesis reckons when it has none: a second of work, done once a machine.
+
+They are made by a process of ours in the user's cache and copied into each check's folder: what
+runs in the sandbox never writes what a later check reads.
 """
 
 from __future__ import annotations
 
 import shlex
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from runner import effects
 from runner.gates.base import Fitted, Proved, failures_of, proof_of
 from runner.gates.contracts import contract_context
 from runner.gates.contracts.document import bundle_document
-from runner.gates.contracts.extra_packages import HINT, find_missing_packages, versions
-from runner.gates.contracts.refusal import Refused
-from runner.gates.contracts.unicode_tables import put_tables
+from runner.gates.contracts.entries import Refused, require_packages, versions
 from runner.model import Finding, Severity, Verdict
+from runner.process.tools import capture
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from runner.gates.base import Check, GateContext
     from runner.gates.contracts.document import Json
     from runner.gates.contracts.entries import OpenApi
     from runner.model import Proof
     from runner.process.base import Ran
+
 
 SEED = 20_01_1789
 START_SECONDS = 30.0
@@ -66,9 +74,7 @@ class Report(NamedTuple):
 
 def prove(check: Check, entry: OpenApi, bench: GateContext) -> Proved:
     """Run one test; raises Refused where there is nothing that could be run."""
-    packages = find_missing_packages()
-    if packages:
-        raise Refused(f"tool missing: {' and '.join(packages)}", hint=HINT)
+    require_packages("openapi")
     document = bundle_document(entry.path, contract_context.reader(bench))
     if not isinstance(document, dict):
         hint = "write an object with `openapi`, `info` and `paths` there"
@@ -241,3 +247,38 @@ def _silent(check: Check, ran: Ran, proof: Proof) -> Finding:
         hint=f"see what it printed, and {proof.log}",
         detail=ran.tail,
     )
+
+
+# --- unicode tables -------------------------------------------------------------------
+
+
+_PATIENCE = 60.0
+_MAKE = """
+import sys
+from hypothesis.configuration import set_hypothesis_home_dir
+set_hypothesis_home_dir(sys.argv[1])
+from hypothesis.internal import charmap
+charmap.charmap()
+charmap.intervals_from_codec("utf-8")
+"""
+
+
+def put_tables(kept: Path | None, home: Path) -> None:
+    """Put the tables below `home`, hypothesis's own folder; without `kept` it makes its own."""
+    effects.make_folder(home)
+    if kept is None:
+        return
+    folder = kept.parent / "hypothesis"  # the same for every repository
+    tables = _in(folder)
+    if not tables:
+        effects.make_folder(folder)
+        capture((sys.executable, "-I", "-c", _MAKE, str(folder)), folder, {}, _PATIENCE)
+        tables = _in(folder)
+    for table in tables:
+        copy = home / table.relative_to(folder)
+        effects.make_folder(copy.parent)
+        effects.write_file(copy, table.read_bytes())
+
+
+def _in(folder: Path) -> list[Path]:
+    return sorted(folder.glob("unicode_data/*/*.json.gz"))

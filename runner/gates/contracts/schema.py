@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from runner.gates.base import Fitted, Proved, failures_of, proof_of
 from runner.gates.contracts import contract_context, zod
 from runner.gates.contracts.document import bundle_document, parse_document
-from runner.gates.contracts.entries import Kind
-from runner.gates.contracts.extra_packages import versions
-from runner.gates.contracts.refusal import Refused
+from runner.gates.contracts.entries import Kind, Refused, require_packages, versions
 from runner.gates.contracts.schema_equality import differences
 from runner.model import Finding, Proof, Verdict, digest_of
 from runner.secrets.redact import redact
@@ -30,6 +28,7 @@ _HINT = "see https://json-schema.org/understanding-json-schema for what belongs 
 
 def prove(check: Check, entry: Schema, bench: GateContext) -> Proved:
     """Hold what the entry names against the schema; raises Refused where that cannot begin."""
+    require_packages("schema")
     schema = bundle_document(entry.path, contract_context.reader(bench))
     _check_schema(schema, entry.path)
     proved = _prove(check, entry, schema, bench)

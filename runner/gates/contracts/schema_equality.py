@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates.contracts.refusal import Refused
+from runner.gates.contracts.entries import Refused
 from runner.gates.contracts.schema_normal_form import Shape, key_of, shape, without_null
 
 if TYPE_CHECKING:

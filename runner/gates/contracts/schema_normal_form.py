@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from runner.gates.contracts.refusal import Refused
+from runner.gates.contracts.entries import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.contracts.compatibility import Difference, compare_documents
 from runner.gates.contracts.document import bundle_document
-from runner.gates.contracts.entries import documents, modules, name_checks
-from runner.gates.contracts.refusal import Refused
-from runner.impact.path_index import Named
+from runner.gates.contracts.entries import Refused, documents, modules, name_checks
+from runner.impact.command_index import Named
 from runner.model import Finding, Severity
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from runner.gates.contracts.refusal import Refused
+from runner.gates.contracts.entries import Refused
 from runner.process.tools import which
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@
 there is as trustworthy as the tests are, so whatever cannot be read counts as not measured.
 """
 
-from runner.gates.coverage.instrument import fit
-from runner.gates.coverage.storage import data_folder
+from runner.gates.coverage.instrument import data_folder, fit
 
 __all__ = ["data_folder", "fit"]

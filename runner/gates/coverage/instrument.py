@@ -1,24 +1,36 @@
-"""Has a test contract's command measured from outside; what a person sees of it stays as it is."""
+"""Has a test contract's command measured from outside; what a person sees of it stays as it is.
+
+Where a test contract's measurements lie, and the reading of files that a command left there.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
+import shutil
+import stat
 import sys
 from functools import cache
+from importlib.util import find_spec
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.gates import shim
-from runner.gates.base import Fitted
-from runner.gates.coverage.storage import make_empty_folder
+from runner.gates.base import Fitted, file_name
+from runner.gates.shim import own_folder
 from runner.languages.registry import row_named
+from runner.plan.shell.exit_status import starts_no_program
 from runner.process.tools import which
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from runner.gates.base import Check, GateContext
+    from runner.process.base import Place
+
 
 V8 = "v8"
 LCOV = "lcov"
@@ -35,6 +47,9 @@ def fit(check: Check, bench: GateContext, fitted: Fitted) -> Fitted:
     What an earlier run of this test contract left is removed.
     """
     if check.kind != "test" or check.task:
+        return fitted
+    if starts_no_program(check.command):
+        forget(bench.place, check.id)
         return fitted
     folder = make_empty_folder(bench.place, check.id)
     start = shim.write_module(bench.place)
@@ -90,8 +105,6 @@ def _python(bench: GateContext, fitted: Fitted, folder: Path, start: Path) -> di
 @cache
 def _ours() -> str:
     """The folder of our own coverage.py, found without importing it."""
-    from importlib.util import find_spec
-
     spec = find_spec("coverage")
     places = list(spec.submodule_search_locations or ()) if spec else []
     return places[0] if places else ""
@@ -112,3 +125,73 @@ def _rust(bench: GateContext, line: str, folder: Path) -> str:
         words = f"cargo tarpaulin --out Lcov --output-dir {shlex.quote(str(folder))}"
         return _CARGO.sub(words, line)
     return line
+
+
+# --- storage --------------------------------------------------------------------------
+
+
+LARGEST = 64 << 20
+"""Bytes of one file of measurements."""
+_MOST_FILES = 10_000
+_FOLDER = "coverage"
+
+
+def data_folder(place: Place, check_id: str) -> Path:
+    """The folder of one test contract's measurements; the same path inside and outside."""
+    return place.box / _FOLDER / file_name(check_id)
+
+
+def make_empty_folder(place: Place, check_id: str) -> Path:
+    """The same folder without what an earlier run left. No link is followed."""
+    above = own_folder(place.box, _FOLDER)
+    return make_empty(above / file_name(check_id))
+
+
+def forget(place: Place, check_id: str) -> None:
+    """Take away what an earlier run of a test contract left, where nothing is measured now."""
+    if data_folder(place, check_id).exists():
+        make_empty_folder(place, check_id)
+
+
+def make_empty(folder: Path) -> Path:
+    """A folder of ours without anything in it, whatever a command put in its place."""
+    if folder.is_symlink() or folder.is_file():
+        effects.unlink(folder)
+    elif folder.exists():
+        effects.step("rmtree", folder)
+        shutil.rmtree(folder)
+    effects.make_folder(folder)
+    return folder
+
+
+def files_in(folder: Path, start: str = "", end: str = "") -> Iterator[Path]:
+    """Plain files of bearable size directly in a folder, by their names; none for no folder."""
+    if any(each.is_symlink() for each in (folder, folder.parent)):
+        return
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in islice(entries, _MOST_FILES))
+    except OSError:
+        return
+    for name in names:
+        if name.startswith(start) and name.endswith(end) and is_fit(folder / name):
+            yield folder / name
+
+
+def is_fit(path: Path) -> bool:
+    """Whether there is a plain file of bearable size."""
+    try:
+        seen = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(seen.st_mode) and seen.st_size <= LARGEST
+
+
+def text_of(path: Path) -> str | None:
+    """A file's text, what is no UTF-8 replaced; None where there is no fit file."""
+    if not is_fit(path):
+        return None
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return None

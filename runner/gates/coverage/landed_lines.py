@@ -9,22 +9,13 @@ from runner.gates.test_paths import is_test_path
 from runner.repo.git import text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from runner.repo.read import Repository
 
 _HEAD = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64}) \d+ (\d+)(?: \d+)?")
 _SETTINGS = (("blame.ignoreRevsFile", ""),)
 """A file that a clone brought must not decide who wrote what."""
-
-
-def own_lines_of_landed(task_id: str, repository: Repository) -> Mapping[str, set[int]]:
-    """Lines of the work tree's files that come from commits with the trailer `Task: task_id`.
-
-    By path relative to the project, numbered from 1; test files are left out. A file that was
-    moved since is not found again. Raises GitError.
-    """
-    return own_lines(commits_of(task_id, repository), (), repository)
 
 
 def commits_of(task_id: str, repository: Repository) -> tuple[str, ...]:

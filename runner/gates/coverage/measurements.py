@@ -1,24 +1,45 @@
-"""Everything that the runs of test contracts left, in whatever form, as one measurement."""
+"""Everything that the runs of test contracts left, in whatever form, as one measurement.
+
+Data files of coverage.py, read without it: SQLite, in the form of its schema 7.
+
+The source of the format is coverage.py's manual, "The Coverage.py database schema"; lines are bits
+of a blob (its `numbits.py`). A file that is damaged or takes too long to read is none.
+
+Reports of other tools about lines that ran: lcov, Cobertura XML, Go cover profiles.
+
+Each reader takes the text and `inside`, which gives a path as the project knows it or None for a
+file elsewhere. Damaged lines are left out; what is no report at all gives nothing.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import sqlite3
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import quote
 
-from runner.gates.coverage import foreign_reports, instrument, python_data, v8
-from runner.gates.coverage.instrument import project_tree, visible_root
-from runner.gates.coverage.lines import Measured, Runs, merge
-from runner.gates.coverage.storage import data_folder, files_in, text_of
+from runner import effects
+from runner.gates.coverage import instrument, v8
+from runner.gates.coverage.instrument import (
+    data_folder,
+    files_in,
+    project_tree,
+    text_of,
+    visible_root,
+)
+from runner.gates.coverage.lines import Lines, Measured, Runs, merge
 from runner.languages.go.names import module_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from runner.gates.base import GateContext
-    from runner.gates.coverage.lines import Lines
+
 
 _MOST_RUNS = 1000
 """Of test tools, in one test contract, each with a folder of its own."""
@@ -29,12 +50,12 @@ _LEFT = ("coverage/lcov.info", "coverage/cobertura-coverage.xml", "lcov.info", "
 def read_measurement(contract: str, bench: GateContext) -> Measured:
     """What the last run of a test contract left."""
     folder = data_folder(bench.place, contract)
-    runs = _own_files(python_data.read_runs(folder, visible_root(bench)), bench)
+    runs = _own_files(read_runs(folder, visible_root(bench)), bench)
     told, translated = _read_tool_lines(bench, folder)
     for path, lines in told.items():
         if lines.ran:
             runs.setdefault(path, {}).setdefault("", set()).update(lines.ran)
-    about = python_data.read_about(folder)
+    about = read_about(folder)
     return Measured(runs, told, _tools(about), tuple(_find_missing(about)), translated)
 
 
@@ -44,7 +65,7 @@ def _inside(root: str, path: str) -> str | None:
     return whole.removeprefix(f"{root}/") if whole.startswith(f"{root}/") else None
 
 
-def _below(above: str, inside: foreign_reports.Inside, path: str) -> str | None:
+def _below(above: str, inside: Inside, path: str) -> str | None:
     """A path that a tool gives from a folder of its own, such as a package of a monorepo."""
     return inside(os.path.join(above, path))  # noqa: PTH118 - no file is asked
 
@@ -62,12 +83,10 @@ def _read_tool_lines(bench: GateContext, folder: Path) -> tuple[dict[str, Lines]
     found: dict[str, Lines] = {}
     for path in _reports(bench, folder):
         text = text_of(path) or ""
-        read = (
-            foreign_reports.from_cobertura if path.suffix == ".xml" else foreign_reports.from_lcov
-        )
+        read = from_cobertura if path.suffix == ".xml" else from_lcov
         above = (text_of(path.with_name("root")) or "").strip()
         merge(found, read(text, partial(_below, above, inside)))
-    merge(found, foreign_reports.from_go(text_of(folder / instrument.GO) or "", _go_path(bench)))
+    merge(found, from_go(text_of(folder / instrument.GO) or "", _go_path(bench)))
     is_kept = partial(_is_kept, bench)
     folded = v8.fold(folder / instrument.V8, inside, partial(source, bench), is_kept)
     merge(found, {path: lines for path, lines in folded.lines.items() if path not in found})
@@ -98,7 +117,7 @@ def _reports(bench: GateContext, folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _go_path(bench: GateContext) -> foreign_reports.Inside:
+def _go_path(bench: GateContext) -> Inside:
     module = module_of(text_of(project_tree(bench) / "go.mod") or "")
 
     def inside(path: str) -> str | None:
@@ -127,3 +146,157 @@ def _find_missing(about: tuple[dict[str, str], ...]) -> Iterator[str]:
         if said.get("missing"):
             why = f" ({said['why']})" if said.get("why") else ""
             yield f"coverage.py is missing for Python {said.get('python', '')}{why}"
+
+
+# --- python data ----------------------------------------------------------------------
+
+
+DATA = "data"
+ABOUT = "about.jsonl"
+_SECONDS = 20.0
+_STEPS = 200_000
+_LONGEST_NAME = 500
+_PHASE = re.compile(r"\|(?:setup|run|teardown)$")
+"""What pytest-cov puts after a test's id."""
+_MOST_BITS = 1 << 17
+"""Bytes of one blob: a million lines."""
+_QUERY = """
+select file.path, context.context, line_bits.numbits from line_bits
+join file on file.id = line_bits.file_id join context on context.id = line_bits.context_id
+"""
+
+
+def read_runs(folder: Path, root: str) -> Runs:
+    """Lines that ran of files below `root`, by path relative to it and by test."""
+    found: Runs = {}
+    end = effects.monotonic() + _SECONDS
+    for file in files_in(folder, f"{DATA}."):
+        for path, test, bits in _rows(file, end):
+            inside = path.removeprefix(f"{root}/")
+            if inside != path and ".." not in inside.split("/"):
+                of_test = found.setdefault(inside, {}).setdefault(test, set())
+                of_test.update(number for number in numbers(bits) if number)  # 0: an empty file
+    return found
+
+
+def _rows(file: Path, end: float) -> Iterator[tuple[str, str, bytes]]:
+    try:
+        connection = sqlite3.connect(f"file:{quote(str(file))}?mode=ro&immutable=1", uri=True)
+    except sqlite3.Error:
+        return
+    try:
+        connection.set_progress_handler(lambda: effects.monotonic() > end, _STEPS)
+        for path, test, bits in connection.execute(_QUERY):
+            texts = isinstance(path, str) and isinstance(test, str) and isinstance(bits, bytes)
+            if texts and len(bits) <= _MOST_BITS:
+                yield path, _PHASE.sub("", test)[:_LONGEST_NAME], bits
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError):
+        return
+    finally:
+        connection.close()
+
+
+def numbers(bits: bytes) -> Iterator[int]:
+    """The set bits of a blob, the lowest of its first byte being 0."""
+    for at, byte in enumerate(bits):
+        for bit in range(8) if byte else ():
+            if byte >> bit & 1:
+                yield at * 8 + bit
+
+
+def read_about(folder: Path) -> tuple[dict[str, str], ...]:
+    """What the interpreters of a run said of themselves; see `sitecustomize_hook.note`."""
+    found = []
+    for line in (text_of(folder / ABOUT) or "").splitlines():
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(said, dict):
+            found.append({str(name)[:40]: str(value)[:200] for name, value in said.items()})
+    return tuple(found)
+
+
+# --- foreign reports ------------------------------------------------------------------
+
+
+Inside: TypeAlias = "Callable[[str], str | None]"
+_MOST_LINES = 1_000_000
+"""Of one file; numbers beyond are nonsense, and blocks beyond are not looked at."""
+_GO = re.compile(r"^(?P<path>.+):(\d{1,9})\.\d+,(\d{1,9})\.\d+ (\d+) (\d{1,18})$")
+
+
+def from_lcov(text: str, inside: Inside) -> dict[str, Lines]:
+    """Tracefiles of lcov (geninfo(1), "FILES"): `SF:` names a file, `DA:line,hits` a line."""
+    hits: dict[str, dict[int, int]] = {}
+    current: dict[int, int] = {}
+    for row in text.splitlines():
+        name, _, value = row.strip().partition(":")
+        if name == "SF":
+            path = inside(value)
+            current = {} if path is None else hits.setdefault(path, {})
+        elif name == "DA":
+            _count(current, value.split(",")[:2])
+    return _lines_of(hits)
+
+
+def from_cobertura(text: str, inside: Inside) -> dict[str, Lines]:
+    """Cobertura's XML (its coverage-04.dtd): `class filename` with `line number hits`.
+
+    A document that declares entities is refused: it could grow without end.
+    """
+    import xml.etree.ElementTree as ET
+
+    if "<!ENTITY" in text:
+        return {}
+    try:
+        top = ET.fromstring(text)  # noqa: S314 - likewise
+    except (ET.ParseError, ValueError, RecursionError):
+        return {}
+    sources = [one.text.strip().rstrip("/") for one in top.iter("source") if one.text] or [""]
+    hits: dict[str, dict[int, int]] = {}
+    for each in top.iter("class"):
+        name = each.get("filename", "")
+        found = (inside(f"{source}/{name}" if source else name) for source in sources)
+        path = next((one for one in found if one), None) or inside(name)
+        if path is not None:
+            of_file = hits.setdefault(path, {})
+            for line in each.iter("line"):
+                _count(of_file, (line.get("number", ""), line.get("hits", "")))
+    return _lines_of(hits)
+
+
+def from_go(text: str, inside: Inside) -> dict[str, Lines]:
+    """Cover profiles of Go (cmd/cover): `path:line.column,line.column statements count`."""
+    hits: dict[str, dict[int, int]] = {}
+    left = _MOST_LINES
+    for row in text.splitlines():
+        match = _GO.match(row.strip())
+        path = inside(match["path"]) if match else None
+        if match is None or path is None:
+            continue
+        start, end, count = int(match[2]), int(match[3]), int(match[5])
+        left -= max(0, end - start)
+        if not 0 < start <= end <= _MOST_LINES or left < 0:
+            continue
+        for line in range(start, end + 1):
+            of_file = hits.setdefault(path, {})
+            of_file[line] = of_file.get(line, 0) + count
+    return _lines_of(hits)
+
+
+def _count(lines: dict[int, int], said: Iterable[str]) -> None:
+    try:
+        number, hits = (int(float(part)) for part in said)
+    except (ValueError, OverflowError):
+        return
+    if 0 < number <= _MOST_LINES:
+        lines[number] = lines.get(number, 0) + max(0, hits)
+
+
+def _lines_of(hits: dict[str, dict[int, int]]) -> dict[str, Lines]:
+    return {
+        path: Lines(frozenset(lines), frozenset(line for line, count in lines.items() if count))
+        for path, lines in hits.items()
+        if lines
+    }

@@ -1,24 +1,32 @@
-"""How much of some lines was run: purely, from what was measured and the bytes of the files."""
+"""How much of some lines was run: purely, from what was measured and the bytes of the files.
+
+Executable lines of a Python file, told by coverage.py's own parser without its exclusions.
+"""
 
 from __future__ import annotations
 
+import io
 import math
+import re
+import tokenize
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from runner.gates.coverage.lines import Lines
-from runner.gates.coverage.statements import statements
 from runner.gates.coverage.v8 import code_lines
-from runner.impact.ranges import ranges_of
+from runner.impact.python_blocks import ranges_of
 from runner.languages.javascript import TYPED
 from runner.languages.registry import code_language, is_written_in
 from runner.model import Coverage
+from runner.text.syntax import one_at_a_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from runner.gates.coverage.lines import Measured
+
 
 _LONGEST = 600
 _NO_MAP = "what a compiler made of it ran: set sourceMap: true in tsconfig.json, or in its settings"
@@ -172,3 +180,48 @@ def _not_loaded(path: str, content: bytes) -> Lines:
 
 def _percent(part: int, of: int) -> float:
     return math.floor(part * 10_000 / of) / 100
+
+
+# --- statements -----------------------------------------------------------------------
+
+
+_FOR_CHECKERS = r"^\s*if (?:typing\.)?TYPE_CHECKING:"
+_NO_BODY = r"^\s*(?:(?:(?:async )?def .*?)?\)(?:\s*->.*?)?:\s*)?\.\.\.\s*(?:#|$)"
+_SET = re.compile(r"^\s*TYPE_CHECKING\s*(?::[^=\n]+)?=(?!\s*False\s*$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """The lines on which statements of a file begin, and where each other line belongs."""
+
+    first: frozenset[int]
+    _begins: dict[int, int]
+
+    def of(self, lines: Iterable[int]) -> frozenset[int]:
+        """The statements that any of these lines belongs to."""
+        return frozenset(self._begins.get(line, line) for line in lines) & self.first
+
+
+@lru_cache(maxsize=256)
+def statements(content: bytes) -> Statements | None:
+    """The statements of a Python file; None for what this Python cannot read.
+
+    Left out is only what never runs anywhere: docstrings, blocks for type checkers and bodies
+    that are `...`. A comment such as `pragma: no cover` hides nothing.
+    """
+    with one_at_a_time():  # a second thread would find them half imported
+        from coverage.exceptions import CoverageException
+        from coverage.parser import PythonParser
+
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        text = content.decode(encoding)
+        hidden = (_NO_BODY,) if _SET.search(text) else (_NO_BODY, _FOR_CHECKERS)
+        with one_at_a_time():
+            parser = PythonParser(text=text, filename="x.py", exclude="|".join(hidden))
+            parser.parse_source()
+    except (CoverageException, SyntaxError, ValueError, LookupError, RecursionError, MemoryError):
+        return None
+    many = range(1, text.count("\n") + 2)
+    begins = {line: first for line in many if (first := parser.first_line(line)) != line}
+    return Statements(frozenset(parser.statements), begins)

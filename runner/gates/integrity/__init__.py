@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.gates.base import Check, Proved
+from runner.gates.base import INTEGRITY, Check, Proved
+from runner.gates.integrity.compare_tests import findings
 from runner.model import Proof, Verdict, digest_of
 from runner.process.limits import Limits
 
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import GateContext
     from runner.model import Task
-
-
-INTEGRITY = "integrity"
 
 
 def integrity_proof(note: str, count: int) -> Proof:
@@ -46,8 +44,6 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
 
     A listing excuses a test that says less only where a person wrote it or will have seen it.
     """
-    from runner.gates.integrity.compare_tests import findings
-
     return Proved(
         None,
         findings(

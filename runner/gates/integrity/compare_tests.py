@@ -6,8 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from runner.gates.integrity import configuration
-from runner.gates.integrity.readers import is_read, read_tests
-from runner.gates.integrity.weaknesses import Weakness, weaknesses
+from runner.gates.integrity.weaknesses import Weakness, is_read, read_tests, weaknesses
 from runner.gates.test_paths import holds_tests, is_test_path
 from runner.languages.registry import code_language
 from runner.model import Finding, Severity

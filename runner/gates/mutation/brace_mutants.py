@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.gates.mutation.brace_functions import functions
-from runner.gates.mutation.exclusions import only_tells
-from runner.gates.mutation.mutants import Mutant
+from runner.gates.mutation.mutants import Mutant, only_tells
 from runner.languages.c_like_lexer import find_closing, line_of, mask_literals, statement_end
 from runner.languages.registry import code_language
 

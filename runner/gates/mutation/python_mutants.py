@@ -6,8 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from runner.gates.mutation.exclusions import only_tells
-from runner.gates.mutation.mutants import Mutant
+from runner.gates.mutation.mutants import Mutant, only_tells
 from runner.gates.mutation.python_places import expressions, statements
 from runner.text.syntax import python_tree
 

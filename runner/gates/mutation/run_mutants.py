@@ -1,4 +1,11 @@
-"""Runs one mutant: its bytes in the scratch tree, the tests that ran its line, the bytes back."""
+"""Runs one mutant: its bytes in the scratch tree, the tests that ran its line, the bytes back.
+
+Why a run failed on a mutant: what a test claims did not hold, or the mutated code gave way.
+
+A test that only calls the code fails, too, where a mutant crashes or never ends. So a failure
+counts as noticed where a test says that it is one, or where what was raised came from elsewhere
+than the mutated file and is no mistake of types.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +15,7 @@ import shlex
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -15,8 +23,8 @@ from runner.gates.base import Check, Fitted, command_limits
 from runner.gates.check_run import output_of, try_check
 from runner.gates.contract_tests import as_command
 from runner.gates.coverage.instrument import project_tree
-from runner.gates.mutation.failing import is_claimed
-from runner.impact.ranges import spans_in
+from runner.gates.result_parsers import without_colours
+from runner.impact.python_blocks import spans_in
 from runner.languages.registry import is_written_in
 from runner.model import Action, Change, digest_of
 from runner.process.base import Ended
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
     from runner.gates.check_run import CheckRun
     from runner.gates.mutation.mutants import Mutant
     from runner.model import TestContract
+
 
 _OLD = 1_000_000_000
 """A change time, in seconds, that no file of ours has: Python trusts compiled code by it."""
@@ -232,8 +241,6 @@ def _write(file: os.PathLike[str], content: bytes, mode: int, *, python: bool) -
     Python asks for another second, others for a newer one; so a Python mutant is old, and what
     comes back is new.
     """
-    from pathlib import Path
-
     path = Path(file)
     if not path.parent.is_dir():
         return
@@ -268,3 +275,45 @@ def _end_of(trial: CheckRun, path: str, *, patient: bool) -> Ends:
     if is_claimed(trial, path):
         return Ends.NOTICED
     return Ends.NOT_MADE if _NO_CODE.search(output_of(trial.ran)) else Ends.CRASHED
+
+
+# --- failing --------------------------------------------------------------------------
+
+
+_CLAIMED = re.compile(
+    r"^(?:E\s+)?assert\b"
+    r"|^E?\s*(?:Uncaught )?(?:[\w.]+\.)?AssertionError\b"
+    r"|\bERR_ASSERTION\b|\bDID NOT (?:RAISE|WARN)\b|^\s*expect\((?:received|jest\.fn|element)"
+    r"|^\s*operator: |\bassertion\b.*\bfailed\b",
+    re.MULTILINE,
+)
+"""How test tools say that a claim did not hold. A line of source that is shown is indented, and
+what it says of assertions is no failure of one."""
+_GAVE_WAY = re.compile(
+    r"\b(?:TypeError|AttributeError|NameError|UnboundLocalError|RecursionError|ReferenceError"
+    r"|MemoryError|SystemError)\b|Maximum call stack|panic: runtime error|stack overflow"
+)
+"""What any call would meet of code that is no longer whole."""
+_SIGNALLED = 128
+
+
+def claims(text: str, path: str) -> bool:
+    """Whether a failure's text tells of a claim that did not hold, not of the mutated file."""
+    plain = without_colours(text)
+    if _CLAIMED.search(plain):
+        return True
+    if _GAVE_WAY.search(plain):
+        return False
+    name = re.escape(path.rpartition("/")[2])
+    frame = re.compile(rf'(?<![\w.-]){name}(?::\d|", line \d|\(\d)')
+    return not frame.search(plain)
+
+
+def is_claimed(trial: CheckRun, path: str) -> bool:
+    """Whether any test of a run that failed claims what a mutant of this file does not hold."""
+    if trial.ran.exit >= _SIGNALLED:
+        return False
+    if trial.results and trial.results.tests and not trial.failing:
+        return False  # all tests passed: something else ended it so
+    told = [test.message for test in trial.failing if test.message.strip()]
+    return any(claims(text, path) for text in told or [output_of(trial.ran)])

@@ -12,18 +12,27 @@ from typing import TYPE_CHECKING, Protocol
 from runner import effects
 from runner.errors import RunnerError
 from runner.implementers.agents import hooks as hooking
-from runner.implementers.agents.credential_scrub import scrub_files
-from runner.implementers.agents.exit_reasons import Setting, evaluate_ending, with_ending
-from runner.implementers.agents.home import household
+from runner.implementers.agents.exit_reasons import (
+    Setting,
+    evaluate_ending,
+    with_ending,
+    without_events,
+)
+from runner.implementers.agents.home import (
+    household,
+    out_of_sight,
+    path_with,
+    program_outside,
+    scrub_files,
+)
 from runner.implementers.agents.log_tail import Bounds, Following, make_redacting
-from runner.implementers.agents.mounts import out_of_sight, path_with, program_outside
 from runner.implementers.agents.preset import BRIEF, DOLLARS, FILE, HOME, MODEL, Handing
 from runner.implementers.agents.transcript import Transcript
 from runner.implementers.base import CHECK, Mode, Said
 from runner.implementers.work import decisions_in, read_regular, summary_of, work
 from runner.model import Failure, Finding, Network
 from runner.process.base import Ended as By
-from runner.process.toolchain import homes
+from runner.process.tools import homes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -282,8 +291,9 @@ class _SessionContext:
         written = (read_regular(self._decisions) or b"").decode("utf-8", "replace")
         text = transcript.text or ran.tail
         by_us = ran.ended in (By.CANCELLED, By.HARD, By.IDLE)
+        talk = replace(ran, tail=without_events(ran.tail))
         said = Said(
-            summary=_summary(transcript.text, ended=by_us) or ("" if by_us else summary_of(ran)),
+            summary=_summary(transcript.text, ended=by_us) or ("" if by_us else summary_of(talk)),
             decisions=decisions_in(redact(written, known), text),
             usage=transcript.usage,
         )

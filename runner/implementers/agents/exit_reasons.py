@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import signal
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from runner.implementers.agents import agent_failures
+from runner.implementers.agents import preset
 from runner.implementers.base import CHECK, Said
 from runner.implementers.work import failure
 from runner.model import Failure, Finding
 from runner.process.base import Ended
 
 if TYPE_CHECKING:
-    from runner.implementers.agents.agent_failures import Sign
+    from runner.implementers.agents.preset import Sign
     from runner.implementers.agents.transcript import Transcript
     from runner.implementers.base import Allowance, ImplementerContext
     from runner.process.base import Ran
@@ -20,6 +22,16 @@ if TYPE_CHECKING:
 
 BUDGET = "budget"
 _LONGEST = 200
+_SIGNALLED = 128
+_ENDED_BY_SOMEBODY = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL)
+_EVENT = re.compile(r"[{\[]\s*(?:[\"{\]}]|$)")
+"""How a line of JSON begins, a cut one too."""
+_BROKEN = re.compile(
+    r"^Traceback \(most recent call last\)|panicked at |^(?:Uncaught|Unhandled)|^\s+at node:"
+    r"|Segmentation fault|core dumped|^fatal error: ",
+    re.MULTILINE,
+)
+"""What the runtimes of Python, Rust, Node and Go print where a program breaks down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +90,41 @@ def with_ending(said: Said, ending: Ending) -> Said:
 
 def _evaluate_failure(ran: Ran, transcript: Transcript, setting: Setting) -> Ending:
     """What its own words mean, where it has some; else how the process ended."""
-    name, words = setting.name, transcript.error or ran.tail
-    told = agent_failures.classify_failure(words, setting.signs)
+    name, talk = setting.name, without_events(ran.tail)
+    words = transcript.error or talk
+    told = preset.classify_failure(words or ran.tail, setting.signs)
     plainly = failure(ran, setting.bench, name)
+    if plainly is not None:
+        plainly = replace(plainly, detail=talk)
     if ran.ended is Ended.HARD and setting.is_short_of_time:
         return _out_of(setting, "minutes", "no more minutes")
     if ran.ended in (Ended.HARD, Ended.IDLE):
         return Ending(plainly, told.failure if told and transcript.error else Failure.TRANSIENT)
-    said = f"{name} failed: {_line(words)}"
+    if not transcript.error and (crash := find_crash(ran)):
+        hint = f"run {name} yourself; the log has all it said"
+        return Ending(Finding(CHECK, f"{name} crashed: {crash}", hint=hint, detail=talk))
+    said = f"{name} failed: {_line(words or transcript.text)}"
     if told is None:
         return Ending(plainly or Finding(CHECK, said))
-    finding = Finding(CHECK, said, hint=told.hint, detail=ran.tail)
+    finding = Finding(CHECK, said, hint=told.hint, detail=talk)
     return Ending(finding, told.failure, told.retry_after)
+
+
+def without_events(text: str) -> str:
+    """What a program said in words: its stream of events is for programs, and stays in the log."""
+    lines = [line for line in text.splitlines() if not _EVENT.match(line.lstrip())]
+    return "\n".join(lines).strip("\n")
+
+
+def find_crash(ran: Ran) -> str:
+    """How the program itself broke down, a signal or its last words; empty where it gave up."""
+    if ran.ended is not Ended.EXITED or ran.passed:
+        return ""
+    number = -ran.exit if ran.exit < 0 else ran.exit - _SIGNALLED
+    if number in set(signal.Signals) and number not in _ENDED_BY_SOMEBODY:
+        return signal.Signals(number).name
+    talk = without_events(ran.tail)
+    return _line(talk) if _BROKEN.search(talk) else ""
 
 
 def _out_of(setting: Setting, limit: str, what: str) -> Ending:

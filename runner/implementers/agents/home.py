@@ -1,4 +1,9 @@
-"""A HOME of an agent program's own, with copies of what its login needs, for one session."""
+"""A HOME of an agent program's own, with copies of what its login needs, for one session.
+
+A login that a program wrote into the tree: struck out there, and told.
+
+Where a program stands: what of the tree it must not see, and what of the machine it must.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +11,22 @@ import contextlib
 import json
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.implementers.work import read_regular
+from runner.model import Finding
+from runner.process.tools import which
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from runner.implementers.agents.preset import Preset
+    from runner.implementers.base import ImplementerContext
+
 
 _PRIVATE = 0o600
 _PRIVATE_FOLDER = 0o700
@@ -103,7 +113,7 @@ def _list_box(box: Path) -> set[Path]:
 
 def _remove(left: Path) -> None:
     """Whatever it is, and whoever locked it."""
-    from runner.repo.clean import remove_tree
+    from runner.repo.tree_files import remove_tree
 
     if left.is_symlink() or not left.is_dir():
         effects.unlink(left)
@@ -172,3 +182,162 @@ def _looks_secret(text: str) -> bool:
     mixed = any(one.isdigit() for one in text) and any(one.isalpha() for one in text)
     is_id = text.count("-") == 4 or text[4:5] == "-"  # noqa: PLR2004  a UUID, or a date
     return len(text) >= _SHORTEST_SECRET and plain and mixed and not is_id
+
+
+# --- credential scrub -----------------------------------------------------------------
+
+
+CHECK = "secret-scan"
+_STRUCK = b"[REDACTED:login]"
+_MOST = 16 << 20
+"""Bytes of a file of which the rest is kept; a larger one with a login is struck out whole."""
+_SHORTEST_IN_A_NAME = 16
+"""Characters of a value that no path of the repository holds by chance."""
+_SLACK = 2_000_000_000
+"""Nanoseconds by which a file system's clock may lag."""
+
+
+def scrub_files(tree: Path, secrets: tuple[str, ...], since: int) -> tuple[Finding, ...]:
+    """Strike secrets out of every file that changed `since` (nanoseconds of the epoch).
+
+    Patterns know keys by their shape; this knows these very values. By the time of the change,
+    which nobody can set. Struck out, so that no draft of the work holds them.
+    """
+    values = [secret.encode() for secret in secrets]
+    if not values:
+        return ()
+    named = [_finding(path, "name of a") for path in _remove_named(tree, values)]
+    struck = [path for path in _find_changed_files(tree, since - _SLACK) if _strike(path, values)]
+    return (*named, *(_finding(path.relative_to(tree).as_posix(), "this") for path in struck))
+
+
+def _finding(path: str, what: str) -> Finding:
+    return Finding(
+        CHECK,
+        f"the login of the agent program stands in {'the ' * (what != 'this')}{what} file",
+        path=path,
+        hint="leave the variables and files of the login alone; nothing of them belongs here",
+    )
+
+
+def _remove_named(tree: Path, values: list[bytes]) -> Iterator[str]:
+    """Remove what is called by a secret, whenever it was made; its path, without that."""
+    long = [value for value in values if len(value) >= _SHORTEST_IN_A_NAME]
+    for path in list(_everything(tree)):
+        name = clean = os.fsencode(path.relative_to(tree))
+        for value in long:
+            clean = clean.replace(value, _STRUCK)
+        if clean != name:
+            effects.unlink(path)
+            yield os.fsdecode(clean)
+
+
+def _find_changed_files(tree: Path, since: int) -> Iterator[Path]:
+    for path in _everything(tree):
+        found = path.lstat()
+        if stat.S_ISREG(found.st_mode) and found.st_ctime_ns >= since:
+            yield path
+
+
+def _everything(tree: Path) -> Iterator[Path]:
+    """All files, links and the like; a link to a folder is none."""
+    for folder, folders, names in os.walk(tree):
+        if ".git" in folders and Path(folder) == tree:
+            folders.remove(".git")
+        links = (name for name in folders if Path(folder, name).is_symlink())
+        yield from (Path(folder, name) for name in (*names, *links))
+
+
+def _strike(path: Path, values: list[bytes]) -> bool:
+    try:
+        if path.stat().st_size > _MOST:
+            return _strike_whole(path, values)
+        content = path.read_bytes()
+    except OSError:
+        return False
+    clean = content
+    for value in values:
+        clean = clean.replace(value, _STRUCK)
+    if clean == content:
+        return False
+    effects.write_file(path, clean, mode=stat.S_IMODE(path.stat().st_mode))
+    return True
+
+
+def _strike_whole(path: Path, values: list[bytes]) -> bool:
+    """The same of a file that is too large to be held twice in memory."""
+    import mmap
+
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        leaks = any(content.find(value) >= 0 for value in values)
+    if leaks:
+        effects.write_file(path, _STRUCK, mode=stat.S_IMODE(path.stat().st_mode))
+    return leaks
+
+
+# --- mounts ---------------------------------------------------------------------------
+
+
+def program_outside(name: str, bench: ImplementerContext) -> Path | None:
+    """The program on PATH; what lies in the repository is a clone's, and gets no login."""
+    path = bench.environment.get("PATH", os.defpath)
+    return program_beside(name, path, (bench.place.shown, bench.place.tree))
+
+
+def program_beside(name: str, path: str, folders_of_it: tuple[Path, ...]) -> Path | None:
+    """The program on this PATH, outside these folders."""
+    here = tuple(map(os.path.realpath, folders_of_it))
+    folders = path.split(os.pathsep)
+    outside = [
+        folder
+        for folder in folders
+        if not any((os.path.realpath(folder) + "/").startswith(f"{one}/") for one in here)
+    ]
+    environ: Mapping[str, str] = {"PATH": os.pathsep.join(outside)}
+    return which(name, environ)
+
+
+def path_with(path: str, program: Path) -> str:
+    """PATH with the folders that hold the program itself: what a sandbox shows is told by it.
+
+    A program of npm needs the packages beside its own, up to the outermost `node_modules`.
+    """
+    real = program.resolve()
+    packages = [folder for folder in real.parents if folder.name == "node_modules"]
+    return ":".join(dict.fromkeys([*path.split(":"), str(real.parent), *map(str, packages[-1:])]))
+
+
+@contextlib.contextmanager
+def out_of_sight(
+    aside: tuple[str, ...], litter: tuple[str, ...], bench: ImplementerContext
+) -> Iterator[None]:
+    """Take what would configure the program out of the tree, and put it back; sweep up after it."""
+    import shutil
+
+    place = bench.place
+    folders = place.folders  # a program may look in each, from its own up to the first
+    kept = place.box / f"aside-{effects.new_id()}"
+    moved: list[tuple[Path, Path]] = []
+    try:
+        for number, path in enumerate(f / name for f in folders for name in aside):
+            if path.is_symlink() or path.exists():
+                effects.make_folder(kept)
+                effects.step("replace", path)
+                moved.append((path, path.rename(kept / f"{number}")))
+        before = {f / name for f in folders for name in litter if (f / name).exists()}
+        yield
+        for path in {f / name for f in place.folders for name in litter} - before:
+            if path.is_dir() and not path.is_symlink():
+                effects.step("rmtree", path)
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                effects.unlink(path)
+    finally:
+        still = place.folders  # without those that are links now: they lead out of the tree
+        for path, where in moved:
+            if path.parent in still and not (path.is_symlink() or path.exists()):
+                effects.step("replace", path)
+                where.rename(path)
+        if moved:
+            effects.step("rmtree", kept)
+            shutil.rmtree(kept, ignore_errors=True)

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.config.permission_rules import SHELL, Permission, PermissionAnswer, Permit
 from runner.config.permissions import WRITE_TOOLS, Rulebook, format_subject, names_shell
+from runner.config.shell_rules import SHELL, Permission, PermissionAnswer, Permit
 from runner.context.task_plan import files_of
 from runner.implementers.agents.preset import Hooks
 from runner.implementers.work import read_regular

@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.implementers.agents.output_parsers import hear
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from runner.implementers.base import Allowance
 
 _EVERY = 0.1
+_QUIET = 8.0
+"""Seconds of silence after which a person is told what the program said last."""
 _CHUNK = 1 << 20
 _LONGEST_LINE = 8 << 20
 
@@ -70,8 +73,12 @@ class Following:
         self._bounds = bounds
         self._known = known
         self._read = 0
+        self._last = ""
+        """Its last line in words."""
         self._rest = b""
         self._over = threading.Event()
+        self._quiet_since: float | None = effects.monotonic()
+        """None once the silence that lasts was told, or where silence means work."""
         self._thread = threading.Thread(target=self._follow, name="agent-log", daemon=True)
 
     def __enter__(self) -> Self:
@@ -98,6 +105,18 @@ class Following:
                 self.ended.set()
             self._take()
             self._judge()
+            self._tell_silence()
+
+    def _tell_silence(self) -> None:
+        """Pass on what a program waits with that has not begun to work: a login, the network."""
+        since = self._quiet_since
+        if since is None or effects.monotonic() - since < _QUIET:
+            return
+        self._quiet_since = None
+        rest = self._rest.decode("utf-8", "replace").strip()
+        last = rest if rest and not rest.startswith("{") else self._last
+        said = f"it says: {last}" if last else "it may wait for the network or a login"
+        self._transcript.tell(f"nothing for {_QUIET:g} s; {said}")
 
     def _judge(self) -> None:
         """End the program where it is in a circle, hopeless, or has used up what it may."""
@@ -120,6 +139,10 @@ class Following:
 
     def _hear(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace").rstrip("\r")
+        if text.startswith("{"):  # an event: it works, and thinking is silent
+            self._quiet_since = None
+        elif text.strip():
+            self._last, self._quiet_since = text.strip(), effects.monotonic()
         hear(self._dialect, unescape_secrets(text, self._known), self._transcript)
 
 

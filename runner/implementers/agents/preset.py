@@ -1,13 +1,126 @@
-"""What there is to know of an agent program, as data."""
+"""What there is to know of an agent program, as data.
+
+What kind of failure a program's words tell of: one table, and what each program adds to it.
+"""
 
 from __future__ import annotations
 
+import re
+import time
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from runner.model import Failure
+
 if TYPE_CHECKING:
-    from runner.implementers.agents.agent_failures import Sign
+    from collections.abc import Iterable
+
+
+_LOGIN = "log in with the program itself, or set its key in your environment"
+_MODEL = "name another one: [model] in your settings"
+_MONEY = "look at the account of the provider"
+_OPTION = "its version does not take this; update it, or use agent_command"
+LONGEST_WAIT = 24 * 3600.0
+_UNITS = {"m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Words that tell of a failure."""
+
+    words: str
+    """A regular expression; case counts for nothing."""
+    failure: Failure
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What words told."""
+
+    failure: Failure
+    hint: str = ""
+    retry_after: float = 0.0
+    """Seconds; 0 where nothing is said."""
+
+
+SIGNS = (
+    # Money and rights first: their texts come with the numbers of the others.
+    Sign(
+        r"insufficient_quota|credit balance|billing|payment required|\b402\b|exceeded your current"
+        r" quota",
+        Failure.DETERMINISTIC,
+        _MONEY,
+    ),
+    Sign(
+        r"not logged in|/login\b|please (?:log|sign) in|invalid (?:x-)?api.?key|incorrect api key"
+        r"|api.?key (?:not (?:valid|found)|is missing|required)|no api key|missing (?:api )?key"
+        r"|authentication.?(?:error|failed)|unauthori[sz]ed|\b401\b|permission_error|forbidden"
+        r"|\b403\b|token (?:has )?(?:been )?(?:expired|revoked)|invalid auth|no auth|"
+        r"check your api key|set an auth method",
+        Failure.DETERMINISTIC,
+        _LOGIN,
+    ),
+    Sign(
+        r"rate.?limit|\b429\b|too many requests|overloaded|\b529\b|usage limit|resource_exhausted"
+        r"|capacity|quota",
+        Failure.TRANSIENT,
+    ),
+    Sign(
+        r"\b50[0234]\b|internal server error|bad gateway|service unavailable|gateway time",
+        Failure.TRANSIENT,
+    ),
+    Sign(
+        r"econn(?:refused|reset|aborted)|etimedout|enotfound|eai_again|epipe|connection (?:error"
+        r"|refused|reset|closed|timed)|could not connect|cannot connect|unable to connect"
+        r"|failed to connect|network error|fetch failed|socket hang up|stream (?:error"
+        r"|disconnected|closed)|timed.?out|dns|error sending request|reconnecting",
+        Failure.TRANSIENT,
+    ),
+    Sign(
+        r"model.{0,80}(?:not (?:found|supported|exist|available)|does not exist|is not supported)"
+        r"|unknown model|no such model|not_found_error|\b404\b",
+        Failure.DETERMINISTIC,
+        _MODEL,
+    ),
+    Sign(
+        r"unknown (?:option|argument)|unexpected argument|unrecognized argument|invalid (?:value"
+        r"|choice) for|invalid_request_error|error: unknown",
+        Failure.DETERMINISTIC,
+        _OPTION,
+    ),
+)
+"""In this order: the first that is found counts."""
+_AFTER = (
+    re.compile(r"retry[-_ ]?(?:after|delay)\"?\s*[:=]?\s*\"?(\d{1,6}(?:\.\d{1,9})?)\s*(ms|[smh])?"),
+    re.compile(r"(?:try again|retry|reset(?:s)?)\s+in\s+(\d{1,6}(?:\.\d{1,9})?)\s*(ms|[smh])?"),
+)
+_AT = re.compile(r"limit reached\|(\d{10})\b")
+"""A moment as seconds of the epoch."""
+
+
+def classify_failure(text: str, signs: Iterable[Sign] = ()) -> Told | None:
+    """What a program's words of failure mean, its own `signs` first; None where nobody can say."""
+    lowered = text.lower()
+    for sign in (*signs, *SIGNS):
+        if re.search(sign.words, lowered):
+            wait = _wait(lowered) if sign.failure is Failure.TRANSIENT else 0.0
+            return Told(sign.failure, sign.hint, wait)
+    return None
+
+
+def _wait(text: str) -> float:
+    """Seconds that the words ask to wait."""
+    for shape in _AFTER:
+        if found := shape.search(text):
+            amount, unit = float(found[1]), found[2] or "s"
+            seconds = amount / 1000 if unit == "ms" else amount * _UNITS.get(unit, 1.0)
+            return min(seconds, LONGEST_WAIT)
+    if found := _AT.search(text):
+        return min(max(0.0, int(found[1]) - time.time()), LONGEST_WAIT)
+    return 0.0
+
 
 MODEL, BRIEF, HOME, FILE, DOLLARS = "{model}", "{brief}", "{home}", "{file}", "{dollars}"
 """What stands in arguments for the model's name, the brief's file, the folder of its HOME, a file

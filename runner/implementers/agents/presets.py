@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from runner.implementers.agents.agent_failures import Sign
 from runner.implementers.agents.preset import (
     BRIEF,
     DOLLARS,
@@ -13,6 +12,7 @@ from runner.implementers.agents.preset import (
     Handing,
     Hooks,
     Preset,
+    Sign,
 )
 from runner.model import Failure
 

@@ -105,7 +105,7 @@ class AgentProgram:
 
     def lacks(self, sandbox: Sandbox, path: str, root: Path) -> Finding | None:
         """What it cannot begin without: asked before an attempt, with PATH and the project."""
-        from runner.implementers.agents.mounts import program_beside
+        from runner.implementers.agents.home import program_beside
 
         if refused := self._refuse_sandbox(sandbox):
             return refused

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from runner.config.mcp import McpServer
+    from runner.config.values import McpServer
     from runner.implementers.llm.tool_context import ToolContext
     from runner.implementers.llm.tools import Given
 

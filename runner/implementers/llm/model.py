@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.implementers.base import CHECK, Mode, Said
-from runner.implementers.llm.providers import Named, find_lacking, key_of, parse_model
+from runner.implementers.llm.providers import Named, client_of, find_lacking, key_of, parse_model
 from runner.implementers.work import decisions_in
 from runner.model import Failure, Finding, Severity
 
@@ -83,8 +83,6 @@ class ModelLoop:
 
 
 def _client(named: Named, settings: Settings) -> Client:
-    from runner.implementers.llm.providers import client_of
-
     return lambda http: client_of(named, settings, http)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from runner.implementers.base import CHECK
 from runner.model import Finding
 from runner.text.display import display
-from runner.text.hints import did_you_mean
+from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -95,7 +95,7 @@ def _is_installed(provider: str) -> bool:
 
 def client_of(named: Named, settings: Settings, http: AsyncClient) -> Model:
     """What asks this model over `http`, which the caller closes."""
-    from runner.implementers.llm.truncation import WholeAnswers
+    from runner.implementers.llm.llm_errors import WholeAnswers
 
     return WholeAnswers(_client_of(named, settings, http))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from runner.config.permission_rules import Permit
 from runner.config.permissions import evaluate_permission
+from runner.config.shell_rules import Permit
 from runner.context.skills import load_built_in_text
 from runner.context.visibility import LARGEST, is_private, read_text
 from runner.implementers.llm.tool_context import Refusal, ToolContext, normalize_path

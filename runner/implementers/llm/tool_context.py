@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from runner.config.permission_rules import PermissionAnswer
     from runner.config.settings import Settings
+    from runner.config.shell_rules import PermissionAnswer
     from runner.implementers.base import ImplementerContext
     from runner.model import Decision, Finding, Task
 

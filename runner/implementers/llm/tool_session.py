@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.config.permission_rules import SHELL, Permit
 from runner.config.permissions import WRITE_TOOLS, format_subject, write_tool
-from runner.config.shell_rules import command_of
+from runner.config.shell_rules import SHELL, Permit, command_of
 from runner.errors import RunnerError
+from runner.implementers.agents.transcript import LOOP, Call, Calls
 from runner.implementers.base import CHECK
 from runner.implementers.llm.tool_context import Refusal
 from runner.implementers.llm.tools import BadArgumentsError
-from runner.implementers.loop_detection import LOOP, Call, Calls
 from runner.journal.sessions import (
     ToolCalled,
     ToolReturned,
@@ -26,7 +25,7 @@ from runner.writes.paths import check_path
 from runner.writes.safe_io import mode_beneath
 
 if TYPE_CHECKING:
-    from runner.config.permission_rules import Word
+    from runner.config.shell_rules import Word
     from runner.implementers.llm.tool_context import ToolContext
     from runner.implementers.llm.tools import Given, Tool
 

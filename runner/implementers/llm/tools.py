@@ -13,7 +13,7 @@ from runner.config.permissions import FILE_TOOLS
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.base import Mode
 from runner.implementers.llm import arguments as schemas
-from runner.implementers.llm import check_tools, read_tools, write_tools
+from runner.implementers.llm import read_tools, write_tools
 from runner.implementers.llm.tool_context import Refusal, normalize_path
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _writers(desk: ToolContext) -> tuple[Tool, ...]:
             "run_gate",
             "Runs one check of the task, by its name, on the files as they are.",
             schemas.RunGate,
-            check_tools.run_gate,
+            write_tools.run_gate,
             "name",
         ),
         Own(
@@ -162,7 +162,7 @@ def _writers(desk: ToolContext) -> tuple[Tool, ...]:
             "record_decision",
             "Records a choice that is not obvious, with its trade-off.",
             schemas.RecordDecision,
-            check_tools.record_decision,
+            write_tools.record_decision,
             "title",
             once=True,
         ),

@@ -1,4 +1,7 @@
-"""The tools that write: a refused write is the tool's answer, and the tree stays as it was."""
+"""The tools that write: a refused write is the tool's answer, and the tree stays as it was.
+
+The tools that write nothing themselves: running a check, and telling a decision.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,14 @@ from runner.implementers.llm.tool_context import (
     normalize_path,
 )
 from runner.implementers.unified_diff import DoesNotApplyError, apply_patch
-from runner.model import Action, Change, Finding, digest_of
+from runner.model import Action, Change, Decision, Finding, digest_of
+from runner.secrets.redact import redact
 from runner.writes.paths import check_path
 from runner.writes.safe_io import mode_beneath, read_beneath, unlink_beneath, write_beneath
 
 if TYPE_CHECKING:
-    from runner.implementers.llm.arguments import ModifyFile, WriteFile
+    from runner.implementers.llm.arguments import ModifyFile, RecordDecision, RunGate, WriteFile
+
 
 _PLAIN, _EXECUTABLE = 0o100644, 0o100755
 
@@ -129,3 +134,33 @@ def _outside_plan(path: str, desk: ToolContext) -> Finding | None:
 
 def _refuse(why: str) -> str:
     return Refusal(f"refused, nothing was written: {why}")
+
+
+# --- check tools ----------------------------------------------------------------------
+
+
+_MOST_DECISIONS = 50
+
+
+def run_gate(desk: ToolContext, asked: RunGate) -> str:
+    """Whether one check passes on the files as they are."""
+    findings = desk.bench.run_gate(asked.name)
+    if not any(finding.refuses for finding in findings):
+        return "\n\n".join(filter(None, (f"{asked.name} passes", format_findings(findings))))
+    return format_findings(findings)
+
+
+def record_decision(desk: ToolContext, asked: RecordDecision) -> str:
+    """Keep a decision for DECISIONS.md, once."""
+    made = asked.noun()
+    safe = Decision(
+        *(
+            redact(part, desk.known_secrets)
+            for part in (made.title, made.context, made.decision, made.tradeoff, made.pattern)
+        )
+    )
+    if len(desk.decisions) >= _MOST_DECISIONS:
+        return f"not recorded: more than {_MOST_DECISIONS} are no decisions"
+    if safe not in desk.decisions:
+        desk.decisions.append(safe)
+    return "recorded"

@@ -19,6 +19,7 @@ from runner.plan.shell.programs import (
     may_be_test_program,
     names_test_tool,
     program_of,
+    starts_nothing,
 )
 from runner.plan.shell.shell_nodes import AndOr, Pipeline, Script, Simple, pipelines, simples
 from runner.plan.shell.syntax import ShellSyntaxError, parse
@@ -53,6 +54,10 @@ _MOST_PROGRAMS = 40
 """Of a line without a known test program, each of which is asked about."""
 _DEEPEST = 5
 """Shells that start shells."""
+_WRITES = re.compile(r">(?!\s*&|\s*/dev/null)")
+"""A redirection into a file."""
+_HIDDEN = re.compile(r"`|\$\(|[<>]\(|<<")
+"""Where a command may stand that is no part of a list: in a redirection, in a text that follows."""
 
 
 class NoProof(NamedTuple):
@@ -182,12 +187,24 @@ def _only_tells(line: str) -> str:
     return told[-1][0] if told and all(told) else ""
 
 
+@lru_cache(maxsize=1024)
 def commands_of(line: str) -> tuple[Simple, ...]:
     """Every command of a line, those of a shell that it starts in its place."""
     try:
         return tuple(_commands(parse(line), 0))
     except ShellSyntaxError:
         return ()
+
+
+@lru_cache(maxsize=1024)
+def starts_no_program(line: str) -> bool:
+    """Whether a line starts nothing that instruments could look into, by its words."""
+    if _HIDDEN.search(line):
+        return False
+    every = commands_of(line)
+    if any(_WRITES.search(one.text) for one in every):
+        return False  # it may write a report of its own, or over what measures the next command
+    return bool(every) and all(map(starts_nothing, every))
 
 
 def _commands(script: Script, depth: int) -> Iterator[Simple]:

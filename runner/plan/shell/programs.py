@@ -106,6 +106,18 @@ _STANDS_BEFORE: dict[str, frozenset[str]] = {
 _TAKES_ONE_MORE = frozenset({"timeout", "taskset"})
 
 
+_ALONE_WORDS = """
+: [ basename cat cd cksum cmp comm cut date diff dirname echo egrep exit expr false fgrep fold grep
+head id join ls md5sum mkdir nl nproc od paste printf pwd readlink realpath rev rm rmdir seq
+sha1sum sha256sum sha512sum shift sleep stat tac tail test touch tr true umask uname uniq wait
+wc whoami
+"""
+_ALONE = frozenset(_ALONE_WORDS.split())
+"""Words of the shell and programs that start nothing, whatever their options are."""
+_LOADS = re.compile(r"(?:PATH|ENV|BASH_\w*|LD_\w*|IFS)\+?=")
+"""Assignments by which a word could mean another program, or load one."""
+
+
 class Program(NamedTuple):
     """The program that a command starts in the end, with its words."""
 
@@ -123,6 +135,13 @@ def program_of(command: Simple | list[str] | tuple[str, ...]) -> Program:
             break
         words = rest
     return Program(_name(words[0]), tuple(words[1:])) if words else Program("", ())
+
+
+def starts_nothing(command: Simple) -> bool:
+    """Whether a command is the shell's own, or a program known to start no other."""
+    if any(_LOADS.match(word.text) for word in command.assignments):
+        return False
+    return not command.words or command.words[0].text in _ALONE
 
 
 def is_test_program(command: Simple | list[str] | tuple[str, ...]) -> bool:

@@ -13,14 +13,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner.config.registries import PORTS, wrong
-from runner.process.egress.upstream import CannotReach, UpstreamConnector
-from runner.process.proxy_request import Request
+from runner.process.egress.upstream import CannotReach, Request, UpstreamConnector
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.config.registries import Registries
-    from runner.process.proxy_request import Connections
+    from runner.process.egress.upstream import Connections
 
 _HEAD = 16384
 """Bytes of a request before its body."""

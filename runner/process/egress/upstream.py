@@ -1,4 +1,7 @@
-"""Where the proxy of `Network: registries` goes on to: the host, or the person's own proxy."""
+"""Where the proxy of `Network: registries` goes on to: the host, or the person's own proxy.
+
+A request that the proxy was sent, and the connections that end with its command.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,14 @@ import base64
 import socket
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from ipaddress import IPv4Network, IPv6Network
 
     from runner.config.registries import Registries
-    from runner.process.proxy_request import Connections, Request
+
 
 _SECONDS = 20.0
 """For one connection to be made, or for a proxy's answer."""
@@ -187,3 +190,52 @@ def _accept(server: socket.socket) -> bytes:
         said = b" ".join(status[1:]).decode("latin-1")[:100]
         raise CannotReach(f"your own proxy says no: {said}")
     return rest
+
+
+# --- proxy request --------------------------------------------------------------------
+
+
+class Connections(Protocol):
+    """The open connections of one command: all of them are closed with it."""
+
+    def keep(self, found: socket.socket) -> bool:
+        """Close it when the command ends; false where it has ended already."""
+
+    def forget(self, found: socket.socket) -> None:
+        """It is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a program asks for."""
+
+    host: str
+    port: int
+    method: str
+    target: str = ""
+    """Path and query; empty for a tunnel."""
+    headers: tuple[bytes, ...] = ()
+    body: int | None = None
+    """Bytes behind the head; None in a tunnel. What follows them would be another request."""
+
+    @property
+    def is_tunnel(self) -> bool:
+        """Whether bytes are passed on as they come."""
+        return self.method == "CONNECT"
+
+    @property
+    def authority(self) -> str:
+        """Host and port as an URL has them."""
+        return f"{self.host}:{self.port}"
+
+    def head(self, *, absolute: bool) -> bytes:
+        """The request as a server, or a further proxy, wants it."""
+        host = self.host if self.port == 80 else self.authority  # noqa: PLR2004 - the port of http
+        target = f"http://{host}{self.target}" if absolute else self.target
+        lines = (
+            f"{self.method} {target} HTTP/1.1".encode("ascii"),
+            f"Host: {host}".encode("ascii"),
+            *self.headers,
+            b"Connection: close",
+        )
+        return b"\r\n".join(lines) + b"\r\n\r\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import re
 from dataclasses import dataclass
@@ -39,8 +40,6 @@ class Address:
 
     @property
     def _is_loopback(self) -> bool:
-        import ipaddress
-
         if self.host == "localhost":
             return True
         try:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.config.paths import repository_key
 from runner.errors import ExitCode, RunnerError
-from runner.run.executors.addresses import scheduler_of
+from runner.run.executors.addresses import read_address, scheduler_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -59,13 +61,13 @@ def crew_of(
     inline: bool,
 ) -> WorkerPool:
     """The slots of a run, and where what is started in them runs."""
+    from runner.run.executors.lazy_slot import LazySlots
     from runner.run.workers import WorkerPool
 
+    site = LazySlots(make_site).site  # each is made by whom works in it: all of them at once
     if cluster is None:
-        return WorkerPool(jobs, make_site, inline=inline)
-    from runner.run.executors.lazy_slot import LazySlots
-
-    return WorkerPool(cluster.slots, LazySlots(make_site).site, executor=cluster.executor)
+        return WorkerPool(jobs, site, inline=inline)
+    return WorkerPool(cluster.slots, site, executor=cluster.executor)
 
 
 def open_cluster(
@@ -127,7 +129,6 @@ def open_cluster(
 
 def _ground(repository: Repository) -> Ground:
     """What workers are told of the repository; names and settings, no contents."""
-    from runner.config.paths import repository_key
     from runner.run.executors.message import Ground
 
     lender = repository.lender()
@@ -167,18 +168,14 @@ def describe_cluster(settings: Settings) -> str:
 
 def _require_library() -> None:
     """Raise RunnerError where Dask is missing: a child that cannot import it only says it ended."""
-    from importlib.util import find_spec
-
     hint = "pip install 'task-graph-runner[dask]'"
-    if find_spec("distributed") is None:
+    if importlib.util.find_spec("distributed") is None:
         raise RunnerError("dask is not installed", hint=hint, code=ExitCode.PERSON)
 
 
 def _require_keys() -> None:
     """Raise RunnerError where no key can be made for a cluster of our own."""
-    from importlib.util import find_spec
-
-    if find_spec("cryptography") is None:
+    if importlib.util.find_spec("cryptography") is None:
         raise RunnerError(
             "a cluster on this machine needs a key of its own, and cryptography is not installed",
             where="executor",
@@ -189,8 +186,6 @@ def _require_keys() -> None:
 
 def local_address(local: object) -> Address:
     """Where a cluster that was just started listens."""
-    from runner.run.executors.addresses import read_address
-
     found = read_address(str(getattr(local, "address", "")))
     if found is None:
         raise RunnerError("the local cluster says no address")

@@ -1,7 +1,8 @@
-"""A slot at home of an attempt that runs elsewhere: its scratch tree is made when it is needed.
+"""A slot whose scratch tree is made when it is needed, by the worker that needs it.
 
-A worker has a tree of its own. This side needs one only to lay out what came back, for what runs
-at home after all, and for a person's reviewing command; a check needs none.
+So sixty-four of them are made at once. Where attempts run elsewhere, a worker there has a tree of
+its own: this side needs one only to lay out what came back, for what runs at home after all, and
+for a person's reviewing command; a check needs none.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _OWN = frozenset({"scratch", "place", "base_environment", "release", "number"})
 
 
 class LazySlots:
-    """Sites of a run on a cluster: the first slot's is made at once, as the pattern of all."""
+    """Sites of a run: the first slot's is made at once, as the pattern of all."""
 
     def __init__(self, make: Callable[[int, WorkerPool], WorkerContext]) -> None:
         self._make = make

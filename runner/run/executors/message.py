@@ -201,19 +201,19 @@ def codec() -> Codec:
 def _vocabulary() -> dict[str, object]:
     """The nouns of messages, imported when the first one is read."""
     from runner import model
-    from runner.config import mcp, permission_rules, permissions, settings
+    from runner.config import permissions, settings, shell_rules, values
     from runner.context import brief, patterns, skills
     from runner.gates import regression
     from runner.implementers import base
     from runner.run import assignment
-    from runner.secrets import allowlist, shape
+    from runner.secrets import allowlist, load_rules
     from runner.writes import compile_check, pipeline, project_compile
 
     rooms = (
         *(
             model,
-            mcp,
-            permission_rules,
+            values,
+            shell_rules,
             permissions,
             settings,
             brief,
@@ -223,7 +223,7 @@ def _vocabulary() -> dict[str, object]:
             base,
             assignment,
         ),
-        *(allowlist, shape, compile_check, pipeline, project_compile),
+        *(allowlist, load_rules, compile_check, pipeline, project_compile),
     )
     nouns = {
         noun.__name__: noun

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.model import Decision, Outcome, Proof
-    from runner.repo.prefix import Prefix
+    from runner.repo.trees import Prefix
     from runner.run.assignment import Assignment, WorkerContext
 
 CHECK = "cluster"

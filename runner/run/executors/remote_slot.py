@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.config.paths import Places
 from runner.model.codec import ShapeError
-from runner.process.base import Place
-from runner.process.environment import command_environment
+from runner.process.base import Place, command_environment
 from runner.process.sandbox import choose_sandbox
 from runner.repo.alternates import Lender
 from runner.repo.pool import Pool
-from runner.repo.prefix import Prefix
 from runner.repo.proposal_bounds import Bounds
 from runner.repo.scratch import Scratch
+from runner.repo.trees import Prefix
 from runner.run.assignment import WorkerContext
 from runner.run.executors.message import PLAIN, Log
 from runner.run.executors.object_store import Store
@@ -115,7 +114,7 @@ class RemoteSlot:
 
     def clear_logs(self) -> None:
         """Forget what earlier jobs printed."""
-        from runner.repo.clean import remove_tree
+        from runner.repo.tree_files import remove_tree
 
         folder = self.slot.folder / "logs"
         effects.step("rmtree", folder)

@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
-from runner.repo.commit import swap_branch
-from runner.repo.index import sync_index
+from runner.repo.commit import swap_branch, sync_index
+from runner.repo.lock_files import free_dead_locks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +32,7 @@ def move_branch(repository: Repository, head: Head, commit: str, why: str = "") 
         now = repository.head() if head.beneath else repository.find_head()
         if (now.ref, now.commit) != (head.ref, head.commit):
             return False
+        free_dead_locks(repository.folders.git)
         time.sleep(_PAUSE)
     raise _make_lock_error(repository, f"{head.ref}.lock")
 

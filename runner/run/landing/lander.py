@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.journal.events import TaskLanded, TaskLanding
-from runner.model import grade_of
+from runner.model import Action, Change, digest_of, grade_of
 from runner.model.grades import without_proof
 from runner.repo.commit import commit_tree
 from runner.repo.trailers import (
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.journal.events import Record
-    from runner.model import Change, Outcome, Task
+    from runner.model import Outcome, Task
     from runner.repo.commit import Commit
     from runner.repo.head import Head
     from runner.repo.read import Repository
@@ -265,8 +265,6 @@ def _is_branch(head: Head, shown: str) -> bool:
 
 def changes_between(repository: Repository, base: str | None, commit: str) -> tuple[Change, ...]:
     """The changes of a commit against its base, with their bytes."""
-    from runner.model import Action, Change, digest_of
-
     changes = []
     for entry in repository.diff_trees(base, commit):
         before = repository.content(entry.old_sha) if entry.old_mode else None

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING
 from runner.errors import RunnerError
 from runner.journal.events import TaskAdopted, TaskLanded
 from runner.model import Status
-from runner.repo.commit import DURABLE, commit_tree
+from runner.repo.commit import DURABLE, commit_tree, sync_index
 from runner.repo.head import WAITING_BASE, WAITING_TIP, read_waiting
-from runner.repo.index import sync_index
 from runner.repo.refs import keep_ref
-from runner.repo.uncommitted import find_differing
+from runner.repo.repo_state import find_differing
 from runner.run.landing.lander import changes_between
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
+    from runner.repo.head import Head
     from runner.repo.read import Repository
     from runner.run.journal_writer import JournalWriter
 
@@ -80,13 +80,13 @@ class ManualCommit:
         changed = self.repository.diff_trees(head.beneath, head.commit)
         return tuple(one.path for one in changed if one.path not in self.documents)
 
-    def catch_up(self) -> bool:
+    def catch_up(self, here: Head | None = None) -> bool:
         """Carry what waits above what a person has committed since; whether they had.
 
         Of a file that is in both, the person's commit has the last word: what stood in the tree
-        was before them.
+        was before them. `here` is where HEAD is, where that was just read.
         """
-        head = self.repository.find_head()
+        head = here or self.repository.find_head()
         base, tip = read_waiting(head)
         if not base or not tip or not head.commit or base == head.commit:
             return False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.plan.ownership import add_owners
+from runner.repo.head import OWNERSHIP_MAP
 from runner.run.landing.time_quota import TimeQuota
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.model import Status
-
-MAP = "FILE_OWNERSHIP_MAP.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class OwnershipDocument:
     root: Path
     landed: Callable[[], Iterable[tuple[str, Iterable[str]]]] = tuple
     """Every task that ever landed with the paths it wrote; asked only where it matters."""
-    path: str = MAP
+    path: str = OWNERSHIP_MAP
     _rows: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _written: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _share: TimeQuota = field(default_factory=lambda: TimeQuota(0.03))

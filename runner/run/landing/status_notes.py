@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.journal.grading import grade_alone
+from runner.journal.grading import grade_alone, grades_of
 from runner.model import Grade, Status, grade_of
 from runner.model.grades import is_grade, without_proof
 from runner.plan.status import one_line
@@ -12,6 +12,7 @@ from runner.plan.status import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Change, Proof, Task
     from runner.run.journal_writer import JournalWriter
@@ -40,8 +41,25 @@ def format_note(known: TaskState, there: str = "") -> str:
 
 def statuses_of(tasks: Iterable[Task], ledger: JournalWriter) -> dict[str, tuple[Status, str]]:
     """What the plan says of each task, by the journal."""
-    known = ((ledger.state.task(task.id), task.note) for task in tasks)
-    return {one.id: (one.status, format_note(one, note)) for one, note in known}
+    planned = {task.id: task for task in tasks}
+    return {id_: (ledger.state.task(id_).status, note_in(planned, id_, ledger.state))
+            for id_ in planned}  # fmt: skip
+
+
+def note_in(tasks: Mapping[str, Task], id_: str, state: RunState) -> str:
+    """The note of one of these tasks; of a milestone, by what it rests on is worth now."""
+    task, known = tasks[id_], state.task(id_)
+    if not (task.is_milestone and known.status is Status.DONE and known.unproven) or known.waived:
+        return format_note(known, task.note)
+    near: dict[str, Task] = {}
+    front = [id_]
+    while front:
+        one = tasks.get(front.pop())
+        if one is not None and one.id not in near:
+            near[one.id] = one
+            front += one.depends_on if one.is_milestone else ()
+    graded = grades_of(near.values(), {one: state.task(one) for one in near}).get(id_)
+    return format_note(known, task.note) if graded is None else graded.note
 
 
 def find_differing(tasks: Sequence[Task], ledger: JournalWriter) -> dict[str, tuple[Status, str]]:

@@ -48,6 +48,10 @@ class Timers:
         known, now = settled.ledger.state.task(task.id), effects.monotonic()
         self._deadlines.begin(task.id, of_attempt(task, known, settled.settings, now))
 
+    def over(self, task: Task) -> None:
+        """An attempt ended without a worker."""
+        self._deadlines.over(task.id)
+
     def take_due(self) -> tuple[str, ...]:
         """Tasks that may be tried again by now."""
         due = self.backoff.take(effects.monotonic()) if self.backoff else ()

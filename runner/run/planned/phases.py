@@ -9,7 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from runner.gates import commands
+from runner.gates.registry import together
+from runner.journal.events import GateCompleted, GateStarted
 from runner.model import Severity
+from runner.repo.git import Git
 from runner.run.proof.prove import bench_of
 from runner.secrets.redact import redact
 
@@ -29,10 +33,6 @@ _FOLDER = "phases"
 
 def proof_so_far(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Proven:
     """Run the gates on a tree that is not finished: what fails is told, and refuses nothing yet."""
-    from runner.gates import commands
-    from runner.gates.registry import together
-    from runner.journal.events import GateCompleted, GateStarted
-
     site.reset(assignment.base)
     site.scratch.apply(outcome.changes)
     bench = bench_of(assignment, site, outcome)
@@ -76,7 +76,6 @@ def keep(repository: Repository, task: Task, outcome: Outcome) -> str:
 
 def restate_kept(repository: Repository, kept: Kept, base: str) -> tuple[Change, ...] | None:
     """What is kept, restated against `base`; None where it is gone, or others changed it."""
-    from runner.repo.git import Git
     from runner.repo.merge import carry
     from runner.repo.refs import read_ref
     from runner.run.landing.lander import changes_between

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from runner.config.permissions import write_finding
 from runner.context.task_plan import files_of, plan_text, redact_plan
 from runner.journal.plan_fold import CHECK
 from runner.model import Ending, Finding, ReviewMode
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Protocol
 
-    from runner.config.permission_rules import Permission
+    from runner.config.shell_rules import Permission
     from runner.model import Outcome, Task, TaskPlan
     from runner.run.assignment import Assignment, WorkerContext
 
@@ -89,8 +90,6 @@ def make_rule_check(rules: Ruled, exists: Callable[[str], bool]) -> Callable[[st
         return _no_rules
 
     def check_rule(path: str) -> Finding | None:
-        from runner.config.permissions import write_finding
-
         mine, floor = rules.permission, rules.permission_floor
         new = not exists(path)
         return write_finding(path, mine, floor, is_new=new, reviewed=True)

@@ -11,9 +11,9 @@ from runner.gates.registry import checks_of
 from runner.model import Ending, Finding, Outcome, Severity
 from runner.repo.proposal_bounds import ProposalError
 from runner.run.proof.prove import bench_of
-from runner.text.hints import did_you_mean
+from runner.text.wording import did_you_mean
+from runner.writes.pipeline import WriteContext as WriteBench
 from runner.writes.pipeline import admit_writes
-from runner.writes.write_context import WriteContext as WriteBench
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.model import Verdict
-from runner.text.counting import count_words
+from runner.text.wording import count_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

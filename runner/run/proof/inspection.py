@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.gates import import_watch
 from runner.gates.base import GateContext
-from runner.gates.coverage.storage import data_folder, make_empty_folder
+from runner.gates.coverage.instrument import data_folder, make_empty_folder
 from runner.run.landing.own_work import Landings, OwnWork, own_work
 from runner.run.proof.verification import Verified, as_known, inspect, key_of
 from runner.run.workers import WorkerPool

@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING
 
 from runner.gates import import_watch
 from runner.gates.base import GateContext
-from runner.gates.registry import prove_all
+from runner.gates.check_run import standing_key
+from runner.gates.registry import checks_of, prove_all
 from runner.gates.regression import Helper, prove_others
 from runner.gates.weight import weigh_proofs
 from runner.journal.events import GateCompleted, GateStarted
+from runner.plan.shell.exit_status import starts_no_program
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from runner.config.settings import Settings
     from runner.gates.base import Check
     from runner.gates.registry import Proven
     from runner.journal.events import Event as Happening
-    from runner.model import Change, Outcome, Proof
+    from runner.model import Change, Outcome, Proof, Task
     from runner.run.assignment import Assignment, WorkerContext
 
 
@@ -69,6 +72,24 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
     )
 
 
+def prove_standing(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Proven | None:
+    """The proof of a check of which every command passed on this tree; None where one must run."""
+    task, memory = assignment.task, site.memory
+    if memory is None or task.contracts or not task.test_contracts:
+        return None
+    bench = _make_context(assignment, site, outcome, site.environment(assignment))
+    for check in (one for one in checks_of(task, site.settings) if one.command):
+        key = standing_key(check, bench)
+        if key is None or memory.find(key) is None:
+            return None
+    own = prove_all(task, site.settings, bench, started=_nobody, completed=_nobody)
+    return replace(own, proofs=weigh_proofs(task, own.proofs, own.observed, ()))
+
+
+def _nobody(_said: object) -> None:
+    """Hear nothing: whoever asks tells it all at once."""
+
+
 @contextmanager
 def _lane(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, own: GateContext
@@ -87,14 +108,26 @@ def _lane(
 
 def bench_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> GateContext:
     """Where the checks of a proposal run."""
+    silent = not outcome.changes and _starts_no_program(assignment.task, site.settings)
+    watched = {} if silent else import_watch.watch_environment(site.place, site.sandbox)
+    if site.memory is not None:
+        ran_something = assignment.implementer is not None and not assignment.implementer.repeatable
+        beside = site.settings.compile or (ran_something and not outcome.changes)
+        site.memory.begin(site.place, clean=not beside)
+    environment = site.environment(assignment) | watched
+    return _make_context(assignment, site, outcome, environment)
+
+
+def _make_context(
+    assignment: Assignment, site: WorkerContext, outcome: Outcome, environment: dict[str, str]
+) -> GateContext:
     folder = f"{assignment.task.id}/{assignment.attempt}"
-    watched = import_watch.watch_environment(site.place, site.sandbox)
     return GateContext(
         task=assignment.task,
         settings=site.settings,
         place=site.place,
         sandbox=site.sandbox,
-        environment=site.environment(assignment) | watched,
+        environment=environment,
         logs=site.logs / folder,
         logs_shown=f"{site.logs_shown}/{folder}",
         tell=site.teller(assignment),
@@ -106,11 +139,19 @@ def bench_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> G
         base=assignment.base,
         on_base=partial(_on_base, assignment, site, outcome),
         kept=site.kept,
+        memory=site.memory,
         reviewed=assignment.reviewed,
         by_person=assignment.by_person,
         red_first=assignment.red_first,
         revised=assignment.revised,
     )
+
+
+def _starts_no_program(task: Task, settings: Settings) -> bool:
+    """Whether nothing of a task's proof starts what a watch from outside could see."""
+    gates = (*settings.gates_for(task.type), *task.gates)
+    lines = (*(one.command for one in task.test_contracts), *(one.command for one in gates))
+    return not task.contracts and all(map(starts_no_program, lines))
 
 
 @contextmanager

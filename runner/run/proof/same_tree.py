@@ -29,12 +29,17 @@ def tree_key(
     listed = repository.git.run("ls-tree", "-r", "-z", "--full-tree", tree)
     ours = {repository.prefix.whole(path) for path in documents}
     files = [line for line in text(listed).split("\0") if line.partition("\t")[2] not in ours]
+    told = "\n".join((*files, *list_proofs(tasks, settings)))
+    return digest_of(told.encode("utf-8", "surrogateescape"))
+
+
+def list_proofs(tasks: Iterable[Task | OutlineTask], settings: Settings) -> tuple[str, ...]:
+    """All that proves a tree, a line each."""
     proofs = [f"{task.id} {task.spec.proof}" for task in tasks]
     gates = [repr((gate.name, gate.command)) for gate in settings.gates]
     gates += [repr((kind, gate.command)) for kind, some in settings.gates_by_type for gate in some]
     strict = ("mutation strict",) if settings.mutation == "strict" else ()
-    told = "\n".join((*files, *sorted(proofs), *gates, *strict))
-    return digest_of(told.encode("utf-8", "surrogateescape"))
+    return (*sorted(proofs), *gates, *strict)
 
 
 def make_same_tree_test(

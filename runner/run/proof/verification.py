@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from runner.gates.registry import FAMILIES
 from runner.model import Coverage, Network, Proof, Severity, Verdict
+from runner.model.work import UNREAD
 from runner.run.approvals import APPROVED, MORE
 from runner.secrets.redact import redact
 
@@ -184,6 +185,8 @@ def plan_for(
 
 def _says_all(one: Subject, settings: Settings) -> bool:
     """Whether the proof that is kept holds what these settings ask for beside."""
+    if any(proof.note.startswith(UNREAD) for proof in one.known.proofs):
+        return False
     asked = any(check.kind == _MUTATION for _, check in _checks(one.task, settings))
     if settings.mutation != "strict" or not asked:
         return True

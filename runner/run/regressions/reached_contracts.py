@@ -68,7 +68,7 @@ def filter_decided(doubts: Iterable[Why], kept: Iterable[ReachedContract]) -> tu
 def _nobody(doubt: Why) -> bool:
     """Whether the doubt is that nothing is known of the whole file."""
     from runner.impact.change import Changed
-    from runner.impact.unknown import explain_undeclared
+    from runner.impact.config_files import explain_undeclared
 
     return doubt.text == explain_undeclared(Changed(doubt.path, b"", b""))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from runner.gates.contracts.entries import name_checks
 from runner.gates.regression import Traced, failures_before
 
 if TYPE_CHECKING:
@@ -57,8 +58,6 @@ class TestSelection:
 
     def everything(self, tasks: Iterable[Task], path: str) -> Iterator[Traced]:
         """Every proof of some tasks, where nothing can be decided."""
-        from runner.gates.contracts.entries import name_checks
-
         why = "it could not be decided what this breaks"
         for task in tasks:
             names = [one.id for one in task.test_contracts]
@@ -68,8 +67,7 @@ class TestSelection:
 
     def in_order(self, traced: Iterable[Traced]) -> tuple[Traced, ...]:
         """What fails soonest comes first: by what failed in other changes, and by past times."""
-        from runner.impact.inputs import Past, Proven
-        from runner.impact.order import soonest_first
+        from runner.impact.inputs import Past, Proven, soonest_first
 
         by_name = {Proven(one.task.id, one.name): one for one in traced}
         seconds = {at: one.seconds for at, one in by_name.items() if one.seconds is not None}

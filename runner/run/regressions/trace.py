@@ -9,10 +9,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Timer
 from typing import TYPE_CHECKING
 
 from runner.gates.regression import Suspects
-from runner.model import Status
+from runner.model import Finding, Severity, Status
+from runner.repo.commit import commit_tree
+from runner.run.regressions import proof_reuse
 from runner.run.regressions.early_cutoff import still_speaks
 from runner.run.regressions.test_selection import TestSelection
 from runner.text.display import display
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from runner.impact.change import Changed
     from runner.impact.inputs import Knowledge
     from runner.impact.traces import Observations
-    from runner.model import Finding, Outcome, Task
+    from runner.model import Outcome, Task
     from runner.repo.read import Repository
     from runner.run.assignment import Assignment
     from runner.run.journal_writer import JournalWriter
@@ -92,11 +95,6 @@ class Tracer:
 
     def why_not_standing(self, task: Task, outcome: Outcome, head: str) -> str:
         """Why a task's own tests have to run again on a branch that moved; "" if they need not."""
-        from runner.repo.commit import commit_tree
-        from runner.run.regressions import (
-            proof_reuse,
-        )
-
         if why := proof_reuse.explain_unseen(task, outcome) or self._trouble:
             return why
         with self._guard_border():
@@ -228,8 +226,6 @@ class Tracer:
 
     def _read(self, base: str) -> Knowledge:
         """The first reading; a large repository takes seconds, which is said."""
-        from threading import Timer
-
         from runner.impact.load_inputs import knowledge_of
         from runner.run.regressions.durations import past_of
 
@@ -263,7 +259,6 @@ def _in_doubt(doubts: tuple[Why, ...]) -> tuple[Finding, ...]:
     """One line for what nobody can say whom it reaches."""
     if not doubts:
         return ()
-    from runner.model import Finding, Severity
 
     first, more = doubts[0], f" (and {len(doubts) - 1} more)" if len(doubts) > 1 else ""
     return (

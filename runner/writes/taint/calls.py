@@ -12,6 +12,7 @@ from runner.writes.taint.abstract_values import (
     FromRequest,
     Known,
     Named,
+    Place,
     Taint,
     Unknown,
     Value,
@@ -19,10 +20,9 @@ from runner.writes.taint.abstract_values import (
     is_exact,
     join_values,
 )
-from runner.writes.taint.taint_report import Place
 
 if TYPE_CHECKING:
-    from runner.writes.taint.taint_report import Evaluator
+    from runner.writes.taint.abstract_values import Evaluator
 
 _CONFIGURATIONS = frozenset(("configparser.ConfigParser", "configparser.RawConfigParser"))
 _FOLDED = frozenset(

@@ -30,7 +30,7 @@ from runner.writes.taint.folding import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.writes.taint.taint_report import Report
+    from runner.writes.taint.abstract_values import Report
 
 _MOST_STEPS = 40_000
 """Statements and expressions of one function; what is longer is not walked to its end."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.writes.sast_issue import Issue
+from runner.writes.sast_report import Issue
 from runner.writes.taint.expressions import TooLong
 from runner.writes.taint.rules import BANDIT, SAYS
 from runner.writes.taint.walk import walk
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Callable, Sequence
 
-    from runner.writes.taint.taint_report import Place, Report
+    from runner.writes.taint.abstract_values import Place, Report
 
 TOOL = "taint"
 _WITHOUT_SOURCE = frozenset(("weakhash", "weakrand", "securecookie"))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from runner.writes.taint import calls
 from runner.writes.taint.abstract_values import (
     Box,
+    Report,
     Taint,
     Unknown,
     Value,
@@ -26,9 +27,7 @@ from runner.writes.taint.folding import (
     matches,
     truth,
 )
-from runner.writes.taint.import_names import find_imported_names, route_of, serves
-from runner.writes.taint.parameters import parameters
-from runner.writes.taint.taint_report import Report
+from runner.writes.taint.request_handlers import find_imported_names, parameters, route_of, serves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

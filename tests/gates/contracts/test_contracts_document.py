@@ -7,7 +7,7 @@ import pytest
 
 from runner.gates.contracts import document
 from runner.gates.contracts.document import bundle_document, parse_document
-from runner.gates.contracts.refusal import Refused
+from runner.gates.contracts.entries import Refused
 
 
 def refusal(act):

@@ -10,7 +10,7 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 import pytest
 
 from runner.gates.contracts.inside import drive
-from runner.gates.contracts.inside.inventory import Inventory
+from runner.gates.contracts.inside.application import Inventory
 from runner.gates.contracts.inside.report import Ended, Report
 
 THING = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}

@@ -3,8 +3,7 @@
 import pytest
 
 from runner.gates.contracts import entries
-from runner.gates.contracts.entries import Kind, OpenApi, Schema
-from runner.gates.contracts.refusal import Refused
+from runner.gates.contracts.entries import Kind, OpenApi, Refused, Schema
 
 
 @pytest.mark.parametrize(

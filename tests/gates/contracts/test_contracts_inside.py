@@ -15,7 +15,7 @@ import typing
 import pytest
 
 from runner.gates.contracts.inside import application, describe, instances, report, serve
-from runner.gates.contracts.inside.inventory import Inventory
+from runner.gates.contracts.inside.application import Inventory
 from runner.gates.contracts.inside.report import Ended, Report
 
 # --- describe -------------------------------------------------------------------------

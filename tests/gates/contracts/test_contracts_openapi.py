@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from runner.gates.contracts import extra_packages
+from runner.gates.contracts import entries
 from runner.model import Verdict
 from runner.process.sandbox import NoSandbox
 
@@ -325,7 +325,7 @@ def test_a_document_that_is_none_is_refused(project, text, message):
 
 
 def test_without_the_extra_nothing_is_proven(project, monkeypatch):
-    monkeypatch.setattr(extra_packages, "_PACKAGES", ("schemathesis", "a_package_nobody_has"))
+    monkeypatch.setattr(entries, "_PACKAGES", {"openapi": ("schemathesis", "a_package_nobody_has")})
     project.write("api.json", document()).write("web.py", WSGI)
     (finding,) = project.prove("openapi", CONTRACT).findings
     assert finding.message == "tool missing: a-package-nobody-has"

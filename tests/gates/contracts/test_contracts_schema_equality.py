@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.gates.contracts.refusal import Refused
+from runner.gates.contracts.entries import Refused
 from runner.gates.contracts.schema_equality import differences
 
 TEXT = {"type": "string"}

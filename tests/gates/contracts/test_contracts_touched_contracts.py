@@ -5,7 +5,7 @@ import json
 from gates_bench import a_task
 
 from runner.config.settings import Settings
-from runner.gates.contracts import checks, extra_packages
+from runner.gates.contracts import checks, entries
 from runner.gates.contracts.touched_contracts import Held
 from runner.model import Action, Change, Contract, Network, Severity, Verdict
 
@@ -77,12 +77,12 @@ def test_a_command_is_run_as_it_is(project):
 def test_missing_tools_are_known_before_anything_runs(monkeypatch, tmp_path):
     zod = Contract("schema", "a.json = src/a.ts:A")
     task = a_task(contracts=(API, zod, WRONG))
-    monkeypatch.setattr(extra_packages, "_PACKAGES", ("a_package_nobody_has",))
-    assert extra_packages.find_missing_tools(task, {"PATH": str(tmp_path)}) == (
+    monkeypatch.setattr(entries, "_PACKAGES", {"openapi": ("a_package_nobody_has",)})
+    assert entries.find_missing_tools(task, {"PATH": str(tmp_path)}) == (
         (
             "a-package-nobody-has, which its openapi contract needs: "
             "pip install 'task-graph-runner[contracts]'"
         ),
         "node, which its Zod contract needs, is not on PATH",
     )
-    assert extra_packages.find_missing_tools(a_task(contracts=(MODEL, OWN)), {}) == ()
+    assert entries.find_missing_tools(a_task(contracts=(MODEL, OWN)), {}) == ()

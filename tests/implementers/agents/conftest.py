@@ -16,8 +16,7 @@ from runner.implementers.agents import agent_session
 from runner.implementers.base import ImplementerContext, Mode
 from runner.implementers.registry import IMPLEMENTERS
 from runner.model import Spec, Task
-from runner.process.base import Place
-from runner.process.environment import command_environment
+from runner.process.base import Place, command_environment
 from runner.process.limits import Limits
 from runner.process.sandbox import NoSandbox, choose_sandbox
 

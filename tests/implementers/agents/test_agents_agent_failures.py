@@ -1,12 +1,18 @@
 """Which words mean what: the texts are those of the programs and their providers."""
 
+import threading
 import time
 
 import pytest
 
-from runner.implementers.agents.agent_failures import classify_failure
+from runner.implementers.agents.exit_reasons import find_crash, without_events
+from runner.implementers.agents.log_tail import Bounds, Following
+from runner.implementers.agents.preset import classify_failure
 from runner.implementers.agents.presets import PRESETS
-from runner.model import Failure
+from runner.implementers.agents.transcript import Transcript
+from runner.implementers.base import Allowance
+from runner.model import Failure, digest_of
+from runner.process.base import Ended, Ran
 
 WORDS = {
     "claude": {
@@ -91,3 +97,55 @@ def test_a_limit_that_names_its_end_is_waited_for():
 
 def test_a_refusal_is_never_waited_for():
     assert classify_failure("401 Unauthorized; retry after 30").retry_after == 0
+
+
+EVENT = '{"type":"assistant","message":{"content":"x"}}'
+
+
+def test_events_stay_in_the_log_and_words_are_told():
+    cut = 'tent":"end of a cut line"}\n'
+    assert without_events(f"{EVENT}\nlog in first\n  {EVENT}\n") == "log in first"
+    assert without_events(f"{EVENT}\n[1, 2] is a list\n{{\n") == "[1, 2] is a list"
+    assert without_events(cut) == cut.strip(), "what is no JSON as it stands may be words"
+
+
+def ran(code, tail=""):
+    return Ran(code, 1.0, Ended.EXITED, digest_of(b""), 0, tail)
+
+
+@pytest.mark.parametrize(
+    ("ended", "crash"),
+    [
+        (ran(139), "SIGSEGV"),
+        (ran(134, f"{EVENT}\nAborted"), "SIGABRT"),
+        (ran(143), ""),
+        (ran(1, "Traceback (most recent call last):\n  File\nKeyError: 1"), "KeyError: 1"),
+        (ran(101, "thread 'main' panicked at src/main.rs:1:2:\nboom"), "boom"),
+        (ran(1, "I could not do it"), ""),
+        (ran(0, "Traceback (most recent call last):"), ""),
+    ],
+)
+def test_a_crash_of_the_program_is_told_from_its_giving_up(ended, crash):
+    assert find_crash(ended) == crash
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("Open https://x.example/login in a browser", "it says: Open https://x.example/login"),
+        ("Connecting …\n", "it says: Connecting …"),
+        ("", "it may wait for the network or a login"),
+        (EVENT + "\n", None),
+    ],
+)
+def test_a_program_that_waits_says_so(tmp_path, monkeypatch, written, told):
+    monkeypatch.setattr("runner.implementers.agents.log_tail._QUIET", 0.3)
+    log, heard = tmp_path / "log", []
+    log.write_text(written)
+    bounds = Bounds(Allowance(), threading.Event())
+    transcript = Transcript(lambda _event: None, heard.append)
+    with Following(log, PRESETS["claude"].dialect, transcript, bounds):
+        time.sleep(1.0)
+    waits = [line for line in heard if line.startswith("nothing for")]
+    assert len(waits) == (told is not None)
+    assert told is None or told in waits[0]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from runner.config.permission_rules import Permission, PermissionAnswer, Permit
+from runner.config.shell_rules import Permission, PermissionAnswer, Permit
 from runner.implementers.agents.hooks import Rules, have_asked, note_asked
 
 

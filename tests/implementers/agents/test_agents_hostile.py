@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from runner.implementers import registry
-from runner.implementers.agents.mounts import out_of_sight
+from runner.implementers.agents.home import out_of_sight
 from runner.implementers.blocks import Blocks
 from runner.model import Block, BlockKind
 

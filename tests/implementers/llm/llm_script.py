@@ -6,8 +6,7 @@ from dataclasses import replace
 from runner.config.settings import Settings
 from runner.implementers.llm.model import ModelLoop
 from runner.implementers.llm.providers import Named
-from runner.writes.pipeline import WriteRules, admit_writes
-from runner.writes.write_context import WriteContext
+from runner.writes.pipeline import WriteContext, WriteRules, admit_writes
 
 
 class Script:

@@ -10,7 +10,7 @@ from llm_server import Server, says
 pytest.importorskip("pydantic_ai", reason="the extra `llm` is not installed")
 
 from runner.config.settings import Settings
-from runner.implementers.llm import answer_bounds
+from runner.implementers.llm import conversation
 from runner.implementers.llm.model import ModelLoop
 from runner.implementers.llm.tool_session import MOST_REFUSED
 
@@ -32,7 +32,7 @@ def ask(chat, monkeypatch):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_an_argument_without_measure_ends_the_session(ask, chat, model, monkeypatch):
-    monkeypatch.setattr(answer_bounds, "ARGUMENT", 100_000)
+    monkeypatch.setattr(conversation, "ARGUMENT", 100_000)
     call = ("write_file", {"path": "src/a.py", "content": "x" * 200_000})
     said = ask(model, says(call), says("Done."))
     (finding,) = said.findings
@@ -42,14 +42,14 @@ def test_an_argument_without_measure_ends_the_session(ask, chat, model, monkeypa
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_response_without_measure_is_not_read_to_its_end(ask, model, monkeypatch):
-    monkeypatch.setattr(answer_bounds, "WIRE", 200_000)
+    monkeypatch.setattr(conversation, "WIRE", 200_000)
     said = ask(model, says("x" * 3_000_000), says("Done."))
     (finding,) = said.findings
     assert "one response of the model's server was longer" in finding.message
 
 
 def test_many_arguments_together_are_one_answer(chat, monkeypatch):
-    monkeypatch.setattr(answer_bounds, "ANSWER", 100_000)
+    monkeypatch.setattr(conversation, "ANSWER", 100_000)
     calls = [("write_file", {"path": f"src/{n}.py", "content": "x" * 30_000}) for n in range(5)]
     (finding,) = chat.run(calls, "Done.").findings
     assert "one answer of the model was longer" in finding.message

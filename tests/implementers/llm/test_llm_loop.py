@@ -2,8 +2,8 @@ import json
 import threading
 from dataclasses import replace
 
-from runner.config.permission_rules import Permission, Permit
 from runner.config.settings import Settings
+from runner.config.shell_rules import Permission, Permit
 from runner.implementers.base import Allowance, Mode
 from runner.journal.sessions import (
     ToolCalled,

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from runner.config.mcp import McpServer
-from runner.config.permission_rules import Permission, Permit
 from runner.config.settings import Settings
+from runner.config.shell_rules import Permission, Permit
+from runner.config.values import McpServer
 from runner.implementers.base import Mode
 from runner.process.base import Place
 from runner.process.sandbox import ReadOnly, choose_sandbox

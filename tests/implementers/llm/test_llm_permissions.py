@@ -2,8 +2,8 @@
 
 import pytest
 
-from runner.config.permission_rules import Permission, PermissionAnswer, Permit
 from runner.config.settings import Settings
+from runner.config.shell_rules import Permission, PermissionAnswer, Permit
 
 
 def write(path, content="x = 1\n"):

@@ -1,6 +1,6 @@
 import pytest
 
-from runner.implementers.loop_detection import LOOP, Call, Calls
+from runner.implementers.agents.transcript import LOOP, Call, Calls
 
 
 def seen(letters):

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from runner.config.mcp import McpServer
-from runner.config.permission_rules import Permission, PermissionAnswer, Permit
 from runner.config.permissions import Rulebook, evaluate_permission, format_subject, write_finding
 from runner.config.settings import load_settings
+from runner.config.shell_rules import Permission, PermissionAnswer, Permit
+from runner.config.values import McpServer
 from runner.errors import RunnerError
 from runner.implementers.llm.model import ModelLoop
 from runner.implementers.registry import IMPLEMENTERS

@@ -38,7 +38,7 @@ from runner.model import (
     digest_of,
 )
 from runner.model.codec import ShapeError
-from runner.repo.prefix import Prefix
+from runner.repo.trees import Prefix
 from runner.run.assignment import Assignment
 from runner.run.executors import dask_client, recheck, remote_results
 from runner.run.executors.addresses import read_address, scheduler_of

@@ -135,7 +135,17 @@ class House:
     def copied(self, folder):
         """The same house somewhere else; what stood there is gone."""
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(self.folder, folder, symlinks=True)
+        names = {}  # a file of two names, as a lock of ours is, stays one
+
+        def copy(one, other):
+            told = Path(one).lstat()
+            if told.st_nlink > 1 and (told.st_dev, told.st_ino) in names:
+                os.link(names[told.st_dev, told.st_ino], other)
+                return
+            names[told.st_dev, told.st_ino] = other
+            shutil.copy2(one, other, follow_symlinks=False)
+
+        shutil.copytree(self.folder, folder, symlinks=True, copy_function=copy)
         return House(folder)
 
     # --- running ----------------------------------------------------------------------
@@ -259,6 +269,23 @@ class Story:
     def count(self):
         return len(self.ended.effects)
 
+    def before_moving(self, what):
+        """The effects that begin to move `refs/heads/main` or the `index`: ours, or git.s."""
+        said = "update-index" if what == "index" else "update-ref"
+        ways = (("git", said), ("open", f"/.git/{what}.lock"))
+        return self._numbers(ways)
+
+    def moving(self, what):
+        """The effects by which they are moved."""
+        return [n for n, effect in enumerate(self.ended.effects, 1) if moves(what, *effect)]
+
+    def _numbers(self, ways):
+        return [
+            number
+            for number, (kind, target) in enumerate(self.ended.effects, 1)
+            if any(kind == one and target.endswith(end) for one, end in ways)
+        ]
+
     def begin(self):
         """A fresh house, always at the same place."""
         return self.start.copied(self.place)
@@ -319,6 +346,14 @@ class Story:
             invariants.git_finds_nothing_wrong(house.repo)
             invariants.nothing_landed_twice(house.repo)
             invariants.the_work_is_clean(house.repo)
+
+
+def moves(what, kind, target):
+    """Whether an effect moves `refs/heads/main` or the `index`: ours does, or git's."""
+    said = "update-index" if what == "index" else "update-ref"
+    return (kind == "git" and target.endswith(said)) or (
+        kind == "replace" and target.endswith(f"/.git/{what}")
+    )
 
 
 def _undated(text):

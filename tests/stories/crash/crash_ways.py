@@ -18,6 +18,19 @@ def stop_at(k):
     return watch
 
 
+def stop_after(moved, times):
+    """Ends the child right after the effect that `moved` says yes to so many times."""
+    seen = 0
+
+    def watch(_number, kind, target):
+        nonlocal seen
+        if seen == times:
+            os._exit(STOPPED)
+        seen += moved(kind, target)
+
+    return watch
+
+
 def fail_at(k, code, *, stays=False):
     """Has the k-th effect fail, or with `stays` every one from there on."""
 

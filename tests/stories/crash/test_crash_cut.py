@@ -1,10 +1,12 @@
 """A journal, a document or a plan that lost its end: nothing is done twice, nothing is lost."""
 
 import random
+from functools import partial
 from itertools import pairwise
 
 import pytest
-from crash_ways import stop_at
+from crash_house import moves
+from crash_ways import stop_after, stop_at
 
 LAST = 14
 """Records from the end that are cut in the suite, each at its ends and somewhere inside."""
@@ -37,9 +39,8 @@ def test_a_journal_that_lost_its_end_after_a_complete_run(small, part):
 
 @pytest.mark.parametrize("part", range(6))
 def test_a_journal_that_lost_its_end_after_an_interrupted_run(small, part):
-    landed = [n for n, one in enumerate(small.ended.effects, 1) if one == ("git", "update-index")]
     house = small.begin()
-    house.run(watch=stop_at(landed[1] + 1))
+    house.run(watch=stop_after(partial(moves, "index"), 2))
     halted = house.copied(small.place.with_name(f"halted-{part}"))
     for length in cuts(halted.journal)[part::6]:
         cut_and_go_on(small, halted.copied(small.place), length, "after an interrupted run")

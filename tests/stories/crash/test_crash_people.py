@@ -8,7 +8,7 @@ from crash_ways import stop_at
 @pytest.fixture
 def landed_halfway(small):
     """TASK-001 is on the branch; its file and everything said of it is not written yet."""
-    moves = [n for n, one in enumerate(small.ended.effects, 1) if one == ("git", "update-ref")]
+    moves = small.moving("refs/heads/main")
     house = small.begin()
     house.run(watch=stop_at(moves[0] + 1))
     assert [one.task for one in house.landings()] == ["TASK-001"]
@@ -39,7 +39,7 @@ def test_what_a_person_staged_meanwhile_stays_staged(landed_halfway):
 
 
 def test_on_another_branch_nothing_of_a_cut_off_landing_is_finished(small):
-    told = [n for n, one in enumerate(small.ended.effects, 1) if one == ("git", "update-ref")]
+    told = small.before_moving("refs/heads/main")
     house = small.begin()
     house.run(watch=stop_at(told[0]))  # the commit is made and told; the branch has not moved
     main = house.git("rev-parse", "main")
@@ -66,14 +66,11 @@ def test_an_old_text_of_the_plan_that_an_editor_saves_again_undoes_no_work(small
     assert invariants.plan_statuses(house.repo)["TASK-001"] == "DONE"
 
 
-@pytest.mark.parametrize(
-    ("lock", "effect"), [("refs/heads/main.lock", "update-ref"), ("index.lock", "update-index")]
-)
-def test_a_lock_that_a_killed_git_left_is_named_and_without_it_the_run_goes_on(small, lock, effect):
-    first = next(n for n, one in enumerate(small.ended.effects, 1) if one == ("git", effect))
+@pytest.mark.parametrize("what", ["refs/heads/main", "index"])
+def test_a_lock_that_a_killed_git_left_is_named_and_without_it_the_run_goes_on(small, what):
     house = small.begin()
-    house.run(watch=stop_at(first))
-    file = house.repo / ".git" / lock
+    house.run(watch=stop_at(small.before_moving(what)[0]))
+    file = house.repo / f".git/{what}.lock"
     file.touch()
     ended = house.run()
     assert ended.code == 6, ended.said
@@ -82,7 +79,7 @@ def test_a_lock_that_a_killed_git_left_is_named_and_without_it_the_run_goes_on(s
     )
     assert "hint: if no git is running here, remove that file; then run again" in ended.said
     file.unlink()
-    small.goes_on(house, f"after {lock}")
+    small.goes_on(house, f"after {what}.lock")
 
 
 def test_a_secret_that_a_command_prints_reaches_no_file_through_a_crash(small):

@@ -111,6 +111,10 @@ def found(story, bug, watch):
 _TELLING = {
     ("git", "update-ref"),
     ("git", "update-index"),
+    ("open", "main.lock"),
+    ("replace", "main"),
+    ("open", "index.lock"),
+    ("replace", "index"),
     ("replace", "TASK-GRAPH.md"),
     ("write", "TASK-GRAPH.md"),
     ("replace", "one.txt"),

@@ -74,6 +74,9 @@ class SimulatedCrew:
     def has_free_slot(self):
         return bool(self._free)
 
+    def stand(self, _assignment):
+        """Nothing stands: what is tried out is who starts when."""
+
     def take_slot(self):
         return self._free.pop()
 

@@ -22,8 +22,8 @@ from runner.plan.patterns import PatternIndex
 from runner.run import (
     recovery,
 )
-from runner.run.engine import Engine, begin, finish
-from runner.run.journal_writer import JournalWriter
+from runner.run.engine import Engine
+from runner.run.journal_writer import JournalWriter, begin, finish
 from runner.run.landing import (
     drafts,
     rebase_held,

@@ -1,17 +1,27 @@
-"""The application under test as its driver sees it: its output, its address, its answers."""
+"""The application under test as its driver sees it: its output, its address, its answers.
+
+Which operations of a document an application serves, and which it serves beside them.
+"""
 
 from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import threading
 import time
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from runner.gates.contracts.inside.operations import operations_of, shape
 from runner.gates.contracts.inside.report import Ended
+
+if TYPE_CHECKING:
+    from runner.gates.contracts.inside.report import Report
+
 
 TAIL = 4000
 NOWHERE = "/no-such-page-of-this-application"
@@ -106,3 +116,115 @@ def fetch(url: str, method: str, path: str, patience: float) -> tuple[int, str, 
         raise OSError(str(problem)) from problem
     finally:
         connection.close()
+
+
+# --- inventory ------------------------------------------------------------------------
+
+
+ANYTHING = "*"
+"""The method of a route below which the application does not say what it serves."""
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+PARAMETER = re.compile(r"\{[^{}]*\}")
+NOT_THERE = {HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
+
+
+class Inventory:
+    """The operations of a document, held against an application that runs."""
+
+    def __init__(
+        self,
+        operations: list[tuple[str, str]],
+        routes: list[list[str]] | None,
+        url: str,
+        patience: float,
+        report: Report,
+    ) -> None:
+        self.operations = operations
+        self.known = routes
+        self.url = url
+        self.patience = patience
+        self.report = report
+        self.answered: dict[str, set[int]] = {}
+        self.alike: dict[str, set[tuple[str, bytes]]] = {}
+        report.operations = len(operations)
+
+    def compare(self) -> None:
+        """Compare with the routes the application has, or with the document it serves itself."""
+        prefix = urlsplit(self.url).path.rstrip("/")
+        known = self.known if self.known is not None else self.own_document()
+        if known is None:
+            return
+        opaque = tuple(path.rstrip("/") + "/" for method, path in known if method == ANYTHING)
+        served = {(method, shape(path)): path for method, path in known if method != ANYTHING}
+        documented = {(method, shape(prefix + path)): path for method, path in self.operations}
+        for key in sorted(served.keys() - documented.keys()):
+            text = "is served, and the document does not have it"
+            self.report.add((f"{key[0]} {served[key]}", "undocumented-operation"), text)
+        if self.known is not None:
+            for (method, whole), path in documented.items():
+                if (method, whole) not in served and not f"{whole}/".startswith(opaque):
+                    self.record_missing(f"{method} {path}", "has no route in the application")
+
+    def own_document(self) -> list[list[str]] | None:
+        """The operations of the document that the application itself serves, if it does."""
+        address = f"http://{urlsplit(self.url).netloc}"
+        try:
+            status, kind, body = fetch(address, "GET", "/openapi.json", self.patience)
+            served = json.loads(body) if status == HTTPStatus.OK and "json" in kind else None
+        except (OSError, ValueError):
+            return None
+        return [list(one) for one in operations_of(served)] if isinstance(served, dict) else None
+
+    def record_answer(self, label: str, status: int, kind: str, body: bytes) -> None:
+        """Note one answer of an operation."""
+        self.answered.setdefault(label, set()).add(status)
+        same = self.alike.setdefault(label, set())
+        if len(same) <= 1:
+            same.add((kind, body))
+
+    def look_for_missing(self) -> None:
+        """Operations that answered as a page answers that is not there."""
+        for method, path in self.operations:
+            label = f"{method} {path}"
+            statuses = self.answered.get(label, set())
+            if statuses and statuses <= NOT_THERE:
+                self.record_missing(label, f"answers {min(statuses)} to every request")
+            elif statuses == {HTTPStatus.NOT_FOUND} and self.alike[label] == {self.nowhere(method)}:
+                self.record_missing(label, "answers every request as a page that is not there")
+
+    def look_for_more(self) -> None:
+        """Other methods of documented paths that succeed, where no table says what is served."""
+        if self.known is not None or any(key[1] == "late" for key in self.report.problems):
+            return
+        paths = dict.fromkeys(path for _, path in self.operations)
+        asked = {(method, path) for path in paths for method in METHODS} - set(self.operations)
+        for method, path in sorted(asked):
+            if self.succeeds(method, path):
+                text = "is served, and the document does not have it"
+                self.report.add((f"{method} {path}", "undocumented-operation"), text)
+
+    def succeeds(self, method: str, path: str) -> bool:
+        """Whether a call succeeds, and not as every call of this page or any page does."""
+        at = PARAMETER.sub("1", path)
+        try:
+            tried = fetch(self.url, method, at, self.patience)
+            if tried[0] // 100 != HTTPStatus.OK // 100:
+                return False
+            return tried not in (
+                fetch(self.url, method, NOWHERE, self.patience),
+                fetch(self.url, "GET", at, self.patience),
+            )
+        except OSError:
+            return False
+
+    def record_missing(self, label: str, text: str) -> None:
+        """Note an operation that is not served."""
+        self.report.add((label, "missing-operation"), text)
+
+    def nowhere(self, method: str) -> tuple[str, bytes]:
+        """How the application answers for a page that is not there."""
+        try:
+            _, kind, body = fetch(self.url, method, NOWHERE, self.patience)
+        except OSError:
+            return "", b""
+        return kind, body

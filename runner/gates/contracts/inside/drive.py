@@ -4,6 +4,10 @@ Usage: `drive JOB`, a JSON file; its `report` becomes JSON, see `Report`. Runs i
 the runner's own Python, in the sandbox in which the application runs, and calls nothing but
 loopback. The application's output comes through the named pipe `pipe`, on whose opening its start
 waits: so a port that is taken is seen before anything starts.
+
+What succeeded is asked for twice in a row: some answers come only then, as of a conflict.
+
+Random requests hardly ever want the same thing twice, so the answer to that would stay untried.
 """
 
 from __future__ import annotations
@@ -16,18 +20,17 @@ from collections import deque
 from http import HTTPStatus
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from runner.gates.contracts.inside.application import (
+    Inventory,
     Output,
     only_loopback,
     reachable,
     refuse_taken_port,
 )
-from runner.gates.contracts.inside.inventory import Inventory
 from runner.gates.contracts.inside.operations import operations_of, references_of, resolve_reference
-from runner.gates.contracts.inside.repeats import Repeated, Repeats
 from runner.gates.contracts.inside.report import (
     Ended,
     Report,
@@ -35,6 +38,10 @@ from runner.gates.contracts.inside.report import (
     is_told_otherwise,
     say,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 SHOWN_URL = "http://127.0.0.1:8000"
 """What stands for the free port of this run: a finding reads the same each time."""
@@ -287,3 +294,57 @@ class Tester:
                 if json.dumps(value).encode() in body:
                     return [maker.as_curl_command()]
         return []
+
+
+# --- repeats --------------------------------------------------------------------------
+
+
+CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+TIMES = 2
+
+
+class Repeated(NamedTuple):
+    """One more call of what succeeded before."""
+
+    case: Any
+    response: Any
+    failures: tuple[Any, ...]
+    request: str
+    """All that was asked until this answer came."""
+
+
+class Repeats:
+    """A request of each operation that changes something and said that it did."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+
+    def keep(self, case: Any) -> None:
+        """Keep the first request of an operation that succeeded."""
+        if case.operation.method.upper() in CHANGING:
+            self.kept.setdefault(case.operation.label, case)
+
+    def calls(self, url: str, patience: float) -> Iterator[Repeated | tuple[str, Exception]]:
+        """Send each of them again; or its operation and what kept it from an answer."""
+        from requests import RequestException
+
+        for label, case in self.kept.items():
+            curl = case.as_curl_command().rstrip()
+            for time in range(1, TIMES + 1):
+                try:
+                    response = case.call(base_url=url, timeout=patience)
+                except RequestException as problem:
+                    yield label, problem
+                    break
+                yield Repeated(case, response, failures(case, response), "\n".join([curl] * time))
+
+
+def failures(case: Any, response: Any) -> tuple[Any, ...]:
+    """What the checks that are turned on say of an answer."""
+    from schemathesis.core.failures import FailureGroup
+
+    try:
+        case.validate_response(response)
+    except FailureGroup as group:
+        return tuple(group.exceptions)
+    return ()

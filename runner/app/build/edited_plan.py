@@ -1,0 +1,188 @@
+"""A DONE task that was edited by hand: its difference and cost are shown, and how it goes on.
+
+Statuses that an older text of the plan took back: told at first, put right at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+
+from runner.journal.events import TaskApproved
+from runner.model import Status, Usage
+from runner.repo.git import text as raw_text
+from runner.report.cost import cost
+from runner.report.summary import duration
+from runner.run import recovery
+from runner.run.landing.status_notes import format_note
+from runner.secrets.redact import redact
+from runner.text.display import display
+from runner.text.wording import join_few
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from runner.app.build.session import Session
+    from runner.journal.state import RunState
+    from runner.model import Task
+    from runner.run.journal_writer import JournalWriter
+    from runner.run.landing.status_writer import StatusWriter
+    from runner.run.reconcile import Facts
+
+
+_MOST_LINES = 40
+_STATUS = re.compile(r"\W*status\W", re.IGNORECASE)
+_QUESTION = "[b]uild it anew, only [p]rove what is there again, or [l]eave it STALE? "
+_ANSWERS = {"b": "built anew", "p": "only proven again"}
+
+
+def answer_edits(
+    session: Session,
+    tasks: Sequence[Task],
+    ask: Callable[[str, str], str] | None,
+    say: Callable[[str], None],
+    *,
+    rebuild: bool,
+) -> None:
+    """Show what was edited of DONE tasks and what follows, and write down how it goes on.
+
+    `rebuild` is a person's word for all of them. Else each is asked about that this run has found:
+    `ask` shows a text, puts a question behind it, and gives what was typed; without it the way is
+    told. Who is STALE through an edited task follows from what becomes of that.
+    """
+    ledger = session.ledger
+    for task in tasks:
+        if not _is_edited(task.id, ledger, rebuild=rebuild):
+            continue
+        text = "\n".join(_format_edit(task, tasks, session))
+        if rebuild:
+            say(text)
+            _approve(task, ledger, f"built anew: runner --rebuild, {_find_name(session)}")
+        elif ask is None:
+            say(f"{text}\n  next: `runner --rebuild` builds it anew")
+        elif (said := _answer(text, ask)) in _ANSWERS:
+            note = f"{_ANSWERS[said]}, as was said when the run began"
+            _approve(task, ledger, note, reuse=said == "p")
+
+
+def _approve(task: Task, ledger: JournalWriter, note: str, *, reuse: bool = False) -> None:
+    event = TaskApproved(by="person", note=note, reuse=reuse)
+    attempt = ledger.state.task(task.id).last_attempt
+    ledger.note(event, task=task.id, attempt=attempt, durable=True)
+
+
+def _find_name(session: Session) -> str:
+    """Who commits here, as git knows them."""
+    answer = session.repository.git.ask("config", "--get", "user.name")
+    return raw_text(answer.out).strip() or "nobody whom git knows"
+
+
+def _is_edited(id_: str, ledger: JournalWriter, *, rebuild: bool) -> bool:
+    """Whether it is STALE by an edit that this run has found; to `rebuild`, by any change of it.
+
+    One that is STALE through another task alone follows that one, and what a held change breaks is
+    answered about that change. Ids of runs and records are in order.
+    """
+    known = ledger.state.task(id_)
+    if known.status is not Status.STALE or known.culprit:
+        return False
+    if rebuild:
+        return not known.via
+    return bool(known.changed) and known.changed != ("change",) and known.cause > ledger.run
+
+
+def _answer(text: str, ask: Callable[[str, str], str]) -> str:
+    while True:
+        said = ask(text, _QUESTION)[:1]
+        if said in ("", "l", *_ANSWERS):
+            return said
+        text = ""
+
+
+def _format_edit(task: Task, tasks: Sequence[Task], session: Session) -> Iterator[str]:
+    """The plan's difference, what becomes STALE, and what all of it cost before."""
+    state = session.ledger.state
+    yield _line(task, state)
+    yield from _format_difference(task, tasks, session)
+    stale = [one for one in tasks if state.task(one.id).status is Status.STALE]
+    next_to: dict[str, list[Task]] = {}
+    for one in stale:
+        next_to.setdefault(state.task(one.id).via, []).append(one)
+    behind = list(next_to.pop(task.id, ()))
+    for one in behind:
+        yield f"  {_line(one, state)}"
+        behind += next_to.pop(one.id, ())
+    if behind:
+        yield "  those behind it are only proven again, unless it offers something else then"
+    known = [state.task(one.id) for one in (task, *behind)]
+    used = sum((one.usage for one in known), Usage())
+    seconds = sum(one.typical_seconds for one in known)
+    yield f"  took {duration(seconds)} before{f', {cost(used)}' if cost(used) else ''}"
+
+
+def _format_difference(task: Task, tasks: Sequence[Task], session: Session) -> Iterator[str]:
+    """How the section reads now and how it did when it was built, statuses left aside."""
+    project, repository = session.project, session.repository
+    new = _find_section(project.plan_bytes, task.id, tasks)
+    for commit in (session.ledger.state.task(task.id).commit, repository.head().commit):
+        data = repository.blob(commit, project.plan_path) if commit else None
+        old = _find_section(data, task.id, project.plan(data).tasks) if data else []
+        if old and old != new:
+            lines = list(unified_diff(old, new, lineterm="", n=1))[2:]
+            yield from (f"    {display(redact(line))}" for line in lines[:_MOST_LINES])
+            if len(lines) > _MOST_LINES:
+                yield f"    … {len(lines) - _MOST_LINES} more lines"
+            return
+
+
+def _find_section(data: bytes, id_: str, tasks: Sequence[Task]) -> list[str]:
+    lines = data.decode("utf-8", "replace").splitlines()
+    begins = next((task.line for task in tasks if task.id == id_), 0)
+    if not begins:
+        return []
+    ends = min((task.line - 1 for task in tasks if task.line > begins), default=len(lines))
+    section = [line for line in lines[begins - 1 : ends] if not _STATUS.match(line)]
+    while section and not section[-1].strip():
+        section.pop()
+    return section
+
+
+def _line(task: Task, state: RunState) -> str:
+    return f"STALE {display(task.id)} {display(task.title)}: {display(state.task(task.id).note)}"
+
+
+# --- older statuses -------------------------------------------------------------------
+
+
+def tell_of_older(
+    session: Session, tasks: Sequence[Task], facts: Facts, say: Callable[[str], None]
+) -> None:
+    """Say whose status in the file is an older text's, and how to ask for what it says."""
+    older = recovery.put_back(tasks, session.ledger.state, facts)
+    if not older:
+        return
+    known = session.ledger.state.task(older[0])
+    whose = (
+        f"{older[0]} is {known.status} as it was" if len(older) == 1 else "they stay as they were"
+    )
+    say(
+        f"note: an older text of {session.project.plan_path} was put back (git stash, checkout, "
+        f"reset, an undo), with the statuses of {display(join_few(older))}: {whose}; a status that "
+        "you commit is a request"
+    )
+
+
+def restore(session: Session, board: StatusWriter) -> None:
+    """Write the statuses again that an older text took back while a run went on."""
+    project, state = session.project, session.ledger.state
+    file = project.root / project.plan_path
+    if not file.is_file() or board.is_ours(file.read_bytes()):
+        return
+    tasks = project.outline().tasks
+    facts = recovery.gather_facts(session.repository, state, tasks, project.plan_file)
+    for id_ in recovery.put_back(tasks, state, facts):
+        known = state.task(id_)
+        board.say(id_, known.status, format_note(known))
+    if board.due(now=True):
+        board.publish(session.ledger.note, head=session.head().commit or "")

@@ -1,0 +1,258 @@
+"""`runner import`: tasks out of another tool's file become sections of TASK-GRAPH.md.
+
+Nothing that stands in the plan changes by a byte; what an imported text may set is a closed list.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.answer.waiver import Waive, waive
+from runner.app.write.foreign_files import ForeignFile, gather
+from runner.errors import ExitCode, RunnerError
+from runner.model import Status
+from runner.plan.document import read_plan
+from runner.plan.foreign import read_foreign
+from runner.plan.foreign.base import State
+from runner.plan.foreign.render import NewSection, is_as_meant, plain_title
+from runner.plan.foreign.trackers import parent_of, with_children
+from runner.plan.source import line_end_of
+from runner.repo.head import PLANS
+from runner.secrets.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from runner.model import Task
+    from runner.plan.foreign.base import ForeignTask, Form
+    from runner.project import Project
+
+WISH = "imported without output files and proof"
+"""Why a task is BLOCKED that says only what is wished for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """What is imported, and how."""
+
+    source: str
+    """A file, a folder, an address, or `-`."""
+    form: Form | None = None
+    test: str = ""
+    """The command that proves every task with files of code."""
+    accept_done: bool = False
+    dry_run: bool = False
+    stdin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """What came of it."""
+
+    plan: str
+    """TASK-GRAPH.md, relative to the project."""
+    forms: tuple[str, ...]
+    added: tuple[NewSection, ...]
+    known: tuple[str, ...]
+    """Tasks that had been imported before, by id."""
+    left: tuple[tuple[str, str], ...]
+    """What found no place: `FILE:LINE`, and what it is."""
+    text: str
+    """What is appended to the plan."""
+    waived: tuple[str, ...] = ()
+
+    @property
+    def wishes(self) -> tuple[NewSection, ...]:
+        """Those that wait for output files and a proof."""
+        return tuple(one for one in self.added if one.note == WISH)
+
+    @property
+    def without_proof(self) -> tuple[tuple[NewSection, str], ...]:
+        """Those with files and no proof, each with the contract it could have."""
+        open_ = (one for one in self.added if one.outputs and not one.test)
+        return tuple((one, suggest_test(one)) for one in open_ if one.status is Status.PENDING)
+
+
+def import_tasks(project: Project, request: ImportRequest) -> ImportResult:
+    """Append what is new to the plan. Raises RunnerError for what cannot be read."""
+    path, data = _plan_of(project)
+    old = read_plan(data, path, prefixes=project.settings.id_prefixes).tasks
+    files = gather(project.root, request.source, request.form, request.stdin)
+    maker = _Maker(old, _highest(project, old), request)
+    for one in files:
+        maker.add(one, _tasks_of(one, maker))
+    maker.add_parents()
+    added = tuple(maker.finish())
+    text = _appended(data, added, project.root.name)
+    result = ImportResult(
+        path, tuple(dict.fromkeys(str(one.form) for one in files)), added,
+        tuple(maker.known), tuple(maker.left), text,
+    )  # fmt: skip
+    if request.dry_run or not added:
+        return result
+    _write(project, path, data, text)
+    return replace(result, waived=_waive_done(project, added) if request.accept_done else ())
+
+
+def _plan_of(project: Project) -> tuple[str, bytes]:
+    """The plan and its bytes; none of both where there is no plan yet."""
+    try:
+        return project.plan_path, project.plan_bytes
+    except RunnerError:
+        named = project.settings.task_graph or PLANS[0]
+        if (project.root / named).exists():
+            raise
+        return named, b""
+
+
+def _highest(project: Project, tasks: Iterable[Task]) -> int:
+    """The highest number of a task that is or was: ids are never used again."""
+    known = (*(task.id for task in tasks), *project.state().tasks)
+    numbers = (int(found[1]) for one in known if (found := re.fullmatch(r"TASK-(\d+)", one)))
+    return max(numbers, default=0)
+
+
+def _tasks_of(one: ForeignFile, maker: _Maker) -> Iterator[ForeignTask]:
+    plan = read_foreign(one.text, one.form)
+    maker.left += ((f"{one.shown}:{line}", redact(said)) for line, said in plan.left)
+    if one.form == "backlog" and (parent := parent_of(one.text)):
+        maker.parents.setdefault(parent, []).append(plan.tasks[0].key)
+    yield from plan.tasks
+
+
+class _Maker:
+    """Gives ids, and writes down each task once."""
+
+    def __init__(self, old: Sequence[Task], highest: int, request: ImportRequest) -> None:
+        self._request = request
+        self._number = highest
+        self._known = {(_file_of(task.source), task.title): task.id for task in old if task.source}
+        self._found: list[tuple[str, ForeignFile, ForeignTask]] = []
+        self._ids: dict[tuple[str, str], str] = {}
+        self.known: list[str] = []
+        self.left: list[tuple[str, str]] = []
+        self.parents: dict[str, list[str]] = {}
+
+    def add(self, file: ForeignFile, tasks: Iterable[ForeignTask]) -> None:
+        """Take the tasks of one file, each under an id of its own."""
+        for task in tasks:
+            space = file.space
+            if id_ := self._known.get((file.shown, plain_title(task.title))):
+                self.known.append(id_)
+            elif task.state is State.DROPPED:
+                self.left.append((f"{file.shown}:{task.line}", f"{task.title}: cancelled there"))
+                continue
+            else:
+                self._number += 1
+                id_ = f"TASK-{self._number:03d}"
+                self._found.append((id_, file, task))
+            self._ids[space, task.key] = id_
+
+    def add_parents(self) -> None:
+        """Have each parent that a file of its own names need its children."""
+        if self.parents:
+            tasks = with_children([task for _, _, task in self._found], self.parents)
+            pairs = zip(self._found, tasks, strict=True)
+            self._found = [(id_, file, task) for (id_, file, _), task in pairs]
+
+    def finish(self) -> Iterator[NewSection]:
+        """The sections, in the files' order."""
+        for id_, file, task in self._found:
+            section = self._section(id_, file, task)
+            if is_as_meant(section):
+                yield section
+                continue
+            place = f"{file.shown}:{task.line}"
+            plain = replace(section, prose="", acceptance=(), keywords=(), title=_letters(section))
+            self.left.append((place, f"{id_}: its text reads as more than words; left out"))
+            yield plain if is_as_meant(plain) else replace(plain, outputs=(), title=id_)
+
+    def _section(self, id_: str, file: ForeignFile, task: ForeignTask) -> NewSection:
+        needs = tuple(dict.fromkeys(self._needs(file, task)))
+        is_milestone = task.is_group and bool(needs)
+        outputs = () if is_milestone else task.paths
+        status, note = Status.PENDING, ""
+        if task.state is State.DONE:
+            status, note = Status.DONE, f"unproven: marked as done in {file.shown}"
+        elif not outputs and not is_milestone:
+            status, note = Status.BLOCKED, WISH
+        return NewSection(
+            id_, redact(task.title), status, note, f"{file.shown}:{task.line}", needs, outputs,
+            acceptance=tuple(redact(one) for one in task.acceptance if one.strip()),
+            keywords=tuple(one for one in task.keywords if re.fullmatch(r"[\w.-]+", one)),
+            priority=task.priority,
+            test=self._request.test if outputs and status is Status.PENDING else "",
+            prose=redact(task.prose),
+            is_milestone=is_milestone,
+        )  # fmt: skip
+
+    def _needs(self, file: ForeignFile, task: ForeignTask) -> Iterator[str]:
+        for key in task.needs:
+            if id_ := self._ids.get((file.space, key)):
+                yield id_
+            else:
+                place = f"{file.shown}:{task.line}"
+                self.left.append((place, f"it needs {key}, which is not there"))
+
+
+def _file_of(source: str) -> str:
+    return source.rpartition(":")[0]
+
+
+def _letters(section: NewSection) -> str:
+    return " ".join(re.findall(r"[\w.,-]+", section.title)) or section.id
+
+
+def suggest_test(section: NewSection) -> str:
+    """The contract that a task's own files suggest, or nothing."""
+    for path in section.outputs:
+        name = path.rpartition("/")[2]
+        if re.fullmatch(r"test_.*\.py|.*_test\.py", name):
+            return f"python -m pytest -q {path}"
+        if re.fullmatch(r".*_test\.go", name):
+            return f"go test ./{path.rpartition('/')[0]}"
+        if re.fullmatch(r".*\.(?:test|spec)\.[cm]?[jt]sx?", name):
+            return f"npx vitest run {path}"
+    return ""
+
+
+# --- the file -------------------------------------------------------------------------
+
+
+def _appended(data: bytes, added: Sequence[NewSection], name: str) -> str:
+    """The text behind what is there, with the file's own line ends."""
+    end = line_end_of(data).decode()
+    body = "\n".join(one.text for one in added)
+    between = "\n" if data.endswith(b"\n") else "\n\n"
+    return ((between if data else f"# {name}\n\n") + body).replace("\n", end)
+
+
+def _write(project: Project, path: str, data: bytes, text: str) -> None:
+    place = project.root / path
+    whole = data + text.encode()
+    mode = place.stat().st_mode & 0o777 if data else 0o644
+    if not effects.write_file(place, whole, mode=mode, expected=data or None):
+        raise RunnerError(
+            f"{path} was saved meanwhile; nothing was written",
+            hint="run the same command again",
+            code=ExitCode.CONFLICT,
+        )
+
+
+def _waive_done(project: Project, added: Sequence[NewSection]) -> tuple[str, ...]:
+    done = [one for one in added if one.status is Status.DONE and not one.is_milestone]
+    for one in done:
+        waive(project, Waive(one.id, f"accepted as done by {_file_of(one.source)}"))
+    return tuple(one.id for one in done)
+
+
+def ids_by_source(tasks: Iterable[Task]) -> Mapping[str, list[Task]]:
+    """The imported tasks of a plan, by the file that they came from."""
+    found: dict[str, list[Task]] = {}
+    for task in tasks:
+        if task.source:
+            found.setdefault(_file_of(task.source), []).append(task)
+    return found

@@ -1,0 +1,165 @@
+"""`runner import` and `runner sync`: tasks out of another tool's file, and its marks back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode
+from runner.plan.foreign.base import Form
+from runner.project import Project
+from runner.report.documents import document
+from runner.text.display import display
+from runner.text.wording import join_few, plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping
+
+    from runner.app.write.import_tasks import ImportResult
+    from runner.app.write.sync_marks import SyncResult
+
+_IMPORT = """\
+examples:
+  runner import specs/001-export/tasks.md
+  runner import .taskmaster/tasks/tasks.json --test "python -m pytest -q"
+  runner import backlog -n              what would be written, and nothing is
+  runner import - --from checklist < todo.md
+
+Read are: spec-kit, Kiro, OpenSpec, Backlog.md, Task Master, beads and plain check lists.
+Titles, dependencies, criteria, priorities and files that are named come along; commands never.
+"""
+_SYNC = """\
+examples:
+  runner sync -n         what differs here and there
+  runner sync            marks what is proven here, in the file that it came from
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner import` and `runner sync` take."""
+    add = parser.add_argument
+    parser.epilog = _IMPORT if name == "import" else _SYNC
+    if name == "import":
+        add("source", metavar="PATH|URL|-", help="a file, a folder, an address, or `-`")
+        add("--from", dest="form", choices=[*Form], help="the form, where its shape tells not")
+        add("--test", metavar="COMMAND", default="", help="proves every task that names files")
+        add("--accept-done", action="store_true", help="waive, by name, what is marked as done")
+    else:
+        add("--uncheck", action="store_true", help="take marks away that nothing here proves")
+    add("-n", "--dry-run", action="store_true", help="write nothing; say what would be written")
+    add("--json", action="store_true", help="one JSON document")
+    add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Import or mark; exit 6 where a file was saved meanwhile."""
+    flags = {"task_graph": given.task_graph}
+    if "source" in given:
+        project = Project.open(Path.cwd(), environ, flags, plan_needed=False)
+        return _import(given, project)
+    return _sync(given, Project.open(Path.cwd(), environ, flags))
+
+
+# --- import ---------------------------------------------------------------------------
+
+
+def _import(given: argparse.Namespace, project: Project) -> ExitCode:
+    from runner.app.write.import_tasks import ImportRequest, import_tasks
+
+    stdin = sys.stdin.read() if given.source == "-" else ""
+    form = Form(given.form) if given.form else None
+    request = ImportRequest(given.source, form, given.test, given.accept_done, given.dry_run, stdin)
+    done = import_tasks(project, request)
+    if given.json:
+        print(_imported(done, wrote=not given.dry_run and bool(done.added)), end="")
+        return ExitCode.OK
+    if given.dry_run:
+        print("\n".join(display(line) for line in done.text.splitlines()))
+    print("\n".join(_import_lines(done, is_dry=given.dry_run)))
+    return ExitCode.OK
+
+
+def _imported(done: ImportResult, *, wrote: bool) -> str:
+    suggested = {one.id: test for one, test in done.without_proof}
+    return document(
+        "import",
+        plan=done.plan,
+        forms=list(done.forms),
+        wrote=wrote,
+        added=[
+            {
+                "id": one.id,
+                "title": one.title,
+                "status": str(one.status),
+                "source": one.source,
+                "depends_on": list(one.needs),
+                "output_files": list(one.outputs),
+                "suggested_test": suggested.get(one.id) or None,
+            }
+            for one in done.added
+        ],
+        known=list(done.known),
+        left=[{"source": place, "text": said} for place, said in done.left],
+        waived=list(done.waived),
+    )
+
+
+def _import_lines(done: ImportResult, *, is_dry: bool) -> Iterator[str]:
+    forms = ", ".join(done.forms)
+    verb = "would come" if is_dry else "came"
+    if done.added:
+        ids = f"{done.added[0].id} to {done.added[-1].id}" if done.added[1:] else done.added[0].id
+        yield f"{forms}: {plural(len(done.added), 'task')} {verb} into {done.plan}, as {ids}"
+    else:
+        yield f"{forms}: nothing is new"
+    if done.known:
+        yield f"{plural(len(done.known), 'task')} had been imported before: {join_few(done.known)}"
+    for place, said in done.left:
+        yield f"left out, {display(place)}: {display(said)}"
+    if wishes := [one.id for one in done.wishes]:
+        verb = "says" if len(wishes) == 1 else "say"
+        yield f"{plural(len(wishes), 'task')} only {verb} what is wished for: {join_few(wishes)}"
+        yield "  add `- Output files: …` and `- Test contracts:`, and set the Status to PENDING"
+    if open_ := done.without_proof:
+        verb = "has" if len(open_) == 1 else "have"
+        yield f"{plural(len(open_), 'task')} {verb} no proof (--test COMMAND gives them one):"
+        for one, test in open_:
+            said = f"`- TC-{one.id.rpartition('-')[2]} (unit): {test}`" if test else "no test named"
+            yield f"  {one.id} {display(one.title)}: {display(said)}"
+    if done.waived:
+        yield f"waived: {join_few(done.waived)}"
+    if done.added and not is_dry:
+        yield "next: runner validate"
+
+
+# --- sync -----------------------------------------------------------------------------
+
+
+def _sync(given: argparse.Namespace, project: Project) -> ExitCode:
+    from runner.app.write.sync_marks import look, sync
+
+    before = look(project)
+    if not given.json:
+        print("\n".join(_drift_lines(before)))
+    done = before if given.dry_run else sync(project, uncheck=given.uncheck)
+    if given.json:
+        drifts, marked, unmarked = list(done.drifts), list(done.marked), list(done.unmarked)
+        print(document("sync", drifts=drifts, marked=marked, unmarked=unmarked), end="")
+    elif not given.dry_run and done.files:
+        said = [f"marked: {join_few(done.marked)}"] if done.marked else []
+        said += [f"mark taken away: {join_few(done.unmarked)}"] if done.unmarked else []
+        print("\n".join(said or ["nothing was written"]))
+    return ExitCode.OK
+
+
+def _drift_lines(found: SyncResult) -> Iterator[str]:
+    if not found.files:
+        yield "no task of this plan was imported: runner import PATH"
+    elif not found.drifts:
+        yield "here and there say the same"
+    for one in found.drifts:
+        place = f"{display(one.file)}:{one.line}" if one.line else display(one.file)
+        why = f" ({display(one.why)})" if one.why else ""
+        yield f"{one.task} {one.what}{why}: {place}"

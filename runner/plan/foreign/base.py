@@ -1,0 +1,106 @@
+"""What a file of another tool says of its tasks, and where its own marks stand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from runner.model.grades import is_code, is_document
+
+
+class Form(StrEnum):
+    """A tool whose files are read."""
+
+    SPEC_KIT = "spec-kit"
+    KIRO = "kiro"
+    OPENSPEC = "openspec"
+    BACKLOG = "backlog"
+    TASK_MASTER = "task-master"
+    BEADS = "beads"
+    CHECKLIST = "checklist"
+
+
+class State(StrEnum):
+    """What the file says of a task."""
+
+    OPEN = "open"
+    DONE = "done"
+    DROPPED = "dropped"
+    """Cancelled or deleted there: it is told, and not imported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a file marks a task as done; characters of its text, from 0."""
+
+    start: int
+    end: int
+    done: str
+    """What stands there when it is done."""
+    open: str
+    """What stands there when it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignTask:
+    """A task as another tool's file has it."""
+
+    key: str
+    """How the file names it (`T012`, `2.1`, `bd-a1b2`); a plain item has its line."""
+    title: str
+    line: int
+    """Where it stands, from 1."""
+    state: State
+    mark: Mark | None
+    needs: tuple[str, ...] = ()
+    """Keys of what it depends on."""
+    is_group: bool = False
+    """Whether its own work is that of others, which it then needs."""
+    paths: tuple[str, ...] = ()
+    acceptance: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    priority: str = ""
+    prose: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignPlan:
+    """One file of another tool."""
+
+    form: Form
+    tasks: tuple[ForeignTask, ...]
+    left: tuple[tuple[int, str], ...] = field(default=())
+    """What has no place in a plan, a line (from 1) and a text each."""
+
+
+_SUFFIX = r"\.[A-Za-z][A-Za-z0-9]{0,7}"
+_QUOTED = re.compile(r"`([^`\s]+)`")
+_BARE = re.compile(rf"(?<![\w`/.:@-])((?:[\w.@-]+/)+[\w.@-]*{_SUFFIX})(?![\w/`])")
+_PATH = re.compile(
+    rf"(?!.*://)(?!/)(?!.*(?:^|/)\.\.(?:/|$))(?:[\w.@()\[\]-]+/)*[\w.@()\[\]-]*{_SUFFIX}\Z"
+)
+_CALL = re.compile(r"[()=;|$<>]")
+_DATA = re.compile(
+    r".*\.(?:json|jsonc|ya?ml|toml|ini|cfg|conf|env|xml|csv|tsv|css|scss|html?|lock|proto|graphql|svg)\Z"
+)
+
+
+def paths_in(text: str) -> tuple[str, ...]:
+    """Files that a text names: in backquotes, or bare with a folder and a suffix."""
+    quoted = (one for one in _QUOTED.findall(text) if _is_path(one))
+    bare = (one for one in _BARE.findall(text) if _is_path(one))
+    return tuple(dict.fromkeys((*quoted, *bare)))
+
+
+def _is_path(text: str) -> bool:
+    if _CALL.search(text) or not _PATH.match(text):
+        return False
+    return "/" in text or is_code(text) or is_document(text) or bool(_DATA.match(text))
+
+
+def title_of(text: str) -> str:
+    """A title on one line, without the marks of Markdown that would make it something else."""
+    words = re.sub(r"<!--.*?-->", " ", text)
+    words = re.sub(r"(\*\*|__)(.+?)\1", r"\2", words)
+    return " ".join(words.split()).rstrip("#").strip(" \t:")

@@ -1,0 +1,128 @@
+"""A task of another tool as a section of TASK-GRAPH.md: nothing in it but what such a task may set.
+
+Whatever was written there (headings, fences with commands, fields, `!` lines) arrives as plain
+words; `is_as_meant` reads the section again and tells whether that is so.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.model import Budget, Network, Status
+from runner.model.task import MILESTONE, PRIORITIES
+from runner.plan.document import read_plan
+from runner.plan.field_names import parse_name
+from runner.plan.inline import plain
+from runner.plan.status import write_status
+from runner.plan.task_ids import LONGEST_TITLE
+from runner.secrets.redact import redact
+
+if TYPE_CHECKING:
+    from runner.model import Task
+
+_OPENING = re.compile(r"([#>|!+*=~`<\[\\_-]|\d+(?=[.)]))")
+_LONGEST = 4_000
+"""Characters of prose or of one criterion that are taken over."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewSection:
+    """What is written of one task."""
+
+    id: str
+    title: str
+    status: Status
+    note: str
+    source: str
+    needs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    acceptance: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    priority: str = ""
+    test: str = ""
+    prose: str = ""
+    is_milestone: bool = False
+
+    @property
+    def text(self) -> str:
+        """The section; ends in a line end."""
+        return "\n".join((f"## {self.id}: {self.title}", "", *self._fields(), *self._prose(), ""))
+
+    def _fields(self) -> list[str]:
+        said = [f"- Status: {write_status(self.status, self.note)}"]
+        if self.is_milestone:
+            said.append(f"- Type: {MILESTONE}")
+        if self.needs:
+            said.append(f"- Depends on: {', '.join(self.needs)}")
+        if self.outputs:
+            said.append(f"- Output files: {', '.join(f'`{one}`' for one in self.outputs)}")
+        if self.acceptance:
+            said += ["- Acceptance:", *(f"  - {inert(one)}" for one in self.acceptance)]
+        if self.test:
+            number = self.id.rpartition("-")[2]
+            said += ["- Test contracts:", f"  - TC-{number} (unit): `{self.test}`"]
+        if self.keywords:
+            said.append(f"- Keywords: {', '.join(self.keywords)}")
+        if self.priority:
+            said.append(f"- Priority: {self.priority}")
+        return [*said, f"- Source: `{self.source}`"]
+
+    def _prose(self) -> list[str]:
+        lines = [inert(line) for line in self.prose[:_LONGEST].splitlines()]
+        return ["", *lines] if any(lines) else []
+
+
+def plain_title(title: str) -> str:
+    """A title as the plan's own reader says it: two that are the same are the same task."""
+    text = " ".join(plain(redact(title)).split())
+    return text if len(text) <= LONGEST_TITLE else f"{text[:LONGEST_TITLE]}…"
+
+
+def inert(line: str) -> str:
+    """A line that begins nothing in Markdown and in a plan."""
+    words = "".join(" " if ord(one) < ord(" ") else one for one in line).strip()[:_LONGEST]
+    words = words.replace("<!--", "&lt;!--")
+    if opening := _OPENING.match(words):
+        at = opening.end() if opening[0][0].isdigit() else 0
+        words = f"{words[:at]}\\{words[at:]}"
+    if (named := parse_name(words)) and ":" in words[: named.value]:
+        colon = words.index(":")
+        words = f"{words[:colon]}\\{words[colon:]}"
+    return words
+
+
+def is_as_meant(section: NewSection) -> bool:
+    """Whether the text, read alone, is one task with these fields and no others."""
+    plan = read_plan(section.text.encode("utf-8", "replace"), "TASK-GRAPH.md")
+    if len(plan.tasks) != 1 or any(problem.is_error for problem in plan.problems):
+        return False
+    task = plan.tasks[0]
+    said = (task.id, task.status, task.depends_on, tuple(map(str, task.outputs)), task.source)
+    meant = (section.id, section.status, section.needs, section.outputs, section.source)
+    rank = PRIORITIES.index(section.priority) if section.priority else None
+    tests = (section.test,) if section.test else ()
+    return (
+        said == meant
+        and tuple(one.command for one in task.test_contracts) == tests
+        and len(task.acceptance) == len(section.acceptance)
+        and task.priority == rank
+        and _sets_nothing_else(task)
+    )
+
+
+def _sets_nothing_else(task: Task) -> bool:
+    others = (
+        task.blocks, task.changes, task.command, task.gates, task.contracts, task.implementer,
+        task.uses, task.requires, task.stack, task.patterns, task.changes_tests, task.no_proof,
+        task.no_contracts, task.inputs,
+    )  # fmt: skip
+    numbers = (task.coverage, task.red_first, task.timeout, task.review)
+    return (
+        not any(others)
+        and all(one is None for one in numbers)
+        and task.network is Network.NO
+        and task.budget == Budget()
+        and task.type in ("", MILESTONE)
+    )

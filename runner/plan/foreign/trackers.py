@@ -1,0 +1,362 @@
+"""Task Master's tasks.json, beads' issues.jsonl, and the Markdown files of Backlog.md.
+
+Sources: each tool's own documentation of its files.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from json import JSONDecodeError
+from json.decoder import scanstring  # type: ignore[attr-defined]  # untyped; it tells where a text ends
+from typing import TYPE_CHECKING, Any
+
+from runner.errors import RunnerError
+from runner.model.task import PRIORITIES
+from runner.plan.foreign.base import (
+    ForeignPlan,
+    ForeignTask,
+    Form,
+    Mark,
+    State,
+    paths_in,
+    title_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_DONE = frozenset({"done", "completed", "complete", "closed", "finished"})
+_DROPPED = frozenset({"cancelled", "canceled", "tombstone", "deleted", "duplicate", "archived"})
+_DEEPEST = 40
+"""JSON within JSON that is followed; tasks stand at the fourth level."""
+
+
+# --- JSON, and where it stands --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A value of a JSON text: `of` is a dict or list of these, or a plain value."""
+
+    of: Any
+    start: int
+    end: int
+
+    def get(self, name: str) -> Any:
+        """The plain value of a member; None where there is none."""
+        return plain(self.of[name]) if isinstance(self.of, dict) and name in self.of else None
+
+
+def plain(value: _Value) -> Any:
+    """The value without its places."""
+    if isinstance(value.of, dict):
+        return {name: plain(one) for name, one in value.of.items()}
+    return [plain(one) for one in value.of] if isinstance(value.of, list) else value.of
+
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_WORD = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
+
+
+def _read(text: str, at: int, depth: int = 0) -> _Value:
+    """The value that begins at `at`. Raises JSONDecodeError."""
+    at = _skip(text, at)
+    char = text[at : at + 1]
+    if depth > _DEEPEST:
+        raise JSONDecodeError("nested too deeply", text, at)
+    if char == '"':
+        said, end = scanstring(text, at + 1)
+        return _Value(said, at, end)
+    if char in ("{", "["):
+        return _read_many(text, at, depth)
+    found = _WORD.match(text, at)
+    if found is None:
+        raise JSONDecodeError("a value was expected", text, at)
+    words = {"true": True, "false": False, "null": None}
+    word = found[0]
+    return _Value(words[word] if word in words else float(word), at, found.end())
+
+
+def _read_many(text: str, start: int, depth: int) -> _Value:
+    is_object, close = text[start] == "{", "}" if text[start] == "{" else "]"
+    members: dict[str, _Value] = {}
+    items: list[_Value] = []
+    at = _skip(text, start + 1)
+    while text[at : at + 1] != close:
+        name = ""
+        if is_object:
+            key = _read(text, at, _DEEPEST)
+            name, at = str(key.of), _skip(text, key.end)
+            if text[at : at + 1] != ":":
+                raise JSONDecodeError("a colon was expected", text, at)
+            at += 1
+        value = _read(text, at, depth + 1)
+        items.append(value)
+        members[name] = value
+        at = _skip(text, value.end)
+        if text[at : at + 1] == ",":
+            at = _skip(text, at + 1)
+        elif text[at : at + 1] != close:
+            raise JSONDecodeError("a comma was expected", text, at)
+    return _Value(members if is_object else items, start, at + 1)
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+class _Lines:
+    """The line of a place; places are asked for in their order."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at, self._line = text, 0, 1
+
+    def find(self, at: int) -> int:
+        self._line += self._text.count("\n", self._at, at)
+        self._at = max(at, self._at)
+        return self._line
+
+
+def _name(value: object) -> str:
+    """An id as text: `5`, `5.2`, `bd-a1b2`."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value) if isinstance(value, str | float) and value != "" else ""
+
+
+def _mark(value: _Value, done: str, still_open: str) -> tuple[State, Mark | None]:
+    status = value.of.get("status") if isinstance(value.of, dict) else None
+    if status is None or not isinstance(status.of, str):
+        return State.OPEN, None
+    return _state(status.of), Mark(status.start + 1, status.end - 1, done, still_open)
+
+
+def _state(word: str) -> State:
+    folded = word.strip().casefold()
+    if folded in _DONE:
+        return State.DONE
+    return State.DROPPED if folded in _DROPPED else State.OPEN
+
+
+def _texts(*parts: tuple[str, object]) -> str:
+    said = ((head, one.strip()) for head, one in parts if isinstance(one, str) and one.strip())
+    return "\n\n".join(f"{head}{one}" for head, one in said)
+
+
+# --- Task Master ----------------------------------------------------------------------
+
+
+def read_task_master(text: str) -> ForeignPlan:
+    """The tasks of every tag. Raises RunnerError where it is no JSON of this form."""
+    try:
+        whole = _read(text, 0)
+    except JSONDecodeError as error:
+        raise RunnerError(f"this is no JSON: {error}", hint="look at that line") from None
+    lines = _Lines(text)
+    tasks: list[ForeignTask] = []
+    for tag, listed in _tags(whole):
+        prefix = "" if tag in ("", "master") else f"{tag}/"
+        known = (one for one in listed if isinstance(one.of, dict))
+        tasks.extend(_of_task_master(one, prefix, lines) for one in known)
+    return ForeignPlan(Form.TASK_MASTER, tuple(tasks))
+
+
+def _tags(whole: _Value) -> Iterator[tuple[str, Sequence[_Value]]]:
+    if not isinstance(whole.of, dict):
+        return
+    if "tasks" in whole.of and isinstance(whole.of["tasks"].of, list):
+        yield "", whole.of["tasks"].of
+        return
+    for tag, value in whole.of.items():
+        listed = value.of.get("tasks") if isinstance(value.of, dict) else None
+        if listed is not None and isinstance(listed.of, list):
+            yield tag, listed.of
+
+
+def _of_task_master(value: _Value, prefix: str, lines: _Lines) -> ForeignTask:
+    line = lines.find(value.start)
+    id_ = _name(value.get("id"))
+    state, mark = _mark(value, "done", "pending")
+    details, strategy = value.get("details"), value.get("testStrategy")
+    needs = (_name(one).partition(".")[0] for one in _listed(value.get("dependencies")))
+    below = [one for one in _listed(value.get("subtasks")) if isinstance(one, dict)]
+    return ForeignTask(
+        f"{prefix}{id_}" if id_ else f"line {line}",
+        title_of(str(value.get("title") or "")) or f"Task {id_}",
+        line,
+        state,
+        mark,
+        needs=tuple(dict.fromkeys(f"{prefix}{one}" for one in needs if one and one != id_)),
+        paths=paths_in(str(details or "")),
+        acceptance=tuple(title_of(str(one.get("title") or "")) for one in below),
+        priority=_priority(value.get("priority")),
+        prose=_texts(("", value.get("description")), ("", details), ("Test strategy: ", strategy)),
+    )
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _priority(value: object) -> str:
+    if isinstance(value, float) and value in range(len(PRIORITIES)):
+        return PRIORITIES[int(value)]
+    word = str(value or "").casefold()
+    return word if word in PRIORITIES else ""
+
+
+# --- beads ----------------------------------------------------------------------------
+
+
+def read_beads(text: str) -> ForeignPlan:
+    """An issue a line. A line that is no issue is left, and told."""
+    tasks: list[ForeignTask] = []
+    left: list[tuple[int, str]] = []
+    parents: dict[str, list[str]] = {}
+    position = 0
+    for number, raw in enumerate(text.split("\n"), 1):
+        begin, position = position, position + len(raw) + 1
+        if not raw.strip():
+            continue
+        try:
+            value = _read(text, begin)
+        except JSONDecodeError:
+            left.append((number, "is no JSON"))
+            continue
+        if isinstance(value.of, dict) and _name(value.get("id")):
+            tasks.append(_of_beads(value, number, parents, left))
+        else:
+            left.append((number, "is no issue"))
+    return ForeignPlan(Form.BEADS, tuple(with_children(tasks, parents)), tuple(left))
+
+
+def _of_beads(
+    value: _Value, line: int, parents: dict[str, list[str]], left: list[tuple[int, str]]
+) -> ForeignTask:
+    id_ = _name(value.get("id"))
+    state, mark = _mark(value, "closed", "open")
+    needs: list[str] = []
+    for one in _listed(value.get("dependencies")):
+        other = _name(one.get("depends_on_id")) if isinstance(one, dict) else ""
+        kind = one.get("type", "blocks") if isinstance(one, dict) else ""
+        if kind == "blocks" and other:
+            needs.append(other)
+        elif kind == "parent-child" and other:
+            parents.setdefault(other, []).append(id_)
+        elif other:
+            left.append((line, f"{id_} {kind} {other}"))
+    asked = value.get("acceptance_criteria")
+    prose = _texts(("", value.get("description")), ("Design: ", value.get("design")))
+    return ForeignTask(
+        id_,
+        title_of(str(value.get("title") or "")) or f"Task {id_}",
+        line,
+        state,
+        mark,
+        needs=tuple(dict.fromkeys(one for one in needs if one != id_)),
+        paths=paths_in(prose),
+        acceptance=tuple(_lines_of(asked)),
+        keywords=tuple(str(one) for one in _listed(value.get("labels"))),
+        priority=_priority(value.get("priority")),
+        prose=prose,
+    )
+
+
+def _lines_of(value: object) -> Iterator[str]:
+    for line in str(value or "").splitlines():
+        said = re.sub(r"^\s*(?:[-*+]|\d+[.)])?\s*(?:\[[ xX]\]\s*)?(?:#\d+\s+)?", "", line).strip()
+        if said:
+            yield said
+
+
+def with_children(
+    tasks: Sequence[ForeignTask], parents: Mapping[str, Sequence[str]]
+) -> Iterator[ForeignTask]:
+    """Each parent needs its children; one without a file of its own rests on them alone."""
+    for task in tasks:
+        below = [one for one in parents.get(task.key, ()) if one not in task.needs]
+        if not below:
+            yield task
+            continue
+        needs = tuple(dict.fromkeys((*task.needs, *below)))
+        yield replace(task, needs=needs, is_group=not task.paths)
+
+
+# --- Backlog.md -----------------------------------------------------------------------
+
+_HEAD = re.compile(r"\A---[ \t]*\r?\n(?P<head>.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
+_STATUS = re.compile(
+    r"^status:[ \t]*(?P<quote>['\"]?)(?P<word>[^'\"\r\n#]*?)(?P=quote)[ \t]*\r?$", re.MULTILINE
+)
+_ACCEPTANCE = re.compile(r"<!--\s*AC:BEGIN\s*-->(?P<in>.*?)<!--\s*AC:END\s*-->", re.DOTALL)
+_OLD_ACCEPTANCE = re.compile(
+    r"^##[ \t]+Acceptance Criteria[ \t]*\r?\n(?P<in>.*?)(?=^##[ \t]|\Z)", re.DOTALL | re.MULTILINE
+)
+_DESCRIPTION = re.compile(
+    r"^##[ \t]+Description[ \t]*\r?\n(?P<in>.*?)(?=^##[ \t]|\Z)", re.DOTALL | re.MULTILINE
+)
+_MARKER = re.compile(r"<!--.*?-->", re.DOTALL)
+
+
+def read_backlog(text: str, *, done: str = "Done", still_open: str = "To Do") -> ForeignPlan:
+    """One task a file. Raises RunnerError where its head cannot be read."""
+    task = _of_backlog(text, done, still_open)[0]
+    return ForeignPlan(Form.BACKLOG, (task,))
+
+
+def parent_of(text: str) -> str:
+    """The parent that a file of Backlog.md names, or nothing."""
+    return _of_backlog(text, "", "")[1]
+
+
+def _of_backlog(text: str, done: str, still_open: str) -> tuple[ForeignTask, str]:
+    found = _HEAD.match(text)
+    head = _read_head(found["head"]) if found else None
+    if found is None or head is None or not _plain(head.get("id")):
+        raise RunnerError("this is no task of Backlog.md: its head cannot be read")
+    mark, state = None, State.OPEN
+    if status := _STATUS.search(text, found.start("head"), found.end("head")):
+        mark = Mark(status.start("word"), status.end("word"), done, still_open)
+        state = State.DONE if status["word"] == done else _state(status["word"])
+    body = text[found.end() :]
+    asked = _ACCEPTANCE.search(body) or _OLD_ACCEPTANCE.search(body)
+    told = _DESCRIPTION.search(body)
+    prose = _MARKER.sub("", told["in"]).strip() if told else ""
+    id_ = _plain(head["id"]).casefold()
+    needs = (_plain(one).casefold() for one in _listed(head.get("dependencies")))
+    task = ForeignTask(
+        id_,
+        title_of(_plain(head.get("title"))) or id_,
+        1,
+        state,
+        mark,
+        needs=tuple(dict.fromkeys(one for one in needs if one and one != id_)),
+        paths=paths_in(prose),
+        acceptance=tuple(_lines_of(asked["in"])) if asked else (),
+        keywords=tuple(_strings(head.get("labels"))),
+        priority=_priority(_plain(head.get("priority"))),
+        prose=prose,
+    )
+    return task, _plain(head.get("parent_task_id")).casefold()
+
+
+def _read_head(text: str) -> dict[str, Any] | None:
+    import yaml
+
+    if "&" in text and re.search(r"(?:^|[\s\[,:])\*\w", text):
+        return None  # an alias: a head of a few lines may name itself a million times
+    try:
+        head = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return None
+    return head if isinstance(head, dict) else None
+
+
+def _plain(value: object) -> str:
+    return "" if value is None or isinstance(value, dict | list) else str(value)
+
+
+def _strings(value: object) -> Iterable[str]:
+    return (str(one) for one in _listed(value) if isinstance(one, str | int | float))

@@ -1,0 +1,201 @@
+"""What is nearly a field, a file or a task: told with its line and how to write it.
+
+Nothing that a person wrote for the runner is dropped in silence. A field that says what a task
+waits for, may write or is proven by is a mistake where it is not read; any other is a warning.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runner.model import Severity
+from runner.plan import fields as styles
+from runner.plan.block_tree import Kind, Node
+from runner.plan.body import block_of, fences, suggest_fence
+from runner.plan.field_names import FIELDS, MATTERS, is_mistyped, key_of, nearly_key, parse_name
+from runner.plan.inline import EMPTY_WORDS, plain, words
+from runner.plan.markdown_table import cells
+from runner.plan.proofs import is_bare_command
+from runner.plan.source import Run
+from runner.plan.status import read_status
+from runner.plan.task_ids import task_id
+from runner.plan.values import NUMBER, Complaint
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from runner.plan.body import Body
+    from runner.plan.fields import Field
+    from runner.plan.source import Source
+
+    Told = tuple[Complaint, Severity]
+
+_LEAD = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])\s+)?(?:\[[ xX]?\]\s+)?")
+_WITHOUT_COLON = re.compile(
+    r"(?:\*\*|__)?(?P<name>Status|Depends on|Depends|Dependencies|Needs|Output files|Outputs|Files"
+    r"|Writes|Test contracts|Tests)(?:\*\*|__)?\s*(?:=>?|->?|\u2013|—|\s)\s*(?P<value>\S.*)",
+    re.IGNORECASE,
+)
+_PATH = re.compile(r"(?:\./)?[\w@.*+-]+(?:/[\w@.*+-]*)+|[\w@*+-]+(?:\.[A-Za-z]\w{0,7})+")
+_HOLD_NAMES = frozenset(("contracts", "gates"))
+"""Fields whose items are named themselves."""
+_TEXTS = frozenset((Kind.PARAGRAPH, Kind.LIST, Kind.CODE, Kind.TABLE))
+
+
+def find_near_misses(below: Sequence[Node], body: Body, source: Source) -> Iterator[Told]:
+    """All that is nearly a field or a file in what stands below a task's heading."""
+    given = {field.key for field in body.fields}
+    for field in body.fields:
+        yield from _indented(field, given)
+    taken = {run.line for field in body.fields for value in field.values for run in value.runs}
+    taken |= {field.name.line for field in body.fields}
+    heads = [node for node in below if node in body.holders] or below[:1]
+    for at, node in enumerate(below):
+        if node.kind is Kind.HEADING:
+            yield from _as_heading(node, below[at + 1 : at + 2], source, given)
+        if node.kind in _TEXTS:
+            yield from _lines(node, source, taken, given, in_head=node in heads)
+        for fence in fences([node]):
+            if block_of(fence, source) is None and (said := suggest_fence(fence, source)):
+                yield _almost_a_file(fence, said, source), Severity.WARNING
+
+
+def severity_of(key: str, value: str, given: Collection[str]) -> Severity:
+    """How bad it is that a value is not read: a mistake where it matters and is not given."""
+    is_mistake = key in MATTERS and key not in given and _is_meant(key, value)
+    return Severity.ERROR if is_mistake else Severity.WARNING
+
+
+def unknown_severity(field: Field, given: Collection[str]) -> Severity:
+    """The same of a field whose name is none, and resembles one or stands for it."""
+    key, name = nearly_key(field.name.text), field.name.text
+    value = field.values[0].text if field.values else ""
+    if key in MATTERS and key not in given and is_mistyped(name):
+        return Severity.ERROR
+    return severity_of(key, value, given)
+
+
+def _is_meant(key: str, value: str) -> bool:
+    """Whether a value is of its field's form, and no sentence."""
+    if not value.strip() or plain(value).casefold() in EMPTY_WORDS:
+        return not value.strip()
+    parts = words(value)
+    if key == "depends_on":
+        return all(NUMBER.fullmatch(one.text) or task_id(plain(one.text)) for one in parts)
+    if key == "outputs":
+        return all(one.code or _PATH.fullmatch(one.text) for one in parts)
+    return any(one.code for one in parts) or is_bare_command(value)
+
+
+def _tell(key: str, run: Run, value: str, given: Collection[str], why: str, hint: str) -> Told:
+    name = FIELDS[key][0]
+    complaint = Complaint(f"{why} {name}, and is not read as it", hint, *run[1:], len(run.text))
+    return complaint, severity_of(key, value, given)
+
+
+def _indented(field: Field, given: Collection[str]) -> Iterator[Told]:
+    """Fields that stand below another field, as its items."""
+    if field.key in _HOLD_NAMES:
+        return
+    for value in field.values:
+        run = value.runs[0]
+        named = parse_name(run.text) if run.line > field.name.line else None
+        if named and named.key:
+            hint = f"take back its indent: it is an item of {field.name.text} now"
+            said = run.text[named.value :]
+            yield _tell(named.key, run, said, given, "this item looks like the field", hint)
+
+
+def _as_heading(
+    node: Node, below: Sequence[Node], source: Source, given: Collection[str]
+) -> Iterator[Told]:
+    """A chapter of a task that is called as a field is."""
+    key = key_of(plain(node.text[:100]).rstrip(": "))
+    if not key or key in given:
+        return
+    value = ""
+    if below and below[0].kind in (Kind.LIST, Kind.PARAGRAPH, Kind.FENCE):
+        first = source.lines[below[0].start + (below[0].kind is Kind.FENCE)]
+        value = _LEAD.sub("", first, count=1)
+    run = Run(node.text, node.start, max(source.lines[node.start].find(node.text[:1]), 0))
+    hint = f"write - {FIELDS[key][0]}: … in the list right under the task's heading"
+    yield _tell(key, run, value or "a chapter", given, "this heading looks like the field", hint)
+
+
+def _lines(
+    node: Node, source: Source, taken: Collection[int], given: Collection[str], *, in_head: bool
+) -> Iterator[Told]:
+    inside = {line for one in fences([node]) for line in range(one.start, one.end)}
+    for number in range(node.start, node.end):
+        raw = source.lines[number]
+        if number in taken or number in inside or not raw.strip():
+            continue
+        if not (in_head or ":" in raw or node.kind is Kind.TABLE):
+            continue  # prose, as most lines are
+        lead = _LEAD.match(raw)
+        text = raw[lead.end() if lead else 0 :].rstrip()
+        run = Run(text, number, len(raw.rstrip()) - len(text))
+        if node.kind is Kind.TABLE:
+            text = _as_line(raw)
+        is_item = bool(lead and lead[0].strip()) or node.kind in (Kind.CODE, Kind.TABLE)
+        yield from _line(text, run, given, is_item=is_item, in_head=in_head)
+
+
+def _as_line(raw: str) -> str:
+    row = cells(raw)
+    return f"{plain(row[0].text)}: {row[1].text}" if len(row) == 2 else ""  # noqa: PLR2004 # a name and a value
+
+
+def _line(
+    text: str, run: Run, given: Collection[str], *, is_item: bool, in_head: bool
+) -> Iterator[Told]:
+    hint = "write it as - {}: … in the list right under the task's heading"
+    named = parse_name(text)
+    if named is not None:
+        value = text[named.value :]
+        key = named.key or (nearly_key(named.name) if is_item or named.marked else "")
+        if key and (named.key or _is_meant(key, value)) and (named.marked or is_item or value):
+            yield _tell(
+                key, run, value, given, "this looks like the field", hint.format(FIELDS[key][0])
+            )
+        return
+    bare = _WITHOUT_COLON.fullmatch(text) if in_head and is_item else None
+    if bare is None:
+        return
+    key = key_of(bare["name"])
+    meant = read_status(bare["value"]) if key == "status" else _is_meant(key, bare["value"])
+    if meant:
+        yield _tell(
+            key,
+            run,
+            bare["value"],
+            given,
+            "without a colon this only looks like the field",
+            f"write - {FIELDS[key][0]}: {bare['value']}",
+        )
+
+
+def _almost_a_file(fence: Node, said: str, source: Source) -> Complaint:
+    width = len(source.lines[fence.start].strip())
+    column = len(source.lines[fence.start]) - len(source.lines[fence.start].lstrip())
+    message = "this block names a path, and is only an example as it is written"
+    return Complaint(message, f"write {said} to have it written", fence.start, column, width)
+
+
+# --- headings that are nearly tasks ---------------------------------------------------
+
+
+def has_fields(below: Sequence[Node], source: Source, *, of_a_task: bool = False) -> bool:
+    """Whether fields follow a heading directly; with `of_a_task` such as only tasks have."""
+    node = next((one for one in below if one.kind not in (Kind.HTML, Kind.RULE)), None)
+    reads = {
+        Kind.LIST: styles.from_list,
+        Kind.PARAGRAPH: styles.from_paragraph,
+        Kind.TABLE: styles.from_table,
+    }
+    read = reads.get(node.kind) if node else None
+    taken = read(node, source, at_top=True) if read and node else None
+    keys = {field.key for field in taken.fields} - {""} if taken else set()
+    is_task = len(keys) > 1 and not keys.isdisjoint(("status", *MATTERS))
+    return is_task if of_a_task else bool(keys)

@@ -1,0 +1,239 @@
+"""A line scanner over bytes: what the outline needs of a section that is plainly written.
+
+Most sections of a long plan are prose below a heading, or a task: a list of known fields with
+values of their usual form, and prose or fences below it. Such a section holds no mistake, and its
+status, needs and outputs are read here by a few regular expressions. Whatever is not certainly of
+this shape (nested headings, setext, HTML, tables, quotes, other list marks, an unknown field, a
+value that needs a second look) is left to the reader of sections, which alone decides what a plan
+means: a property test holds the two equal.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.plan.field_names import key_of
+from runner.plan.inline import plain
+from runner.plan.status import ODD_VALUE, read_status
+from runner.plan.task_ids import LONGEST_TITLE, heading_of
+
+if TYPE_CHECKING:
+    from runner.model import Status
+
+# Possessive repeats throughout: time stays linear, whatever the bytes are.
+_TEXT = rb"[^\x00-\x1f\x7f]"
+_HEAD = re.compile(
+    rb"(?P<level>#{2,6}) (?P<id>TASK-\d{3,}+): (?P<title>[A-Za-z0-9\x80-\xff]%s*+)\n++" % _TEXT
+)
+_FIELD = re.compile(
+    rb"- ([A-Za-z][A-Za-z ]*+): ?(%s*+)(?:\n|\Z)((?:  - %s++(?:\n|\Z))*+)" % (_TEXT, _TEXT)
+)
+_NAME = rb"[\w/\x80-\xff-]*+(?:[ \t]++[\w/\x80-\xff-]++){0,3}+[ \t]*+:"
+_PROSE = rb"[A-Za-z](?!%s)[^\x00-\x1f\x7f|]*+(?:\n|\Z)" % _NAME
+"""A line that begins no block of its own, and no field."""
+_FENCE = (
+    rb"(?P<mark>`{3,}+)"
+    rb"(?:[A-Za-z0-9_+-]++ file=(?![^\n]*(?:\.\.|\.git))[A-Za-z0-9_][A-Za-z0-9_./-]*+\n"
+    rb"|[A-Za-z0-9_+-]*+\n(?![ \t]*+[#/<%;\"'-]))"
+    rb"(?:(?! *+(?P=mark))[^\n]*+\n)*+(?P=mark)`*+(?:\n|\Z)"
+)
+_BODY = re.compile(
+    rb"\n++(?![ \t0-9-])"  # else the list of fields goes on
+    rb"(?:\n"
+    rb"|(?:%s)++(?=\n|#|\Z)"
+    rb"|(?<=\n\n)(?:(?:- %s)++|(?:\d{1,9}\. %s)++)(?:\n++(?![ \t0-9-])|(?=#)|\Z)"
+    rb"|(?<=\n\n)%s)*+" % (_PROSE, _PROSE, _PROSE, _FENCE)
+)
+_CHAPTER = re.compile(
+    rb"(?P<level>#{1,6}) (?P<text>[A-Za-z]%s*+)(?:\n|\Z)"
+    rb"(?:\n"
+    rb"|(?:%s)++(?=\n|#|\Z)"
+    rb"|(?<=\n\n)(?:- %s)++(?:\n++(?![ \t0-9-])|(?=#)|\Z)"
+    rb"|(?<=\n\n)%s)*+(?=#{1,6} |\Z)" % (_TEXT, _PROSE, _PROSE, _FENCE)
+)
+_NEXT = re.compile(rb"(#{1,6}) (TASK-\d{3,}+: )?")
+_WORDS = rb"[A-Za-z][A-Za-z0-9 ,./_+-]*"
+_CODE = rb"`[^`]*[^`\s][^`]*`"
+_PATH = rb"`([A-Za-z0-9_][A-Za-z0-9_./*-]*)`"
+_PATHS = rb"%s(?:, %s)*" % (_PATH, _PATH)
+_ONE_PATH = re.compile(_PATH)
+_NONE = (b"", b"none", b"None")
+
+
+def _single(value: bytes) -> re.Pattern[bytes]:
+    return re.compile(rb"(?:%s)\n" % value)
+
+
+def _entries(entry: bytes) -> re.Pattern[bytes]:
+    """The form of a field whose value is one such entry on its line, or several below it."""
+    return re.compile(rb"(?:%s)?\n(?:  - (?:%s)(?:\n|\Z))*" % (entry, entry))
+
+
+_FORMS = {
+    "status": _single(rb".+"),
+    "type": _single(rb"[A-Za-z]+"),
+    "depends_on": _single(rb"none|None|TASK-\d{3,}(?:, TASK-\d{3,})*"),
+    "outputs": _entries(_PATHS),
+    "inputs": _entries(_PATHS),
+    "acceptance": _entries(rb"(?:\[[ xX]\] )?(?:[A-Za-z]|`[^`])[^\n]*"),
+    "test_contracts": _entries(rb"TC-\d+(?: \((?:unit|integration|e2e)\))?: " + _CODE),
+    "contracts": _entries(
+        rb"(?:openapi|schema): `[^`\s;,]+`(?: (?:= ?|app=)`[^`\s;,]+`)?|command: " + _CODE
+    ),
+    "gates": _entries(rb"[A-Za-z][\w-]*: " + _CODE),
+    "coverage": _single(rb"100%|\d\d?%?"),
+    "implementer": _single(_WORDS),
+    "command": _single(_CODE),
+    "keywords": _single(_WORDS),
+    "priority": _single(rb"critical|high|medium|low|lowest"),
+    "source": _single(rb"[\w./-]+:\d+"),
+    "stack": _single(_WORDS),
+    "patterns": _single(_WORDS),
+    "network": _single(rb"yes|no|loopback|registries"),
+    "requires": _single(rb"tool [\w-]+(?:, tool [\w-]+)*"),
+}
+"""Of each field the forms that are certainly right."""
+
+
+class PlainTask(NamedTuple):
+    """A task; `value` are the bytes of its status in the file."""
+
+    id: str
+    title: str
+    status: Status
+    note: str
+    type: str
+    depends_on: tuple[str, ...]
+    outputs: tuple[str, ...]
+    value: tuple[int, int]
+
+
+class Scanned(NamedTuple):
+    """A section up to byte `end`: one task, or a chapter that may have the plan's title."""
+
+    end: int
+    lines: int
+    level: int
+    title: str
+    task: PlainTask | None
+
+
+def may_scan(data: bytes) -> bool:
+    """Whether a file is such that sections of it may be plain: UTF-8 with LF line ends."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\r" not in data
+
+
+def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> Scanned | None:
+    """The section that begins at a byte; None where it is not certainly of the plain shape."""
+    head = _HEAD.match(data, start)
+    if head is None:
+        return _scan_chapter(data, start, prefixes)
+    level, at = len(head["level"]), head.end()
+    fields: dict[str, bytes] = {}
+    value = (0, 0)
+    while match := _FIELD.match(data, at):
+        name, first, below = match.groups()
+        key = _key_of(name)
+        form = _FORMS.get(key)
+        said = b"%b\n%b" % (first, below)
+        if form is None or key in fields or said == b"\n" or not form.fullmatch(said):
+            return None
+        fields[key] = said
+        if key == "status":
+            value = match.span(2)
+        at = match.end()
+    end = _end(data, at, level)
+    if end is None or not value[0] or not _is_printable(data[start:end]):
+        return None
+    title, status = _title(head["title"]), _status(data[slice(*value)])
+    outputs, inputs = _paths(fields.get("outputs", b"")), _paths(fields.get("inputs", b""))
+    if title is None or status is None or outputs is None or inputs is None:
+        return None
+    kind, needs = fields.get("type", b"\n")[:-1], fields.get("depends_on", b"\n")[:-1]
+    task = PlainTask(
+        head["id"].decode(),
+        title,
+        *status,
+        "" if kind in _NONE else kind.decode().casefold(),
+        () if needs in _NONE else tuple(dict.fromkeys(needs.decode().split(", "))),
+        outputs,
+        value,
+    )
+    return Scanned(end, _lines(data, start, end), level, "", task)
+
+
+def _scan_chapter(data: bytes, start: int, prefixes: tuple[str, ...]) -> Scanned | None:
+    """What stands before a task: a heading that is none and prose, up to the next heading."""
+    match = _CHAPTER.match(data, start)
+    if match is None:
+        return None
+    end = match.end()
+    title = _title(match["text"])
+    if title is None or not _is_printable(data[start:end]):
+        return None
+    if heading_of(match["text"].decode(), prefixes) is not None:
+        return None
+    title = title if len(match["level"]) == 1 else ""
+    return Scanned(end, _lines(data, start, end), 0, title, None)
+
+
+def _lines(data: bytes, start: int, end: int) -> int:
+    return data.count(b"\n", start, end) + (data[end - 1] != _LF)
+
+
+_LF = ord("\n")
+
+
+@lru_cache(maxsize=256)
+def _key_of(name: bytes) -> str:
+    return key_of(name.decode())
+
+
+def _end(data: bytes, at: int, level: int) -> int | None:
+    """Where a section ends whose fields end at a byte; None where something odd is below them."""
+    if body := _BODY.match(data, at):
+        at = body.end()
+    if at == len(data):
+        return at
+    following = _NEXT.match(data, at)
+    if following is None or not (following[2] or len(following[1]) <= level):
+        return None
+    return at
+
+
+def _is_printable(section: bytes) -> bool:
+    if section.isascii():
+        return True
+    return section.decode().replace("\n", "").replace("\t", "").isprintable()
+
+
+def _title(raw: bytes) -> str | None:
+    title = raw.decode()
+    if len(title) > LONGEST_TITLE or title.rstrip().endswith("#"):
+        return None
+    return " ".join(plain(title.strip()).split())
+
+
+def _status(raw: bytes) -> tuple[Status, str] | None:
+    return None if ODD_VALUE.search(raw) else read_status(raw.decode())
+
+
+def _paths(said: bytes) -> tuple[str, ...] | None:
+    """The paths of a field; None where one of them needs a second look."""
+    if not said:
+        return ()
+    found = tuple(dict.fromkeys(_ONE_PATH.findall(said)))
+    if b".." in said or b".git" in said.lower() or not _ANY.isdisjoint(map(bytes.lower, found)):
+        return None
+    return None if max(map(len, found)) > _SHORT else tuple(map(bytes.decode, found))
+
+
+_ANY = frozenset((b"any", b"anything"))
+_SHORT = 255
+"""Bytes of a path that is certainly not too long."""

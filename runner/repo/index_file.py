@@ -1,0 +1,180 @@
+"""The file that git's index is (gitformat-index(5)), read and changed at single paths.
+
+Only what plain repositories have: version 2 or 3, SHA-1, and no extension but the cached tree.
+Whatever else is met is git's to change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.repo.lock_files import UnusualError
+from runner.repo.trees import TreeEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+_HEAD, _SUM, _FIXED = 12, 20, 62
+_VERSIONS = (2, 3)
+_EXTENDED, _ASSUMED, _STAGE, _LENGTH = 0x4000, 0x8000, 0x3000, 0x0FFF
+_CACHED_TREE = b"TREE"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFile:
+    """One state of the file, and where its entries begin; the last place is behind them."""
+
+    data: bytes
+    begins: list[int]
+    racy: bool
+    """Whether a file may have changed unseen within the second of the index (racy git)."""
+
+    def at(self, path: bytes) -> tuple[TreeEntry, ...]:
+        """What is staged at exactly this path; an unmerged one has several. Raises UnusualError."""
+        found = []
+        for number in range(self._place(path), len(self.begins) - 1):
+            if self._name(number) != path:
+                break
+            begin = self.begins[number]
+            flags = self._flags(begin)
+            if flags & (_EXTENDED | _ASSUMED):
+                raise UnusualError
+            mode = int.from_bytes(self.data[begin + 24 : begin + 28])
+            sha = self.data[begin + 40 : begin + 60].hex()
+            stage = (flags & _STAGE) >> 12
+            found.append(TreeEntry(mode, f"stage {stage}" if stage else sha))
+        return tuple(found)
+
+    def with_entries(self, entries: Mapping[bytes, TreeEntry | None]) -> bytes:
+        """The file with these entries, None for one that is to go. Raises UnusualError.
+
+        As with `git update-index --index-info` they say nothing of the file's times, so that git
+        looks at its content.
+        """
+        if self.racy:
+            raise UnusualError
+        pieces, copied, count = [], self.begins[0], len(self.begins) - 1
+        for path, entry in sorted(entries.items()):
+            self._require_no_clash(path, entry)
+            there = len(self.at(path))
+            number = self._place(path)
+            pieces.append(self.data[copied : self.begins[number]])
+            if entry:
+                pieces.append(_format_entry(path, entry))
+            copied = self.begins[number + there]
+            count += bool(entry) - there
+        pieces.append(self.data[copied : self.begins[-1]])
+        pieces.append(_invalidate(self.data[self.begins[-1] : -_SUM], entries))
+        whole = b"".join((self.data[:8], count.to_bytes(4), *pieces))
+        return whole + hashlib.sha1(whole, usedforsecurity=False).digest()
+
+    def _require_no_clash(self, path: bytes, entry: TreeEntry | None) -> None:
+        """No file where the path has a folder, no folder at the path: git sorts those out."""
+        inside = self._place(path + b"/")
+        last = inside == len(self.begins) - 1
+        if entry and not last and self._name(inside).startswith(path + b"/"):
+            raise UnusualError
+        above = path.rpartition(b"/")[0]
+        while entry and above:
+            if self.at(above):
+                raise UnusualError
+            above = above.rpartition(b"/")[0]
+
+    def _place(self, path: bytes) -> int:
+        return bisect_left(range(len(self.begins) - 1), path, key=self._name)
+
+    def _flags(self, begin: int) -> int:
+        return int.from_bytes(self.data[begin + 60 : begin + 62])
+
+    def _name(self, number: int) -> bytes:
+        begin = self.begins[number]
+        start = begin + _FIXED + (2 if self._flags(begin) & _EXTENDED else 0)
+        return self.data[start : self.data.index(b"\0", start)]
+
+
+def read_index(path: Path) -> IndexFile:
+    """The index as it is now. Raises UnusualError for one that is not plain, or not there."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with os.fdopen(descriptor, "rb") as file:
+            data, written = file.read(), int(os.fstat(descriptor).st_mtime)
+        return _parse(data, written)
+    except (OSError, ValueError, IndexError, struct.error) as error:
+        raise UnusualError from error
+
+
+def _parse(data: bytes, written: int) -> IndexFile:
+    signature, version, count = struct.unpack_from(">4sII", data)
+    whole = hashlib.sha1(data[:-_SUM], usedforsecurity=False).digest() == data[-_SUM:]
+    if signature != b"DIRC" or version not in _VERSIONS or not whole:
+        raise UnusualError
+    at, begins, racy = _HEAD, [_HEAD], False
+    second = struct.pack(">I", written)
+    for _ in range(count):
+        flags = data[at + 60] << 8 | data[at + 61]
+        length = flags & _LENGTH
+        racy = racy or data[at + 8 : at + 12] >= second
+        fixed = _FIXED + 2 if flags & _EXTENDED else _FIXED
+        if length == _LENGTH:
+            length = data.index(b"\0", at + fixed) - at - fixed
+        at += (fixed + length + 8) & ~7
+        begins.append(at)
+    end = len(data) - _SUM
+    for name in _names_of_extensions(data, at, end):
+        if name != _CACHED_TREE:
+            raise UnusualError
+    return IndexFile(data, begins, racy)
+
+
+def _names_of_extensions(data: bytes, at: int, end: int) -> Iterable[bytes]:
+    while at < end:
+        name, size = struct.unpack_from(">4sI", data, at)
+        yield name
+        at += 8 + size
+    if at != end:
+        raise UnusualError
+
+
+def _format_entry(path: bytes, entry: TreeEntry) -> bytes:
+    fixed = struct.pack(
+        ">24xI12x20sH", entry.mode, bytes.fromhex(entry.sha), min(len(path), _LENGTH)
+    )
+    return fixed + path + b"\0" * (8 - (_FIXED + len(path)) % 8)
+
+
+def _invalidate(extension: bytes, paths: Iterable[bytes]) -> bytes:
+    """The cached tree, with every folder above these paths said to be unknown."""
+    if not extension:
+        return b""
+    stale = {b""}
+    for path in paths:
+        above = path
+        while above := above.rpartition(b"/")[0]:
+            stale.add(above)
+    files, out, at, open_folders = set(paths), [], 8, [(b"", 1)]
+    while at < len(extension):
+        while open_folders[-1][1] == 0:
+            open_folders.pop()
+        above, left = open_folders[-1]
+        open_folders[-1] = above, left - 1
+        end = extension.index(b"\0", at)
+        line = extension.index(b"\n", end)
+        name = extension[at:end]
+        folder = b"%b/%b" % (above, name) if above else name
+        entries, folders = map(int, extension[end + 1 : line].split(b" "))
+        at = line + 1 + (_SUM if entries >= 0 else 0)
+        if folder in files:
+            raise UnusualError
+        if folder in stale:
+            out.append(b"%b\0-1 %d\n" % (name, folders))
+        else:
+            out.append(extension[end - len(name) : at])
+        open_folders.append((folder, folders))
+    content = b"".join(out)
+    return _CACHED_TREE + len(content).to_bytes(4) + content

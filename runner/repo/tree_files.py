@@ -1,0 +1,316 @@
+"""Make a folder hold nothing but what is named: whatever a command left goes, hidden or locked.
+
+Put bytes at paths of a tree, following no link on the way.
+
+What a tree looks like to `stat`: the quick answer to whether anybody has written to it.
+"""
+
+# ruff: noqa: PTH101, PTH104, PTH106, PTH108, PTH118 - names are bytes, as git has them
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.repo.git import raw, text
+from runner.repo.lock_files import UnusualError
+from runner.repo.trees import FOLDER, SYMLINK, TreeChange, TreeEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from runner.repo.trees import Prefix
+
+
+_OWNER = stat.S_IRWXU
+
+
+def _goes_on() -> None:
+    pass
+
+
+def sweep(tree: Path, keep: Collection[bytes], go_on: Callable[[], None] = _goes_on) -> None:
+    """Remove everything below `tree` that is not in `keep` or a folder above one of those.
+
+    Follows no link. `go_on` is called before each removal and may raise. Raises OSError where
+    something resists.
+    """
+    folders = parents(keep)
+    pending = [(os.fsencode(tree), b"")]
+    while pending:
+        folder, below = pending.pop()
+        for entry in _entries(folder):
+            path = below + entry.name
+            if not entry.is_dir(follow_symlinks=False):
+                if path not in keep:
+                    go_on()
+                    os.unlink(entry.path)
+            elif path in folders:
+                pending.append((entry.path, path + b"/"))
+            else:
+                remove_tree(entry.path, go_on)
+
+
+def parents(paths: Collection[bytes]) -> set[bytes]:
+    """Every folder above these paths, relative as they are."""
+    found: set[bytes] = set()
+    for path in paths:
+        above = path.rpartition(b"/")[0]
+        while above and above not in found:
+            found.add(above)
+            above = above.rpartition(b"/")[0]
+    return found
+
+
+def remove_tree(top: bytes, go_on: Callable[[], None] = _goes_on) -> None:
+    """Remove a folder however deep, following no link.
+
+    Inner folders are moved up beside `top` first, so that no path grows too long and nothing
+    recurses. Raises OSError where something resists.
+    """
+    pending = [top]
+    number = 0
+    while pending:
+        folder = pending.pop()
+        for entry in _entries(folder):
+            go_on()
+            if entry.is_dir(follow_symlinks=False):
+                _unlock(entry.path)
+                number += 1
+                moved = b"%b.%d.%d" % (top, os.getpid(), number)
+                os.rename(entry.path, moved)
+                pending.append(moved)
+            else:
+                os.unlink(entry.path)
+        os.rmdir(folder)
+
+
+def remove_odd_files(tree: Path) -> None:
+    """Remove pipes, sockets and devices below a folder: git would wait on them for ever."""
+    for folder, _, names in os.walk(os.fsencode(tree)):
+        for name in names:
+            path = os.path.join(folder, name)
+            mode = os.lstat(path).st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+                os.unlink(path)
+
+
+def make_readable(tree: Path) -> None:
+    """Let the owner read every file and folder below a folder; links are not followed."""
+    for folder, _, names in os.walk(os.fsencode(tree)):
+        for name in names:
+            path = os.path.join(folder, name)
+            mode = os.lstat(path).st_mode
+            if stat.S_ISREG(mode) and not mode & stat.S_IRUSR:
+                os.chmod(path, stat.S_IMODE(mode) | stat.S_IRUSR)
+        with suppress(OSError):  # a path too long to be opened: whoever asks git hears of it
+            for entry in _entries(folder):
+                if entry.is_dir(follow_symlinks=False):
+                    _unlock(entry.path)
+
+
+def _entries(folder: bytes) -> list[os.DirEntry[bytes]]:
+    _unlock(folder)
+    with os.scandir(folder) as entries:
+        return list(entries)
+
+
+def _unlock(folder: bytes) -> None:
+    mode = stat.S_IMODE(os.lstat(folder).st_mode)
+    if mode & _OWNER != _OWNER:
+        os.chmod(folder, mode | _OWNER)
+
+
+# --- write files ----------------------------------------------------------------------
+
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+_USUAL = re.compile(rb"(?:(?!\.git)[\w+@=,. -]+/)*(?!\.git)[\w+@=,. -]+", re.IGNORECASE)
+_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def put(tree: Path, path: str, mode: int, content: bytes | None) -> None:
+    """Make `path` below `tree` hold exactly these bytes, or nothing for None.
+
+    Not durable: for trees that can be made again. Raises RunnerError when something on the way
+    is no folder.
+    """
+    parts = raw(path).split(b"/")
+    if any(part in {b"", b".", b"..", b".git"} or b"\0" in part for part in parts):
+        raise RunnerError(f"{path} is no path of the project")
+    effects.step("open", path)
+    try:
+        opened = _open_folders(tree, parts[:-1], make=content is not None)
+    except NotADirectoryError as error:
+        raise RunnerError(f"{path} cannot be written: a part of it is no folder") from error
+    try:
+        if len(opened) == len(parts):
+            _replace(opened[-1], parts[-1], mode, content)
+        if content is None:
+            _prune(opened, parts)
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+def read_plain(tree: Path, path: bytes) -> tuple[int, bytes]:
+    """Mode, as git records it, and bytes of a plain file; 0 and none where nothing is.
+
+    No link is followed. Raises UnusualError for all that git may see otherwise: what is no plain
+    file, cannot be read, or has a name that git could refuse or know by another.
+    """
+    if not _USUAL.fullmatch(path):
+        raise UnusualError
+    *folders, name = path.split(b"/")
+    opened: list[int] = []
+    try:
+        opened += _open_folders(tree, folders, make=False)
+        if len(opened) <= len(folders):
+            return 0, b""
+        opened.append(os.open(name, _READ, dir_fd=opened[-1]))
+        mode = os.fstat(opened[-1]).st_mode
+        if not stat.S_ISREG(mode):
+            raise UnusualError
+        with os.fdopen(opened[-1], "rb", closefd=False) as file:
+            return 0o100755 if mode & stat.S_IXUSR else 0o100644, file.read()
+    except FileNotFoundError:
+        return 0, b""
+    except OSError as error:
+        raise UnusualError from error
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+def compare_plain(
+    tree: Path,
+    prefix: Prefix,
+    known: Callable[[str], TreeEntry | None],
+    name: Callable[[bytes], str],
+    paths: Iterable[bytes],
+) -> list[tuple[TreeChange, bytes]]:
+    """Those of these paths whose plain file differs from what is `known` there, with their bytes.
+
+    `name` is git's for a file's bytes. Raises UnusualError as `read_plain` does.
+    """
+    differing = []
+    for path in paths:
+        mode, content = read_plain(tree, path)
+        there = known(text(path))
+        was = there if there and there.mode != FOLDER else TreeEntry(0, "")
+        sha = name(content) if mode else ""
+        if was != TreeEntry(mode, sha):
+            at = TreeChange(prefix.inside(text(path)), was.mode, mode, was.sha, sha)
+            differing.append((at, content))
+    return differing
+
+
+def _open_folders(tree: Path, parts: Sequence[bytes], *, make: bool) -> list[int]:
+    opened = [os.open(tree, _FOLDER)]
+    try:
+        for part in parts:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=opened[-1])
+            try:
+                opened.append(os.open(part, _FOLDER, dir_fd=opened[-1]))
+            except FileNotFoundError:
+                break
+    except BaseException:
+        for descriptor in opened:
+            os.close(descriptor)
+        raise
+    return opened
+
+
+def _replace(folder: int, name: bytes, mode: int, content: bytes | None) -> None:
+    _remove(folder, name)
+    if content is None:
+        return
+    if stat.S_IFMT(mode) == SYMLINK:
+        os.symlink(content, name, dir_fd=folder)
+        return
+    descriptor = os.open(name, _FILE, 0o777 if mode & 0o100 else 0o666, dir_fd=folder)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+
+
+def _remove(folder: int, name: bytes) -> None:
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return
+    except IsADirectoryError:
+        os.rmdir(name, dir_fd=folder)
+
+
+def _prune(opened: Sequence[int], parts: Sequence[bytes]) -> None:
+    """Remove the folders that a deletion left empty, as git does."""
+    for folder, name in reversed(list(zip(opened[:-1], parts[:-1], strict=False))):
+        try:
+            os.rmdir(name, dir_fd=folder)
+        except OSError:  # not empty: so is everything above it
+            return
+
+
+# --- stat cache -----------------------------------------------------------------------
+
+
+TICK = 0.02
+"""Seconds in which a file's change may leave its times as they were: a coarse clock's step."""
+
+_Row: TypeAlias = "tuple[int, int, int, int]"
+
+
+@dataclass(frozen=True, slots=True)
+class StatCache:
+    """Every file and folder of a tree by number, mode, size and change time.
+
+    A change time cannot be set back by a program, so content cannot be put back unseen; and a
+    folder's moves with every name that comes or goes, so asking for the known paths is enough.
+    """
+
+    rows: tuple[tuple[str, _Row], ...]
+    """None at all where a part of the tree could not be read."""
+    newest: int
+    """The latest change time in it, in nanoseconds since the epoch."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the tree still looks like this."""
+        try:
+            return bool(self.rows) and all(_row(os.lstat(path)) == row for path, row in self.rows)
+        except OSError:
+            return False
+
+
+def signature(folder: Path) -> StatCache:
+    """The signature of a tree as it is now; that of a tree with unreadable parts never holds."""
+    top = os.fspath(folder)
+    try:
+        found = os.lstat(top)
+        below = _walk(top) if stat.S_ISDIR(found.st_mode) else ()
+        rows = tuple((path, _row(one)) for path, one in ((top, found), *below))
+    except OSError:
+        return StatCache((), 0)
+    return StatCache(rows, max(changed for _, (_, _, _, changed) in rows))
+
+
+def _row(found: os.stat_result) -> _Row:
+    return found.st_ino, found.st_mode, found.st_size, found.st_ctime_ns
+
+
+def _walk(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            yield entry.path, entry.stat(follow_symlinks=False)
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk(entry.path)

@@ -1,0 +1,123 @@
+"""What a person does next about a task that waits for them: one sentence, the same everywhere.
+
+Summary, console, report, `why` and `review` print it; none has words of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.journal.permission_fold import waits as permission_waits
+from runner.journal.plan_fold import waits
+from runner.model import Failure, Reason
+from runner.run.limits.failure_policy import find_own_failure
+from runner.run.limits.run_budget import was_one_attempts
+from runner.run.proof_required import CHECK, PROOF_HINT, WISH_HINT, lacks_proof
+from runner.run.regressions.regression import find_unapproved, victims, victims_of
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
+    from runner.model import Task
+
+SCOPE = "scope"
+"""The check whose hint is a line of the plan."""
+_MISSING = "give it what is missing (`runner doctor` lists it), then `runner`"
+LACKING = {
+    # What these lacked is looked for again by every run: to ask for them again changes nothing.
+    Reason.SECRET: _MISSING,
+    Reason.TOOL: _MISSING,
+    Reason.ROOT: (
+        "do it yourself and set its Status to DONE, or take root (Requires, sudo) out of it;"
+        " then `runner`"
+    ),
+    Reason.POLICY: "mend its section (`runner validate` says more), then `runner`",
+    Reason.PROOF: f"{PROOF_HINT}; then `runner`",
+    Reason.WISH: f"{WISH_HINT}; then `runner`",
+}
+"""What to do where a task lacks something before it could begin."""
+_REVIEW = "`runner review` shows it; `runner approve` or `runner reject` answers"
+_HELD = {
+    "review": _REVIEW,
+    "in-the-way": "commit or move your own file, then `runner`",
+    "conflict": "go back to the branch that the run began on, then `runner`",
+}
+"""Where work is proven and cannot land, by the kind of what is held."""
+
+
+def next_step(known: TaskState, state: RunState, task: Task | None = None) -> str:
+    """What a person does about a BLOCKED task; `task` is its section, where that was read."""
+    name = display(known.id)
+    if waits(known) or permission_waits(known):
+        return _REVIEW
+    if broken := _find_broken(known, state):
+        ids = " ".join(map(display, find_unapproved(broken, state) or broken))
+        return f"`runner approve {ids}` keeps it, `runner reject {name} --reason …` drops it"
+    if known.held is not None and known.held.kind in _HELD:
+        return _HELD[known.held.kind]
+    hint = next((display(one.hint) for one in known.findings if one.refuses and one.hint), "")
+    if failure := find_own_failure(known):
+        finish = f",{_or_finish(known)}" if known.draft else ""
+        if failure is Failure.TRANSIENT:
+            return f"`runner retry {name}` later: what it called did not answer{finish}"
+        return f"{hint or f'`runner why {name}`'}; then `runner retry {name}`{finish}"
+    return _by_reason(known, task, hint)
+
+
+def _find_broken(known: TaskState, state: RunState) -> tuple[str, ...]:
+    """What its held change breaks: told before these are STALE, too."""
+    told = victims(known.findings) if known.reason is Reason.REGRESSION else ()
+    return told or victims_of(known.id, state)
+
+
+def _by_reason(known: TaskState, task: Task | None, hint: str) -> str:
+    name = display(known.id)
+    match known.reason:
+        case Reason.CHECKS | Reason.STUCK:
+            return _mend(known, hint)
+        case Reason.BUDGET:
+            own = hint if was_one_attempts(known) else ""
+            helps = own or "raise its Budget or the setting"
+            return f"{helps}; then `runner retry {name}`"
+        case Reason.PROOF if _is_provable(known, task):
+            is_wrong = task is not None and _has_wrong_line(task)
+            shows = "`runner validate` shows the line; " if is_wrong else ""
+            return f"{shows}mend it as the note says, then `runner`"
+        case Reason.REVIEW | Reason.REGRESSION | None:
+            return f"`runner why {name}` says why; `runner retry {name}` has it tried again"
+        case reason:
+            return LACKING[reason]
+
+
+def _mend(known: TaskState, hint: str) -> str:
+    """Checks refused it: the plan is mended, or its work finished, or it is tried as it is."""
+    name = display(known.id)
+    refused = [one for one in known.findings if one.refuses]
+    if hint and refused and all(one.check == SCOPE for one in refused):
+        return f"put this line into its section, then `runner`:  {hint}"
+    from runner.run.review import was_refused  # loads more than a status needs
+
+    if was_refused(known):
+        return f"mend the plan{_or_finish(known)}, then `runner`"
+    return f"mend the plan{_or_finish(known)}, then `runner`; as it is: `runner retry {name}`"
+
+
+def _or_finish(known: TaskState) -> str:
+    """The other way where an attempt left work behind."""
+    adopt = f"`runner adopt {display(known.id)}`"
+    return f" or finish {display(known.draft)} ({adopt})" if known.draft else ""
+
+
+def _is_provable(known: TaskState, task: Task | None) -> bool:
+    """Whether its section names what would prove it: then something else is wrong with that."""
+    named = task is None or bool(task.test_contracts or task.contracts or task.gates)
+    asked = any(one.check == CHECK and one.refuses for one in known.findings)
+    return named and not asked and not lacks_proof(known.note)
+
+
+def _has_wrong_line(task: Task) -> bool:
+    """Whether a test contract of it could not fail, or skips checks."""
+    from runner.run.preflight import no_proof
+
+    return bool(no_proof(task))

@@ -1,0 +1,208 @@
+"""Plans as people write them, in many hands: read as meant, or told exactly; nothing is dropped.
+
+The tables below are the promise: a hand of READ is read as the same two tasks, a line of TOLD is
+named by its number, how bad it is and what to write instead.
+"""
+# ruff: noqa: E501  (a document stands on one line, as its bytes are)
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from runner.model import Severity, Status
+from runner.plan.checks import check_plan
+from runner.plan.document import read_plan
+from runner.plan.edit import edit_statuses, find_spans
+from runner.plan.spans import Places
+
+HEADINGS = {
+    "colon": "## TASK-00{n}: {t}",
+    "dash": "### Task {n} - {t}",
+    "em dash": "## TASK-{n} — {t}",
+    "no separator": "## TASK-{n} {t}",
+    "numbered": "### {n}. {t}",
+    "numbered with a bracket": "## {n}) {t}",
+    "bold": "## **TASK-00{n}**: {t}",
+    "code": "#### `TASK-00{n}`: {t}",
+    "link": "## [TASK-00{n}](#x) {t}",
+    "lower case": "## task {n}: {t}",
+    "setext": "TASK-00{n}: {t}\n---",
+}
+"""How a hand begins a task; {n} is its number, {t} its title."""
+
+FIELDS = {
+    "list": "- Status: {s}\n- Depends on: {d}\n- Output files: `{f}`\n- Tests: `pytest tests`\n",
+    "everyday words": "- Status: {e}\n- Depends: {n}\n- Writes: {f}\n- Tests: pytest tests\n",
+    "numbered": "1. Status: {s}\n2. Needs: {d}\n3. Files: {f}\n4. Tests: `pytest tests`\n",
+    "stars": "* status: {e}\n* DEPENDS ON: [{n}]\n* files: `{f}`\n* tests: pytest tests\n",
+    "bold items": "- **Status**: {s}\n- **Dependencies:** {d}\n- **Outputs**: {f}\n- **TC**: pytest tests\n",
+    "bold lines": "**Status:** {s}  \n**Depends:** {h}  \n**Files:** {f}  \n**Tests:** `pytest tests`\n",
+    "plain lines": "Status: {e}\nDepends on: {n}\nFiles: {f}\nTests: pytest tests\n",
+    "table": "| Field | Value |\n|---|---|\n| Status | {s} |\n| Depends on | {n} |\n| Files | `{f}` |\n| Tests | `pytest tests` |\n",
+    "nested": "- Status: {s}\n- Depends on:\n  - {d}\n- Files:\n  - {f}\n- Tests:\n  - pytest tests\n",
+    "nested by tabs": "-\tStatus: {e}\n-\tDepends:\n\t- {n}\n-\tWrites:\n\t- `{f}`\n-\tTests:\n\t- TC-1: pytest tests\n",
+    "underscores": "- status: {s}\n- depends_on: {d}\n- output_files: [{f}]\n- test_contracts: pytest tests\n",
+}
+"""How a hand writes fields: {s} and {e} a status, {d}, {n} and {h} a need, {f} a file."""
+
+GAPS = {"blank": "\n\n", "none": "\n"}
+
+
+def plan_of(heading: str, fields: str, gap: str) -> bytes:
+    def task(number, title, status, everyday, need, file):
+        head = heading.replace("{n}", str(number)).replace("{t}", title)
+        need_id = f"TASK-00{need}" if need else "none"
+        values = {
+            "s": status,
+            "e": everyday,
+            "d": need_id,
+            "n": need or "nothing",
+            "h": f"#{need}" if need else "-",
+            "f": file,
+        }
+        body = fields
+        for key, value in values.items():
+            body = body.replace("{" + key + "}", str(value))
+        return f"{head}{gap}{body}\nWhat it is for.\n\n"
+
+    first = task(1, "Add words", "DONE", "closed", 0, "words.py")
+    return f"# Words\n\n{first}{task(2, 'Count words', 'PENDING', 'todo', 1, 'count.py')}".encode()
+
+
+HANDS = [
+    pytest.param(plan_of(heading, fields, gap), id=f"{one}, {other}, {way}")
+    for (one, heading), (other, fields), (way, gap) in itertools.product(
+        HEADINGS.items(), FIELDS.items(), GAPS.items()
+    )
+]
+
+
+def problems_of(data: bytes):
+    plan = read_plan(data, "T")
+    places = Places(data, "T")
+    found = check_plan(plan.tasks, places=places, found=lambda _: True, exists=lambda _: True)
+    return [*plan.problems, *found]
+
+
+def assert_an_edit_is_lossless(data: bytes) -> None:
+    """Each status is edited alone: all bytes around it stay, and all that the plan says."""
+    before = read_plan(data, "T").tasks
+    for id_, span in find_spans(data).items():
+        edited = edit_statuses(data, {id_: (Status.STALE, "why")}, find_spans(data)).data
+        tail = len(data) - span.end
+        assert edited[: span.start] == data[: span.start]
+        assert edited[len(edited) - tail :] == data[span.end :]
+        after = read_plan(edited, "T").tasks
+        assert [task.spec for task in after] == [task.spec for task in before], edited.decode()
+        for was, now in zip(before, after, strict=True):
+            assert now.status is (Status.STALE if now.id == id_ else was.status)
+
+
+def test_there_are_more_than_a_hundred_hands():
+    assert len(HANDS) + len(TOLD) > 100
+
+
+@pytest.mark.parametrize("data", HANDS)
+def test_a_hand_is_read_as_meant(data):
+    first, second = read_plan(data, "T").tasks
+    assert (first.id, first.title, first.status) == ("TASK-001", "Add words", Status.DONE)
+    assert (second.id, second.title, second.status) == ("TASK-002", "Count words", Status.PENDING)
+    assert (first.depends_on, second.depends_on) == ((), ("TASK-001",))
+    assert (first.outputs, second.outputs) == (("words.py",), ("count.py",))
+    assert [test.command for test in (*first.test_contracts, *second.test_contracts)] == [
+        "pytest tests"
+    ] * 2
+    assert problems_of(data) == []
+    assert_an_edit_is_lossless(data)
+
+
+HEAD = "## TASK-001: A\n\n"
+LIST = HEAD + "- Status: PENDING\n"
+ERROR, WARNING = Severity.ERROR, Severity.WARNING
+TOLD = {
+    # name: (document, line, severity, what the message has, what the hint has)
+    "a field behind a tab": (HEAD + "\t- Depends on: 1\n", 3, ERROR, "Depends on", "write it as - Depends on"),
+    "a status behind a tab": (HEAD + "\tStatus: DONE\n", 3, WARNING, "Status", "write it as - Status"),
+    "a field below a numbered item": (HEAD + "1. Do it\n   - Depends on: 1\n", 4, ERROR, "Depends on", "right under"),
+    "files below a numbered item": (HEAD + "1. Do it\n   - Files: `a.py`\n", 4, ERROR, "Output files", "right under"),
+    "tests below an item": (HEAD + "- Do it\n  - Tests: `pytest`\n", 4, ERROR, "Test contracts", "right under"),
+    "a field below a field": (LIST + "  - Depends on: 1\n", 4, ERROR, "Depends on", "take back its indent"),
+    "a field by a tab below a field": (LIST + "\t- Files: a.py\n", 4, ERROR, "Output files", "take back its indent"),
+    "a type below a field": (LIST + "  - Type: api\n", 4, WARNING, "Type", "take back its indent"),
+    "a mistyped need": (LIST + "- Dependson: 1\n", 4, ERROR, "unknown field", "Depends on"),
+    "a mistyped output": (LIST + "- Ouput files: a.py\n", 4, ERROR, "unknown field", "Output files"),
+    "a mistyped test": (LIST + "- Test contarcts: `a`\n", 4, ERROR, "unknown field", "Test contracts"),
+    "a mistyped word": (LIST + "- Keywrods: a\n", 4, WARNING, "unknown field", "Keywords"),
+    "a neighbour of needs": (LIST + "- Blocked by: TASK-001\n", 4, ERROR, "unknown field", "Depends on"),
+    "a neighbour of outputs": (LIST + "- Deliverables: `a.py`\n", 4, ERROR, "unknown field", "Output files"),
+    "a neighbour of tests": (LIST + "- Verify: `pytest`\n", 4, ERROR, "unknown field", "Test contracts"),
+    "a neighbour in words": (LIST + "- Verification: somebody looks\n", 4, WARNING, "unknown field", "Test contracts"),
+    "an unknown field": (LIST + "- Owner: me\n", 4, WARNING, "unknown field", "nothing reads it"),
+    "a need below prose": (LIST + "\nProse.\n\nDepends on: 1\n", 7, ERROR, "Depends on", "right under"),
+    "an output below prose": (LIST + "\nProse.\n\n- **Files:** `a.py`, `b`\n- more\n", 7, ERROR, "Output files", "right under"),
+    "a type below prose": (LIST + "\nProse.\n\nType: api\n", 7, WARNING, "Type", "right under"),
+    "a need in prose that is given": (LIST + "- Needs: none\n\nProse.\n\nDepends on: 1\n", 8, WARNING, "Depends on", "right under"),
+    "needs without a colon": (LIST + "- Depends on TASK-002\n", 4, ERROR, "without a colon", "- Depends on: TASK-002"),
+    "needs with an equals sign": (LIST + "- Depends on = 1\n", 4, ERROR, "without a colon", "- Depends on: 1"),
+    "files with a dash": (LIST + "- Files - `a.py`\n", 4, ERROR, "without a colon", "- Output files: `a.py`"),
+    "a status with a dash": (LIST.replace("Status:", "Status -") + "- Type: api\n", 3, WARNING, "without a colon", "- Status: PENDING"),
+    "needs as a heading": (LIST + "\n### Dependencies\n\n- TASK-002\n", 5, ERROR, "heading", "- Depends on"),
+    "outputs as a heading": (LIST + "\n### Output files\n\n- `a.py`\n", 5, ERROR, "heading", "- Output files"),
+    "tests as a heading": (LIST + "\n### Tests\n\n```\npytest -q\n```\n", 5, ERROR, "heading", "- Test contracts"),
+    "acceptance as a heading": (LIST + "\n### Acceptance Criteria\n\n- it works\n", 5, WARNING, "heading", "- Acceptance"),
+    "a chapter about tests": (LIST + "\n### Tests\n\nThey are many.\n", 5, WARNING, "heading", "- Test contracts"),
+    "fields under a chapter": (LIST + "\n### More\n\n- Depends on: 1\n", 7, ERROR, "Depends on", "right under"),
+    "no command": (LIST + "- Tests: it all works\n", 4, ERROR, "bad test contract", "TC-001 (unit)"),
+    "a sentence with a program": (LIST + "- Tests: pytest passes\n", 4, ERROR, "bad test contract", "TC-001 (unit)"),
+    "a need in words": (LIST + "- Depends on: the first task\n", 4, ERROR, "no task id", "TASK-001, or none"),
+    "a status of one's own": (LIST.replace("PENDING", "soonish"), 3, ERROR, "unknown status", "PENDING"),
+    "a path in the info string": (LIST + "\n```python src/a.py\nx = 1\n```\n", 5, WARNING, "names a path", "```python file=src/a.py"),
+    "a path behind the language": (LIST + "\n```python:src/a.py\nx = 1\n```\n", 5, WARNING, "names a path", "```python file=src/a.py"),
+    "a path as a title": (LIST + '\n```js title="src/a.js"\nx\n```\n', 5, WARNING, "names a path", "```js file=src/a.js"),
+    "a path alone": (LIST + "\n```src/a.py\nx = 1\n```\n", 5, WARNING, "names a path", "```file=src/a.py"),
+    "a path in a comment": (LIST + "\n```python\n# src/a.py\nx = 1\n```\n", 5, WARNING, "names a path", "```python file=src/a.py"),
+    "a path in another comment": (LIST + "\n```ts\n// file: src/a.ts\nx\n```\n", 5, WARNING, "names a path", "```ts file=src/a.ts"),
+    "a path in a comment of a page": (LIST + "\n```html\n<!-- web/a.html -->\n```\n", 5, WARNING, "names a path", "```html file=web/a.html"),
+    "an id without a separator": (LIST + "\n## TASK-002 Do a thing\n\nProse.\n", 5, WARNING, "no separator", "## TASK-002: Do a thing"),
+    "a task at the top level": ("# TASK-002: B\n\n- Depends on: 1\n- Files: a\n\n" + LIST, 1, ERROR, "level-1", "##"),
+    "a step with fields": (LIST + "\n## Step 2: B\n\n- Status: todo\n- Depends on: 1\n", 5, ERROR, "names none", "## TASK-001: Step 2: B"),
+    "a feature with fields": (LIST + "\n## B\n\n| Status | todo |\n|---|---|\n| Files | `a` |\n", 5, ERROR, "names none", "## TASK-001: B"),
+    "a ticket without a status": (LIST + "\n## JIRA-7: B\n\n- Needs: 1\n- Files: `a`\n", 5, ERROR, "names none", "- Status: PENDING"),
+    "an item of a check list": ("- [ ] TASK-002 B\n\n" + LIST, 1, ERROR, "only listed", "## TASK-002: B"),
+    "a ticked item": ("- [x] **TASK-2**: B\n\n" + LIST, 1, ERROR, "only listed", "## TASK-002: B"),
+    "an item with a colon": ("- Task 2: B\n\n" + LIST, 1, ERROR, "only listed", "## TASK-002: B"),
+    "a row of a table": ("| ID | Title |\n|---|---|\n| TASK-002 | B |\n\n" + LIST, 3, ERROR, "only listed", "## TASK-002: B"),
+    "a mark that differs": ("- [x] TASK-001 A\n\n" + LIST, 1, WARNING, "ticked here and PENDING", "line 3"),
+    "a mark that is missing": ("- [ ] TASK-001 A\n\n" + LIST.replace("PENDING", "DONE"), 1, WARNING, "not ticked here and DONE", "line 3"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_is_nearly_something_is_told_with_its_line_and_how_to_write_it(name):
+    text, line, severity, message, hint = TOLD[name]
+    told = problems_of(text.encode())
+    there = [one for one in told if one.line == line and message in one.message]
+    assert len(there) == 1, told
+    assert there[0].severity is severity
+    assert hint in there[0].hint
+    assert_an_edit_is_lossless(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Plan\n\n- [x] TASK-001 A\n- [ ] TASK-002\n\n" + LIST.replace("PENDING", "DONE") + "\n## TASK-002: B\n",
+        "# Plan\n\n| ID | Title |\n|---|---|\n| TASK-001 | A |\n\n" + LIST,
+        "# Plan\n\n```\n- [ ] TASK-009 B\n```\n\n" + LIST,
+        "# Plan\n\n## 1. Why\n\nNumbered chapters are prose.\n\n## 2. How\n\n- one\n- two: three\n\n" + LIST,
+        LIST + "\nNote: this is prose. We use it: often.\n\n- one: two\n- a path such as src/a.py\n",
+        LIST + "\n```python\nx = 1\n```\n\n```sh\n# a comment\nls\n```\n",
+        LIST + "\n### Notes\n\nSHA-256: why.\n\n### UTF-8: notes\n\nProse.\n",
+        LIST + "- Gates:\n  - tests: `pytest`\n- Contracts:\n  - command: `true`\n- Acceptance:\n  - it works\n",
+    ],
+    ids=["a list of tasks", "a table", "an example", "chapters", "prose", "fences", "notes", "names"],
+)  # fmt: skip
+def test_what_is_nothing_but_prose_is_not_told(text):
+    assert problems_of(text.encode()) == []

@@ -1,0 +1,284 @@
+"""What the line scanner reads of a section is what the reader of sections says, or nothing."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+from growth import grows_as_its_input
+
+from runner.model import Severity
+from runner.plan.cache import load_outline
+from runner.plan.document import read_plan
+from runner.plan.markdown import Cuts
+from runner.plan.scanner import may_scan, scan
+from runner.plan.sections import Reader, section_at
+
+HERE = Path(__file__).parent
+_FIELDS = (
+    *(
+        "- Status: PENDING",
+        "- Status: DONE",
+        "- status: done ✅",
+        "- Status: BLOCKED — no key: why",
+    ),
+    *(
+        "- Type: data",
+        "- Task type: API",
+        "- Type: none",
+        "- Depends on: none",
+        "- Needs: TASK-002",
+    ),
+    *("- Depends on: TASK-002, TASK-003, TASK-002", "- Dependencies: TASK-0010", "- Depends on: "),
+    *("- Output files: `a.py`, `Src/b_c.py`", "- Files:\n  - `a.py`\n  - `b.py`", "- Outputs: `a`"),
+    *("- Inputs: `docs/a.md`", "- Acceptance:\n  - it works\n  - [ ] so does this: yes", "- TC:"),
+    *("- Tests: TC-1: `true`", "- Test contracts:\n  - TC-001 (unit): `a; b`\n  - TC-002: `c`"),
+    *(
+        "- Gates:\n  - lint: `ruff check`",
+        "- Coverage: 80%",
+        "- Implementer: my-agent",
+        "- Stack: a, b",
+    ),
+    *("- Command: `make x`", "- Contracts:\n  - schema: `a.json` = `b:C`", "- Keywords: one, two"),
+)
+_ODD_FIELDS = (
+    *(
+        "- Status: DNOE",
+        "- Status:",
+        "- Status: DONE | x",
+        "- Status: DONE ",
+        "- Staus: x",
+        "- Note: x",
+    ),
+    *(
+        "- Depends on: 1",
+        "- Depends on: TASK-2; TASK-3",
+        "- Output files: any",
+        "- Files: `any`, `b`",
+    ),
+    *(
+        "- Output files: `../a`, `b`",
+        "- Output files: `a/.git/b`",
+        "- Files: a.py",
+        "- Files: `a b`",
+    ),
+    *(
+        "- Tests: pytest",
+        "- Tests: TC-1 (foo): `a`",
+        "- Gates: lint",
+        "- Coverage: 800%",
+        "- Type: a b",
+    ),
+    *(
+        "- Acceptance:\n    - deep",
+        "- Acceptance:\n  - # x",
+        "- Acceptance:\n  text",
+        "* Type: x",
+        "1. a",
+    ),
+    *("- Acceptance:\n  - 1. x", "- Files: `" + "a" * 300 + "`", "- **Type:** x", "- Type: `x`"),
+    *(
+        "- Contracts: foo: x",
+        "- Proof: none",
+        "- Acceptance:\n  - - x",
+        "lazy",
+        "- Type: data\n\n- Needs: x",
+    ),
+    *(
+        "- Status: PENDING\n  note",
+        "- Budget: 3 attempts",
+        "- Type: x\x0b",
+        "- Keywords: a\xa0b",
+        "\t- x",
+    ),
+)
+_BELOW = (
+    *("", "", "", "Prose here.", "More of it, with `code`.", "- bullet", "1. first", "2. second"),
+    *("```python file=src/a.py\n# no heading\n\n- x\n```", "```\ntext\n```", "````md\n```\n````"),
+    *("```python\nx: 1\n```", "Überall", "a *b* c", "Then - this"),
+)
+_ODD_BELOW = (
+    *(
+        "Files: `b.py`",
+        "**Status:** DONE",
+        "- Status: DONE",
+        "Title\n===",
+        "Title\n---",
+        "a | b\n--|--",
+    ),
+    *(
+        "### Notes",
+        "### TASK-007: inner",
+        "# TASK-009: top",
+        "#### Ärger",
+        "## x",
+        "#foo",
+        "> quote",
+    ),
+    *(
+        "> CHANGE-001 (2026-11-21): x",
+        "!change x",
+        "<!-- x",
+        "-->",
+        "<div>",
+        "    code",
+        "\tcode",
+        "  x",
+    ),
+    *(
+        "```",
+        "```python file=../x\n```",
+        "```sh run\nx\n```",
+        "```a file=a.py delete\nx\n```",
+        "~~~\nx\n~~~",
+    ),
+    *(
+        "```\n# src/a.py\n```",
+        "```\n  ```",
+        "```x `y\n```",
+        "* star",
+        "+ plus",
+        "- a\n  - b: c",
+        "- a\n  b",
+    ),
+    *(
+        "[a]: /u",
+        "***",
+        "\u2028",
+        "a\u2028b",
+        "`Files`: x",
+        "Type : x",
+        "1) x",
+        "- ",
+        "-",
+        "a\\",
+        "&amp;",
+    ),
+    *(
+        "\u017ftatus: DONE",
+        "Größe: x",
+        "Depends-on: x",
+        "- Needs: x\n- Files: y",
+        "text\n- item",
+        "text\n1. x",
+    ),
+)
+_TITLES = (
+    *(
+        "One",
+        "The first_step",
+        "Über alles",
+        "a `code` b",
+        "*x* y",
+        "[x](y)",
+        "A & B &amp; C",
+        "x  y",
+    ),
+    *("x #", "x#", "9 lives", "a: b", "a - b", "~~a~~", "snake_a_b_ c", "A\\*b", "<b>x</b>", "x  "),
+)
+
+
+def section(chance: random.Random, number: int, odd: float) -> str:
+    def pick(plain, other):
+        return chance.choice(other if chance.random() < odd else plain)
+
+    level = chance.choice(["##", "##", "##", "###", "####", "#" if chance.random() < odd else "##"])
+    mark = chance.choice([": ", ": ", " - ", " "]) if chance.random() < odd else ": "
+    title = pick(_TITLES[:3], _TITLES)
+    lines = [f"{level} TASK-{number:03}{mark}{title}", *[""] * chance.randint(0, 2)]
+    if chance.random() < 0.1:
+        title = pick(
+            ("# Plan", "## Phase one", "### Notes: more"),
+            ("# `a` b", "# 1. x", "## T1 x", "### SHA-256: x", "# ", "# x #", "## TASK"),
+        )
+        return "\n".join(
+            [title, "", pick(_BELOW, _ODD_BELOW), pick(("", "a: b", "*a*: b"), _ODD_BELOW), ""]
+        )
+    if chance.random() > odd / 2:
+        lines.append("- Status: PENDING")
+    lines += [pick(_FIELDS[4:], (*_FIELDS, *_ODD_FIELDS)) for _ in range(chance.randint(0, 3))]
+    lines += [""] * chance.randint(0, 2)
+    for _ in range(chance.randint(0, 5)):
+        lines.append(pick(_BELOW, _ODD_BELOW))
+        lines += [""] * chance.randint(0, 2)
+    return "\n".join(lines) + chance.choice(["\n", "\n\n"])
+
+
+def assert_same_task(seen, read, text):
+    (task,), (span,) = read.tasks, read.spans
+    assert (seen.id, seen.title, seen.type) == (task.id, task.title, task.type), text
+    assert (seen.status, seen.note) == (task.status, task.note), text
+    assert (seen.depends_on, seen.outputs) == (task.depends_on, task.outputs), text
+    assert seen.value == span[:2], text
+    assert span[2:] == ("", ""), text
+    assert task.line == read.first_line, text
+
+
+def assert_scanned_as_read(data: bytes) -> int:
+    """Every section of a file by both readers; how many the scanner knew."""
+    if not may_scan(data):
+        return 0
+    reader, known = Reader("T", (), Cuts(data)), 0
+    offset, line = 0, 1
+    while offset < len(data):
+        read, _ = section_at(data, offset, line, reader)
+        seen = scan(data, offset)
+        if seen is not None:
+            text = data[offset : read.end].decode()
+            assert not read.problems, text
+            place = (read.end, read.line_count, read.level)
+            assert (seen.end, seen.lines, seen.level) == place, text
+            assert seen.title == read.title, text
+            assert (seen.task is None) == (not read.tasks), text
+            if seen.task is not None:
+                assert_same_task(seen.task, read, text)
+            known += 1
+        offset, line = read.end, line + read.line_count
+    return known
+
+
+@pytest.mark.parametrize("odd", [0.0, 0.2, 0.6])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_section_is_scanned_as_it_is_read_or_left_to_the_reader(seed, odd):
+    chance, known = random.Random(f"{seed} {odd}"), 0
+    for _ in range(250):
+        text = "".join(section(chance, number, odd) for number in range(1, chance.randint(2, 6)))
+        end = chance.choice(["", "", "\n", "x"])
+        known += assert_scanned_as_read((text.rstrip("\n") + end if end else text).encode())
+    assert known > (200 if not odd else 20), "nearly nothing of it was plain"
+
+
+def test_every_plan_of_the_repository_is_scanned_as_it_is_read():
+    root = HERE.parents[1]
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "*.md", "*.plan"], cwd=root, capture_output=True, check=True
+    )
+    files = [root / name for name in listed.stdout.decode().split("\0") if name]
+    plans = [data for file in files if b"TASK-" in (data := file.read_bytes())]
+    assert len(plans) > 5
+    assert sum(map(assert_scanned_as_read, plans)) > 20
+
+
+def test_a_plan_that_is_scanned_has_the_problems_and_digests_it_is_read_with():
+    chance = random.Random(5)
+    data = "".join(section(chance, number, 0.3) for number in range(1, 60)).encode()
+    plan = read_plan(data, "T")
+    errors = sum(problem.severity is Severity.ERROR for problem in plan.problems)
+    outline = load_outline(data, "T", None)
+    assert (outline.errors, outline.warnings) == (errors, len(plan.problems) - errors)
+    assert [task.spec for task in outline.tasks] == [task.spec for task in plan.tasks]
+    assert any(found.known is None for found in outline.sections)
+
+
+@pytest.mark.parametrize(
+    "below",
+    ["- a\n", "a\n", "1. a\n", "\n\n\n", "```a\n", "``` \n", "a b", "- Acceptance:\n  - a\n", "a:"],
+)
+def test_the_time_of_scanning_grows_as_the_section_does(below):
+    def plan(size):
+        data = b"## TASK-001: A\n\n- Status: PENDING\n\n" + below.encode() * size
+        return lambda: scan(data, 0)
+
+    assert grows_as_its_input(plan, 3000)

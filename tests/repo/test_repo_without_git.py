@@ -1,0 +1,380 @@
+"""Landings without a process of git leave what git itself leaves: commits, index and logs."""
+
+import fcntl
+import itertools
+import os
+import random
+import re
+import shutil
+import time
+from datetime import UTC, datetime
+
+import pytest
+from repo_build import a_change, a_repository, git, put_in_real_tree, write
+
+from runner import effects
+from runner.repo.commit import INDEX, Synced, commit_tree, swap_branch, sync_index
+from runner.repo.index_file import read_index
+from runner.repo.lock_files import LockFile, UnusualError, free_dead_locks
+from runner.repo.read import Repository
+from runner.repo.tree_files import TICK
+
+MESSAGE = "feat(TASK-001): x\n\nTask: TASK-001\nAttempt: 1\n"
+FOLDERS = ("", "a/", "a/b/", "a/b/c/", "a-b/", "a.b/", "ab/", "z/ü/", "deep/" * 9)
+NAMES = ("x", "x.py", "y y.txt", "é", "a", "b", "n" * 200, "-", "tab\tname", "x" * 4200)
+MODES = (0o100644, 0o100755)
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The processes of git that were started since, by their first word."""
+    words = []
+
+    def watch(kind, target):
+        if kind == "git":
+            words.append(target)
+
+    effects.watch(watch)
+    yield words
+    effects.unwatch(watch)
+
+
+def land(repo, changes):
+    """Everything of a landing that touches git."""
+    head = repo.head()
+    made = commit_tree(repo, head.commit, changes, MESSAGE, names_files=True)
+    assert swap_branch(repo, head, head.commit, made.sha, "runner: land")
+    return made, sync_index(repo, [one.path for one in changes], head.commit, made.sha)
+
+
+def names_in(folder):
+    return [at.name for at in folder.iterdir()]
+
+
+def settle(folder):
+    """As if the index had been written a while ago, so that no entry of it is racy."""
+    later = time.time() + 5
+    os.utime(folder / ".git" / INDEX, (later, later))
+
+
+def seen(folder):
+    """What of a repository has to be the same, whoever made it."""
+    logs = [(folder / ".git/logs" / name).read_text() for name in ("HEAD", "refs/heads/main")]
+    return (
+        git(folder, "rev-parse", "HEAD", "main"),
+        git(folder, "ls-files", "-s", "-z", "-v"),
+        git(folder, "ls-files", "--debug", "-z").count("mtime: 0:0"),
+        [re.sub(r"\d{10} [+-]\d{4}", "then", log) for log in logs],
+        git(folder, "write-tree"),
+    )
+
+
+def generated(chance, files):
+    """Some changes of the files that are there, as a task makes them."""
+    paths = chance.sample(sorted(files), min(len(files), chance.randint(0, 3)))
+    changes = []
+    for path in paths:
+        if chance.random() < 0.3:
+            changes.append(a_change(path, None))
+            files.pop(path)
+        else:
+            files[path] = f"{chance.random()}\n"
+            changes.append(a_change(path, files[path], mode=chance.choice(MODES)))
+    for _ in range(chance.randint(0 if changes else 1, 3)):
+        path = chance.choice(FOLDERS) + chance.choice(NAMES[:-1])
+        clash = any(one.startswith(f"{path}/") or path.startswith(f"{one}/") for one in files)
+        if path not in files and not clash:
+            files[path] = f"{chance.random()}\n"
+            changes.append(a_change(path, files[path], mode=chance.choice(MODES)))
+    known = {one.path: one for one in changes}
+    return tuple(known.values())
+
+
+def compare(tmp_path, monkeypatch, started, seed, landings):
+    """The same landings by both ways; gives how many needed no git."""
+    chance = random.Random(seed)
+    files = {f"{at}{name}": "begin\n" for at in FOLDERS for name in ("first", "second")}
+    ways = [tmp_path / "ours", tmp_path / "theirs"]
+    a_repository(ways[0], files)
+    shutil.copytree(ways[0], ways[1], symlinks=True)
+    seconds = itertools.count(1_700_000_000)
+    plain = 0
+    with Repository.open(ways[0]) as ours, Repository.open(ways[1]) as theirs:
+        theirs.is_plain = lambda: False
+        for number in range(landings):
+            changes = generated(chance, files)
+            if not changes:
+                continue
+            now = datetime.fromtimestamp(next(seconds), UTC)
+            monkeypatch.setattr(effects, "now", lambda now=now: now)
+            settle(ways[0])
+            before = started.count("update-index")
+            made = land(ours, changes)
+            plain += started.count("update-index") == before
+            assert land(theirs, changes) == made, (seed, number)
+            for folder in ways:
+                put_in_real_tree(folder, changes)
+            if number % 10 == 9 or number == landings - 1:
+                assert seen(ways[0]) == seen(ways[1]), (seed, number)
+                assert {git(folder, "status", "--porcelain") for folder in ways} == {""}
+                assert names_in(ways[0] / ".git/runner") == []
+    assert git(ways[0], "fsck", "--strict") == ""
+    return plain
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_generated_landings_are_the_same_by_both_ways(tmp_path, monkeypatch, started, seed):
+    plain = compare(tmp_path, monkeypatch, started, seed, 25)
+    assert plain > 15
+    assert started.count("update-ref") <= 25
+
+
+SECONDS = int(os.environ.get("CAMPAIGN_SECONDS", "0"))
+
+
+@pytest.mark.skipif(not SECONDS, reason="set CAMPAIGN_SECONDS to run a campaign")
+def test_a_campaign_of_landings_by_both_ways(tmp_path, monkeypatch, started):
+    until, told = time.monotonic() + SECONDS, 0
+    for seed in itertools.count(1000):
+        told += compare(tmp_path / str(seed), monkeypatch, started, seed, 100)
+        shutil.rmtree(tmp_path / str(seed))
+        if time.monotonic() > until:
+            break
+    (tmp_path / "told").write_text(f"{told} landings without git, {seed - 999} repositories")
+    assert told > 50
+
+
+def test_a_landing_starts_no_process_but_the_one_that_reads(tmp_path, started):
+    a_repository(tmp_path, {"src/a.py": "1\n", "gone": "1\n"})
+    settle(tmp_path)
+    time.sleep(2 * TICK)  # a configuration that is younger is read again
+    with Repository.open(tmp_path) as repo:
+        land(repo, (a_change("first", "1\n"),))
+        settle(tmp_path)
+        assert sorted(started) == ["cat-file", "config"]
+        land(repo, (a_change("src/a.py", "2\n"), a_change("gone", None), a_change("b/c", "1\n")))
+    assert len(started) == 2
+    assert git(tmp_path, "ls-tree", "-r", "--name-only", "HEAD").split() == [
+        "b/c",
+        "first",
+        "src/a.py",
+    ]
+    assert git(tmp_path, "diff", "--cached", "HEAD") == ""
+
+
+def with_index_v4(folder):
+    git(folder, "update-index", "--index-version", "4")
+
+
+def with_split_index(folder):
+    git(folder, "update-index", "--split-index")
+
+
+def with_untracked_cache(folder):
+    git(folder, "update-index", "--force-untracked-cache")
+
+
+def with_monitor(folder):
+    git(folder, "config", "core.fsmonitor", "true")
+
+
+def with_sparse_index(folder):
+    git(folder, "sparse-checkout", "init", "--cone", "--sparse-index")
+    git(folder, "sparse-checkout", "set", "src")
+
+
+def with_packed_branch(folder):
+    git(folder, "pack-refs", "--all", "--prune")
+
+
+def without_logs(folder):
+    shutil.rmtree(folder / ".git/logs")
+    git(folder, "config", "core.logAllRefUpdates", "false")
+
+
+def with_shared_rights(folder):
+    git(folder, "config", "core.sharedRepository", "group")
+
+
+def with_a_promisor(folder):
+    git(folder, "config", "remote.origin.promisor", "true")
+
+
+def with_a_submodule(folder):
+    inner = a_repository(folder.parent / "inner", {"i": "1\n"})
+    git(folder, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "lib")
+    git(folder, "commit", "-qm", "submodule")
+
+
+def with_links(folder):
+    (folder / "src/link").symlink_to("a.py")
+    (folder / "src/run.sh").write_text("#!/bin/sh\n")
+    (folder / "src/run.sh").chmod(0o755)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "links")
+
+
+def detached(folder):
+    git(folder, "checkout", "-q", "--detach")
+
+
+def with_an_intent(folder):
+    (folder / "src/b.py").write_text("theirs\n")
+    git(folder, "add", "-N", "src/b.py")
+
+
+FORMS = {
+    with_index_v4: {"update-index"},
+    with_split_index: {"update-index"},
+    with_untracked_cache: {"update-index"},
+    with_monitor: {"update-ref", "update-index"},
+    with_sparse_index: {"update-ref", "update-index"},
+    with_packed_branch: {"update-ref"},
+    without_logs: {"update-ref", "update-index"},
+    with_shared_rights: {"update-ref", "update-index"},
+    with_a_promisor: {"update-ref", "update-index"},
+    with_a_submodule: set(),
+    with_links: set(),
+    detached: {"update-ref"},
+    with_an_intent: set(),
+}
+"""By form of repository what git is asked to change."""
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
+def test_every_form_of_repository_is_landed_in_as_git_would(tmp_path, monkeypatch, started, form):
+    monkeypatch.setattr(effects, "now", lambda: datetime.fromtimestamp(1_700_000_000, UTC))
+    ways = [tmp_path / "ours", tmp_path / "theirs"]
+    a_repository(ways[0], {"src/a.py": "1\n", "other/b": "1\n"})
+    form(ways[0])
+    shutil.copytree(ways[0], ways[1], symlinks=True)
+    for folder in ways:
+        settle(folder)
+    changes = (a_change("src/a.py", "2\n", mode=0o100755), a_change("src/new", "1\n"))
+    made = []
+    for folder, plain in zip(ways, (None, False), strict=True):
+        started.clear()
+        with Repository.open(folder) as repo:
+            if plain is False:
+                repo.is_plain = lambda: False
+            made.append(land(repo, changes))
+        if plain is None:
+            assert {"update-ref", "update-index"} & set(started) == FORMS[form]
+        put_in_real_tree(folder, changes)
+    assert made[0] == made[1]
+    for words in (
+        ("ls-files", "-s", "-v"),
+        ("status", "--porcelain"),
+        ("rev-parse", "HEAD"),
+        ("fsck",),
+    ):
+        assert git(ways[0], *words) == git(ways[1], *words)
+
+
+def test_a_sha_256_repository_is_git_s(tmp_path, started):
+    git(tmp_path, "init", "-q", "--object-format=sha256", "-b", "main")
+    write(tmp_path, {"a": "1\n"})
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-qm", "begin")
+    settle(tmp_path)
+    with Repository.open(tmp_path) as repo:
+        land(repo, (a_change("a", "2\n"),))
+    put_in_real_tree(tmp_path, (a_change("a", "2\n"),))
+    assert {"update-ref", "update-index"} <= set(started)
+    assert git(tmp_path, "status", "--porcelain") == ""
+
+
+def test_a_linked_worktree_is_git_s(tmp_path, started):
+    a_repository(tmp_path / "main", {"a": "1\n"})
+    git(tmp_path / "main", "worktree", "add", "-q", "-b", "other", str(tmp_path / "linked"))
+    with Repository.open(tmp_path / "linked") as repo:
+        made, _ = land(repo, (a_change("a", "2\n"),))
+    assert {"update-ref", "update-index"} <= set(started)
+    assert git(tmp_path / "main", "rev-parse", "other") == made.sha
+
+
+def test_a_file_that_changed_within_the_second_of_the_index_is_not_hidden(tmp_path, started):
+    a_repository(tmp_path, {"a": "one\n", "b": "1\n"})
+    at = (tmp_path / "a").stat().st_mtime
+    os.utime(tmp_path / ".git/index", (at, at))
+    (tmp_path / "a").write_text("two\n")
+    os.utime(tmp_path / "a", (at, at))
+    with Repository.open(tmp_path) as repo:
+        land(repo, (a_change("c", "1\n"),))
+    assert "update-index" in started
+    put_in_real_tree(tmp_path, (a_change("c", "1\n"),))
+    assert git(tmp_path, "status", "--porcelain") == "M a".rjust(4)
+
+
+@pytest.mark.parametrize("cut", [b"DIRC", b"", b"DIRC\0\0\0\2\0\0\0\x09", None])
+def test_a_damaged_index_is_never_given_a_new_sum(tmp_path, cut):
+    a_repository(tmp_path, {"a": "one\n"})
+    data = (tmp_path / ".git/index").read_bytes()
+    (tmp_path / "index").write_bytes(data[:40] + b"?" + data[41:] if cut is None else cut)
+    with pytest.raises(UnusualError):
+        read_index(tmp_path / "index")
+
+
+# --- locks ----------------------------------------------------------------------------
+
+
+def test_what_somebody_locks_waits_and_nothing_is_left(tmp_path):
+    a_repository(tmp_path, {"a": "1\n"})
+    settle(tmp_path)
+    for name in ("HEAD.lock", "refs/heads/main.lock"):
+        (tmp_path / ".git" / name).write_text("")
+        with Repository.open(tmp_path) as repo:
+            head = repo.head()
+            made = commit_tree(repo, head.commit, (a_change("b"),), MESSAGE)
+            assert not swap_branch(repo, head, head.commit, made.sha)
+        (tmp_path / ".git" / name).unlink()
+        left = list((tmp_path / ".git").rglob("*.lock"))
+        assert left == [] == names_in(tmp_path / ".git/runner")
+    assert git(tmp_path, "rev-parse", "HEAD") == head.commit
+
+
+def test_locks_of_a_run_that_was_killed_go_and_those_of_others_stay(tmp_path):
+    a_repository(tmp_path, {"a": "1\n"})
+    folder = tmp_path / ".git"
+    child = os.fork()
+    if not child:
+        held = [LockFile.take(folder, name) for name in ("HEAD", "refs/heads/main")]
+        held[1].write(b"half")
+        os._exit(0 if all(held) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    (folder / "index.lock").write_text("")
+    assert (folder / "HEAD.lock").exists()
+
+    living = LockFile.take(folder, "packed-refs")
+    free_dead_locks(folder)
+    assert sorted(at.name for at in folder.rglob("*.lock")) == ["index.lock", "packed-refs.lock"]
+    with living:
+        assert len(names_in(folder / "runner")) == 1
+    free_dead_locks(folder)
+    assert names_in(folder / "runner") == []
+    assert [at.name for at in folder.rglob("*.lock")] == ["index.lock"]
+
+
+def test_a_lock_that_another_git_took_meanwhile_is_not_taken_for_a_dead_run_s(tmp_path):
+    a_repository(tmp_path, {"a": "1\n"})
+    folder = tmp_path / ".git"
+    lock = LockFile.take(folder, "HEAD")
+    fcntl.flock(lock._descriptor, fcntl.LOCK_UN)
+    (folder / "HEAD.lock").unlink()
+    (folder / "HEAD.lock").write_text("git's")
+    free_dead_locks(folder)
+    assert (folder / "HEAD.lock").read_text() == "git's"
+    assert names_in(folder / "runner") == []
+
+
+def test_a_person_s_own_staged_work_stays(tmp_path):
+    a_repository(tmp_path, {"a": "1\n", "b": "1\n"})
+    write(tmp_path, {"a": "theirs\n", "mine": "new\n"})
+    git(tmp_path, "add", "a", "mine")
+    settle(tmp_path)
+    with Repository.open(tmp_path) as repo:
+        _, synced = land(repo, (a_change("a", "2\n"), a_change("b", "2\n")))
+    assert synced == Synced(kept=("a",))
+    assert git(tmp_path, "show", ":a") == "theirs"
+    assert git(tmp_path, "show", ":mine") == "new"
+    assert git(tmp_path, "show", ":b") == "2"

@@ -1,0 +1,198 @@
+"""Plans of other tools: their tasks come into the plan as words alone, and their marks are true."""
+
+import json
+import re
+from io import StringIO
+
+import pytest
+from workplace import a_task
+
+from runner.app.write import sync_marks
+
+TASKS = """# Tasks
+
+## Phase 1: Words
+
+- [ ] T001 Write `words.py`
+- [x] T002 [P] Draw the logo
+- [ ] T003 Talk about it
+"""
+FENCE = "`" * 3
+HOSTILE = f"""- [ ] T001 Good `a.py`
+  - Command: rm -rf /
+  - ## TASK-999: Mine
+  - {FENCE}sh run
+  - !change TASK-001 other
+  - > CHANGE-001 (2026-11-22): other
+  - Implementer: claude
+- [ ] T002 - Command: `touch pwned` <!-- x
+- [ ] T003 **Requires**: root
+"""
+
+
+def imported(workplace, text, *flags, name="specs/tasks.md", code=0):
+    workplace.write({name: text})
+    ended = workplace.runner("import", name, *flags)
+    assert ended.code == code, ended.said
+    return ended
+
+
+def test_tasks_come_behind_what_is_there_and_once(workplace):
+    workplace.plan(a_task("TASK-007", "Mine", blocks={"mine.txt": "m\n"}))
+    before = workplace.read("TASK-GRAPH.md")
+    said = imported(workplace, TASKS).out
+    assert "spec-kit: 3 tasks came into TASK-GRAPH.md, as TASK-008 to TASK-010" in said
+    assert workplace.read("TASK-GRAPH.md").startswith(before)
+    added = workplace.read("TASK-GRAPH.md").removeprefix(before)
+    assert "- Depends on: TASK-008\n" in added
+    assert "- Output files: `words.py`\n" in added
+    assert "- Source: `specs/tasks.md:5`\n" in added
+    assert workplace.status_line("TASK-009").startswith("- Status: DONE — unproven: marked as done")
+    assert workplace.status_line("TASK-010").startswith("- Status: BLOCKED — imported without")
+    again = workplace.runner("import", "specs/tasks.md")
+    assert "nothing is new" in again.out
+    assert workplace.read("TASK-GRAPH.md") == before + added
+
+
+def test_a_plan_is_made_where_there_is_none_and_a_dry_run_writes_nothing(workplace):
+    (workplace.root / "TASK-GRAPH.md").unlink(missing_ok=True)
+    said = imported(workplace, TASKS, "-n").out
+    assert "## TASK-001: Write" in said
+    assert not (workplace.root / "TASK-GRAPH.md").exists()
+    document = imported(workplace, TASKS, "--json").document
+    assert [one["id"] for one in document["added"]] == ["TASK-001", "TASK-002", "TASK-003"]
+    assert document["wrote"]
+    assert workplace.runner("validate").code == 0
+
+
+def test_nothing_but_words_comes_out_of_a_hostile_file(workplace):
+    imported(workplace, HOSTILE)
+    tasks = workplace.runner("list", "--json").document["tasks"]
+    assert [one["id"] for one in tasks] == ["TASK-001", "TASK-002", "TASK-003"]
+    for one in tasks:
+        shown = workplace.runner("show", one["id"]).out.casefold()
+        asked = set(re.findall(r"^  (\w+)  ", shown, re.MULTILINE))
+        assert "source" in asked
+        assert not asked & {"command", "implementer", "requires", "gates", "blocks", "changes"}
+    assert workplace.runner("validate").code == 0
+    assert not (workplace.root / "pwned").exists()
+
+
+def test_what_is_proven_is_marked_by_its_own_characters_alone(workplace):
+    imported(workplace, TASKS, "--test", "python3 -c 'import words'")
+    block = f"{FENCE}python file=words.py\nWORDS = 1\n{FENCE}\n"
+    line = "- Source: `specs/tasks.md:5`\n"
+    workplace.edit_plan(line, f"{line}\n{block}")
+    workplace.git("add", "-A")
+    workplace.git("commit", "-qm", "plan")
+    assert workplace.run().code == 3  # what is only wished for waits
+    assert workplace.runner("list", "--json").document["tasks"][0]["grade"] == "proven"
+    looked = workplace.runner("sync", "-n").out
+    assert "TASK-001 proven here: specs/tasks.md:5" in looked
+    assert "TASK-002 marked there (unproven" in looked
+    source = workplace.root / "specs/tasks.md"
+    assert source.read_text() == TASKS
+    said = workplace.runner("sync").out
+    assert "marked: TASK-001" in said
+    assert source.read_text() == TASKS.replace("[ ] T001", "[x] T001")
+    assert "mark taken away: TASK-002" in workplace.runner("sync", "--uncheck").out
+    wanted = TASKS.replace("[ ] T001", "[x] T001").replace("[x] T002", "[ ] T002")
+    assert source.read_text() == wanted
+    assert "nothing was written" in workplace.runner("sync").out
+
+
+def test_lines_that_moved_are_found_by_their_title(workplace):
+    imported(workplace, TASKS)
+    workplace.write({"specs/tasks.md": "# Other\n\n" + TASKS.replace("logo", "picture")})
+    document = workplace.runner("sync", "-n", "--json").document
+    assert {(one["task"], one["what"]) for one in document["drifts"]} == {
+        ("TASK-002", "gone there"),
+    }
+
+
+def test_a_file_that_is_saved_meanwhile_is_left_as_it_was_saved(workplace, monkeypatch):
+    imported(workplace, TASKS)
+    source = workplace.root / "specs/tasks.md"
+    write = sync_marks.effects.write_file
+
+    def saved_first(path, content, **options):
+        if path == source:
+            source.write_text(TASKS + "- [ ] T004 More\n")
+        return write(path, content, **options)
+
+    monkeypatch.setattr(sync_marks.effects, "write_file", saved_first)
+    ended = workplace.runner("sync", "--uncheck")
+    assert ended.code == 6, ended.said
+    assert "was saved meanwhile" in ended.err
+    assert source.read_text() == TASKS + "- [ ] T004 More\n"
+
+
+@pytest.mark.parametrize("place", ["../out.md", ".git/tasks.md", "link.md", "/etc/passwd"])
+def test_a_source_outside_of_the_project_is_never_written(workplace, place):
+    outside = workplace.root.parent / "out.md"
+    outside.write_text("- [x] Work\n")
+    (workplace.root / ".git/tasks.md").write_text("- [x] Work\n")
+    (workplace.root / "link.md").symlink_to(outside)
+    workplace.plan(a_task("TASK-001", fields=[f"Source: `{place}:1`"]))
+    document = workplace.runner("sync", "--uncheck", "--json").document
+    assert [one["what"] for one in document["drifts"]] == ["gone there"]
+    assert outside.read_text() == "- [x] Work\n"
+
+
+def test_a_folder_of_backlog_md_comes_whole_and_parents_rest_on_their_parts(workplace):
+    head = "---\nid: {}\ntitle: {}\nstatus: {}\n{}---\n\n## Description\n\nWrite `{}.py`.\n"
+    workplace.write(
+        {
+            "backlog/tasks/task-1 - One.md": head.format("task-1", "One", "Done", "", "one"),
+            "backlog/tasks/task-1.1 - Part.md": head.format(
+                "task-1.1", "Part", "To Do", "parent_task_id: task-1\n", "part"
+            ),
+        }
+    )
+    document = workplace.runner("import", ".", "--json").document
+    assert document["forms"] == ["backlog"]
+    assert {one["title"]: one["depends_on"] for one in document["added"]} == {
+        "One": [document["added"][1]["id"]],
+        "Part": [],
+    }
+    assert re.fullmatch(r"backlog/tasks/task-1\.1 - Part\.md:1", document["added"][1]["source"])
+
+
+def test_what_is_marked_as_done_is_waived_by_name_where_a_person_says_so(workplace):
+    ended = imported(workplace, TASKS, "--accept-done")
+    assert "waived: TASK-002" in ended.out
+    tasks = workplace.runner("list", "--json").document["tasks"]
+    assert [one["grade"] for one in tasks] == [None, "waived", None]
+
+
+def test_a_file_of_another_tool_given_as_a_plan_is_told(workplace):
+    workplace.write({"tasks.md": TASKS})
+    ended = workplace.runner("validate", "--task-graph", "tasks.md")
+    assert ended.code == 2
+    assert "this reads as a file of the form spec-kit" in ended.out
+    assert "runner import tasks.md" in ended.out
+
+
+def test_boxes_in_the_plan_itself_come_behind_them_as_sections(workplace):
+    workplace.write({"TASK-GRAPH.md": "# Shop\n\n- [ ] Eat\n- [ ] Drink `a.py`\n"})
+    told = workplace.runner("validate")
+    assert "runner import TASK-GRAPH.md: its tasks come behind it" in told.out
+    assert "no task of this plan was imported" in workplace.runner("sync").out
+    assert workplace.runner("import", "TASK-GRAPH.md").code == 0
+    assert workplace.runner("validate").code == 0
+    assert "nothing is new" in workplace.runner("import", "TASK-GRAPH.md").out
+
+
+def test_what_holds_no_tasks_is_told(workplace):
+    ended = imported(workplace, "# Prose\n", code=2)
+    assert "say which with --from" in ended.err
+    assert workplace.runner("import", "nowhere.md").code == 2
+    assert workplace.runner("import", "src").code == 2
+
+
+def test_text_from_standard_input_and_lists_of_task_master(workplace, monkeypatch):
+    document = json.dumps({"tasks": [{"id": 1, "title": "Work", "status": "pending"}]})
+    monkeypatch.setattr("sys.stdin", StringIO(document))
+    said = workplace.runner("import", "-", "--json").document
+    assert said["forms"] == ["task-master"]
+    assert said["added"][0]["source"] == "stdin:1"
