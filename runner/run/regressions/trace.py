@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.run.assignment import Assignment
     from runner.run.journal_writer import JournalWriter
-    from runner.run.regressions.reached_contracts import ReachedContract
+    from runner.run.regressions.test_selection import ReachedContract
 
 _ENOUGH = 10
 """Failures after which no more of them tell the next attempt what to do."""
@@ -227,7 +227,7 @@ class Tracer:
     def _read(self, base: str) -> Knowledge:
         """The first reading; a large repository takes seconds, which is said."""
         from runner.impact.load_inputs import knowledge_of
-        from runner.run.regressions.durations import past_of
+        from runner.run.regressions.test_selection import past_of
 
         patience = Timer(_PATIENCE, self.say, (_READING,))
         patience.daemon = True
@@ -250,7 +250,7 @@ class Tracer:
 def _filter_decided(doubts: tuple[Why, ...], kept: tuple[ReachedContract, ...]) -> tuple[Why, ...]:
     if not doubts or not kept:
         return doubts
-    from runner.run.regressions.reached_contracts import filter_decided
+    from runner.run.regressions.test_selection import filter_decided
 
     return filter_decided(doubts, kept)
 
