@@ -1,7 +1,6 @@
 """Whether what proves a task is enough: told before anybody is called, and asked of the proof.
 
-What a person set DONE is proven before anything is built on it; what has no proof is told, and a
-waiver holds for a task as it is asked for and as it is.
+What a person set DONE is proven before anything is built on it; what has no proof is told.
 """
 
 from __future__ import annotations
@@ -10,35 +9,17 @@ from typing import TYPE_CHECKING
 
 from runner.implementers import blocks, check
 from runner.journal.grading import grade_alone
-from runner.model import Finding, ProvenBy, Reason, Status, digest_of
+from runner.model import Finding, ProvenBy, Reason, Status
 from runner.model.grades import is_code, strongest, without_proof, would_show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
     from runner.journal.state import RunState
-    from runner.journal.task_state import TaskState, Waived
+    from runner.journal.task_state import TaskState
     from runner.model import Proof, Task
-
-
-def files_now(root: Path, paths: Iterable[str]) -> dict[str, str]:
-    """The bytes of a task's files by their digest; nothing stands for a file that is not there."""
-    return {path: _digest(root / path) for path in sorted(set(paths))}
-
-
-def stands(root: Path, waived: Waived) -> bool:
-    """Whether the files are those that a person waived."""
-    return files_now(root, waived.files) == waived.files
-
-
-def _digest(file: Path) -> str:
-    try:
-        return "" if file.is_symlink() else digest_of(file.read_bytes())
-    except OSError:
-        return ""
 
 
 def is_by_word(known: TaskState) -> bool:

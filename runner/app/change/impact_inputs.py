@@ -9,7 +9,7 @@ from runner.impact.answer import Dependents, Width, judge
 from runner.impact.load_inputs import knowledge_of
 from runner.model import Status
 from runner.repo.head import OWNERSHIP_MAP
-from runner.run.regressions.test_selection import past_of
+from runner.run.regressions.reached_contracts import past_of
 from runner.writes.safe_io import read_beneath
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def knowledge_for(
 def evaluate_impact(changes: Sequence[Changed], knowledge: Knowledge, width: Width) -> Answer:
     """Whom a change may affect, the contracts among it that a run would hold against it."""
     from runner.gates.contracts.touched_contracts import Held
-    from runner.run.regressions.test_selection import find_reached_contracts, with_contracts
+    from runner.run.regressions.reached_contracts import find_reached_contracts, with_contracts
 
     answer, tasks = judge(changes, knowledge, width), knowledge.tasks.values()
     if width.dependents is Dependents.NONE or not any(task.contracts for task in tasks):

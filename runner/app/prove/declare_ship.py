@@ -30,7 +30,7 @@ from runner.run.landing.record_commit import record
 from runner.run.landing.status_notes import find_differing, statuses_of
 from runner.run.landing.status_writer import StatusWriter
 from runner.run.proof.unverified_bytes import never_made
-from runner.run.proof_required import stands
+from runner.run.waivers import stands
 from runner.text.display import display
 from runner.text.wording import join_few, plural
 

@@ -67,7 +67,7 @@ def grades_in(
     `found`: what is unverified, where that was looked for already.
     """
     from runner.journal.grading import grades_of
-    from runner.run.proof_required import stands
+    from runner.run.waivers import stands
 
     tasks = tuple(tasks)
     if found is None:

@@ -28,8 +28,8 @@ from runner.project import BUILD
 from runner.repo.read import Repository
 from runner.run.proof.differences import differences
 from runner.run.proof.verification import Subject, plan_for
-from runner.run.proof_required import stands
 from runner.run.selection import find_id
+from runner.run.waivers import stands
 from runner.text.display import display
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from runner.model import ProvenBy, Spec, Status, Task
 from runner.model.grades import strongest
 from runner.run.proof.same_tree import make_same_tree_test, tree_key
 from runner.run.proof.verification import Subject, plan_for
-from runner.run.proof_required import stands
+from runner.run.waivers import stands
 from runner.secrets.redact import redact
 from runner.text.wording import finding_lines
 

@@ -1,4 +1,8 @@
-"""Whether a command can have been typed by a person: not in a run, a hook, an agent or CI."""
+"""What only a person may say: that they typed a command, and that a task needs no proof.
+
+A command of a run, a hook, an agent or CI is nobody's word. A waiver is a person's, for a task as
+it is asked for and as it is: whether it still holds.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.model import digest_of
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from runner.journal.task_state import Waived
+
 
 _OF_A_RUN = ("RUNNER_TASK", "RUNNER_ATTEMPT", "RUNNER_BRIEF", "RUNNER_SLOT")
 """Variables that commands of a run are given."""
@@ -70,3 +79,20 @@ def _is_of_a_run(pid: int) -> bool:
         return False  # another user's process
     names = {entry.partition(b"=")[0].decode("utf-8", "replace") for entry in given}
     return "RUNNER_TASK" in names and "RUNNER_SLOT" in names
+
+
+def files_now(root: Path, paths: Iterable[str]) -> dict[str, str]:
+    """The bytes of a task's files by their digest; nothing stands for a file that is not there."""
+    return {path: _digest(root / path) for path in sorted(set(paths))}
+
+
+def stands(root: Path, waived: Waived) -> bool:
+    """Whether the files are those that a person waived."""
+    return files_now(root, waived.files) == waived.files
+
+
+def _digest(file: Path) -> str:
+    try:
+        return "" if file.is_symlink() else digest_of(file.read_bytes())
+    except OSError:
+        return ""
