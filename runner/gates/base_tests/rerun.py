@@ -120,13 +120,19 @@ class Asking:
         old = earlier(line, self.bench, as_before(self.support, self.bench, with_added=False))
         if old is None:
             return
+        if old.tests is None and not old.passed and line.command != check.command:
+            line = replace(check, named=True)  # its options may stand where the tool takes none
+            old = earlier(line, self.bench, as_before(self.support, self.bench, with_added=False))
+            if old is None:
+                return
         # what moved or went away may pass there since nobody finds it any more
         kept = self.support.touches and all(one.content for one in self.support.landed)
         certain = old.passed and kept and not _leaves_out(now)
         before = old if certain else self._before(line)
-        if before is None:
-            return
-        yield from self._compare(line, before, old, now)
+        if before is not None:
+            yield from self._compare(line, before, old, now)
+        elif self.support.touches and now.passed:
+            yield Lost(line.id, Fate.UNRUN)  # it fails on the base, and names no test there
 
     def _now(self, check: Check) -> BaseResult | None:
         """How the tests end on the proposal, each by its name."""
