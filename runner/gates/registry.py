@@ -83,14 +83,12 @@ def prove_all(
 
 def _with(bench: GateContext, said: list[Proved]) -> GateContext:
     """The bench, and what the checks before said."""
-    return replace(
-        bench,
-        proofs=tuple(one.proof for one in said if one.proof),
-        observed=tuple(row for one in said for row in one.observed),
-        refused=any(
-            finding.refuses and not finding.asks for one in said for finding in one.findings
-        ),
-    )
+    proofs = tuple(one.proof for one in said if one.proof)
+    observed = tuple(row for one in said for row in one.observed)
+    refused = any(finding.refuses and not finding.asks for one in said for finding in one.findings)
+    if (proofs, observed, refused) == (bench.proofs, bench.observed, bench.refused):
+        return bench
+    return replace(bench, proofs=proofs, observed=observed, refused=refused)
 
 
 def together(said: list[Proved]) -> Proven:
