@@ -13,10 +13,7 @@ from runner.journal.events import (
     TaskFailed,
 )
 from runner.model import Ending, Reason, ReviewMode
-from runner.run import (
-    approvals,
-    review,
-)
+from runner.run import permission_prompts, review
 from runner.run.landing.lander import Conflict, Elsewhere, Filtered, InTheWay, Landed, Moved
 from runner.run.landing.landing_queue import LandingQueue
 from runner.run.landing.plan_conflict import put_back
@@ -142,7 +139,7 @@ class OutcomeHandler:
             case Ending.FAILED | Ending.BLOCKED:
                 self._settle_failed(task, outcome)
             case Ending.WAITS:
-                asked = approvals.note_of(outcome.questions)
+                asked = permission_prompts.note_of(outcome.questions)
                 note = "; ".join(filter(None, (asked, WAITS_FOR_REVIEW)))
                 self.books.hold(task, outcome, review.HELD, note)
             case Ending.INTERRUPTED if late is not None:
@@ -218,7 +215,7 @@ class OutcomeHandler:
         Where a person answered what the proof asked about these bytes, it is theirs.
         """
         mode = self.preparation.review_mode(task)
-        if approvals.was_answered(outcome):
+        if permission_prompts.was_answered(outcome):
             mode = ReviewMode.PROMPT
         before = partial(self._before, outcome.base)
         return self.review.rule(task, outcome.attempt, outcome.changes, mode, before)
@@ -244,7 +241,7 @@ class OutcomeHandler:
             case Landed(commit, tree, late):
                 self.books.close_writes(outcome, Fate.LANDED, commit)
                 kept = f"kept your own {', '.join(late)}" if late else ""
-                note = "; ".join(filter(None, (kept, approvals.note_on_done(outcome))))
+                note = "; ".join(filter(None, (kept, permission_prompts.note_on_done(outcome))))
                 self.preparation.forget_landed(task)
                 self.books.record_done(task, outcome, commit=commit, tree=tree, note=note)
                 if task.id in self.preparation.released:
@@ -314,7 +311,7 @@ class OutcomeHandler:
             return outcome
         asked = (outcome.changes, outcome.questions)
         known = review.is_approved(self.ledger.state, task.id, *asked)
-        return approvals.with_approval(outcome) if known else outcome
+        return permission_prompts.with_approval(outcome) if known else outcome
 
     def settle_questions(self, task: Task, outcome: Outcome) -> Outcome:
         """What becomes of questions that only a person can answer: one repair, then it waits."""
@@ -335,19 +332,19 @@ class OutcomeHandler:
     def _may_repair(self, task: Task, outcome: Outcome) -> bool:
         """Whether its implementer tries once more: it was not told of this before."""
         known = self.ledger.state.task(task.id)
-        told = known.held is not None or approvals.was_told(known, outcome.questions)
+        told = known.held is not None or permission_prompts.was_told(known, outcome.questions)
         return not told and not self.retries.gives_the_same(task) and not self.is_last_try(task)
 
     def _ask_person(self, asker: Asker, task: Task, outcome: Outcome) -> None:
         """Ask at the terminal, and keep what is said."""
-        lines = [f"{task.id} asks you:", *approvals.format_questions(outcome.questions)]
-        typed = asker.choose("\n".join(lines), approvals.PROMPT)[:1]
+        lines = [f"{task.id} asks you:", *permission_prompts.format_questions(outcome.questions)]
+        typed = asker.choose("\n".join(lines), permission_prompts.PROMPT)[:1]
         reason = asker.choose("", "why? ") if typed == "r" else ""
         if typed == "y":
-            for yes in approvals.approvals(outcome.changes, outcome.questions):
+            for yes in permission_prompts.approvals(outcome.changes, outcome.questions):
                 self.ledger.note(yes, task=task.id, attempt=outcome.attempt, durable=True)
         elif reason:
-            no = approvals.rejection(outcome.changes, reason)
+            no = permission_prompts.rejection(outcome.changes, reason)
             self.ledger.note(no, task=task.id, attempt=outcome.attempt, durable=True)
 
     # --- not passed -------------------------------------------------------------------

@@ -197,6 +197,9 @@ def test_every_reader_that_a_language_names_is_there(row):
 # --- nobody else names a suffix -----------------------------------------------------------
 
 MAY_NAME = {
+    "app/inspect/repository_analysis.py": "which manifests a repository has, and who reads them",
+    "app/inspect/test_frameworks.py": "what the tests of each language are called and run by",
+    "app/inspect/unmade_parts.py": "where a module that a plan names may stand",
     "config/stack.py": "what a repository declares: each manifest in its own format",
     "config/default_gates.py": "the gates that manifests declare",
     "process/other_trees.py": "folders outside that manifests link to: a border of the sandbox",

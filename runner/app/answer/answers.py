@@ -33,9 +33,9 @@ from runner.journal.sessions import PermissionAnswered, PlanReviewed
 from runner.model import Reason
 from runner.project import BUILD
 from runner.repo.read import Repository
-from runner.run.approvals import approvals
 from runner.run.journal_writer import JournalWriter
 from runner.run.landing.drafts import let_go
+from runner.run.permission_prompts import approvals
 from runner.run.planned.task_plans import MOST
 from runner.run.regressions import regression
 from runner.run.review import (

@@ -25,7 +25,7 @@ def explain_vain_approval(
     tasks: Iterable[Task], state: RunState, culprit: str, repository: Repository
 ) -> str:
     """Why no approval lets a held change land: a task's own blocks take it back. Else empty."""
-    from runner.run.regressions.own_blocks import find_taken_back, which_to_edit
+    from runner.run.regressions.regression import find_taken_back, which_to_edit
 
     held = state.task(culprit).held
     broken = find_broken_tasks(state, culprit)

@@ -16,7 +16,7 @@ from runner.journal.log import Journal
 from runner.journal.sessions import PlanReviewed
 from runner.model import Finding, Status
 from runner.plan.diagnostic import refusal
-from runner.run.planned.plan_step import plan_of
+from runner.run.planned.phases import plan_of
 from runner.run.selection import Selection, find_id
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ def build(
 
 def _require_person(project: Project, *, meant: bool) -> None:
     """An approval is a person's; in CI one who also says that it is meant."""
-    from runner.run.by_a_person import why_no_person
+    from runner.run.waivers import why_no_person
 
     why = why_no_person(project.environ)
     if why is None or (why.ci and meant):

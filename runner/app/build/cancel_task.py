@@ -9,7 +9,7 @@ from runner.errors import RunnerError
 from runner.journal.lock import RunLock
 from runner.model import Status
 from runner.project import BUILD
-from runner.run.cancellation import ask_to_cancel
+from runner.run.interruption import ask_to_cancel
 from runner.run.selection import find_id
 from runner.text.display import display
 

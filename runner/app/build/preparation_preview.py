@@ -8,7 +8,7 @@ from runner.app.build.discovered_gates import take_up_default_gates
 from runner.plan.patterns import PatternIndex
 from runner.project import PATTERNS
 from runner.repo.read import Repository
-from runner.run.memory_journal import rehearse
+from runner.run.journal_writer import rehearse
 from runner.run.preparation import Preparation
 
 if TYPE_CHECKING:

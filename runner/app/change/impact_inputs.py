@@ -9,7 +9,7 @@ from runner.impact.answer import Dependents, Width, judge
 from runner.impact.load_inputs import knowledge_of
 from runner.model import Status
 from runner.repo.head import OWNERSHIP_MAP
-from runner.run.regressions.durations import past_of
+from runner.run.regressions.reached_contracts import past_of
 from runner.writes.safe_io import read_beneath
 
 if TYPE_CHECKING:

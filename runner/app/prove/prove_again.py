@@ -12,7 +12,7 @@ from runner.run.landing.status_notes import why_unproven
 from runner.run.proof.inspection import Inspection
 from runner.run.proof.unverified_bytes import Unverified
 from runner.run.proof.verification import Subject, plan_for
-from runner.run.proven_first import format_unprovable, has_proof, is_by_word
+from runner.run.proof_required import format_unprovable, has_proof, is_by_word
 from runner.run.recovery import may_be_met
 from runner.text.display import display
 

@@ -24,7 +24,7 @@ from runner.project import Project
 from runner.report.console import wants_colour
 from runner.report.documents import document
 from runner.report.next_step import next_step
-from runner.run.approvals import format_questions
+from runner.run.permission_prompts import format_questions
 from runner.run.review import open_questions
 from runner.secrets.redact import redact
 from runner.text.display import display

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from runner.journal.events import PlanUpdated, TaskReopened, TaskStaled
 from runner.model import Ending, digest_of
+from runner.run.dependents import UNKNOWN, find_changed_fields
 from runner.run.landing import (
     drafts,
 )
-from runner.run.task_diff import UNKNOWN, find_changed_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

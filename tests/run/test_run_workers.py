@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from runner.run.regressions.spare_slots import SpareSlots
+from runner.run.workers import SpareSlots
 
 
 @dataclass

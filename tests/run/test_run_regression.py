@@ -4,7 +4,7 @@ import pytest
 from run_build import a_task
 
 from runner.model import Action, Block, BlockKind, Change, digest_of
-from runner.run.regressions.own_blocks import find_taken_back, which_to_edit
+from runner.run.regressions.regression import find_taken_back, which_to_edit
 
 
 def blocks(*kinds, implementer=""):

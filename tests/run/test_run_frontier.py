@@ -6,7 +6,7 @@ from run_build import SPEC, a_graph, a_ledger, a_task
 from runner.journal.events import AttemptFinished, AttemptStarted, TaskDone
 from runner.model import Ending, Status
 from runner.plan.graph import TaskGraph
-from runner.run.forecast import estimate_seconds, forecast, make_reached
+from runner.run.frontier import estimate_seconds, forecast, make_reached
 from runner.run.resource_locks import ResourceLocks
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from runner import effects
-from runner.run.limits.backoff import Backoff
+from runner.run.limits.deadlines import Backoff
 from runner.run.limits.retries import CANCELLED
-from runner.run.regressions.retry_pace import Pace
+from runner.run.regressions.group_build import Pace
 
 
 class Clock:

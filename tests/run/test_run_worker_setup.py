@@ -2,7 +2,7 @@
 
 import time
 
-from runner.run.last_look import LastLook
+from runner.run.worker_setup import LastLook
 from runner.run.workers import WorkerPool
 
 
