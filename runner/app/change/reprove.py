@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from runner.app.prove.prove_tree import Slots, Snapshot, open_slots
-from runner.gates import contract_tests, contracts, import_watch
+from runner.gates import contract_tests, contracts, shim
 from runner.model import Verdict
 from runner.repo.read import Repository
 
@@ -107,6 +107,6 @@ def _run(bench: GateContext, id_: str) -> Reproven:
     family = contracts if id_.startswith(CONTRACT) else contract_tests
     check = next(one for one in family.checks(bench.task, bench.settings) if one.id == id_)
     proved = family.prove(check, bench)
-    strays = import_watch.findings(bench)
+    strays = shim.findings(bench)
     failed = proved.proof is None or proved.proof.verdict is Verdict.FAIL or bool(strays)
     return Reproven(bench.task.id, id_, failed, (*proved.findings, *strays))

@@ -228,6 +228,6 @@ def _around(
 
         said = conversation.PLAN if mode is Mode.PLAN else conversation.EXECUTE
         return f"\n---\n\n# Its instructions\n\n{said}"
-    from runner.implementers.agents import prompts
+    from runner.implementers.agents import program
 
-    return prompts.planning_prompt() if mode is Mode.PLAN else prompts.execution(brief, plan)
+    return program.planning_prompt() if mode is Mode.PLAN else program.execution(brief, plan)
