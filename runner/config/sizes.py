@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])i?B?|B)?", re.IGNORECASE)
 _UNITS = "kmgt"
@@ -20,6 +21,7 @@ def bytes_of(text: str) -> int | None:
     return int(amount) if amount else None
 
 
+@lru_cache(maxsize=256)
 def amount_of(text: str) -> float | None:
     """How much of something a text means, 0 too; `None` where it is neither number nor size."""
     found = _SIZE.fullmatch(text.strip())

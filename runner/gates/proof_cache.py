@@ -49,6 +49,8 @@ class ProofMemory:
     """The tree of each commit on which a check began."""
     _passed: dict[Key, Passed] = field(default_factory=dict)
     _clean: dict[Path, bool] = field(default_factory=dict)
+    _lines: set[Key] = field(default_factory=set)
+    """Tree and command of each key, which begins with them."""
 
     def begin(self, place: Place, *, clean: bool) -> None:
         """A proof begins in a slot, on a tree without anything beside the proposal, or not."""
@@ -62,6 +64,10 @@ class ProofMemory:
         """What passed before."""
         return self._passed.get(key)
 
+    def has_passed(self, tree: str, line: str) -> bool:
+        """Whether `find` may know of a line on a tree: asked before a key is put together."""
+        return (tree, line) in self._lines
+
     def is_clean(self, place: Place) -> bool:
         """Whether what runs there now finds the tree as it is committed."""
         return self._clean.get(place.tree, False)
@@ -69,6 +75,7 @@ class ProofMemory:
     def keep(self, key: Key, passed: Passed) -> None:
         """Remember what passed; who was first is who is named."""
         self._passed.setdefault(key, passed)
+        self._lines.add(key[:2])
 
 
 def load_entry(folder: Path | None, *key: str) -> dict[str, object]:

@@ -20,7 +20,7 @@ from runner.gates import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from runner.config.settings import Settings
     from runner.gates.base import Check, GateContext, Proved
@@ -40,6 +40,8 @@ FAMILIES = (
     mutation,
 )
 """One module a family: `checks(task, settings)` names them, `prove(check, bench)` runs one."""
+_SHOWING = (contract_tests, contracts, commands)
+"""The families that run something of the task; the others say what is wrong with a proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,11 @@ class Proven:
 def checks_of(task: Task, settings: Settings) -> tuple[Check, ...]:
     """Everything that must pass before the task lands."""
     return tuple(check for family in FAMILIES for check in family.checks(task, settings))
+
+
+def checks_that_show(task: Task, settings: Settings) -> Iterator[Check]:
+    """Those among them that may show that a task's work is right, one after the other."""
+    return (check for family in _SHOWING for check in family.checks(task, settings))
 
 
 def prove_all(
@@ -83,14 +90,12 @@ def prove_all(
 
 def _with(bench: GateContext, said: list[Proved]) -> GateContext:
     """The bench, and what the checks before said."""
-    return replace(
-        bench,
-        proofs=tuple(one.proof for one in said if one.proof),
-        observed=tuple(row for one in said for row in one.observed),
-        refused=any(
-            finding.refuses and not finding.asks for one in said for finding in one.findings
-        ),
-    )
+    proofs = tuple(one.proof for one in said if one.proof)
+    observed = tuple(row for one in said for row in one.observed)
+    refused = any(finding.refuses and not finding.asks for one in said for finding in one.findings)
+    if (proofs, observed, refused) == (bench.proofs, bench.observed, bench.refused):
+        return bench
+    return replace(bench, proofs=proofs, observed=observed, refused=refused)
 
 
 def together(said: list[Proved]) -> Proven:

@@ -61,6 +61,7 @@ _CONFIG = """\
 \tname = {name}
 \temail = {email}
 """
+_FOLDERS = ("objects/info", "objects/pack", "refs/heads", "info")
 _SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 
 
@@ -92,8 +93,9 @@ def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> No
 
     `head` is the content of its HEAD.
     """
-    for folder in ("objects/info", "objects/pack", "refs/heads", "info"):
-        (git / folder).mkdir(parents=True, exist_ok=True)
+    for folder in _FOLDERS:
+        if not os.path.isdir(path := f"{git}/{folder}"):  # noqa: PTH112 - 12 for every slot
+            os.makedirs(path, exist_ok=True)  # noqa: PTH103
     sha256 = lender.object_format == "sha256"
     name, email = map(_quote, lender.who)
     config = _CONFIG.format(version=1 if sha256 else 0, name=name, email=email)

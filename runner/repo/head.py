@@ -189,7 +189,8 @@ def _find_packed(folders: Folders, ref: str) -> str:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8", "surrogateescape").strip()
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - asked for every task
+            return file.read().decode("utf-8", "surrogateescape").strip()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return ""
 

@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.repo.lock_files import UnusualError
-from runner.repo.trees import TreeEntry
+from runner.repo.trees import GITLINK, TreeEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 _HEAD, _SUM, _FIXED = 12, 20, 62
+_MTIME, _MODE, _SIZE = 8, 24, 36
+"""Where they stand in an entry, four bytes each."""
+_LINK = GITLINK.to_bytes(4)
 _VERSIONS = (2, 3)
 _EXTENDED, _ASSUMED, _STAGE, _LENGTH = 0x4000, 0x8000, 0x3000, 0x0FFF
 _CACHED_TREE = b"TREE"
@@ -32,8 +35,8 @@ class IndexFile:
 
     data: bytes
     begins: list[int]
-    racy: bool
-    """Whether a file may have changed unseen within the second of the index (racy git)."""
+    racy: tuple[int, ...]
+    """Where entries begin whose file may have changed unseen within the second of the index."""
 
     def at(self, path: bytes) -> tuple[TreeEntry, ...]:
         """What is staged at exactly this path; an unmerged one has several. Raises UnusualError."""
@@ -45,7 +48,7 @@ class IndexFile:
             flags = self._flags(begin)
             if flags & (_EXTENDED | _ASSUMED):
                 raise UnusualError
-            mode = int.from_bytes(self.data[begin + 24 : begin + 28])
+            mode = int.from_bytes(self.data[begin + _MODE : begin + _MODE + 4])
             sha = self.data[begin + 40 : begin + 60].hex()
             stage = (flags & _STAGE) >> 12
             found.append(TreeEntry(mode, f"stage {stage}" if stage else sha))
@@ -55,24 +58,33 @@ class IndexFile:
         """The file with these entries, None for one that is to go. Raises UnusualError.
 
         As with `git update-index --index-info` they say nothing of the file's times, so that git
-        looks at its content.
+        looks at its content. So it does at those entries that were racily clean: the time of the
+        new index would hide a change, so their size is taken away (racy-git in git's technical
+        documentation; git itself compares each of them at once).
         """
-        if self.racy:
-            raise UnusualError
+        data = self._without_racy_sizes()
         pieces, copied, count = [], self.begins[0], len(self.begins) - 1
         for path, entry in sorted(entries.items()):
             self._require_no_clash(path, entry)
             there = len(self.at(path))
             number = self._place(path)
-            pieces.append(self.data[copied : self.begins[number]])
+            pieces.append(data[copied : self.begins[number]])
             if entry:
                 pieces.append(_format_entry(path, entry))
             copied = self.begins[number + there]
             count += bool(entry) - there
-        pieces.append(self.data[copied : self.begins[-1]])
+        pieces.append(data[copied : self.begins[-1]])
         pieces.append(_invalidate(self.data[self.begins[-1] : -_SUM], entries))
         whole = b"".join((self.data[:8], count.to_bytes(4), *pieces))
         return whole + hashlib.sha1(whole, usedforsecurity=False).digest()
+
+    def _without_racy_sizes(self) -> bytes:
+        if not self.racy:
+            return self.data
+        data = bytearray(self.data)
+        for begin in self.racy:
+            data[begin + _SIZE : begin + _SIZE + 4] = bytes(4)
+        return bytes(data)
 
     def _require_no_clash(self, path: bytes, entry: TreeEntry | None) -> None:
         """No file where the path has a folder, no folder at the path: git sorts those out."""
@@ -114,12 +126,16 @@ def _parse(data: bytes, written: int) -> IndexFile:
     whole = hashlib.sha1(data[:-_SUM], usedforsecurity=False).digest() == data[-_SUM:]
     if signature != b"DIRC" or version not in _VERSIONS or not whole:
         raise UnusualError
-    at, begins, racy = _HEAD, [_HEAD], False
+    at, begins, racy = _HEAD, [_HEAD], []
     second = struct.pack(">I", written)
     for _ in range(count):
         flags = data[at + 60] << 8 | data[at + 61]
         length = flags & _LENGTH
-        racy = racy or data[at + 8 : at + 12] >= second
+        if (
+            data[at + _MTIME : at + _MTIME + 4] >= second
+            and data[at + _MODE : at + _MODE + 4] != _LINK
+        ):
+            racy.append(at)
         fixed = _FIXED + 2 if flags & _EXTENDED else _FIXED
         if length == _LENGTH:
             length = data.index(b"\0", at + fixed) - at - fixed
@@ -129,7 +145,8 @@ def _parse(data: bytes, written: int) -> IndexFile:
     for name in _names_of_extensions(data, at, end):
         if name != _CACHED_TREE:
             raise UnusualError
-    return IndexFile(data, begins, racy)
+    files = (begin for begin in racy if data[begin + _MODE : begin + _MODE + 4] != _LINK)
+    return IndexFile(data, begins, tuple(files))
 
 
 def _names_of_extensions(data: bytes, at: int, end: int) -> Iterable[bytes]:

@@ -10,7 +10,7 @@ import hashlib
 import os
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner import effects
@@ -24,12 +24,35 @@ if TYPE_CHECKING:
     from runner.repo.git import ObjectReader
 
 _MODE = 0o444
+_MOST_ENTRIES = 200_000
+"""Names in trees that are remembered: about 40 MB."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 Entries: TypeAlias = "dict[bytes, TreeEntry]"
 """What one tree holds, by name."""
 Difference: TypeAlias = "tuple[bytes, TreeEntry | None, TreeEntry | None]"
 """A path with what the old and the new tree hold there."""
+
+
+@dataclass(slots=True)
+class TreeMemory:
+    """Trees that were read before, for all slots of a run: none of them asks git for the same one.
+
+    What bears a name never changes; that it bears it rightly is looked at when it is taken up.
+    """
+
+    trees: dict[str, Entries] = field(default_factory=dict)
+    commits: dict[str, str] = field(default_factory=dict)
+    """The tree of each commit."""
+    _held: int = 0
+
+    def keep(self, tree: str, entries: Entries) -> None:
+        """Remember a tree; where much is known already, all of that is forgotten."""
+        self._held += len(entries)
+        if self._held > _MOST_ENTRIES:
+            self.trees.clear()
+            self._held = len(entries)
+        self.trees[tree] = dict(entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +63,7 @@ class Objects:
     """Where the repository keeps its objects."""
     object_format: str
     reader: ObjectReader
+    memory: TreeMemory | None = None
 
     # --- trees ------------------------------------------------------------------------
 
@@ -52,12 +76,20 @@ class Objects:
 
     def entries(self, tree: str) -> Entries:
         """What a tree (or the tree of a commit) holds. Raises GitError where it is not there."""
+        if self.memory is not None:
+            tree = self.memory.commits.get(tree, tree)
+            known = self.memory.trees.get(tree)
+            if known is not None:
+                return dict(known)
         found = self.reader.read(tree)
         if found is None or found[0] not in ("commit", "tree"):
             found = self.reader.read_anew(tree)
         kind, content = found or ("", b"")
         if kind == "commit":
-            return self.entries(_tree_said(content))
+            said = _tree_said(content)
+            if self.memory is not None and self.name(kind, content) == tree:
+                self.memory.commits[tree] = said
+            return self.entries(said)
         if kind != "tree":
             raise GitError("cat-file", f"{tree} is no tree that is here", 1)
         width = hashlib.new(self.object_format).digest_size
@@ -69,10 +101,14 @@ class Objects:
             sha = content[end + 1 : end + 1 + width].hex()
             listed[content[space + 1 : end]] = TreeEntry(int(content[at:space], 8), sha)
             at = end + 1 + width
+        if self.memory is not None and self.name(kind, content) == tree:
+            self.memory.keep(tree, listed)
         return listed
 
     def tree_of(self, commit: str) -> str:
         """The tree of a commit or tree."""
+        if self.memory is not None and commit in self.memory.commits:
+            return self.memory.commits[commit]
         kind, content = self.reader.read(commit) or ("", b"")
         return _tree_said(content) if kind == "commit" else commit
 
@@ -97,13 +133,13 @@ class Objects:
         """
         there = self.entries(tree) if tree else {}
         split = [(raw(path).split(b"/"), entry) for path, entry in files.items()]
-        return self._edit_tree(there, split, self.write if written else self.name)
+        return self._edit_tree(there, split, self._write_tree if written else self._name_tree)
 
     def _edit_tree(
         self,
         there: Entries,
         files: Iterable[tuple[list[bytes], TreeEntry | None]],
-        keep: Callable[[str, bytes], str],
+        keep: Callable[[Entries], str],
     ) -> str:
         """Put files into a tree, which is kept with all that changed below it."""
         below: dict[bytes, list[tuple[list[bytes], TreeEntry | None]]] = {}
@@ -124,7 +160,16 @@ class Objects:
                 there[name] = TreeEntry(FOLDER, made)
             else:  # git holds no empty folder
                 there.pop(name, None)
-        return keep("tree", _tree_content(there))
+        return keep(there)
+
+    def _name_tree(self, entries: Entries) -> str:
+        return self.name("tree", _tree_content(entries))
+
+    def _write_tree(self, entries: Entries) -> str:
+        name = self.write("tree", _tree_content(entries))
+        if self.memory is not None:
+            self.memory.keep(name, entries)
+        return name
 
     # --- writing ----------------------------------------------------------------------
 

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Self
 
 from runner.config.sizes import bytes_of, format_size
 from runner.errors import RunnerError
+from runner.model import Action
 from runner.repo.git import SECONDS, text
 from runner.repo.tree_files import make_readable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from runner.config.settings import Settings
+    from runner.model import Change
     from runner.repo.git import Git
+    from runner.repo.trees import Prefix
 
 _MEGABYTE = 1 << 20
 _SHOWN = 200
@@ -128,15 +131,59 @@ def same_but_case(new: Iterable[str], there: Iterable[str]) -> dict[str, str]:
     """
     wanted = set(new)
     spelled_as: dict[str, str] = {}
-    clashes: dict[str, str] = {}
-    for path in sorted(there, key=lambda one: (one in wanted, one)):
+    _spell(spelled_as, sorted(path for path in there if path not in wanted))
+    return _find_clashes(wanted.intersection(there), spelled_as)
+
+
+class Spelling:
+    """How the paths of a slot's base are spelled, kept from one base to the next."""
+
+    def __init__(self) -> None:
+        self._paths: frozenset[bytes] = frozenset()
+        self._spelled: dict[str, str] = {}
+
+    def find_clashes(
+        self, changes: Sequence[Change], paths: frozenset[bytes], prefix: Prefix
+    ) -> dict[str, str]:
+        """New paths of changes made on a base with these paths, as `same_but_case` gives them."""
+        new = {change.path for change in changes if change.action is Action.CREATE}
+        if not new:
+            return {}
+        gone = {change.path for change in changes if change.content is None}
+        if gone:
+            there = {prefix.inside(text(path)) for path in paths}
+            return same_but_case(new, (there - gone) | new)
+        if self._paths - paths:
+            self._paths, self._spelled = frozenset(), {}
+        come, self._paths = paths - self._paths, paths
+        _spell(self._spelled, sorted(prefix.inside(text(path)) for path in come))
+        return _find_clashes(new, self._spelled)
+
+
+def _spell(spelled_as: dict[str, str], paths: Iterable[str]) -> None:
+    """Add to a table how these paths and their folders are spelled, by what case leaves of them."""
+    for path in paths:
         at = path
         while at:
             other = spelled_as.setdefault(_fold_case(at), at)
-            if other != at and path in wanted:
-                clashes[path] = other
             if other == at and at != path:
                 break  # its folders were looked at with another file
+            at = at.rpartition("/")[0]
+
+
+def _find_clashes(new: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+    """New paths that the paths `known` spell otherwise, or new ones before them; see `_spell`."""
+    own: dict[str, str] = {}
+    clashes: dict[str, str] = {}
+    for path in sorted(new):
+        at = path
+        while at:
+            folded = _fold_case(at)
+            other = known.get(folded) or own.setdefault(folded, at)
+            if other != at:
+                clashes[path] = other
+            if other == at and at != path:
+                break
             at = at.rpartition("/")[0]
     return clashes
 

@@ -11,7 +11,7 @@ from runner.errors import RunnerError
 from runner.repo.alternates import Lender
 from runner.repo.git import Git, ObjectReader, text
 from runner.repo.head import find_git, find_head, read_head
-from runner.repo.objects import Objects
+from runner.repo.objects import Objects, TreeMemory
 from runner.repo.tree_files import TICK, signature
 from runner.repo.trees import EMPTY, Prefix, diff_trees, tree_entries
 
@@ -42,6 +42,8 @@ class Repository:
         said = {"GIT_OPTIONAL_LOCKS": "0", "GIT_WORK_TREE": str(folders.top)}
         self.git = Git(folders.top, environment=said)
         self._objects = ObjectReader(self.git)
+        self.trees = TreeMemory()
+        """What was read of its trees; for scratch slots, too, which borrow its objects."""
         self._configuration: Configuration | None = None
         self._configured: tuple[StatCache, ...] | None = None
         self._closed_with: list[Callable[[], None]] = []
@@ -151,7 +153,7 @@ class Repository:
 
     def objects(self) -> Objects:
         """Its objects: trees read, and new ones written without a process."""
-        return Objects(self.folders.objects, self.object_format(), self._objects)
+        return Objects(self.folders.objects, self.object_format(), self._objects, self.trees)
 
     def empty_tree(self) -> str:
         """The name of the empty tree."""

@@ -26,8 +26,8 @@ from runner.repo.git import (
 )
 from runner.repo.lock_files import UnusualError
 from runner.repo.merge import Merged, carry
-from runner.repo.objects import Objects
-from runner.repo.proposal_bounds import Bounds, ProposalError, same_but_case
+from runner.repo.objects import Objects, TreeMemory
+from runner.repo.proposal_bounds import Bounds, ProposalError, Spelling
 from runner.repo.tree_files import (
     TICK,
     StatCache,
@@ -89,6 +89,7 @@ class Scratch:
         self._git_folder = slot / "git"
         self._gitlinks: dict[str, str] = {}
         self._listing: tuple[str | None, frozenset[bytes]] = (None, frozenset())
+        self._spelling = Spelling()
         self._refused = ""  # what git said of what it could not hold
         self._commits: set[str] = set()
         self._signed: StatCache | None = None
@@ -108,6 +109,10 @@ class Scratch:
         """
         effects.make_folder(slot)
         return cls(slot, lender, shares)
+
+    def share(self, trees: TreeMemory) -> None:
+        """Read no tree that another slot, or the repository itself, has read."""
+        self._objects = replace(self._objects, memory=trees)
 
     def close(self) -> None:
         """End the process that reads objects; it is started again when it is needed."""
@@ -364,13 +369,8 @@ class Scratch:
 
     def same_but_case(self, changes: Iterable[Change]) -> dict[str, str]:
         """New paths that a file system without case takes for another one, with that one."""
-        given = tuple(changes)
-        new = {change.path for change in given if change.action is Action.CREATE}
-        if not new:
-            return {}
-        gone = {change.path for change in given if change.content is None}
-        there = {self.lender.prefix.inside(text(path)) for path in self._paths_of_base(self.base)}
-        return same_but_case(new, (there - gone) | new)
+        paths = self._paths_of_base(self.base)
+        return self._spelling.find_clashes(tuple(changes), paths, self.lender.prefix)
 
     # --- into the tree ---
 

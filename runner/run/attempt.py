@@ -71,7 +71,8 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     site.reset(assignment.base)
     asked = Questions(assignment, site)
     said = _implement(assignment, site, asked)
-    assignment = replace(assignment, rules=asked.rules)
+    if asked.answers:
+        assignment = replace(assignment, rules=asked.rules)
     seen, too_large = _look(assignment, site)
     outcome = Outcome(
         task=assignment.task.id,
@@ -157,6 +158,8 @@ def _implement(assignment: Assignment, site: WorkerContext, asked: Questions) ->
         return Said()
     if assignment.mode is Mode.PLAN and assignment.plan is not None:
         return Said(plan=assignment.plan)  # it only has to be reviewed
+    if assignment.is_check:
+        return Said()  # what it would work with costs more to put together than a trivial check
     planning_now = assignment.mode is Mode.PLAN
     bench = ImplementerContext(
         place=site.place,

@@ -134,6 +134,8 @@ class Questions:
     def rules(self) -> WriteRules:
         """What the attempt may write by now."""
         rules = self.assignment.rules
+        if not self.answers:
+            return rules
         return replace(rules, answers=(*rules.answers, *self.answers))
 
 

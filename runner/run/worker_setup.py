@@ -56,23 +56,26 @@ class WorkerSetup:
     _pool: Pool = field(init=False)
     _landings: Landings = field(init=False)
     _memory: ProofMemory = field(default_factory=ProofMemory)
+    _environment: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         self._shares = find_shared_folders(self.root)
         self._pool = Pool(self.cache)
         self._landings = Landings(self.repository)
+        self._environment = command_environment(self.environ, pass_env=self.settings.pass_env)
 
     def site(self, number: int, crew: WorkerPool) -> WorkerContext:
         """A slot that no other process holds, with processes of an earlier run ended."""
         slot = self._pool.take()
         end_former_owner(slot.folder / "owner")
         scratch = Scratch.open(slot.folder, self.repository.lender(), shares=self._shares)
+        scratch.share(self.repository.trees)
         scratch.bounds = Bounds.of(self.settings)
         scratch.stopped = LastLook(crew, number)
         box = slot.folder / "box"
         effects.make_folder(box / "tmp")
         mine = {"TMPDIR": str(box / "tmp")}  # bubblewrap shows a /tmp of the command's own instead
-        base = command_environment(self.environ, pass_env=self.settings.pass_env, extra=mine)
+        base = {**self._environment, **mine}
         return WorkerContext(
             scratch=scratch,
             place=Place(

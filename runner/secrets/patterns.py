@@ -34,6 +34,9 @@ _MEMORY = 64 << 20
 """Bytes RE2 may use for one automaton; beyond it, it goes on more slowly but still linearly."""
 
 
+_known_gates: dict[int, tuple[tuple[Shape, ...], tuple[tuple[str, Regex], ...]]] = {}
+
+
 class Match(Protocol):
     """What is used of a match."""
 
@@ -82,8 +85,7 @@ def places(text: bytes, *, to_redact: bool = False) -> Iterator[Place]:
     With `to_redact` only of those that may hide what a person reads.
     """
     shapes = redacting_shapes() if to_redact else all_shapes()
-    gates = _gates(shapes)
-    open_gates = {gate for gate, expression in gates.items() if linear(expression).search(text)}
+    open_gates = {gate for gate, regex in _compiled_gates(shapes) if regex.search(text)}
     if not open_gates:
         return
     lowered = text.lower()
@@ -150,7 +152,15 @@ def _gate_of(shape: Shape) -> str:
     return shape.name if shape.name in ("assigned", "password") else "other"
 
 
-@cache
+def _compiled_gates(shapes: tuple[Shape, ...]) -> tuple[tuple[str, Regex], ...]:
+    """The gates of shapes, compiled; known by the tuple's id: to hash it takes longer than all."""
+    known = _known_gates.get(id(shapes))
+    if known is None or known[0] is not shapes:
+        found = tuple((gate, linear(expression)) for gate, expression in _gates(shapes).items())
+        known = _known_gates[id(shapes)] = (shapes, found)
+    return known[1]
+
+
 def _gates(shapes: tuple[Shape, ...]) -> dict[str, str]:
     """One expression for each group of shapes; in most texts none of them finds anything.
 

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from repo_build import a_change, a_repository, write
+from repo_build import a_change, a_repository, commit_all, git, write
 
 from runner.repo.git import StoppedError
 from runner.repo.proposal_bounds import Bounds, ProposalError
@@ -120,3 +120,22 @@ def test_a_file_that_only_changes_its_case_clashes_with_nothing(tmp_path):
     scratch = a_scratch(a_repository(tmp_path / "real", {"A.py": "1"}), tmp_path / "slot")
     (scratch.project / "A.py").rename(scratch.project / "a.py")
     assert scratch.same_but_case(scratch.changes()) == {}
+
+
+def test_new_names_are_compared_with_each_base_in_turn(tmp_path):
+    root = a_repository(tmp_path / "real", {"src/a.py": "1"})
+    first = git(root, "rev-parse", "HEAD")
+    write(root, {"src/B.py": "1", "Docs/x": "1"})
+    second = commit_all(root, "more")
+    scratch = a_scratch(root, tmp_path / "slot")
+    new = (a_change("src/b.py"), a_change("docs/y"))
+    found = {}
+    for base in (first, second, first, second):
+        scratch.reset(base)
+        found[base] = scratch.same_but_case(new)
+        assert scratch.same_but_case((*new, a_change("src/c"), a_change("src/C"))) == {
+            **found[base],
+            "src/c": "src/C",
+        }
+    assert found == {first: {}, second: {"src/b.py": "src/B.py", "docs/y": "Docs"}}
+    assert scratch.same_but_case((new[0], a_change("src/B.py", None))) == {}

@@ -120,3 +120,37 @@ def test_a_commit_that_is_not_there_is_said(tmp_path):
     a_repository(tmp_path, {"a": "1"})
     with Repository.open(tmp_path) as repo, pytest.raises(GitError):
         repo.objects().entries("1" * 40)
+
+
+def test_trees_that_were_read_or_written_are_asked_of_git_once(tmp_path):
+    a_repository(tmp_path, {"a": "1", "deep/b": "1", "deep/er/c": "1"})
+    asked = []
+    with Repository.open(tmp_path) as repo:
+        objects = repo.objects()
+        read = objects.reader.read
+        objects.reader.read = lambda name: asked.append(name) or read(name)
+        head = repo.head().commit
+        for _ in range(2):
+            assert objects.entry(head, "deep/er/c").mode == 0o100644
+        assert len(asked) == len(set(asked)) == 4  # the commit and three trees
+        objects.entries(head).clear()  # what is given out is the caller's own
+        assert set(objects.entries(head)) == {b"a", b"deep"}
+        made = commit_tree(repo, head, (a_change("deep/er/d", "2"),), MESSAGE)
+        before = len(asked)
+        assert objects.entry(made.tree, "deep/er/d").mode == 0o100644
+        assert len(asked) == before
+    assert git(tmp_path, "ls-tree", "-r", "--name-only", made.sha).split() == [
+        *("a", "deep/b", "deep/er/c", "deep/er/d"),
+    ]
+
+
+def test_what_bears_another_name_than_its_own_is_not_remembered(tmp_path):
+    a_repository(tmp_path, {"a": "1"})
+    with Repository.open(tmp_path) as repo:
+        objects = repo.objects()
+        tree = objects.tree_of(repo.head().commit)
+        wrong = "0" * 39 + "1"
+        read = objects.reader.read
+        objects.reader.read = lambda name: read(tree if name == wrong else name)
+        assert set(objects.entries(wrong)) == {b"a"}
+        assert objects.memory.trees.keys() == set()

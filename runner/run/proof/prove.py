@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runner.gates import shim
 from runner.gates.base import GateContext
 from runner.gates.check_run import standing_key
+from runner.gates.contract_tests import as_command
 from runner.gates.coverage_gate import weigh_proofs
 from runner.gates.registry import checks_of, prove_all
 from runner.gates.regression import Helper, prove_others
@@ -76,6 +77,9 @@ def prove_standing(assignment: Assignment, site: WorkerContext, outcome: Outcome
     """The proof of a check of which every command passed on this tree; None where one must run."""
     task, memory = assignment.task, site.memory
     if memory is None or task.contracts or not task.test_contracts:
+        return None
+    lines = (as_command(one.command) for one in task.test_contracts)
+    if not all(memory.has_passed(outcome.tree, line) for line in lines):
         return None
     bench = _make_context(assignment, site, outcome, site.environment(assignment))
     for check in (one for one in checks_of(task, site.settings) if one.command):
