@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from runner.gates.base import command_limits
 from runner.implementers.base import ImplementerContext, Said
+from runner.implementers.registry import choose
 from runner.model import Finding
 from runner.process.sandbox import ReadOnly
 from runner.run.review import CHECK
@@ -27,7 +28,7 @@ def review_by_agent(assignment: Assignment, site: WorkerContext, diff: str) -> S
     """What a session of the task's own agent says of a diff; None where no such review is set."""
     if not site.settings.model_review:
         return None
-    agent = assignment.implementer
+    agent = assignment.implementer or choose(assignment.task, site.settings)
     if not isinstance(agent, Reviewer):
         message = "review is auto, and what implements this task cannot review"
         hint = "set review_command in your own settings, or review = prompt"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
-    from runner.model import Change, Outcome
+    from runner.model import Change, Outcome, Task
     from runner.run.assignment import Assignment, WorkerContext
 
 UNABLE = "review-command"
@@ -72,6 +72,18 @@ def without_reviewer(mode: ReviewMode, settings: Settings, implementer: Implemen
     if isinstance(implementer, Reviewer):
         return ""
     return f"review is auto, and what implements this task ({name}) cannot review; {_HINT}"
+
+
+def find_no_auto(task: Task, settings: Settings, implementer: Implementer | None) -> str:
+    """Why a person at the terminal cannot give a task's reviews away; empty where they can.
+
+    Plan and repository only tighten: what they ask for is not answered by a key.
+    """
+    if task.review is ReviewMode.PROMPT:
+        return f"the plan says Review: prompt for {task.id}"
+    if settings.review_floor is ReviewMode.PROMPT:
+        return "this repository's settings say review = prompt"
+    return without_reviewer(ReviewMode.AUTO, settings, implementer)
 
 
 def ask_review_command(

@@ -22,6 +22,7 @@ from runner.run.forecast import UNKNOWN_SECONDS, forecast
 from runner.run.frontier import Frontier
 from runner.run.limits.backoff import Backoff
 from runner.run.resource_locks import ResourceLocks
+from runner.run.review_queue import ReviewQueue
 from runner.run.workers import Finished
 
 CAPACITY = {"gpu": 1.0}
@@ -63,7 +64,11 @@ class Clockwork:
         assert seconds is None  # nobody is tried again later, and nothing has to end
         self._now, _, id_, slot = heapq.heappop(self._ending)
         self._free.append(slot)
-        return Finished(id_, lambda: SimpleNamespace(task=id_, attempt=1, base="", changes=()))
+        return Finished(id_, lambda: outcome_of(id_))
+
+
+def outcome_of(id_):
+    return SimpleNamespace(task=id_, attempt=1, base="", changes=(), ending=Ending.PASSED)
 
 
 class AlwaysPasses:
@@ -75,6 +80,7 @@ class AlwaysPasses:
     def __init__(self, ledger):
         self._ledger = ledger
         self.retries = SimpleNamespace(backoff=Backoff())
+        self.desk = ReviewQueue(None, None, None)
 
     def next_again(self):
         return None
