@@ -12,7 +12,7 @@ import os
 import re
 import stat
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from runner.text.display import display
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-_MOST_BYTES = 1 << 20
+MOST_BYTES = 1 << 20
+"""Of one manifest."""
 _MOST_COMMANDS = 100
 
 
@@ -66,8 +67,23 @@ class _Found:
     note: str = ""
 
 
+class Manifests(Protocol):
+    """Files by name, of a folder or of a commit."""
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a plain file."""
+
+    def text(self, name: str) -> tuple[str, str]:
+        """A manifest's text, or a note why it was not read; neither for one that is not there."""
+
+
 def detect_stack(root: Path) -> Stack:
     """What the manifests in `root` declare; never raises for what they hold."""
+    return read_stack(_Folder(root))
+
+
+def read_stack(root: Manifests) -> Stack:
+    """The same of manifests wherever they lie."""
     found = [reader(root) for reader in (_python, _node, _typescript, _go, _rust, _make)]
     return Stack(
         names=tuple(name for one in found for name in one.names),
@@ -84,8 +100,8 @@ def detect_stack(root: Path) -> Stack:
 # --- one reader a manifest ------------------------------------------------------------
 
 
-def _python(root: Path) -> _Found:
-    if not any(_is_file(root / name) for name in _PYTHON_FILES):
+def _python(root: Manifests) -> _Found:
+    if not any(root.has(name) for name in _PYTHON_FILES):
         return _Found()
     table, note = _toml(root, "pyproject.toml")
     declared = _texts(_at(table, "project", "dependencies"))
@@ -122,8 +138,8 @@ _NODE_LOCKS = (
 )
 
 
-def _node(root: Path) -> _Found:
-    if not _is_file(root / "package.json"):
+def _node(root: Manifests) -> _Found:
+    if not root.has("package.json"):
         return _Found()
     table, note = _json(root, "package.json")
     declared = str(table.get("packageManager", "")).partition("@")[0]
@@ -141,19 +157,19 @@ def _node(root: Path) -> _Found:
     )
 
 
-def _typescript(root: Path) -> _Found:
-    return _Found(names=("typescript",)) if _is_file(root / "tsconfig.json") else _Found()
+def _typescript(root: Manifests) -> _Found:
+    return _Found(names=("typescript",)) if root.has("tsconfig.json") else _Found()
 
 
-def _go(root: Path) -> _Found:
-    if not _is_file(root / "go.mod"):
+def _go(root: Manifests) -> _Found:
+    if not root.has("go.mod"):
         return _Found()
     vet = (("go:vet", "go vet ./..."),)
     return _Found(names=("go",), package_manager="go", tools=("go",), commands=vet)
 
 
-def _rust(root: Path) -> _Found:
-    if not _is_file(root / "Cargo.toml"):
+def _rust(root: Manifests) -> _Found:
+    if not root.has("Cargo.toml"):
         return _Found()
     table, note = _toml(root, "Cargo.toml")
     return _Found(
@@ -166,8 +182,8 @@ def _rust(root: Path) -> _Found:
     )
 
 
-def _make(root: Path) -> _Found:
-    text, note = _text(root, "Makefile")
+def _make(root: Manifests) -> _Found:
+    text, note = root.text("Makefile")
     if not text:
         return _Found(note=note)
     targets = re.findall(r"^([A-Za-z0-9][A-Za-z0-9_-]*)[ \t]*::?(?!=)", text, re.MULTILINE)
@@ -202,16 +218,16 @@ def _recipes(text: str, targets: frozenset[str]) -> dict[str, str]:
 # --- reading what may be hostile ------------------------------------------------------
 
 
-def _toml(root: Path, name: str) -> tuple[dict[str, object], str]:
-    text, note = _text(root, name)
+def _toml(root: Manifests, name: str) -> tuple[dict[str, object], str]:
+    text, note = root.text(name)
     try:
         return parse_toml(text), note
     except ValueError as error:
         return {}, f"{name} is not TOML: {display(str(error))[:200]}"
 
 
-def _json(root: Path, name: str) -> tuple[dict[str, object], str]:
-    text, note = _text(root, name)
+def _json(root: Manifests, name: str) -> tuple[dict[str, object], str]:
+    text, note = root.text(name)
     if not text:
         return {}, note
     try:
@@ -221,34 +237,38 @@ def _json(root: Path, name: str) -> tuple[dict[str, object], str]:
     return (document, "") if isinstance(document, dict) else ({}, f"{name} holds no object")
 
 
-def _text(root: Path, name: str) -> tuple[str, str]:
-    """A manifest's text, or a note why it was not read; neither for one that is not there."""
-    try:
-        descriptor = os.open(
-            root / name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-        )
-    except FileNotFoundError:
-        return "", ""
-    except OSError as error:
-        return "", f"{name} was not read: {error.strerror}"
-    with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            return "", f"{name} was not read: it is no file"
-        if found.st_size > _MOST_BYTES:
-            return "", f"{name} was not read: it is larger than {_MOST_BYTES} bytes"
-        return file.read(_MOST_BYTES).decode("utf-8-sig", "replace"), ""
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """The manifests of a folder, as they are now; no link is followed."""
+
+    root: Path
+
+    def has(self, name: str) -> bool:
+        try:
+            return stat.S_ISREG((self.root / name).lstat().st_mode)
+        except OSError:
+            return False
+
+    def text(self, name: str) -> tuple[str, str]:
+        try:
+            descriptor = os.open(
+                self.root / name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+            )
+        except FileNotFoundError:
+            return "", ""
+        except OSError as error:
+            return "", f"{name} was not read: {error.strerror}"
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                return "", f"{name} was not read: it is no file"
+            if found.st_size > MOST_BYTES:
+                return "", f"{name} was not read: it is larger than {MOST_BYTES} bytes"
+            return file.read(MOST_BYTES).decode("utf-8-sig", "replace"), ""
 
 
-def _is_file(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(path.lstat().st_mode)
-    except OSError:
-        return False
-
-
-def _first_there(root: Path, files: tuple[tuple[str, str], ...]) -> str:
-    return next((manager for file, manager in files if _is_file(root / file)), "")
+def _first_there(root: Manifests, files: tuple[tuple[str, str], ...]) -> str:
+    return next((manager for file, manager in files if root.has(file)), "")
 
 
 def _at(table: object, *path: str) -> object:

@@ -91,7 +91,7 @@ def target_of(command: str, places: Places) -> Target:
     found: list[Target] = []
     for part in _parts(words):
         if part[0] == "cd":
-            folder = _join_path(folder, part[1]) if len(part) > 1 else ""
+            folder = join_path(folder, part[1]) if len(part) > 1 else ""
         elif part[0] not in _QUIET:
             found.append(_name_targets(part, folder, places))
             runs = runs and _only_runs(part, folder, places)
@@ -104,6 +104,12 @@ def target_of(command: str, places: Places) -> Target:
 
 def _unite(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for group in groups for one in group))
+
+
+def simple_commands(command: str) -> list[list[str]] | None:
+    """The simple commands of a line as words; None where a quote is open."""
+    words = _words(command)
+    return None if words is None else list(_parts(words))
 
 
 def _words(command: str) -> Sequence[str] | None:
@@ -171,7 +177,7 @@ def _paths(part: Sequence[str], folder: str) -> Iterator[str]:
     for at, word in enumerate(part):
         path = _path(word)
         if path and before not in _OPTIONS_WITH_VALUES and (at or _is_path(word)):
-            yield _join_path(folder, path)
+            yield join_path(folder, path)
         before = word
 
 
@@ -227,6 +233,7 @@ def _path(word: str) -> str | None:
     return value
 
 
-def _join_path(folder: str, path: str) -> str:
+def join_path(folder: str, path: str) -> str:
+    """A path as seen from the project that is written in a folder of it."""
     path = path.removeprefix("./").rstrip("/")
     return f"{folder}/{path}" if folder and path else folder or path

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from runner.journal.permission_fold import waits as permission_waits
 from runner.journal.plan_fold import waits
 from runner.model import Failure, Reason
+from runner.run.limits.budget import was_one_attempts
 from runner.run.limits.failure_policy import find_own_failure
-from runner.run.limits.run_budget import was_one_attempts
 from runner.run.proof_required import CHECK, PROOF_HINT, WISH_HINT, lacks_proof
 from runner.run.regressions.regression import find_unapproved, victims, victims_of
 from runner.text.display import display

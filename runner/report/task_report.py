@@ -16,7 +16,7 @@ from runner.report.cost import cost
 from runner.report.decisions_file import BUILD
 from runner.report.next_step import next_step
 from runner.report.summary import duration
-from runner.run.limits.loops import loops
+from runner.run.limits.failure_policy import loops
 from runner.secrets.redact import redact
 from runner.text.display import display, display_markdown
 from runner.text.wording import list_failures

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.gates.base import command_limits
+from runner.gates.base import command_limits, failures_of, proof_of
+from runner.gates.registry import checks_of
 from runner.implementers.base import ImplementerContext, Mode, Said
 from runner.model import Ending, Finding, Outcome, Severity
 from runner.process.sandbox import ReadOnly
@@ -17,16 +18,19 @@ from runner.repo.proposal_bounds import ProposalError
 from runner.repo.trees import Snapshot
 from runner.run.evaluate import conclude, evaluate, screen
 from runner.run.permission_prompts import Questions
-from runner.run.planned import (
-    plan_session,
-    work_checks,
-)
-from runner.run.proof.prove import prove_standing
+from runner.run.planned import plan_session
+from runner.run.proof.prove import bench_of, prove_standing
 from runner.run.resource_locks import is_glob
+from runner.text.wording import did_you_mean
+from runner.writes.pipeline import WriteContext as WriteBench
+from runner.writes.pipeline import admit_writes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from runner.gates.base import Check
+    from runner.journal.events import Event as Happening
+    from runner.model import Change
     from runner.run.assignment import Assignment, WorkerContext
 
 
@@ -167,11 +171,11 @@ def _implement(assignment: Assignment, site: WorkerContext, asked: Questions) ->
         left=assignment.left,
         mode=assignment.mode,
         plan=assignment.plan,
-        verdict=lambda change: work_checks.word_of_pipeline(
+        verdict=lambda change: word_of_pipeline(
             replace(assignment, rules=asked.rules), site, change
         ),
-        run_gate=partial(work_checks.try_check, assignment, site),
-        record=partial(work_checks.tell_journal, assignment, site),
+        run_gate=partial(try_check, assignment, site),
+        record=partial(tell_journal, assignment, site),
         ask=asked.ask,
         permission=assignment.rules.permission,
         permission_floor=assignment.rules.permission_floor,
@@ -179,3 +183,70 @@ def _implement(assignment: Assignment, site: WorkerContext, asked: Questions) ->
         reviewed=assignment.rules.reviewed,
     )
     return assignment.implementer.implement(assignment.brief, bench)
+
+
+_CHECK = "run_gate"
+_KINDS = ("test", "gate")
+"""Checks that are one command; the others compare with the base, and run at the proof alone."""
+
+
+def try_check(assignment: Assignment, site: WorkerContext, name: str) -> tuple[Finding, ...]:
+    """Run one test contract or gate of the task by its name, on the tree as it is.
+
+    It proves nothing: the same check runs again on exactly what would land. Within that check's
+    own limits; findings where it fails. What the check itself leaves behind is taken away: it is
+    not the implementer's.
+    """
+    checks = [one for one in checks_of(assignment.task, site.settings) if one.kind in _KINDS]
+    found = next((one for one in checks if _is_named(one, name)), None)
+    if found is None:
+        known = [one.id for one in checks]
+        hint = did_you_mean(name, known) or f"one of {', '.join(known) or 'none: it has no checks'}"
+        return (Finding(_CHECK, f"this task has no check {name!a}", hint=hint),)
+    try:
+        with _put_back(assignment, site):
+            return _findings_of(found, assignment, site)
+    except ProposalError as error:
+        return (Finding(_CHECK, error.message, path=error.path, hint=error.hint),)
+
+
+def _findings_of(check: Check, assignment: Assignment, site: WorkerContext) -> tuple[Finding, ...]:
+    task, attempt, base = assignment.task.id, assignment.attempt, assignment.base
+    unproven = Outcome(task, attempt, Ending.FAILED, base, tree="")
+    bench = bench_of(assignment, site, unproven)
+    bench = replace(bench, logs=bench.logs / "tried", logs_shown=f"{bench.logs_shown}/tried")
+    ran = bench.run(check)
+    failed = failures_of(check, ran, proof_of(check, ran, bench, ()), bench)
+    return failed or (Finding(check.id, "passed", severity=Severity.NOTE, detail=ran.tail),)
+
+
+@contextmanager
+def _put_back(assignment: Assignment, site: WorkerContext) -> Iterator[None]:
+    """Afterwards the tree holds what it held before. Raises ProposalError."""
+    before = site.scratch.snapshot()
+    try:
+        yield
+    finally:
+        if site.scratch.snapshot().tree != before.tree:
+            site.reset(assignment.base)
+            site.scratch.apply(before.changes)
+
+
+def word_of_pipeline(
+    assignment: Assignment, site: WorkerContext, change: Change
+) -> tuple[Finding, ...]:
+    """What the first steps of the pipeline say of one write: path, scope, plan, secrets."""
+    bench = WriteBench(
+        tree=site.scratch.project, before=lambda path: site.before(assignment.base, path)
+    )
+    return admit_writes((change,), assignment.rules, bench).findings
+
+
+def tell_journal(assignment: Assignment, site: WorkerContext, event: Happening) -> None:
+    """Hand an event of the implementer's to the coordinator, which alone writes the journal."""
+    site.crew.report(assignment.task.id, assignment.attempt, event)
+
+
+def _is_named(check: Check, name: str) -> bool:
+    wanted = name.strip().casefold()
+    return wanted in (check.id.casefold(), check.id.casefold().removeprefix("gate:"))

@@ -16,12 +16,11 @@ from runner.model import Reason, Status
 from runner.run.assignment import start_of
 from runner.run.exit_codes import codes_of
 from runner.run.frontier import Frontier
-from runner.run.landing.status_notes import note_in
+from runner.run.landing.status_writer import note_in
 from runner.run.limits.timers import Timers
 from runner.run.outcomes import Came
-from runner.run.regressions.group_build import GroupBuild
+from runner.run.regressions.group_build import GroupBuild, Pace
 from runner.run.regressions.regression import find_approved_groups, victims_of
-from runner.run.regressions.retry_pace import Pace
 from runner.run.review_queue import Waiting, release
 from runner.run.workers import Asking, Cancelling, Finished, Happened, Permitting, Scanning, Tracing
 

@@ -1,23 +1,85 @@
-"""Ctrl-C and SIGTERM: heard at any moment, acted on only where the books are whole."""
+"""How a run, or one task of it, is ended by a person.
+
+Ctrl-C and SIGTERM are heard at any moment, and acted on only where the journal is whole. One task's
+attempt is ended from another process: its word is a file named after the task, in the user's cache
+folder of the repository, and the run looks there a few times a second. A signal could reach a
+process that is no run any more, or an older one that ends of it.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from threading import Timer
+from dataclasses import dataclass, field, replace
+from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.errors import ExitCode
 from runner.process.tree import descendants
 from runner.run.review import Answer, Said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from runner.model import Change, Task
     from runner.run.review import Asker, Spot
+
+
+FOLDER = "cancel"
+"""Below the user's cache folder of the repository."""
+_PAUSE = 0.25
+"""Seconds between two looks."""
+
+
+def ask_to_cancel(cache: Path, task: str) -> Path:
+    """Ask the run that is going on to end a task's attempt; the file is gone once it has heard."""
+    folder = cache / FOLDER
+    effects.make_folder(folder)
+    effects.write_file(folder / task, b"")
+    return folder / task
+
+
+@dataclass(slots=True)
+class Cancellations:
+    """Hears, in a thread of its own, what is to be cancelled, and has it ended."""
+
+    cache: Path
+    end: Callable[[str], object]
+    """Ends the attempt at a task; called from that thread."""
+    _stop: Event = field(default_factory=Event)
+    _thread: Thread | None = None
+
+    def listen(self) -> None:
+        """Forget what nobody heard in time, and begin to listen."""
+        for _ in self._read_requests():
+            pass
+        self._thread = Thread(target=self._listen, name="cancellations", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _listen(self) -> None:
+        while not self._stop.wait(_PAUSE):
+            for task in self._read_requests():
+                self.end(task)
+
+    def _read_requests(self) -> list[str]:
+        """The tasks that were named since the last look; each is told once."""
+        try:
+            files = [one for one in (self.cache / FOLDER).iterdir() if one.name[0] != "."]
+        except OSError:  # nobody has ever cancelled anything here
+            return []
+        for file in files:
+            effects.unlink(file)
+        return [file.name for file in files]
+
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LONGEST = 4.5

@@ -13,14 +13,9 @@ from runner.journal.events import (
     TaskFailed,
 )
 from runner.model import Ending, Reason, ReviewMode
-from runner.run import (
-    approvals,
-    review,
-)
+from runner.run import permission_prompts, review
 from runner.run.landing.lander import Conflict, Elsewhere, Filtered, InTheWay, Landed, Moved
-from runner.run.landing.landing_queue import LandingQueue
-from runner.run.landing.plan_conflict import put_back
-from runner.run.landing.rebase_held import conflicts
+from runner.run.landing.moved_branch import LandingQueue, conflicts, put_back
 from runner.run.limits.deadlines import Scope
 from runner.run.limits.retries import CANCELLED, Retries, as_failed, what_failed
 from runner.run.permission_prompts import PermissionPrompts, wait_for_answers
@@ -161,7 +156,7 @@ class OutcomeHandler:
             case Ending.FAILED | Ending.BLOCKED:
                 self._settle_failed(task, outcome)
             case Ending.WAITS:
-                asked = approvals.note_of(outcome.questions)
+                asked = permission_prompts.note_of(outcome.questions)
                 note = "; ".join(filter(None, (asked, WAITS_FOR_REVIEW)))
                 self.books.hold(task, outcome, review.HELD, note)
             case Ending.INTERRUPTED if late is not None:
@@ -277,7 +272,7 @@ class OutcomeHandler:
             case Landed(commit, tree, late):
                 self.books.close_writes(outcome, Fate.LANDED, commit)
                 kept = f"kept your own {', '.join(late)}" if late else ""
-                note = "; ".join(filter(None, (kept, approvals.note_on_done(outcome))))
+                note = "; ".join(filter(None, (kept, permission_prompts.note_on_done(outcome))))
                 self.preparation.forget_landed(task)
                 self.books.record_done(task, outcome, commit=commit, tree=tree, note=note)
                 if task.id in self.preparation.released:

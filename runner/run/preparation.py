@@ -11,7 +11,7 @@ from runner.config.stack import detect_stack
 from runner.context.brief import Brief, compose_brief, open_since
 from runner.context.gather import surroundings_at
 from runner.context.patterns import Search, match_patterns
-from runner.gates.red_first import wants_red_first
+from runner.gates.base_result import wants_red_first
 from runner.implementers.base import Allowance, Mode
 from runner.implementers.registry import choose
 from runner.journal.events import ModeSwitched
@@ -19,9 +19,9 @@ from runner.model import Finding, Reason, ReviewMode
 from runner.plan.task_types import kind_of
 from runner.run.assignment import Assignment
 from runner.run.permission_prompts import answers_of
-from runner.run.planned.plan_step import Step, files_of_plan, plan_of, plan_told
+from runner.run.planned.phases import Step, files_of_plan, plan_of, plan_told
 from runner.run.preflight import find_lacking
-from runner.run.proven_first import stands_on_words
+from runner.run.proof_required import stands_on_words
 from runner.run.review import WHOLE_RUN, mode_for
 from runner.run.reviewer import diff_of, find_no_auto, without_reviewer
 from runner.writes.pipeline import WriteRules
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Change, Outcome, Task
     from runner.plan.patterns import PatternIndex
-    from runner.run.adopt import Adopted
     from runner.run.journal_writer import JournalWriter
-    from runner.run.limits.run_budget import RunBudget
+    from runner.run.landing.drafts import Adopted
+    from runner.run.limits.budget import RunBudget
     from runner.run.planned.task_plans import TaskPlans
     from runner.secrets.allowlist import AllowList
 

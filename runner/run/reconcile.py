@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.journal.events import (
@@ -16,9 +18,8 @@ from runner.journal.events import (
 )
 from runner.journal.task_state import TaskState
 from runner.model import Ending, Reason, Spec, Status
-from runner.run.dependents import find_reached
-from runner.run.reconcile_rewritten import Presence
-from runner.run.task_diff import UNKNOWN
+from runner.plan.globs import is_glob
+from runner.run.dependents import UNKNOWN, find_reached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.model import Proof
     from runner.model.planned_task import PlannedTask
+    from runner.repo.read import Repository
+    from runner.repo.trees import TreeChange
 
 
 REWRITTEN = "its commit was rewritten and carries no trailers"
@@ -317,3 +320,67 @@ def _make_interrupted(note: str) -> AttemptFinished:
 
 def _as_pending(known: TaskState) -> TaskState:
     return known._replace(open_attempt=None, status=Status.PENDING)
+
+
+class Presence(Enum):
+    """What a head has of the work of a commit that it does not reach."""
+
+    STANDS = "its bytes, or those that landed on them later"
+    EDITED = "other bytes, made of its own"
+    GONE = "nothing that is known to be of it"
+
+
+@dataclass
+class Rewritten:
+    """Asks git about one head; nothing before the first question."""
+
+    repository: Repository
+    head: str
+    last: str
+    """The last landing that the journal knows: of files that several tasks wrote it has all."""
+
+    def presence(self, commit: str, outputs: Sequence[str]) -> Presence:
+        """What is there of a task's work; of a commit that is no more, its Output files say it."""
+        if self.repository.resolve(commit) is None:
+            return self._by_name([path for path in outputs if not is_glob(path)])
+        wrote = self.repository.diff_trees(self.repository.resolve(f"{commit}^"), commit)
+        moved = [one for one in wrote if self._has_moved(one)]
+        if not moved:
+            return Presence.STANDS
+        now = self._now([one.path for one in moved])
+        edited = all(self._was_there(one, now.get(one.path, "")) for one in moved)
+        return Presence.EDITED if edited else Presence.GONE
+
+    def _by_name(self, paths: Sequence[str]) -> Presence:
+        there = bool(paths) and len(self._now(paths)) == len(paths)
+        return Presence.EDITED if there else Presence.GONE
+
+    def _has_moved(self, wrote: TreeChange) -> bool:
+        """Whether the head has other bytes than the last landing, or, without it, this one."""
+        if self._since_last is not None:
+            return wrote.path in self._since_last
+        return self._now([wrote.path]).get(wrote.path, "") != _new(wrote)
+
+    def _was_there(self, wrote: TreeChange, now: str) -> bool:
+        """Whether the head's history ever had the very bytes, and has gone on from them."""
+        if not now or not _new(wrote) or now == wrote.old_sha:
+            return False
+        path = self.repository.prefix.whole(wrote.path)
+        words = ("log", "-1", "--format=%H", f"--find-object={wrote.new_sha}")
+        return bool(self.repository.git.run(*words, "--end-of-options", self.head, "--", path))
+
+    def _now(self, paths: Iterable[str]) -> Mapping[str, str]:
+        found = self.repository.tree_entries(self.head, list(paths))
+        return {path: entry.sha for path, entry in found.items()}
+
+    @cached_property
+    def _since_last(self) -> frozenset[str] | None:
+        """The paths that differ from the last landing; None where that is gone."""
+        if not self.last or self.repository.resolve(self.last) is None:
+            return None
+        return frozenset(one.path for one in self.repository.diff_trees(self.last, self.head))
+
+
+def _new(wrote: TreeChange) -> str:
+    """The object that a commit put there; empty for a deletion."""
+    return wrote.new_sha if wrote.new_mode else ""

@@ -13,6 +13,7 @@ from runner.journal.events import (
 )
 from runner.journal.evidence import parse_unproven, proofs_told
 from runner.model import Reason, Spec, Status
+from runner.run.dependents import fields_since
 from runner.run.landing import (
     drafts,
 )
@@ -20,11 +21,9 @@ from runner.run.landing.lander import complete_landing
 from runner.run.limits.failure_policy import find_own_failure
 from runner.run.older_text import OlderText, make_take_back_test
 from runner.run.proof.unverified_bytes import prove_what_they_say
-from runner.run.reconcile import Facts, Landed, behind, own_readings
-from runner.run.reconcile_rewritten import Rewritten
+from runner.run.reconcile import Facts, Landed, Rewritten, behind, own_readings
 from runner.run.reverts import find_reverts, is_undone
 from runner.run.review import after_refusal, is_open, refusals, rejection
-from runner.run.task_diff import fields_since
 from runner.writes.landing import in_the_way
 
 if TYPE_CHECKING:

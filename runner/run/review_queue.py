@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from runner.config.permissions import CHECK as PERMISSION
 from runner.gates.regression import Suspects
 from runner.model import Ending, ReviewMode
-from runner.run import approvals
+from runner.run import permission_prompts
 from runner.run.review import (
     WHOLE_RUN,
     Answer,
@@ -120,7 +120,7 @@ class ReviewQueue:
 
     def _mode(self, task: Task, outcome: Outcome) -> ReviewMode:
         """Who reviews; where a person answered what the proof asked of the bytes, it is theirs."""
-        answered = approvals.was_answered(outcome)
+        answered = permission_prompts.was_answered(outcome)
         return ReviewMode.PROMPT if answered else self.preparation.review_mode(task)
 
     def _others(self, than: Task) -> list[Proposed]:
@@ -138,7 +138,7 @@ class ReviewQueue:
         if not outcome.questions or not outcome.changes:
             return outcome
         known = is_approved(self.review.ledger.state, task.id, outcome.changes, outcome.questions)
-        return approvals.with_approval(outcome) if known else outcome
+        return permission_prompts.with_approval(outcome) if known else outcome
 
     def settle_questions(self, task: Task, outcome: Outcome) -> Outcome:
         """What becomes of questions that only a person can answer: one repair, then it waits."""
@@ -159,20 +159,20 @@ class ReviewQueue:
     def _may_repair(self, task: Task, outcome: Outcome) -> bool:
         """Whether its implementer tries once more: it was not told of this before."""
         known = self.review.ledger.state.task(task.id)
-        told = known.held is not None or approvals.was_told(known, outcome.questions)
+        told = known.held is not None or permission_prompts.was_told(known, outcome.questions)
         return not (told or self.retries.gives_the_same(task) or self.retries.is_last(task))
 
     def _ask_person(self, asker: Asker, task: Task, outcome: Outcome) -> None:
         """Ask at the terminal, and keep what is said."""
-        lines = [f"{task.id} asks you:", *approvals.format_questions(outcome.questions)]
-        typed = asker.choose("\n".join(lines), approvals.PROMPT)[:1]
+        lines = [f"{task.id} asks you:", *permission_prompts.format_questions(outcome.questions)]
+        typed = asker.choose("\n".join(lines), permission_prompts.PROMPT)[:1]
         reason = asker.choose("", "why? ") if typed == "r" else ""
         ledger = self.review.ledger
         if typed == "y":
-            for yes in approvals.approvals(outcome.changes, outcome.questions):
+            for yes in permission_prompts.approvals(outcome.changes, outcome.questions):
                 ledger.note(yes, task=task.id, attempt=outcome.attempt, durable=True)
         elif reason:
-            no = approvals.rejection(outcome.changes, reason)
+            no = permission_prompts.rejection(outcome.changes, reason)
             ledger.note(no, task=task.id, attempt=outcome.attempt, durable=True)
 
 
@@ -195,10 +195,7 @@ def _may_ask(message: Message | None) -> bool:
         case Asking() | Permitting():
             return True
         case Finished(_, result):
-            try:
-                outcome = result()
-            except Exception:  # noqa: BLE001 - a bug is met where nobody is being asked
-                return True
+            outcome = result()
             if outcome.ending in (Ending.PASSED, Ending.INTERRUPTED):
                 return False  # it is put down, and asked in its turn
             asks_rule = any(one.check == PERMISSION for one in outcome.findings)

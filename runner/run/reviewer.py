@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from runner.gates.base import command_limits
-from runner.implementers.base import Said
+from runner.implementers.base import ImplementerContext, Said
+from runner.implementers.registry import choose
 from runner.model import Finding, Network, ReviewMode
 from runner.process.base import Command
+from runner.process.sandbox import ReadOnly
 from runner.process.supervise import run
 from runner.run.review import CHECK
 
@@ -16,9 +18,48 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from runner.config.settings import Settings
+    from runner.context.brief import Brief
     from runner.implementers.base import Implementer
     from runner.model import Change, Outcome, Task
     from runner.run.assignment import Assignment, WorkerContext
+
+
+@runtime_checkable
+class Reviewer(Protocol):
+    """An implementer that can read a diff and say yes, or why not."""
+
+    def review(self, brief: Brief, bench: ImplementerContext, diff: str) -> Said:
+        """Findings where it says no, and what it used."""
+
+
+def review_by_agent(assignment: Assignment, site: WorkerContext, diff: str) -> Said | None:
+    """What a session of the task's own agent says of a diff; None where no such review is set."""
+    if not site.settings.model_review:
+        return None
+    agent = assignment.implementer or choose(assignment.task, site.settings)
+    if not isinstance(agent, Reviewer):
+        message = "review is auto, and what implements this task cannot review"
+        hint = "set review_command in your own settings, or review = prompt"
+        return Said(findings=(Finding(CHECK, message, hint=hint),))
+    return agent.review(assignment.brief, _bench(assignment, site), diff)
+
+
+def _bench(assignment: Assignment, site: WorkerContext) -> ImplementerContext:
+    logs = site.logs / assignment.task.id / str(assignment.attempt)
+    return ImplementerContext(
+        place=site.place,
+        sandbox=ReadOnly(site.sandbox),
+        limits=command_limits(assignment.task, site.settings),
+        environment=site.environment(assignment),
+        tell=site.teller(assignment),
+        cancelled=site.cancelled,
+        log=logs / "review.log",
+        known_secrets=tuple(value for _, value in assignment.secrets),
+        left=assignment.left,
+        plan=assignment.plan,
+        record=lambda event: site.crew.report(assignment.task.id, assignment.attempt, event),
+    )
+
 
 UNABLE = "review-command"
 """The check of a reviewing command that says neither yes nor no: no attempt can help that."""
@@ -44,8 +85,6 @@ def review_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> 
     It is the person's own setting, never the repository's, and may use the network. Where there
     is none, but a model for reviews, a session of the task's agent reads it.
     """
-    from runner.run.agent_review import review_by_agent
-
     line = site.settings.review_command
     diff = "".join(
         part
@@ -62,8 +101,6 @@ def review_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> 
 
 def without_reviewer(mode: ReviewMode, settings: Settings, implementer: Implementer | None) -> str:
     """Why nobody could review what a task would be built into; empty where somebody can."""
-    from runner.run.agent_review import Reviewer
-
     name = "" if implementer is None else implementer.name
     if mode is not ReviewMode.AUTO or settings.review_command or name in ("", "check"):
         return ""

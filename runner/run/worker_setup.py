@@ -15,7 +15,6 @@ from runner.repo.proposal_bounds import Bounds
 from runner.repo.scratch import Scratch
 from runner.run.assignment import WorkerContext
 from runner.run.landing.own_work import Landings
-from runner.run.last_look import LastLook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from runner.run.assignment import Assignment
     from runner.run.workers import WorkerPool
     from runner.writes.sast import SastPool
+
 
 LOGS = "artifacts/build/logs"
 _ENVIRONMENTS = (".venv", "venv", "env")
@@ -126,3 +126,32 @@ def end_former_owner(note: Path) -> None:
         end_marked(former)
     if former != own_prefix():
         effects.write_file(note, own_prefix().encode())
+
+
+_WITH_THE_RUN = 1.0
+"""Where all of it ends: with a command's own end well within five seconds."""
+_ALONE = 10.0
+"""Where one task ends and the run goes on: its work is kept, on a busy machine, too. Less than
+`cancel` waits."""
+
+
+@dataclass(slots=True)
+class LastLook:
+    """Tells that it is over a while after the end of a slot's work was asked for.
+
+    Until then what was written is looked through, so that a draft can be kept.
+    """
+
+    crew: WorkerPool
+    number: int
+    _seen: float | None = None
+
+    def __call__(self) -> bool:
+        """Whether whatever goes on is to be given up now."""
+        if not self.crew.ends(self.number).is_set():
+            self._seen = None
+            return False
+        now = effects.monotonic()
+        self._seen = now if self._seen is None else self._seen
+        seconds = _WITH_THE_RUN if self.crew.cancelled.is_set() else _ALONE
+        return now - self._seen > seconds

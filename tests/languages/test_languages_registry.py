@@ -197,11 +197,14 @@ def test_every_reader_that_a_language_names_is_there(row):
 # --- nobody else names a suffix -----------------------------------------------------------
 
 MAY_NAME = {
+    "app/inspect/repository_analysis.py": "which manifests a repository has, and who reads them",
+    "app/inspect/test_frameworks.py": "what the tests of each language are called and run by",
+    "app/inspect/unmade_parts.py": "where a module that a plan names may stand",
     "config/stack.py": "what a repository declares: each manifest in its own format",
     "config/default_gates.py": "the gates that manifests declare",
     "process/other_trees.py": "folders outside that manifests link to: a border of the sandbox",
     "plan/task_types.py": "globs of a task type, which people read and change",
-    "gates/previous_gate.py": "what a manifest says to the tools that a gate runs",
+    "gates/commands.py": "what a manifest says to the tools that a gate runs",
     "gates/script_targets.py": "scripts of package.json that a check runs",
     "gates/base_tests/selection.py": "keys of manifests that say which tests run",
     "gates/coverage/v8.py": "what Node runs as it stands, and what it only strips of types",

@@ -2,7 +2,7 @@
 
 from runner.journal.state import RunState
 from runner.model import Resource, Spec, Task
-from runner.run.memory_journal import rehearse
+from runner.run.journal_writer import rehearse
 
 SPEC = Spec("sha256:what", "sha256:proof")
 

@@ -10,9 +10,8 @@ from runner.model import Budget, Ending, Failure, Finding, Reason, Status, Usage
 from runner.run.limits import (
     budget,
 )
-from runner.run.limits.budget import Limits, Spent
+from runner.run.limits.budget import Limits, RunBudget, Spent, reopen_raised
 from runner.run.limits.deadlines import Deadline, Deadlines, Scope, of_attempt, of_run
-from runner.run.limits.run_budget import RunBudget, reopen_raised
 
 CALL = Usage(input_tokens=700, output_tokens=100, dollars=0.5, tool_calls=3)
 TASK = a_task(budget=Budget(tokens=1000))

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from runner.model import Contract, Spec, Task
-from runner.run.dependents import find_reached
-from runner.run.task_diff import UNKNOWN, find_changed_fields
+from runner.run.dependents import UNKNOWN, find_changed_fields, find_reached
 
 SPEC = Spec("sha256:a", "sha256:b")
 

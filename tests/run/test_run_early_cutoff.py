@@ -19,11 +19,9 @@ from runner.journal.task_state import TaskState
 from runner.model import Contract, Reason, Status
 from runner.repo.read import Repository
 from runner.run.dependents import behind_whom
-from runner.run.journal_writer import JournalWriter
-from runner.run.landing.plan_conflict import PlanConflict
-from runner.run.memory_journal import rehearse
-from runner.run.regressions.early_cutoff import anew_since, waits_through
-from runner.run.regressions.exports import TaskExports
+from runner.run.journal_writer import JournalWriter, rehearse
+from runner.run.landing.moved_branch import PlanConflict
+from runner.run.regressions.early_cutoff import TaskExports, anew_since, waits_through
 
 
 def state(*tasks):

@@ -4,9 +4,18 @@ import pytest
 
 from runner.journal.task_state import Try
 from runner.model import Failure, Reason
-from runner.run.limits.backoff import Backoff, chance
-from runner.run.limits.failure_policy import COURSES, Again, Over, Pause, after
-from runner.run.limits.loops import gave_the_same, has_looped, loops, warning
+from runner.run.limits.deadlines import Backoff, chance
+from runner.run.limits.failure_policy import (
+    COURSES,
+    Again,
+    Over,
+    Pause,
+    after,
+    gave_the_same,
+    has_looped,
+    loops,
+    warning,
+)
 
 TRANSIENT, DETERMINISTIC = Failure.TRANSIENT, Failure.DETERMINISTIC
 SEMANTIC, INFRASTRUCTURE = Failure.SEMANTIC, Failure.INFRASTRUCTURE

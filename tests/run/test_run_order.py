@@ -18,9 +18,8 @@ from runner.journal.events import (
 from runner.model import Ending, Reason, Status
 from runner.plan.graph import TaskGraph
 from runner.run.engine import Engine
-from runner.run.forecast import UNKNOWN_SECONDS, forecast
-from runner.run.frontier import Frontier
-from runner.run.limits.backoff import Backoff
+from runner.run.frontier import UNKNOWN_SECONDS, Frontier, forecast
+from runner.run.limits.deadlines import Backoff
 from runner.run.resource_locks import ResourceLocks
 from runner.run.review_queue import ReviewQueue
 from runner.run.workers import Finished

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.engine_setup import Options, run_engine
 from runner.app.build.session import Session
-from runner.app.build.suitability import require_suitable
-from runner.app.build.trust_question import require_trust
+from runner.app.build.suitability import require_suitable, require_trust
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.model import Status
-from runner.run.adopt import adopt
+from runner.run.landing.drafts import adopt
 from runner.run.review import Answer, Said
 from runner.run.selection import Selection, find_id
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Change, Task
     from runner.project import Project
-    from runner.run.adopt import Adopted
+    from runner.run.landing.drafts import Adopted
     from runner.run.review import Asker, Spot
 
 

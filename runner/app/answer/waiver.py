@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from runner.app.change.transaction import open_transaction
 from runner.app.inspect.view import View
-from runner.app.prove.unverified_tasks import grades_in
+from runner.app.prove.verified_tree import grades_in
 from runner.errors import ExitCode, RunnerError
 from runner.journal.tree_events import TaskWaived
 from runner.plan.globs import is_glob, matches
-from runner.run.by_a_person import why_no_person
 from runner.run.selection import find_id
-from runner.run.waivers import files_now
+from runner.run.waivers import files_now, why_no_person
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:

@@ -15,18 +15,15 @@ from runner.errors import ExitCode, worst
 from runner.model import digest_of
 from runner.repo.head import OWNERSHIP_MAP
 from runner.run import recovery
-from runner.run.cancellation import Cancellations
 from runner.run.engine import Engine
 from runner.run.executors.choose_executor import INLINE, crew_of, open_cluster
-from runner.run.interruption import Interruption
+from runner.run.interruption import Cancellations, Interruption
 from runner.run.journal_writer import begin
-from runner.run.landing.plan_conflict import PlanConflict
+from runner.run.landing.moved_branch import PlanConflict, carry_held
 from runner.run.landing.plan_documents import PlanDocument
-from runner.run.landing.rebase_held import carry_held
-from runner.run.landing.status_notes import find_differing, statuses_of
-from runner.run.landing.status_writer import StatusWriter
+from runner.run.landing.status_writer import StatusWriter, find_differing, statuses_of
+from runner.run.limits.budget import RunBudget, reopen_raised
 from runner.run.limits.deadlines import of_run
-from runner.run.limits.run_budget import RunBudget, reopen_raised
 from runner.run.outcome_recorder import OutcomeRecorder
 from runner.run.outcomes import OutcomeHandler
 from runner.run.permission_prompts import PermissionPrompts
@@ -52,8 +49,8 @@ if TYPE_CHECKING:
     from runner.journal.task_state import Held
     from runner.model import Change, Task
     from runner.project import Reading
-    from runner.run.adopt import Adopted
     from runner.run.executors.choose_executor import Opened
+    from runner.run.landing.drafts import Adopted
     from runner.run.review import Asker
     from runner.run.selection import Selection
     from runner.run.workers import WorkerPool

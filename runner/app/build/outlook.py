@@ -10,9 +10,9 @@ from runner.model import BlockKind, Status
 from runner.repo.read import Repository
 from runner.report.summary import duration
 from runner.run import recovery
-from runner.run.forecast import Forecast, Reached, estimate_seconds, forecast, make_reached
-from runner.run.limits.run_budget import reopen_raised
-from runner.run.memory_journal import rehearse
+from runner.run.frontier import Forecast, Reached, estimate_seconds, forecast, make_reached
+from runner.run.journal_writer import rehearse
+from runner.run.limits.budget import reopen_raised
 from runner.run.preflight import find_lacking
 from runner.run.regressions.early_cutoff import may_be_let_go
 from runner.run.resource_locks import Agents, ResourceLocks, capacities, load_owned_paths

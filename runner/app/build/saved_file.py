@@ -12,7 +12,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.events import WriteReviewed
 from runner.model import Action, Change, Status, digest_of
 from runner.report.documents import SCHEMA_VERSION, document, plain
-from runner.run.adopt import Adopted
+from runner.run.landing.drafts import Adopted
 from runner.run.review import proposal_digest
 from runner.run.selection import Selection
 

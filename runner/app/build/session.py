@@ -27,13 +27,13 @@ from runner.report.manifest import Manifest
 from runner.report.task_report import ReportsDocument
 from runner.run import crash_cleanup, recovery
 from runner.run.background_scans import Scans
+from runner.run.crash_cleanup import WANTED, UnfinishedRuns, format_checked_line
 from runner.run.journal_writer import JournalWriter, finish
 from runner.run.landing.drafts import let_go
 from runner.run.landing.lander import Lander
 from runner.run.landing.manual_commit import ManualCommit
 from runner.run.landing.plan_documents import OwnershipDocument, PlanDocument
 from runner.run.landing.record_commit import follow, record
-from runner.run.unfinished_runs import WANTED, UnfinishedRuns, format_checked_line
 from runner.writes.log import WriteLog
 from runner.writes.staging import Staging
 
@@ -127,7 +127,7 @@ class Session:
             self.checked.append(format_checked_line(record))
 
     def _grades(self) -> Mapping[str, Graded]:
-        from runner.app.prove.unverified_tasks import grades_in
+        from runner.app.prove.verified_tree import grades_in
 
         return grades_in(self.project, self.tasks, self.ledger.state, self.repository)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.inspect.unmade_parts import find_unmade
 from runner.errors import ExitCode
 from runner.implementers.registry import IMPLEMENTERS, choose
 from runner.journal.snapshot import pause_collections
@@ -82,10 +83,18 @@ def _validate(project: Project, *, strict: bool) -> Validation:
         *_find_unknown_implementers(reading),
         *unready(reading, project.settings, strict=strict),
         *_too_much_used(reading, project.settings),
+        *_unmade(project, reading),
         *_beside(project),
         *_of_another_tool(project, reading),
     )
     return Validation(project.plan_path, len(reading.plan.tasks), problems)
+
+
+def _unmade(project: Project, reading: Reading) -> tuple[Problem, ...]:
+    """What nobody makes; nothing of a plan with mistakes, whose fields may be lost in them."""
+    if any(problem.is_error for problem in reading.problems):
+        return ()
+    return find_unmade(project.root, reading.data, reading.plan.path, reading.plan.tasks)
 
 
 def _of_another_tool(project: Project, reading: Reading) -> Iterator[Problem]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from runner import effects
-from runner.app.prove.unverified_tasks import find_unverified_tasks, grades_in
+from runner.app.prove.verified_tree import find_unverified_tasks, grades_in
 from runner.journal.lock import RunLock
 from runner.journal.snapshot import pause_collections
 from runner.model import Grade, Status, digest_of
 from runner.model.grades import is_grade
 from runner.project import BUILD
-from runner.run.memory_journal import rehearse
+from runner.run.journal_writer import rehearse
 from runner.run.reconcile import Facts, readings
 
 if TYPE_CHECKING:

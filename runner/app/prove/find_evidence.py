@@ -16,7 +16,7 @@ from runner.journal.evidence import (
 )
 from runner.journal.read_journal import read_journal
 from runner.repo.read import Repository
-from runner.run.proven_first import find_unproven_beneath
+from runner.run.proof_required import find_unproven_beneath
 from runner.run.selection import find_id
 from runner.secrets.redact import redact
 

@@ -39,7 +39,7 @@ def read_key(question: str, meanwhile: Callable[[], object] | None = None) -> st
     descriptor = _find_terminal()
     if descriptor is None:
         return read_line(question)
-    with _Keys(descriptor, question).held():
+    with _Keys(descriptor, question).key_by_key():
         _put(question)
         key = _wait(descriptor, meanwhile)
     _put(f"{key or ''}\n")
@@ -79,8 +79,8 @@ def _wait(descriptor: int, meanwhile: Callable[[], object] | None) -> str | None
             while _has_input(descriptor, _SEQUENCE) and _read(descriptor, 64):
                 pass
             continue
-        if _has_input(descriptor, 0):  # whoever types lines sends Enter, too
-            _read(descriptor, 1)
+        while _has_input(descriptor, 0) and _read(descriptor, 64):
+            pass  # the rest of a word and its Enter answer nothing that is asked next
         return "" if pressed in _ENTER else pressed.decode("utf-8", "replace")
 
 
@@ -108,7 +108,7 @@ class _Keys:
         self._handlers: dict[signal.Signals, object] = {}
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def key_by_key(self) -> Iterator[None]:
         """Key by key in here."""
         for number in _HEARD:
             with suppress(ValueError):  # signals are heard in the main thread alone

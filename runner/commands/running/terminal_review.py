@@ -104,7 +104,7 @@ class TerminalAsker:
                 reason = read_reason()
                 return Said(Answer.REJECTED, reason=reason) if reason else None
             case "e" if draft.change.content is not None:
-                return draft.edited(self._environ, proving=not spot.is_plan)
+                return draft.ask_editor(self._environ, proving=not spot.is_plan)
             case "n" | "p" if spot.count > 1:
                 return Said(_MOVES[said])
             case "w":
@@ -200,7 +200,7 @@ class Draft:
         self.change = change
         self._text = change.content or b""
 
-    def edited(self, environ: Mapping[str, str], *, proving: bool) -> Said | None:
+    def ask_editor(self, environ: Mapping[str, str], *, proving: bool) -> Said | None:
         """The answer that a saved text is; None where nothing came of it, or it is the same."""
         content = self.edit(environ)
         if content == self.change.content:

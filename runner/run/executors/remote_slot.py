@@ -23,8 +23,7 @@ from runner.repo.trees import Prefix
 from runner.run.assignment import WorkerContext
 from runner.run.executors.message import PLAIN, Log
 from runner.run.executors.object_store import Store
-from runner.run.last_look import LastLook
-from runner.run.worker_setup import LOGS, end_former_owner
+from runner.run.worker_setup import LOGS, LastLook, end_former_owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

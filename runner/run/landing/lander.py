@@ -9,15 +9,8 @@ from runner.journal.events import TaskLanded, TaskLanding
 from runner.model import Action, Change, digest_of, grade_of
 from runner.model.grades import without_proof
 from runner.repo.commit import commit_tree
-from runner.repo.trailers import (
-    build_message,
-    coverage_line,
-    subject,
-    task_trailers,
-    tools_line,
-)
+from runner.repo.trailers import build_message, coverage_line, subject, task_trailers, tools_line
 from runner.run.landing.git_locks import bring_index, move_branch
-from runner.run.regressions.group_members import note_members
 from runner.writes import landing
 from runner.writes.safe_io import sweep_beneath
 
@@ -32,6 +25,32 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.run.journal_writer import JournalWriter
     from runner.writes.staging import Staging
+
+
+def note_members(
+    repository: Repository, ledger: JournalWriter, tip: str, parent: str
+) -> tuple[str, ...] | None:
+    """Say of the commits between `parent` and `tip` that they landed; the tip's own paths.
+
+    None where it landed alone.
+    """
+    if not parent or repository.resolve(parent) is None:
+        return None  # a group stands on commits that there were
+    found = repository.log_trailers(tip, since=parent)
+    before = [one for one in found if not one.checked and one.commit != tip]
+    for one in reversed(before):
+        known = ledger.state.task(one.task).landed
+        if known is None or known.commit != one.commit:
+            paths = _paths(repository, one.commit)
+            landed = TaskLanded(commit=one.commit, tree=one.tree, paths=paths)
+            ledger.note(landed, task=one.task, attempt=one.attempt, durable=True)
+    return _paths(repository, tip) if before else None
+
+
+def _paths(repository: Repository, commit: str) -> tuple[str, ...]:
+    """The paths that a commit changed."""
+    changed = repository.diff_trees(repository.resolve(f"{commit}^"), commit)
+    return tuple(one.path for one in changed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,8 @@ from runner import effects
 from runner.errors import ExitCode
 from runner.journal.events import TaskBlocked, TaskFailed
 from runner.model import Ending, Failure, Finding, Reason
-from runner.run.limits import (
-    budget,
-    failure_policy,
-    loops,
-)
-from runner.run.limits.backoff import Backoff, chance
-from runner.run.limits.deadlines import Scope
+from runner.run.limits import budget, failure_policy
+from runner.run.limits.deadlines import Backoff, Scope, chance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,7 +100,7 @@ class Retries:
             self._by_its_class(task, outcome)
         elif same or len(tries) >= self._most(task):
             self._over(task, outcome, Reason.CHECKS, all_failed(outcome, tries))
-        elif refused_before or loops.gave_the_same(tries):
+        elif refused_before or failure_policy.gave_the_same(tries):
             note = f"{all_failed(outcome, tries)}; {_circle(tries)}"
             self._over(task, outcome, Reason.CHECKS, note)
         elif (used := self._find_exhausted(task)) is not None:
@@ -144,8 +139,8 @@ class Retries:
         turned = chance(self.ledger.run, task.id, outcome.attempt)
         asked = outcome.retry_after
         step = failure_policy.after(known.tries, self._most(task), asked=asked, chance=turned)
-        looped = loops.has_looped(known.tries)
-        if looped and len(loops.loops(known.tries)) >= loops.MOST:
+        looped = failure_policy.has_looped(known.tries)
+        if looped and len(failure_policy.loops(known.tries)) >= failure_policy.MOST:
             self._block_stuck(task, outcome, known)
         elif isinstance(step, failure_policy.Over):
             self._over(task, outcome, step.reason, _why_over(outcome, step, known.tries))
@@ -170,7 +165,7 @@ class Retries:
     def _begin_anew(self, task: Task, outcome: Outcome, known: TaskState) -> None:
         """The next attempt is told what repeated, and sees nothing of what it did before."""
         self.preparation.forget(task)
-        findings = (loops.warning(known.tries), *outcome.findings)
+        findings = (failure_policy.warning(known.tries), *outcome.findings)
         self.ledger.note(TaskFailed(findings=findings), task=task.id, attempt=outcome.attempt)
 
     def _wait(self, task: Task, outcome: Outcome, seconds: float) -> None:
@@ -199,11 +194,15 @@ class Retries:
             turned = chance(self.ledger.run, task.id, outcome.attempt)
             asked = outcome.retry_after
             step = failure_policy.after(known.tries, self._most(task), asked=asked, chance=turned)
-            looped = loops.has_looped(known.tries)
-            again = None if looped and len(loops.loops(known.tries)) >= loops.MOST else step
+            looped = failure_policy.has_looped(known.tries)
+            again = (
+                None
+                if looped and len(failure_policy.loops(known.tries)) >= failure_policy.MOST
+                else step
+            )
             pause = again.seconds if isinstance(again, failure_policy.Again) else None
             seconds = None if pause is None else max(pause * self.settings.backoff, asked)
-        elif loops.gave_the_same(known.tries):
+        elif failure_policy.gave_the_same(known.tries):
             seconds = None
         if seconds is None or self.gives_the_same(task) or self._find_exhausted(task) is not None:
             return None
@@ -275,7 +274,7 @@ def all_failed(outcome: Outcome, tries: Sequence[Try]) -> str:
 
 def _circle(tries: Sequence[Try]) -> str:
     """What the last attempt repeated."""
-    found = loops.loops(tries)
+    found = failure_policy.loops(tries)
     return found[-1] if found else "it gave again what was refused before"
 
 

@@ -14,8 +14,7 @@ from runner.run.workers import Finished
 
 if TYPE_CHECKING:
     from runner.model import Task
-    from runner.run.limits.backoff import Backoff
-    from runner.run.limits.deadlines import Deadline
+    from runner.run.limits.deadlines import Backoff, Deadline
     from runner.run.outcomes import OutcomeHandler
     from runner.run.workers import Message, WorkerPool
 

@@ -16,7 +16,7 @@ from runner.journal.sessions import (
     PlanProposed,
 )
 from runner.model import Ending, ReviewMode, Usage, digest_of
-from runner.run.planned.plan_step import phase_step
+from runner.run.planned.phases import phase_step
 from runner.run.resource_locks import is_glob
 
 if TYPE_CHECKING:

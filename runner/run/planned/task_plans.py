@@ -26,8 +26,8 @@ from runner.run.landing import (
 from runner.run.planned import (
     phases,
 )
+from runner.run.planned.phases import Step, phase_step, plan_of
 from runner.run.planned.plan_session import make_rule_check, plan_findings
-from runner.run.planned.plan_step import Step, phase_step, plan_of
 from runner.run.review import Answer, Spot
 from runner.secrets.redact import redact
 from runner.writes.safe_io import sweep_beneath, write_beneath

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from runner.gates.registry import FAMILIES
 from runner.model import Coverage, Network, Proof, Severity, Verdict
 from runner.model.work import UNREAD
-from runner.run.approvals import APPROVED, MORE
+from runner.run.permission_prompts import APPROVED, MORE
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:

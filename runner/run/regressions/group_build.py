@@ -1,8 +1,8 @@
 """A held change and the tasks it breaks, built one on the other and landed in one step, or none.
 
 Approved by a person: the culprit's recorded bytes come first, then each victim is implemented
-anew on them, in scratch. Nothing reaches the branch before the last proof has passed, so the tree
-is never red.
+anew on them, in scratch. A chain of commits beside the branch reaches it by one swap, after the
+last proof has passed, so the tree is never red.
 """
 
 from __future__ import annotations
@@ -10,30 +10,118 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from runner import effects
 from runner.errors import ExitCode, RunnerError
+from runner.journal.events import TaskLanded, TaskLanding
 from runner.model import Ending, Finding, Reason, Status, digest_of
-from runner.run import (
-    approvals,
-)
-from runner.run.landing.lander import Landed, Moved
-from runner.run.landing.plan_conflict import put_back
-from runner.run.regressions import (
-    regression,
-)
-from runner.run.regressions.commit_chain import land_chain, link
+from runner.run import permission_prompts
+from runner.run.landing.git_locks import move_branch
+from runner.run.landing.lander import Landed, Made, Moved, changes_between
+from runner.run.landing.moved_branch import put_back
+from runner.run.limits.retries import CANCELLED
+from runner.run.regressions import regression
 from runner.run.review import HELD, Answer
 from runner.writes.log import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from runner.model import Change, Outcome, Task
     from runner.run.assignment import Assignment
-    from runner.run.landing.lander import Lander
+    from runner.run.landing.lander import Lander, Result
+    from runner.run.limits.timers import Timers
     from runner.run.outcomes import OutcomeHandler
     from runner.run.preparation import Preparation
-    from runner.run.regressions.commit_chain import Link
-    from runner.run.regressions.retry_pace import Pace
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A task's proven outcome, and its commit on the one before; a check has none of its own."""
+
+    task: Task
+    outcome: Outcome
+    how: str
+    commit: str
+    """The outcome's commit; the one before where it changed nothing."""
+    tree: str
+
+    @property
+    def own_commit(self) -> str:
+        """The task's commit, empty where it changed nothing."""
+        return self.commit if self.outcome.changes else ""
+
+
+def link(lander: Lander, task: Task, outcome: Outcome, parent: str, how: str) -> Link:
+    """Make a member's commit; it is on no branch yet."""
+    if not outcome.changes:
+        return Link(task, outcome, how, parent, outcome.tree)
+    made = lander.commit(task, outcome, parent or None, how)
+    return Link(task, outcome, how, made.sha, made.tree)
+
+
+def land_chain(lander: Lander, links: Sequence[Link]) -> Result:
+    """Swap the branch to the last commit, then write the files of all of them.
+
+    The journal's `task.landing` is about the last commit, from the head of before. After a crash
+    it is completed as any other landing; the members before it are found by their trailers.
+    """
+    lander.catch_up()
+    head = lander.repository.head()
+    tip = next(one for one in reversed(links) if one.outcome.changes)
+    changes = changes_between(lander.repository, head.commit, tip.commit)
+    together = replace(tip.outcome, base=links[0].outcome.base, changes=changes)
+    refusal = lander.refusal(head, together)
+    if refusal is not None:
+        return refusal
+    if (head.commit or "") != together.base:  # by documents alone, yet the commits stand elsewhere
+        return Moved(head.commit or "")
+    lander.ledger.note(
+        TaskLanding(
+            tree=tip.tree,
+            parent=head.commit or "",
+            commit=tip.commit,
+            paths=tuple(change.path for change in changes),
+            review=tip.how,
+        ),
+        task=tip.task.id,
+        attempt=tip.outcome.attempt,
+        durable=True,
+    )
+    if not move_branch(lander.repository, head, tip.commit):
+        return Moved(lander.repository.head().commit or "")
+    for one in links:
+        if one.own_commit and one is not tip:
+            paths = tuple(change.path for change in one.outcome.changes)
+            landed = TaskLanded(commit=one.commit, tree=one.tree, paths=paths)
+            attempt = one.outcome.attempt
+            lander.ledger.note(landed, task=one.task.id, attempt=attempt, durable=True)
+    made = Made(tip.commit, tip.tree, head.commit)
+    own = tuple(change.path for change in tip.outcome.changes)
+    return lander.finish(tip.task.id, tip.outcome.attempt, made, changes, own)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The coordinator's clock, and its ear while nobody works."""
+
+    hours: Timers
+    hear: Callable[[], object]
+    """Waits for the next news, or for the next time of the clock, and does what it asks for."""
+
+    def rest(self, id_: str, seconds: float) -> str:
+        """Let a pause go by; why nothing more is tried after it, empty where the task goes on."""
+        backoff = self.hours.backoff
+        if seconds > 0:
+            backoff.put(id_, effects.monotonic() + seconds)
+        while id_ in backoff and not self.hours.used_up:
+            if id_ in self.hours.take_due():
+                break
+            self.hear()
+            if id_ not in backoff:
+                return CANCELLED
+        backoff.drop(id_)
+        return self.hours.used_up
+
 
 _ROUNDS = 3
 """How often a group begins again because the branch moved meanwhile."""
@@ -255,7 +343,7 @@ class GroupBuild:
             commit = one.own_commit
             if commit:
                 books.close_writes(one.outcome, Fate.LANDED, commit)
-            note = "; ".join(filter(None, (note, approvals.note_on_done(one.outcome))))
+            note = "; ".join(filter(None, (note, permission_prompts.note_on_done(one.outcome))))
             waited = one.task.id in self.preparation.held or one is chain[0]
             books.record_done(one.task, one.outcome, commit=commit, tree=one.tree, note=note)
             if waited:

@@ -1,4 +1,8 @@
-"""Contracts that a change reaches: by their documents, their instances and the code behind them."""
+"""Contracts that a change reaches, and how test contracts did before.
+
+Contracts are reached by their documents, their instances and the code behind them; what the journal
+tells of earlier runs of tests says what fails soonest.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,28 @@ if TYPE_CHECKING:
 
     from runner.gates.contracts.touched_contracts import Held, Touching
     from runner.impact.change import Changed
-    from runner.impact.inputs import Knowledge
+    from runner.impact.inputs import Knowledge, Past
     from runner.impact.reach import Reached
     from runner.impact.reasons import Width
+    from runner.journal.task_state import TaskState
+    from runner.model.task import Task
+
+
+def past_of(states: Mapping[str, TaskState], tasks: Iterable[Task]) -> Past:
+    """How long each test contract took last, and how often it failed since."""
+    from runner.impact.inputs import Past, Proven
+
+    seconds: dict[Proven, float] = {}
+    failures: dict[Proven, int] = {}
+    for task in tasks:
+        known = states.get(task.id)
+        for proof in known.proofs if known else ():
+            seconds[Proven(task.id, proof.id)] = proof.seconds
+        for attempt in known.tries if known else ():
+            for check in attempt.checks:
+                one = Proven(task.id, check)
+                failures[one] = failures.get(one, 0) + 1
+    return Past(seconds, failures)
 
 
 class ReachedContract(NamedTuple):

@@ -22,11 +22,9 @@ from runner.journal.events import (
     TaskStaled,
 )
 from runner.journal.task_fold import REJECTED
-from runner.model import Ending, Reason, Status
-from runner.run.approvals import note_of
-from runner.run.landing import (
-    drafts,
-)
+from runner.model import BlockKind, Ending, Reason, Status
+from runner.run.landing import drafts
+from runner.run.permission_prompts import note_of
 from runner.run.review import CHECK, open_questions, refusals, rejection
 
 if TYPE_CHECKING:
@@ -40,6 +38,7 @@ if TYPE_CHECKING:
 
     LetGo = Callable[[str], None]
     """Forgets the bytes that are held for a task."""
+
 
 HELD = "regression"
 
@@ -266,3 +265,32 @@ def _is_approved(victim: TaskState) -> bool:
 def _is_built(task: TaskState) -> bool:
     """Whether it was DONE, and nobody has taken that back since."""
     return bool(task.done_at)
+
+
+def find_taken_back(task: Task, changes: Iterable[Change]) -> str:
+    """A file of a change that the task's own blocks write otherwise; empty for none.
+
+    Blocks say the same whenever they are built: such a task cannot be built on the change.
+    """
+    if task.implementer.casefold() not in ("", "blocks"):
+        return ""
+    wrote = {one.path: one.content for one in changes}
+    for block in task.blocks:
+        whole = block.kind is BlockKind.FILE and _differs(block.text, wrote.get(block.path))
+        gone = block.kind is BlockKind.DELETE and wrote.get(block.path) is not None
+        if block.path in wrote and (whole or gone):
+            return block.path
+    return ""
+
+
+def _differs(text: str, content: bytes | None) -> bool:
+    return content is None or text.rstrip("\n") != content.decode("utf-8", "replace").rstrip("\n")
+
+
+def which_to_edit(culprit: str, paths: Mapping[str, str]) -> str:
+    """What to do where victims (with the file of each) cannot be built on a held change."""
+    victim, path = next(iter(paths.items()))
+    return (
+        f"{victim} cannot be built on it: its own blocks write {path}; edit the blocks of {victim} "
+        f"or of {culprit}"
+    )

@@ -12,29 +12,32 @@ from functools import cached_property
 from threading import Timer
 from typing import TYPE_CHECKING
 
-from runner.gates.regression import Suspects
-from runner.model import Finding, Severity, Status
+from runner.gates.contracts.entries import name_checks
+from runner.gates.regression import Suspects, Traced, failures_before
+from runner.model.words import Severity, Status
+from runner.model.work import Finding
 from runner.repo.commit import commit_tree
 from runner.run.regressions import proof_reuse
 from runner.run.regressions.early_cutoff import still_speaks
-from runner.run.regressions.test_selection import TestSelection
+from runner.run.regressions.reached_contracts import ReachedContract, find_reached_contracts
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from runner.config.settings import Settings
-    from runner.gates.regression import Traced
-    from runner.impact.answer import Why
+    from runner.gates.contracts.touched_contracts import Held
     from runner.impact.change import Changed
     from runner.impact.inputs import Knowledge
+    from runner.impact.reasons import Affected, Why, Width
     from runner.impact.traces import Observations
-    from runner.model import Outcome, Task
+    from runner.model.task import Task
+    from runner.model.work import Outcome
     from runner.repo.read import Repository
     from runner.run.assignment import Assignment
     from runner.run.journal_writer import JournalWriter
-    from runner.run.regressions.reached_contracts import ReachedContract
+
 
 _ENOUGH = 10
 """Failures after which no more of them tell the next attempt what to do."""
@@ -227,7 +230,7 @@ class Tracer:
     def _read(self, base: str) -> Knowledge:
         """The first reading; a large repository takes seconds, which is said."""
         from runner.impact.load_inputs import knowledge_of
-        from runner.run.regressions.durations import past_of
+        from runner.run.regressions.reached_contracts import past_of
 
         patience = Timer(_PATIENCE, self.say, (_READING,))
         patience.daemon = True
@@ -272,3 +275,76 @@ def _in_doubt(doubts: tuple[Why, ...]) -> tuple[Finding, ...]:
             hint="name it among the Inputs of the tasks that use it, or run with --conservative",
         ),
     )
+
+
+@dataclass
+class TestSelection:
+    """Makes proofs to run of reasons; the coordinator's."""
+
+    tasks: Mapping[str, Task]
+    ledger: JournalWriter
+    settings: Settings
+    environ: Mapping[str, str]
+    cache: Path
+    shown: str
+    """The repository's own path."""
+
+    def tests(self, affected: Iterable[Affected]) -> Iterator[Traced]:
+        """The test contracts that may change result."""
+        for one in affected:
+            why = one.reasons[0]
+            for name in one.contracts:
+                yield self._make_traced(self.tasks[one.task], name, why.path, why.line, why.text)
+
+    def contracts(self, kept: Iterable[ReachedContract]) -> Iterator[Traced]:
+        """The contracts that a change reaches."""
+        for one in kept:
+            yield self._make_traced(self.tasks[one.task], one.name, one.path, one.line, one.why)
+
+    def find_kept(
+        self, changes: Iterable[Changed], knowledge: Knowledge, width: Width
+    ) -> tuple[ReachedContract, ...]:
+        """Which contracts a change reaches, and how."""
+        if not self._has_contracts:
+            return ()
+        return tuple(find_reached_contracts(changes, knowledge, width, self._held))
+
+    def everything(self, tasks: Iterable[Task], path: str) -> Iterator[Traced]:
+        """Every proof of some tasks, where nothing can be decided."""
+        why = "it could not be decided what this breaks"
+        for task in tasks:
+            names = [one.id for one in task.test_contracts]
+            names += [name for name, entry in name_checks(task) if entry.kind != "command"]
+            for name in names:
+                yield self._make_traced(task, name, path, 0, why)
+
+    def in_order(self, traced: Iterable[Traced]) -> tuple[Traced, ...]:
+        """What fails soonest comes first: by what failed in other changes, and by past times."""
+        from runner.impact.inputs import Past, Proven, soonest_first
+
+        by_name = {Proven(one.task.id, one.name): one for one in traced}
+        seconds = {at: one.seconds for at, one in by_name.items() if one.seconds is not None}
+        failures = {at: failures_before(self.cache, self.shown, *at) for at in by_name}
+        return tuple(by_name[at] for at in soonest_first(by_name, Past(seconds, failures)))
+
+    def _make_traced(self, task: Task, name: str, path: str, line: int, why: str) -> Traced:
+        proofs = self.ledger.state.task(task.id).proofs
+        return Traced(
+            task=task,
+            name=name,
+            path=path,
+            line=line,
+            why=why,
+            seconds=next((one.seconds for one in proofs if one.id == name), None),
+            secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
+        )
+
+    @cached_property
+    def _has_contracts(self) -> bool:
+        return any(task.contracts for task in self.tasks.values())
+
+    @cached_property
+    def _held(self) -> Held:
+        from runner.gates.contracts.touched_contracts import Held
+
+        return Held(self.tasks.values())

@@ -14,7 +14,7 @@ from runner.run.executors.remote_regressions import (
     remember_failures,
     share_out,
 )
-from runner.run.regressions.spare_slots import SpareSlots
+from runner.run.workers import SpareSlots
 
 OUTCOME = Outcome("TASK-009", 1, Ending.PASSED, "base", "tree")
 

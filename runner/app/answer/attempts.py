@@ -1,0 +1,120 @@
+"""A person ends one attempt of a run that is going on, or has tasks tried again.
+
+The work of an attempt that is ended is kept; the next attempt is told what it is to know.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from runner.app.answer.answers import (
+    let_go_on,
+    note_answer,
+    open_desk,
+    open_journal,
+    resolve_targets,
+)
+from runner.app.answer.waiting import Waiting
+from runner.errors import ExitCode, RunnerError
+from runner.journal.events import TaskFailed
+from runner.journal.lock import RunLock
+from runner.model import Finding, Status
+from runner.project import BUILD
+from runner.run.interruption import ask_to_cancel
+from runner.run.review import CHECK as REVIEW
+from runner.run.selection import find_id
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runner.app.answer.answers import Desk
+    from runner.journal.task_state import TaskState
+    from runner.project import Project
+
+
+def retry(project: Project, named: Sequence[str], reason: str) -> tuple[str, ...]:
+    """Have tasks tried again, with a `reason` that the next attempt reads; gives their ids.
+
+    Raises RunnerError for one that is DONE, and for work that waits for an answer instead.
+    """
+    with open_desk(project) as desk:
+        ids = tuple(find_id(word, [one.id for one in project.outline().tasks]) for word in named)
+        held = {one.task: one for one in desk.known}
+        for id_ in ids:
+            _require_open(desk, id_, held.get(id_))
+        with open_journal(project) as journal:
+            for id_ in ids:
+                known = desk.state.task(id_)
+                if known.status is Status.PENDING and not reason:
+                    continue
+                if reason:
+                    told = Finding(REVIEW, f"a person says: {reason}", hint="do it as they say")
+                    note_answer(journal, known, TaskFailed(findings=(told, *known.findings)))
+                waits = held.get(id_) or Waiting(id_, "", "", "")
+                note_answer(journal, known, let_go_on(known, waits))
+        return ids
+
+
+def _require_open(desk: Desk, id_: str, one: Waiting | None) -> None:
+    if desk.state.task(id_).status is Status.DONE:
+        raise RunnerError(f"{id_} is DONE", hint=f"to have it built anew: runner change {id_} TEXT")
+    if one is not None and one.kind not in ("blocked", "stale"):
+        hint = f"runner review {id_}; then runner approve or runner reject"
+        raise RunnerError(f"{id_} waits for your answer", hint=hint, code=ExitCode.PERSON)
+    if one is not None:
+        resolve_targets(desk, (one,), every=False)
+
+
+_PATIENCE = 15.0
+"""Seconds in which a run that lives has ended an attempt and said so."""
+_SETTLING = 2.0
+"""Seconds between an attempt's end and the word on its task."""
+_PAUSE = 0.1
+
+
+def cancel(project: Project, typed: str) -> TaskState:
+    """Ask the run, and wait until it has done so; how the task stands then.
+
+    Its attempt is still open where the run has not ended it in time. Raises RunnerError without a
+    run, and for a task that it does not work on.
+    """
+    id_ = find_id(typed, {task.id: task for task in project.outline().tasks})
+    if RunLock(project.root / BUILD).holder() is None:
+        raise RunnerError("no run is going on here", hint="runner status")
+    known = project.state().task(id_)
+    if not (known.open_attempt or _may_be_tried_again(known)):
+        raise _not_in_hand(known)
+    request = ask_to_cancel(project.cache, id_)
+    ended = _wait_for_end(project, id_, known.last_attempt)
+    request.unlink(missing_ok=True)
+    if ended.status is Status.PENDING and known.open_attempt is None:
+        raise _not_in_hand(ended)
+    return ended
+
+
+def _may_be_tried_again(known: TaskState) -> bool:
+    """Whether it failed and nobody said that this was the last time: it may wait between tries."""
+    return known.status in (Status.PENDING, Status.IN_PROGRESS) and bool(known.tries)
+
+
+def _not_in_hand(known: TaskState) -> RunnerError:
+    id_ = display(known.id)
+    return RunnerError(
+        f"{id_} is not being worked on: it is {known.status}", hint=f"runner why {id_}"
+    )
+
+
+def _wait_for_end(project: Project, id_: str, attempt: int) -> TaskState:
+    """The task once this attempt is over and settled, or when patience is."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        known = project.state().task(id_)
+        now = known.open_attempt
+        settled = known.status in (Status.BLOCKED, Status.DONE, Status.STALE)
+        if settled or (now and now.attempt != attempt) or time.monotonic() > until:
+            return known
+        if now is None:  # it came back: what it means is written down next
+            until = min(until, time.monotonic() + _SETTLING)
+        time.sleep(_PAUSE)

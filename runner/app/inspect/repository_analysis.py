@@ -1,0 +1,349 @@
+"""A repository as one document: stack, builds, tests, gates, packages, owners, imports, hot files.
+
+Read from a commit, never from unsaved files, and nothing of it is run: the same commit gives the
+same bytes. Whatever came with the clone is material: it is read within bounds, and redacted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from runner import effects
+from runner.app.inspect.test_frameworks import find_test_frameworks
+from runner.config.default_gates import find_declared_gates
+from runner.config.stack import MOST_BYTES, parse_toml, read_stack
+from runner.context.import_neighbours import Neighbours
+from runner.context.outline_cache import outlines_of
+from runner.context.tree import Tree
+from runner.impact.config_files import is_own_document
+from runner.languages.registry import code_row, language_of
+from runner.model import digest_of
+from runner.plan.ownership import OwnershipMap
+from runner.repo.git import text as git_text
+from runner.repo.head import OWNERSHIP_MAP
+from runner.repo.read import Repository
+from runner.report.documents import document
+from runner.secrets.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from runner.app.inspect.test_frameworks import TestFramework
+    from runner.config.stack import Stack
+    from runner.context.outline_cache import Outlines
+    from runner.project import Project
+
+FORMAT = 1
+_KEPT = "analysis.json"
+_MOST_FILES = 6_000
+"""Source files whose imports are read."""
+_MOST_EDGES = 20_000
+_MOST_ROWS = 500
+"""Of every other list."""
+_MOST_COMMITS = 500
+"""Commits that are asked which files they touch."""
+_HOT = 20
+_NAME = re.compile(r"^module\s+(\S+)", re.MULTILINE)
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSystem:
+    """A manifest that says how something is built, and by what."""
+
+    manifest: str
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownGate:
+    """A command that has to pass, with the settings or the manifest that says so."""
+
+    name: str
+    command: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A folder with a manifest of its own, or an outermost importable one."""
+
+    path: str
+    name: str
+    language: str
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """A row of FILE_OWNERSHIP_MAP.md."""
+
+    file: str
+    tasks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A source file: how long it is, what it offers, and which files of the commit it imports."""
+
+    path: str
+    lines: int
+    names: tuple[str, ...]
+    imports: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HotFile:
+    """A file that many of the last commits touched."""
+
+    path: str
+    commits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """All that is known of a commit without running anything."""
+
+    commit: str
+    tree: str
+    files: int = 0
+    languages: Mapping[str, int] = field(default_factory=dict)
+    stack: tuple[str, ...] = ()
+    package_manager: str = ""
+    dependencies: tuple[str, ...] = ()
+    build_systems: tuple[BuildSystem, ...] = ()
+    test_frameworks: tuple[TestFramework, ...] = ()
+    gates: tuple[KnownGate, ...] = ()
+    packages: tuple[Package, ...] = ()
+    owners: tuple[Owned, ...] = ()
+    sources: tuple[SourceFile, ...] = ()
+    hot_files: tuple[HotFile, ...] = ()
+    cut: tuple[str, ...] = ()
+    """What was too much to be told whole, in words."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def edges(self) -> int:
+        """How many imports lead from one file of the commit to another."""
+        return sum(len(one.imports) for one in self.sources)
+
+    @property
+    def test_command(self) -> str:
+        """What runs all tests, by the first framework; empty where none was found."""
+        return self.test_frameworks[0].command if self.test_frameworks else ""
+
+
+def analyse(project: Project) -> Analysis:
+    """The commit that is checked out, read anew. Raises RunnerError without a repository."""
+    with Repository.open(project.root) as repository:
+        commit = repository.head().commit or ""
+        tree = Tree.of(repository, commit, project.settings)
+        with outlines_of(tree, project.cache) as outlines:
+            return _Reading(project, repository, commit, tree, outlines).make()
+
+
+def analysis_document(project: Project) -> str:
+    """The analysis as a JSON document; from the user's cache where this commit was read before."""
+    with Repository.open(project.root) as repository:
+        commit = repository.head().commit or ""
+    settings = project.settings
+    rules = (settings.gates, settings.permission, settings.permission_floor, settings.read_allowed)
+    key = digest_of(repr((FORMAT, commit, str(project.root), rules)).encode())
+    kept = _load(project, key)
+    if kept:
+        return kept
+    text = as_document(analyse(project))
+    if commit:
+        body = json.dumps({"key": key, "text": text, "digest": digest_of(text.encode())})
+        try:
+            effects.make_folder(project.cache)
+            effects.write_file(project.cache / _KEPT, body.encode(), mode=0o600)
+        except OSError:
+            pass  # a cache that cannot be written is no failure
+    return text
+
+
+def as_document(found: Analysis) -> str:
+    """The analysis as `runner analyse --json` prints it."""
+    names = [name for name in Analysis.__dataclass_fields__ if name != "notes"]
+    content = {name: getattr(found, name) for name in names}
+    return document("analysis", format=FORMAT, **content, notes=found.notes)
+
+
+def _load(project: Project, key: str) -> str:
+    try:
+        kept = json.loads((project.cache / _KEPT).read_bytes())
+        text: str = kept["text"]
+        whole = kept["key"] == key and kept["digest"] == digest_of(text.encode())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return ""
+    return text if whole else ""
+
+
+@dataclass
+class _Reading:
+    """One reading of a commit; `cut` gathers what was left out."""
+
+    project: Project
+    repository: Repository
+    commit: str
+    tree: Tree
+    outlines: Outlines
+    cut: list[str] = field(default_factory=list)
+
+    # --- of a manifest --- what `read_stack` asks
+
+    def has(self, name: str) -> bool:
+        return self.tree.is_file(name)
+
+    def text(self, name: str) -> tuple[str, str]:
+        if not self.tree.is_file(name):
+            return "", ""
+        content = self.tree.read(name) or b""
+        if len(content) > MOST_BYTES:
+            return "", f"{name} was not read: it is larger than {MOST_BYTES} bytes"
+        return content.decode("utf-8-sig", "replace"), ""
+
+    # --- the whole ---
+
+    def make(self) -> Analysis:
+        stack, files = read_stack(self), self.tree.files
+        rows = [code_row(path) for path in files]
+        languages = Counter(row.name for row in rows if row)
+        return Analysis(
+            commit=self.commit,
+            tree=self.repository.tree_of(self.commit) if self.commit else "",
+            files=len(files),
+            languages=dict(sorted(languages.items())),
+            stack=stack.names,
+            package_manager=stack.package_manager,
+            dependencies=self._first("dependencies", stack.dependencies),
+            build_systems=tuple(self._builds()),
+            test_frameworks=tuple(find_test_frameworks(self.tree, stack)),
+            gates=self._first("gates", tuple(self._gates(stack))),
+            packages=self._first("packages", tuple(self._packages())),
+            owners=self._first("owners", tuple(self._owners())),
+            sources=tuple(self._sources()),
+            hot_files=tuple(self._hot()),
+            cut=tuple(self.cut),
+            notes=tuple(map(redact, stack.notes)) if self.commit else ("there is no commit yet",),
+        )
+
+    def _first(self, name: str, rows: Sequence[Row], most: int = 0) -> tuple[Row, ...]:
+        most = most or _MOST_ROWS
+        if len(rows) > most:
+            self.cut.append(f"{name}: {most} of {len(rows)}")
+        return tuple(rows[:most])
+
+    def _builds(self) -> Iterator[BuildSystem]:
+        for name, tool in (("package.json", ""), ("go.mod", "go"), ("Cargo.toml", "cargo")):
+            if self.has(name):
+                yield BuildSystem(name, tool or read_stack(self).package_manager or "npm")
+        if self.has("pyproject.toml"):
+            build = self._table("pyproject.toml").get("build-system")
+            backend = build.get("build-backend") if isinstance(build, dict) else ""
+            yield BuildSystem("pyproject.toml", redact(str(backend or "none declared")))
+        for name, tool in (("setup.py", "setuptools"), ("Makefile", "make")):
+            if self.has(name):
+                yield BuildSystem(name, tool)
+
+    def _table(self, name: str) -> Mapping[str, object]:
+        try:
+            return parse_toml(self.text(name)[0])
+        except ValueError:
+            return {}
+
+    def _gates(self, stack: Stack) -> Iterator[KnownGate]:
+        settings, sources = self.project.settings, self.project.loaded.sources
+        known = [one for one in settings.gates if not one.origin]
+        for one in known:
+            yield KnownGate(one.name, redact(one.command), sources.get("gates", "settings"))
+        for declared in () if known else find_declared_gates(stack):
+            gate = declared.gate
+            yield KnownGate(gate.name, redact(gate.command), gate.origin)
+
+    # --- packages and owners ---
+
+    def _packages(self) -> Iterator[Package]:
+        readers: dict[str, tuple[str, Callable[[str], str]]] = {
+            "pyproject.toml": ("python", lambda path: _at(self._table(path), "project")),
+            "Cargo.toml": ("rust", lambda path: _at(self._table(path), "package")),
+            "package.json": ("javascript", self._json_name),
+            "go.mod": ("go", lambda path: "".join(_NAME.findall(self.text(path)[0])[:1])),
+        }
+        for path in sorted(self.tree.files):
+            folder, _, name = path.rpartition("/")
+            if name in readers:
+                language, read = readers[name]
+                said = redact(read(path)) or folder.rpartition("/")[2] or self.project.root.name
+                yield Package(folder or ".", said, language, self._count(folder))
+            elif name == "__init__.py" and folder and not self._in_package(folder):
+                yield Package(folder, folder.rpartition("/")[2], "python", self._count(folder))
+
+    def _json_name(self, path: str) -> str:
+        try:
+            table = json.loads(self.text(path)[0])
+        except (ValueError, RecursionError):
+            return ""
+        name = table.get("name") if isinstance(table, dict) else ""
+        return name if isinstance(name, str) else ""
+
+    def _in_package(self, folder: str) -> bool:
+        above = folder.rpartition("/")[0]
+        return bool(above) and self.tree.is_file(f"{above}/__init__.py")
+
+    def _count(self, folder: str) -> int:
+        return self._below[folder]
+
+    @cached_property
+    def _below(self) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for path in self.tree.files:
+            parts = path.split("/")[:-1]
+            found.update("/".join(parts[:at]) for at in range(len(parts) + 1))
+        return found
+
+    def _owners(self) -> Iterator[Owned]:
+        data = self.tree.read(OWNERSHIP_MAP) or b""
+        rows = OwnershipMap.read(data, OWNERSHIP_MAP, self.project.settings.id_prefixes).rows
+        yield from (Owned(redact(file), tuple(tasks)) for file, tasks in rows)
+
+    # --- imports and history ---
+
+    def _sources(self) -> Iterator[SourceFile]:
+        neighbours = Neighbours(self.tree, self.outlines)
+        left = _MOST_EDGES
+        paths = self._first("sources", sorted(self.outlines.by_path), _MOST_FILES)
+        for path in paths:
+            outline = self.outlines.by_path[path]
+            found = neighbours.files_imported_by(path) if language_of(path) else ()
+            left -= len(found)
+            if left < 0:
+                self.cut.append(f"imports: {_MOST_EDGES} of them, up to {path}")
+                return
+            yield SourceFile(path, outline.lines, tuple(outline.names.split()), found)
+
+    def _hot(self) -> Iterator[HotFile]:
+        """Files of the commit by how many of the last commits touched them."""
+        if not self.commit:
+            return
+        asked = ("log", "--no-renames", "--format=", "--name-only", "-z", "-n", str(_MOST_COMMITS))
+        told = git_text(self.repository.git.run(*asked, self.commit, "--")).split("\0")
+        inside = (self.repository.prefix.inside(path.lstrip("\n")) for path in told if path.strip())
+        counted = Counter(
+            path for path in inside if self.tree.is_file(path) and not is_own_document(path)
+        )
+        most = sorted(counted.items(), key=lambda row: (-row[1], row[0]))[:_HOT]
+        yield from (HotFile(path, count) for path, count in most if count > 1)
+
+
+def _at(table: Mapping[str, object], name: str) -> str:
+    part = table.get(name)
+    said = part.get("name") if isinstance(part, dict) else ""
+    return said if isinstance(said, str) else ""

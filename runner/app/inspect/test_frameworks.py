@@ -1,0 +1,77 @@
+"""What a repository's tests are written with, and the command that runs all of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.languages.registry import code_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.config.stack import Stack
+    from runner.context.tree import Tree
+
+_LOOKED_INTO = 30
+"""Test files that are asked which framework they use."""
+_PYTEST = re.compile(rb"^\s*(?:import|from)\s+pytest\b", re.MULTILINE)
+_UNITTEST = re.compile(rb"^\s*(?:import|from)\s+unittest\b", re.MULTILINE)
+_NODE_TEST = re.compile(rb"node:test")
+_RUNNERS = ("vitest", "jest", "mocha", "ava")
+
+
+@dataclass(frozen=True, slots=True)
+class TestFramework:
+    """What tests are written with, and what runs all of them."""
+
+    __test__ = False
+
+    name: str
+    command: str
+    why: str
+    """What tells of it."""
+    files: int = 0
+
+
+def find_test_frameworks(tree: Tree, stack: Stack) -> Iterator[TestFramework]:
+    """What the tests of a commit are written with, by manifests, else by what they import."""
+    tests: dict[str, list[str]] = {}
+    for path in sorted(tree.files):
+        row = code_row(path)
+        if row and (pattern := row.language.test_file) and pattern.search(path):
+            tests.setdefault(row.name, []).append(path)
+    yield from _python_tests(tree, stack, tests.get("python", []))
+    yield from _script_tests(tree, stack, tests.get("javascript", []))
+    if tests.get("go"):
+        yield TestFramework("go test", "go test ./...", "files", len(tests["go"]))
+    if tree.is_file("Cargo.toml"):
+        yield TestFramework("cargo test", "cargo test", "Cargo.toml", len(tests.get("rust", ())))
+
+
+def _python_tests(tree: Tree, stack: Stack, files: list[str]) -> Iterator[TestFramework]:
+    declared = "python:pytest" in dict(stack.commands) or "pytest" in stack.dependencies
+    used = not declared and _any(tree, files, _PYTEST)
+    if declared or used:
+        why = "pyproject.toml" if declared else "imports of the tests"
+        yield TestFramework("pytest", "python -m pytest -q", why, len(files))
+    elif files and _any(tree, files, _UNITTEST):
+        command, why = "python -m unittest discover -q", "imports of the tests"
+        yield TestFramework("unittest", command, why, len(files))
+    elif files:
+        yield TestFramework("pytest", "python -m pytest -q", "names of the tests", len(files))
+
+
+def _script_tests(tree: Tree, stack: Stack, files: list[str]) -> Iterator[TestFramework]:
+    script = dict(stack.commands).get("npm:test", "")
+    named = next((one for one in _RUNNERS if one in stack.dependencies or one in script), "")
+    native = "node --test" in script or (not named and _any(tree, files, _NODE_TEST))
+    if named or native or (script and "no test specified" not in script):
+        name = named or ("node --test" if native else "npm test")
+        command = "npm test --silent" if script else f"npx {named}" if named else "node --test"
+        yield TestFramework(name, command, "package.json" if script else "files", len(files))
+
+
+def _any(tree: Tree, files: list[str], pattern: re.Pattern[bytes]) -> bool:
+    return any(pattern.search(tree.read(one) or b"") for one in files[:_LOOKED_INTO])

@@ -1,0 +1,283 @@
+"""What a plan names and nobody makes: Inputs, files of test contracts, modules of contracts.
+
+Warnings, and only where the words leave no doubt: a command whose programs are not known here, a
+variable, or a task that may write anything is a doubt.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from runner.config.stack import detect_stack
+from runner.gates.contracts.entries import documents, modules
+from runner.impact import targets
+from runner.languages.registry import is_source
+from runner.model import Severity, Status
+from runner.plan.diagnostic import Problem
+from runner.plan.globs import Claims, is_glob, matches, may_overlap
+from runner.plan.spans import Places
+from runner.repo.git import text
+from runner.repo.read import Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from runner.model import Task
+    from runner.plan.spans import Position
+
+_ENVIRONMENTS = (".venv", "venv", "env")
+_TESTERS = frozenset({"pytest", "py.test"})
+_STARTERS = frozenset({"node", "npx", "bunx", "deno", "vitest", "jest", "mocha", "tsx"})
+_QUIET = frozenset({"cd", "true", ":", "export", "set", "test", "["})
+_PYTHON = re.compile(r"(?:.*/)?python[\d.]*\Z")
+_UNSEEN = re.compile(r"[`$<>*?{}]")
+_OPTIONS = frozenset(
+    {"-k", "-m", "-p", "-n", "-c", "-o", "-W", "--ignore", "--deselect", "--maxfail", "--rootdir"}
+    | {"--cov", "--config", "--confcutdir", "--junitxml", "--basetemp", "--outputFile"}
+    | {"--reporter", "--project", "--dir", "--root", "-t", "--ignore-glob", "--junit-xml"}
+)
+"""Options whose value stands behind them, and names nothing that is run."""
+_ROOTS = ("", "src/", "lib/", "python/")
+_ENDINGS = ("", ".js", ".mjs", ".cjs", ".ts", "/index.js")
+
+
+@dataclass
+class Supply:
+    """Everything that is there, or that a task of the plan writes."""
+
+    root: Path
+    tasks: Sequence[Task]
+    files: frozenset[str] | None = None
+    """The files of the project; None to ask git for them when they are needed."""
+    _known: dict[str, bool] = field(default_factory=dict)
+
+    def has(self, path: str) -> bool:
+        """Whether a file or folder is there, or somebody writes it or what lies in it."""
+        if path not in self._known:
+            self._known[path] = self._look(path)
+        return self._known[path]
+
+    def has_like(self, glob: str) -> bool:
+        """Whether a glob names a file that is there or is written."""
+        if any(may_overlap(glob, one) if is_glob(one) else matches(glob, one) for one in self._out):
+            return True
+        return any(matches(glob, one) for one in self._listed)
+
+    def has_module(self, module: str, folder: str = "", *, with_tests: bool = False) -> bool:
+        """Whether a module is a file; `with_tests`: classes and tests in it may stand behind."""
+        parts = module.split(".")
+        roots = (*_ROOTS, *((f"{folder}/", f"{folder}/src/") if folder else ()))
+        for end in range(len(parts), 0, -1):
+            stem = "/".join(parts[:end])
+            rest = parts[end:]
+            if rest and not (with_tests and (rest[0][:1].isupper() or rest[0].startswith("test"))):
+                continue
+            names = (f"{stem}.py", f"{stem}/__init__.py", *(() if rest else (stem,)))
+            if any(self.has(f"{root}{name}") for root in roots for name in names):
+                return True
+            if any(one.endswith((f"/{stem}.py", f"/{stem}/__init__.py")) for one in self._every):
+                return True
+        return False
+
+    def knows_package(self, name: str) -> bool:
+        """Whether a name is that of a folder or module here or to be."""
+        return any(
+            name in one.split("/")[:-1] or one.rpartition("/")[2] == f"{name}.py"
+            for one in self._every
+        )
+
+    def is_installed(self, package: str) -> bool:
+        """Whether a package comes from elsewhere, as far as it can be seen without running it."""
+        if package in sys.stdlib_module_names:
+            return True
+        wanted = package.replace("_", "-").casefold()
+        if wanted in {one.replace("_", "-") for one in detect_stack(self.root).dependencies}:
+            return True
+        for name in _ENVIRONMENTS:
+            for site in (self.root / name).glob("lib*/python*/site-packages"):
+                if (site / package).exists() or (site / f"{package}.py").exists():
+                    return True
+        return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a task may write any file."""
+        return any(task.writes_everything for task in self.tasks)
+
+    def _look(self, path: str) -> bool:
+        if (self.root / path).exists() or self._claims.of(path):
+            return True
+        below = f"{path.rstrip('/')}/"
+        return any(one.startswith(below) for one in self._out) or path in self._listed
+
+    @cached_property
+    def _out(self) -> tuple[str, ...]:
+        paths = (path for task in self.tasks for path in task.outputs if path != "any")
+        return tuple(dict.fromkeys(path.removeprefix("./") for path in paths))
+
+    @cached_property
+    def _claims(self) -> Claims:
+        return Claims((path, path) for path in self._out)
+
+    @cached_property
+    def _listed(self) -> frozenset[str]:
+        """The files that git tracks or would, asked for once."""
+        if self.files is not None:
+            return self.files
+        with Repository.open(self.root) as repository:
+            asked = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+            listed = text(repository.git.run(*asked)).split("\0")[:-1]
+            return frozenset(repository.prefix.inside(path) for path in listed)
+
+    @cached_property
+    def _every(self) -> tuple[str, ...]:
+        return (*self._out, *sorted(self._listed))
+
+
+def find_unmade(
+    root: Path, data: bytes, path: str, tasks: Sequence[Task], *, only: frozenset[str] | None = None
+) -> tuple[Problem, ...]:
+    """A warning for each part that an open task names and nobody has or writes.
+
+    `data` is the plan that the tasks were read from, which lies at `path` of the project in
+    `root`; `only` are ids of the tasks to look at, None for all.
+    """
+    supply, places = Supply(root, tasks), Places(data, path)
+    found: list[Problem] = []
+    for task in tasks:
+        if task.status is Status.DONE or (only is not None and task.id not in only):
+            continue
+        found += _inputs(task, supply, places)
+        if not supply.is_open:
+            found += _tests(task, supply, places)
+            found += _contracts(task, supply, places)
+    return tuple(found)
+
+
+def _inputs(task: Task, supply: Supply, places: Places) -> Iterator[Problem]:
+    for given in task.inputs:
+        path = given if is_glob(given) else given.removeprefix("./")
+        there = supply.has_like(given.removeprefix("./")) if is_glob(given) else supply.has(path)
+        if not there and not supply.is_open:
+            yield _warn(
+                places.find(task, "inputs", given),
+                places.path,
+                f'{task.id} reads "{path}", which is not there and no task writes',
+                "mend the path, or add it to Output files of a task before it",
+            )
+
+
+def _tests(task: Task, supply: Supply, places: Places) -> Iterator[Problem]:
+    for test in task.test_contracts:
+        if (missing := find_missing_target(test.command, supply)) is not None:
+            kind, name = missing
+            yield _warn(
+                places.at_line(test.line, name),
+                places.path,
+                f'{test.id} of {task.id} runs the {kind} "{name}", which nobody has or writes',
+                f"mend the command, or add the {kind} to Output files of a task",
+            )
+
+
+def _contracts(task: Task, supply: Supply, places: Places) -> Iterator[Problem]:
+    for contract in task.contracts:
+        for module in modules(contract):
+            outermost = module.partition(".")[0]
+            if not supply.has_module(module) and not supply.is_installed(outermost):
+                yield _warn(
+                    places.at_line(contract.line, module),
+                    places.path,
+                    f'a contract of {task.id} names the module "{module}", which nobody has or'
+                    " writes",
+                    "mend its name, or add its file to Output files of a task",
+                )
+        for path in documents(contract)[:1]:
+            if not is_glob(path) and not supply.has(path):
+                yield _warn(
+                    places.at_line(contract.line, path),
+                    places.path,
+                    f'a contract of {task.id} names "{path}", which nobody has or writes',
+                    "mend the path, or add it to Output files of a task",
+                )
+
+
+def _warn(at: Position, path: str, message: str, hint: str) -> Problem:
+    return Problem(
+        message, path, at.line, at.column, hint, Severity.WARNING, at.source_line, at.width
+    )
+
+
+# --- a command ------------------------------------------------------------------------
+
+
+def find_missing_target(command: str, supply: Supply) -> tuple[str, str] | None:
+    """`file` or `module` and its name, of what a command runs and nobody has; None for a doubt."""
+    parts = targets.simple_commands(command)
+    if parts is None or _UNSEEN.search(command):
+        return None
+    folder = ""
+    missing: tuple[str, str] | None = None
+    for part in parts:
+        if part[0] == "cd" and len(part) > 1:
+            folder = targets.join_path(folder, part[1])
+        elif part[0] in _QUIET:
+            continue
+        elif not _is_known(part):
+            return None
+        else:
+            missing = missing or _of_one(part, folder, supply)
+    return missing
+
+
+def _is_known(part: Sequence[str]) -> bool:
+    return part[0] in _TESTERS | _STARTERS or bool(_PYTHON.match(part[0]))
+
+
+def _of_one(part: Sequence[str], folder: str, supply: Supply) -> tuple[str, str] | None:
+    if _PYTHON.match(part[0]) and "-m" in part[1:-1]:
+        at = part.index("-m") + 1
+        module, rest = part[at], part[at + 1 :]
+        if module == "unittest":
+            return _unittest(rest, folder, supply)
+        if module != "pytest":
+            ours = supply.knows_package(module.partition(".")[0])
+            lost = ours and not supply.has_module(module, folder)
+            return ("module", module) if lost else None
+        return _first_lost(rest, folder, supply)
+    if _PYTHON.match(part[0]):
+        script = next((word for word in part[1:] if not word.startswith("-")), "")
+        plain = script.endswith(".py") and "-c" not in part
+        return _first_lost([script], folder, supply) if plain else None
+    return _first_lost(part[1:], folder, supply)
+
+
+def _unittest(words: Sequence[str], folder: str, supply: Supply) -> tuple[str, str] | None:
+    if "discover" in words:
+        return None
+    for before, word in zip(("", *words), words, strict=False):
+        named = all(one.isidentifier() for one in word.split("."))
+        if (
+            named
+            and before not in _OPTIONS
+            and not supply.has_module(word, folder, with_tests=True)
+        ):
+            return "module", word
+    return None
+
+
+def _first_lost(words: Sequence[str], folder: str, supply: Supply) -> tuple[str, str] | None:
+    for before, word in zip(("", *words), words, strict=False):
+        path = word.partition("::")[0].removeprefix("./")
+        if before in _OPTIONS or word.startswith(("-", "/", "../")) or "=" in word:
+            continue
+        if not is_source(path):
+            continue
+        place = targets.join_path(folder, path)
+        if not any(supply.has(place + end) for end in _ENDINGS):
+            return "file", path
+    return None

@@ -1,0 +1,125 @@
+"""A repository told as one document: the same for the same commit, within bounds, nothing run."""
+
+import json
+import os
+
+import pytest
+
+from runner.app.inspect import repository_analysis
+from runner.app.inspect.repository_analysis import analyse, analysis_document, as_document
+from runner.project import Project
+
+KEY = "HGFDSAPOIUYTREWQAIKA"[::-1]
+SHOP = {
+    "pyproject.toml": '[project]\nname = "shop"\ndependencies = ["pydantic>=2"]\n'
+    '[build-system]\nbuild-backend = "hatchling.build"\n[tool.pytest.ini_options]\n[tool.ruff]\n',
+    "src/shop/__init__.py": "",
+    "src/shop/models.py": "class Booking: ...\n",
+    "src/shop/api.py": "from shop.models import Booking\n\ndef book(): ...\n",
+    "tests/test_api.py": "from shop.api import book\n\ndef test_it(): assert book() is None\n",
+    "web/package.json": '{"name": "web", "devDependencies": {"vitest": "1"}}',
+    "web/a.ts": 'import { b } from "./b";\n',
+    "web/b.ts": "export const b = 1;\n",
+    "FILE_OWNERSHIP_MAP.md": "| File | Tasks |\n|---|---|\n| `src/shop/api.py` | TASK-003 |\n",
+}
+
+
+def project(workplace):
+    return Project.open(workplace.root, os.environ, plan_needed=False)
+
+
+def test_stack_builds_tests_gates_packages_owners_imports_and_hot_files_are_told(workplace):
+    workplace.commit(SHOP)
+    workplace.commit({"src/shop/api.py": SHOP["src/shop/api.py"] + "# more\n"})
+    found = analyse(project(workplace))
+    assert (found.commit, found.stack[0], found.package_manager) == (
+        workplace.head,
+        "python",
+        "pip",
+    )
+    assert found.dependencies == ("pydantic",)
+    assert [(one.manifest, one.tool) for one in found.build_systems] == [
+        ("pyproject.toml", "hatchling.build")
+    ]
+    assert [(one.name, one.command, one.files) for one in found.test_frameworks] == [
+        ("pytest", "python -m pytest -q", 1)
+    ]
+    assert [one.command for one in found.gates] == ["ruff check .", "python -m pytest -q"]
+    assert {(one.path, one.name) for one in found.packages} == {
+        (".", "shop"), ("src/shop", "shop"), ("web", "web"),
+    }  # fmt: skip
+    assert [(one.file, one.tasks) for one in found.owners] == [("src/shop/api.py", ("TASK-003",))]
+    by_path = {one.path: one for one in found.sources}
+    assert "src/shop/models.py" in by_path["src/shop/api.py"].imports
+    assert "src/shop/api.py" in by_path["tests/test_api.py"].imports
+    assert by_path["web/a.ts"].imports == ("web/b.ts",)
+    assert by_path["src/shop/models.py"].names == ("Booking",)
+    assert [(one.path, one.commits) for one in found.hot_files] == [("src/shop/api.py", 2)]
+
+
+@pytest.mark.parametrize(
+    ("files", "name", "command"),
+    [
+        ({"test_a.py": "import unittest\n"}, "unittest", "python -m unittest discover -q"),
+        ({"test_a.py": "import pytest\n"}, "pytest", "python -m pytest -q"),
+        ({"go.mod": "module a\n", "a_test.go": "package a\n"}, "go test", "go test ./..."),
+        ({"Cargo.toml": '[package]\nname = "a"\n'}, "cargo test", "cargo test"),
+        (
+            {"package.json": '{"scripts": {"test": "vitest run"}}', "a.test.ts": ""},
+            "vitest", "npm test --silent",
+        ),
+        ({"a.test.mjs": 'import test from "node:test";\n'}, "node --test", "node --test"),
+    ],
+)  # fmt: skip
+def test_the_test_framework_is_told_by_manifests_or_by_what_tests_import(
+    workplace, files, name, command
+):
+    workplace.commit(files)
+    found = analyse(project(workplace))
+    assert [(one.name, one.command) for one in found.test_frameworks] == [(name, command)]
+    assert found.test_command == command
+
+
+def test_the_same_commit_gives_the_same_bytes_whatever_lies_in_the_folder(workplace):
+    workplace.commit(SHOP)
+    fresh = as_document(analyse(project(workplace)))
+    first = analysis_document(project(workplace))
+    workplace.write({"src/shop/api.py": "import os\n", "extra.py": "", "pyproject.toml": "x"})
+    assert first == fresh == analysis_document(project(workplace))
+    assert as_document(analyse(project(workplace))) == fresh
+    kept = project(workplace).cache / "analysis.json"
+    kept.write_bytes(kept.read_bytes().replace(b"hatchling", b"hatchlung"))
+    assert analysis_document(project(workplace)) == fresh, "a damaged cache is read anew"
+    workplace.commit(message="all of it")
+    assert analysis_document(project(workplace)) != fresh
+
+
+def test_what_comes_with_a_clone_is_read_within_bounds_and_redacted(workplace, monkeypatch):
+    monkeypatch.setattr(repository_analysis, "_MOST_ROWS", 3)
+    monkeypatch.setattr(repository_analysis, "_MOST_FILES", 4)
+    many = {f"p{at}/package.json": json.dumps({"name": f"n{at}"}) for at in range(9)}
+    workplace.commit(
+        {
+            **many,
+            "package.json": "[" * 100_000,
+            "pyproject.toml": f'[project]\nname = "{KEY}"\n[build-system\n',
+            "Cargo.toml": f'[package]\nname = "AKIA{KEY}"\n',
+            ".env": "SECRET=1\n",
+            **{f"m{at}.py": f"import m{at + 1}\n" for at in range(9)},
+        }
+    )
+    (workplace.root / "link.py").symlink_to("/etc/passwd")
+    workplace.commit()
+    found = analyse(project(workplace))
+    assert len(found.packages) == 3
+    assert [one.path for one in found.sources] == [f"m{at}.py" for at in range(4)]
+    assert set(found.cut) == {"packages: 3 of 12", "sources: 4 of 9"}
+    assert any("pyproject.toml is not TOML" in note for note in found.notes)
+    assert KEY not in as_document(found)
+
+
+def test_before_the_first_commit_there_is_nothing_to_tell(workplace):
+    workplace.write({"a.py": "import os\n"})
+    found = analyse(project(workplace))
+    assert (found.commit, found.files, found.sources) == ("", 0, ())
+    assert found.notes == ("there is no commit yet",)
