@@ -13,6 +13,7 @@ from runner.journal.sessions import (
     PermissionAsked,
     PlanProposed,
     PlanReviewed,
+    ReviewSwitched,
     ToolCalled,
     ToolReturned,
 )
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
         Status,
         Usage,
     )
-
-
-# --- runs -----------------------------------------------------------------------------
 
 
 class RunStarted(NamedTuple):
@@ -327,7 +325,7 @@ class Unknown(NamedTuple):
 Event: TypeAlias = (
     "RunStarted | RunFinished | RunStuck | ModeSwitched | PlanUpdated | AttemptStarted"
     " | AttemptFinished | PlanProposed | PlanReviewed | ToolCalled | ToolReturned | WriteStaged"
-    " | WriteReviewed | WriteRejected | PermissionAsked | PermissionAnswered"
+    " | WriteReviewed | WriteRejected | ReviewSwitched | PermissionAsked | PermissionAnswered"
     " | GateStarted | GateCompleted | TaskLanding | TaskLanded | TaskDone | TaskFailed"
     " | TaskBlocked | TaskStaled | TaskApproved | TaskAdopted | TaskReopened | TaskWaived"
     " | StatusesPublished | ChangeRecorded | CheckpointWritten | DecisionMade"
@@ -344,6 +342,7 @@ TYPES: dict[str, type[Event]] = {
     "attempt.finished": AttemptFinished,
     "plan.proposed": PlanProposed,
     "plan.reviewed": PlanReviewed,
+    "review.switched": ReviewSwitched,
     "permission.asked": PermissionAsked,
     "permission.answered": PermissionAnswered,
     "tool.called": ToolCalled,

@@ -29,6 +29,17 @@ class PlanReviewed(NamedTuple):
     by: str = ""
 
 
+class ReviewSwitched(NamedTuple):
+    """A person at the terminal gave reviews to `review`, of a `task` or for the rest of the `run`.
+
+    It approves nothing by itself: what lands by it says so in its own `write.reviewed`.
+    """
+
+    review: str
+    scope: str
+    by: str = ""
+
+
 class PermissionAsked(NamedTuple):
     """A rule wants a person asked about this call, and nobody could be: the question waits."""
 

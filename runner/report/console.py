@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from runner.report.event_lines import Paint
 
 QUIET, NORMAL, VERBOSE = 0, 1, 2
+_NOBODY = -1
+"""No thread's number."""
 _LOG_BYTES = 16_384
 """How much of one command's log is shown with its task; what is left out is said."""
 
@@ -163,6 +165,17 @@ class Console:
                 self._pauser = before
                 held, self._held = self._held, []
                 self._write_all(held)
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Keep quiet in here whoever asks a person: what goes on meanwhile is said afterwards."""
+        with self._lock:
+            before, self._pauser = self._pauser, _NOBODY
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._pauser = before
 
     def close(self) -> None:
         """Say what was kept back; calling it again does nothing."""

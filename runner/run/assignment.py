@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from runner import effects
 from runner.implementers.base import Allowance, Mode
+from runner.journal.events import AttemptStarted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -95,6 +96,21 @@ class Assignment:
         return (
             self.implementer is not None and self.implementer.name == "check" and not self.carried
         )
+
+
+def start_of(assignment: Assignment, slot: int) -> AttemptStarted:
+    """What the journal hears when an assignment begins in a slot."""
+    implementer, brief = assignment.implementer, assignment.brief
+    return AttemptStarted(
+        base=assignment.base,
+        implementer=implementer.name if implementer else "",
+        spec=assignment.task.spec,
+        patterns=tuple(pattern.id for pattern in brief.patterns),
+        slot=slot,
+        mode=assignment.kind,
+        task_type=brief.kind,
+        searched=brief.searched,
+    )
 
 
 def _former_contents(assignment: Assignment) -> Mapping[str, bytes | None]:

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.gates.regression import Suspects
 from runner.journal.events import (
-    AttemptStarted,
     GateCompleted,
     RunStuck,
     TaskBlocked,
 )
 from runner.model import Reason, Status
+from runner.run.assignment import start_of
+from runner.run.exit_codes import codes_of
 from runner.run.frontier import Frontier
 from runner.run.landing.status_writer import note_in
 from runner.run.limits.timers import Timers
+from runner.run.outcomes import Came
 from runner.run.regressions.group_build import GroupBuild, Pace
 from runner.run.regressions.regression import find_approved_groups, victims_of
-from runner.run.review import Answer, Ruling
+from runner.run.review_queue import Waiting, release
 from runner.run.workers import Asking, Cancelling, Finished, Happened, Permitting, Scanning, Tracing
 
 if TYPE_CHECKING:
@@ -134,16 +135,44 @@ class Engine:
 
     def _loop(self) -> None:
         self._start_ready()
-        while self.crew.working or (self._hours.backoff and not self._is_stopping()):
+        desk = self.settlement.desk
+        while (
+            self.crew.working or desk.is_open or (self._hours.backoff and not self._is_stopping())
+        ):
             self._publish()
             self.ledger.sync()
-            self._hear_what_is_in_hand()
+            if desk.waiting:
+                self._ask_first()
+            else:
+                self._hear_what_is_in_hand()
             if self.crew.interrupted:
                 break
             self._start_ready()
         self._put_aside()
         if self.crew.interrupted:
             raise KeyboardInterrupt
+
+    def _ask_first(self) -> None:
+        """Ask a person about what waited longest; the run goes on until they answer."""
+        task, came = self.settlement.ask_first(None if self.crew.inline else self._go_on)
+        if came is Came.ENDED:
+            self._finish(task)
+        elif came is Came.PLANNED and self._is_pending(task.id):
+            self._frontier.put(task.id)
+        self._say(task.id)
+
+    def _go_on(self) -> None:
+        """What a run does while a person thinks; what would ask them, too, is heard later."""
+        self._hear_what_asks_nobody()
+        self._start_ready()
+        self._publish()
+        self.ledger.sync()
+
+    def _hear_what_asks_nobody(self) -> None:
+        while self.crew.has_news and not self.crew.interrupted:
+            message = self._hours.wait()
+            if not self.settlement.desk.puts_off(message):
+                self._hear(message)
 
     def _start_ready(self) -> None:
         """Fill the free slots, however many tasks need none since their proof stands."""
@@ -153,8 +182,7 @@ class Engine:
         while self._start_some():
             self._publish()
             self.ledger.sync()
-            while self.crew.has_news and not self.crew.interrupted:
-                self._hear(self._hours.wait())
+            self._hear_what_asks_nobody()
 
     def _start_some(self) -> bool:
         """Start attempts, each durably said before it begins; whether others may have to wait."""
@@ -205,6 +233,10 @@ class Engine:
         """A task's next attempt; None where something it needs is missing, which blocks it."""
         if self._is_outdated(task):
             return None
+        plans = self.preparation.plans
+        if plans and task.id not in self.preparation.adopted and plans.would_ask(task):
+            self.settlement.desk.put(Waiting(task))
+            return None
         missing = self.preparation.find_missing(task)
         if missing is not None:
             reason, note = missing
@@ -224,21 +256,8 @@ class Engine:
         slot = self.crew.take_slot()
         if (switched := self.preparation.find_mode_switch(assignment)) is not None:
             self.ledger.note(switched, task=task.id, attempt=assignment.attempt)
-        self.ledger.note(
-            AttemptStarted(
-                base=assignment.base,
-                implementer=assignment.implementer.name if assignment.implementer else "",
-                spec=task.spec,
-                patterns=tuple(pattern.id for pattern in assignment.brief.patterns),
-                slot=slot,
-                mode=assignment.kind,
-                task_type=assignment.brief.kind,
-                searched=assignment.brief.searched,
-            ),
-            task=task.id,
-            attempt=assignment.attempt,
-            durable=True,
-        )
+        event = start_of(assignment, slot)
+        self.ledger.note(event, task=task.id, attempt=assignment.attempt, durable=True)
         self._say(task.id)
         if assignment.implementer is not None:
             self._hours.start_attempt(task)
@@ -246,7 +265,10 @@ class Engine:
 
     def _hear_what_is_in_hand(self) -> None:
         """Wait for news and hear all there is; after a landing, free slots are filled first."""
-        while not self._hear(self._hours.wait()) and self.crew.has_news:
+        later = self.settlement.desk.later
+        message = later.popleft() if later else self._hours.wait()
+        while not self._hear(message) and self.crew.has_news:
+            message = self._hours.wait()
             if self.crew.interrupted:
                 return
 
@@ -258,7 +280,7 @@ class Engine:
             case Scanning(task, attempt, scan):
                 self.scans.add(task, attempt, scan)
             case Asking(outcome, answer):
-                answer(self.settlement.rule(self.tasks[outcome.task], outcome))
+                self.settlement.desk.put(Waiting(self.tasks[outcome.task], outcome, answer))
             case Permitting(id_, attempt, question, permit):
                 permit(self._ask(id_, attempt, question))
             case Tracing(assignment, outcome, answer_with):
@@ -283,8 +305,11 @@ class Engine:
         return there is not None and (there.attempt, there.base) == (outcome.attempt, outcome.base)
 
     def _settle(self, task: Task, outcome: Outcome) -> None:
-        if self.settlement.settle(task, outcome):
-            return
+        self.claims.rest(task)
+        if not self.settlement.settle(task, outcome):
+            self._finish(task)
+
+    def _finish(self, task: Task) -> None:
         self._end(task)
         for parked in self.settlement.land_parked():
             self._end(parked)
@@ -324,12 +349,6 @@ class Engine:
         plans = self.preparation.plans
         return plans is None or task.id in self.preparation.adopted or plans.may_begin(task)
 
-    def _is_only_planned(self, id_: str) -> bool:
-        """Whether a task was to be planned and no more, and has its plan."""
-        plans = self.preparation.plans
-        there = self.ledger.state.task(id_).planned
-        return plans is not None and plans.only and there is not None and there.approved
-
     def _is_pending(self, id_: str) -> bool:
         return self.ledger.state.task(id_).status is Status.PENDING
 
@@ -361,33 +380,17 @@ class Engine:
             if isinstance(message, Finished):
                 self.settlement.settle_interrupted(self.tasks[message.task])
                 self._say(message.task)
-            elif isinstance(message, Asking):
-                message.answer(Ruling(Answer.WAITS))
-            elif isinstance(message, Permitting):
-                message.answer(None)
-            elif isinstance(message, Tracing):
-                message.answer(Suspects())
-            elif message is not None:
+            elif not release(message):
                 self._hear(message)
 
     def _codes(self) -> frozenset[ExitCode]:
         """The exit codes that hold, from what every selected task came to."""
-        codes = set(self.settlement.codes)
-        waiting = []
-        for id_ in self.selected:
-            known = self.ledger.state.task(id_)
-            match known.status:
-                case Status.BLOCKED if known.reason is Reason.CHECKS:
-                    codes.add(ExitCode.FAILED)
-                case Status.BLOCKED if known.reason in (Reason.STUCK, Reason.BUDGET):
-                    codes.add(ExitCode.STOPPED)
-                case Status.BLOCKED | Status.STALE:
-                    codes.add(ExitCode.PERSON)
-                case Status.PENDING if not self._is_only_planned(id_):
-                    waiting.append(id_)
-                    codes |= {ExitCode.CONFLICT} if id_ in self._outdated else set()
+        plans, state = self.preparation.plans, self.ledger.state
+        only = plans is not None and plans.only
+        codes, waiting = codes_of(self.selected, state, self._outdated, only_planned=only)
+        codes |= self.settlement.codes
         if waiting:
-            self.ledger.note(RunStuck(waiting=tuple(sorted(waiting))))
+            self.ledger.note(RunStuck(waiting=tuple(waiting)))
             if self._hours.used_up:
                 self.settlement.say(f"{self._hours.used_up}; the next run has a budget of its own")
                 codes.add(ExitCode.STOPPED)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING
 
@@ -165,6 +165,17 @@ class Interruption:
         finally:
             self._asking = False
 
+    @contextmanager
+    def _wait_until_done(self) -> Iterator[None]:
+        """A signal in here is acted on at the end of it."""
+        before, self._asking = self._asking, False
+        try:
+            yield
+        finally:
+            self._asking = before
+        if self.heard:
+            raise KeyboardInterrupt
+
 
 def _end_process() -> None:
     """End all that was started here, and this process, from a thread that nothing holds up."""
@@ -186,9 +197,20 @@ class _Interruptible:
         """The person's answer; a signal means that the change waits for another run."""
         try:
             with self._interruption._raise_inside():  # noqa: SLF001 - the two are one
-                return self._asker.ask(task, change, before, spot)
+                return self._asker.ask(task, change, before, self._calm(spot))
         except KeyboardInterrupt:
             return Said(Answer.WAITS)
+
+    def _calm(self, spot: Spot) -> Spot:
+        """The spot, where a signal breaks into nothing that goes on meanwhile."""
+        if (going_on := spot.meanwhile) is None:
+            return spot
+
+        def go_on() -> None:
+            with self._interruption._wait_until_done():  # noqa: SLF001 - as above
+                going_on()
+
+        return replace(spot, meanwhile=go_on)
 
     def choose(self, text: str, question: str) -> str:
         """What is typed; a signal is raised as KeyboardInterrupt."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
-from functools import partial
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
@@ -25,6 +25,7 @@ from runner.run.regressions import (
 from runner.run.regressions.early_cutoff import stale_again
 from runner.run.regressions.proof_reuse import ProofReuse
 from runner.run.review import Answer
+from runner.run.review_queue import ReviewQueue
 from runner.writes.log import Fate
 
 if TYPE_CHECKING:
@@ -39,12 +40,22 @@ if TYPE_CHECKING:
     from runner.run.limits.deadlines import Deadline
     from runner.run.outcome_recorder import OutcomeRecorder
     from runner.run.preparation import Preparation
-    from runner.run.review import Asker, Review, Ruling
+    from runner.run.review import Review, Ruling
 
 
 ADOPTED = "adopted"
 """What the Review trailer says of a branch that a person finished and handed in."""
 WAITS_FOR_REVIEW = "waits for your review: runner review"
+
+
+class Came(Enum):
+    """What a question came to, for whoever starts tasks."""
+
+    ENDED = 1
+    GOES_ON = 2
+    PLANNED = 3
+    """Its plan may be built."""
+    WAITS = 4
 
 
 @dataclass(slots=True)
@@ -71,6 +82,8 @@ class OutcomeHandler:
     turn: LandingQueue = field(default_factory=LandingQueue)
     standing: ProofReuse = field(default_factory=ProofReuse)
     retries: Retries = field(init=False)
+    desk: ReviewQueue = field(init=False)
+    """What a person at the terminal is asked, in its turn."""
     _again: deque[tuple[Assignment, Outcome]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -84,6 +97,7 @@ class OutcomeHandler:
             blob=self.lander.repository.blob,
             say=self.say,
         )
+        self.desk = ReviewQueue(self.review, self.preparation, self.retries)
 
     @property
     def questions(self) -> PermissionPrompts:
@@ -99,25 +113,30 @@ class OutcomeHandler:
         put = [(assignment.task, outcome) for assignment, outcome in self._again]
         put += [(one.task, one.outcome) for one in self.turn.give_up()]
         self._again.clear()
+        unseen = self.desk.take_all()
+        for task, outcome in unseen:
+            self.books.hold(task, outcome, review.HELD, WAITS_FOR_REVIEW)
         for task, outcome in put:
             self.books.hold(task, outcome, "conflict", "proven; lands with the next run")
         self.books.drop_let_go()
-        return tuple(task.id for task, _ in put)
+        return tuple(task.id for task, _ in (*put, *unseen))
 
     def settle(self, task: Task, outcome: Outcome) -> bool:
         """Bring one outcome to its end; True when the same work goes on."""
         goes_on = self._settle(task, self.standing.join(outcome))
         if not goes_on:
-            self.turn.over(task.id)
-            self.books.drop_left(task.id)
+            self._let_go(task)
         return goes_on
+
+    def _let_go(self, task: Task) -> None:
+        self.turn.over(task.id)
+        self.books.drop_left(task.id)
 
     def land_parked(self) -> Iterator[Task]:
         """Land what was parked and may go on; the tasks that came to their end."""
         while (one := self.turn.next_parked()) is not None:
             if not self._land(one.task, one.outcome, one.how):
-                self.turn.over(one.task.id)
-                self.books.drop_left(one.task.id)
+                self._let_go(one.task)
                 yield one.task
 
     def _settle(self, task: Task, outcome: Outcome) -> bool:
@@ -130,7 +149,7 @@ class OutcomeHandler:
         plans = self.preparation.plans
         if plans is not None and plans.hear(task, outcome, self.books):
             return False
-        outcome = self.settle_questions(task, outcome)
+        outcome = self.desk.settle_questions(task, outcome)
         match outcome.ending:
             case Ending.PASSED:
                 return self._settle_passed(task, outcome)
@@ -178,7 +197,29 @@ class OutcomeHandler:
             note = known.cut_off or self._explain_unchanged(task, known)
             self.books.record_done(task, outcome, commit="", tree=outcome.tree, note=note)
             return False
-        ruling = self.rule(task, outcome)
+        if self.desk.takes(task, outcome):
+            return True
+        return self._settle_ruled(task, outcome, self.desk.rule(task, outcome))
+
+    def ask_first(self, meanwhile: Callable[[], None] | None) -> tuple[Task, Came]:
+        """Put the first question that waits; the task that it is of, and what came of it."""
+        one = self.desk.first
+        if one.outcome is None:
+            plans = self.preparation.plans
+            may = plans is not None and plans.may_begin(one.task, meanwhile)
+            self.desk.drop(one)
+            return one.task, Came.PLANNED if may else Came.WAITS
+        ruling = self.desk.rule(one.task, one.outcome, meanwhile)
+        self.desk.drop(one)
+        if one.answer is not None:
+            one.answer(ruling)
+        elif not self._settle_ruled(one.task, one.outcome, ruling):
+            self._let_go(one.task)
+            return one.task, Came.ENDED
+        return one.task, Came.GOES_ON
+
+    def _settle_ruled(self, task: Task, outcome: Outcome, ruling: Ruling) -> bool:
+        """What follows of proven work by what was said of it; True when the same work goes on."""
         match ruling.answer:
             case Answer.WAITS:
                 self.books.hold(task, outcome, "review", WAITS_FOR_REVIEW)
@@ -193,6 +234,12 @@ class OutcomeHandler:
                 return False
             case Answer.EDITED:
                 return self._take_edit(task, outcome, ruling.changes)
+            case Answer.AUTO:  # the same bytes once more, for whoever reviews now to read
+                carried = self.preparation.make_carried(
+                    task, outcome.changes, outcome.base, outcome.attempt
+                )
+                self._again.append((carried, outcome))
+                return True
         self.books.decisions(task, outcome)
         self.books.record_approved(task, outcome, ruling.how)
         adopted = task.id in self.preparation.adopted
@@ -206,20 +253,6 @@ class OutcomeHandler:
         how = "; edit its blocks for what was asked" if chosen == "blocks" else ""
         self.say(f"{task.id} was built anew and nothing changed{how}")
         return "built anew, and nothing changed"
-
-    def rule(self, task: Task, outcome: Outcome) -> Ruling:
-        """Whether these writes may land, by whom the task's review asks.
-
-        Where a person answered what the proof asked about these bytes, it is theirs.
-        """
-        mode = self.preparation.review_mode(task)
-        if permission_prompts.was_answered(outcome):
-            mode = ReviewMode.PROMPT
-        before = partial(self._before, outcome.base)
-        return self.review.rule(task, outcome.attempt, outcome.changes, mode, before)
-
-    def _before(self, base: str, path: str) -> bytes | None:
-        return self.lander.repository.blob(base, path) if base else None
 
     def _take_edit(self, task: Task, outcome: Outcome, changes: tuple[Change, ...]) -> bool:
         """A person's edit goes through the whole pipeline and proof, and is then shown again."""
@@ -300,50 +333,6 @@ class OutcomeHandler:
             self.books.block(task, failed, Reason.REVIEW, findings[0].message)
             return
         self.ledger.note(TaskApproved(by="review", note="try again"), task=task.id)
-
-    # --- asked ------------------------------------------------------------------------
-
-    def apply_answers(self, task: Task, outcome: Outcome) -> Outcome:
-        """The outcome as passed where a person let these bytes pass; else as it is."""
-        if not outcome.questions or not outcome.changes:
-            return outcome
-        asked = (outcome.changes, outcome.questions)
-        known = review.is_approved(self.ledger.state, task.id, *asked)
-        return permission_prompts.with_approval(outcome) if known else outcome
-
-    def settle_questions(self, task: Task, outcome: Outcome) -> Outcome:
-        """What becomes of questions that only a person can answer: one repair, then it waits."""
-        outcome = self.apply_answers(task, outcome)
-        if outcome.ending is not Ending.FAILED or not outcome.questions or not outcome.changes:
-            return outcome
-        refused = review.refusals(self.ledger.state, task.id, outcome.changes)
-        if refused or self._may_repair(task, outcome):
-            return outcome
-        if self.review.asker and self.preparation.review_mode(task) is ReviewMode.PROMPT:
-            self._ask_person(self.review.asker, task, outcome)
-            if review.refusals(self.ledger.state, task.id, outcome.changes):
-                return outcome
-            outcome = self.apply_answers(task, outcome)
-        passed = outcome.ending is Ending.PASSED
-        return outcome if passed else replace(outcome, ending=Ending.WAITS)
-
-    def _may_repair(self, task: Task, outcome: Outcome) -> bool:
-        """Whether its implementer tries once more: it was not told of this before."""
-        known = self.ledger.state.task(task.id)
-        told = known.held is not None or permission_prompts.was_told(known, outcome.questions)
-        return not told and not self.retries.gives_the_same(task) and not self.is_last_try(task)
-
-    def _ask_person(self, asker: Asker, task: Task, outcome: Outcome) -> None:
-        """Ask at the terminal, and keep what is said."""
-        lines = [f"{task.id} asks you:", *permission_prompts.format_questions(outcome.questions)]
-        typed = asker.choose("\n".join(lines), permission_prompts.PROMPT)[:1]
-        reason = asker.choose("", "why? ") if typed == "r" else ""
-        if typed == "y":
-            for yes in permission_prompts.approvals(outcome.changes, outcome.questions):
-                self.ledger.note(yes, task=task.id, attempt=outcome.attempt, durable=True)
-        elif reason:
-            no = permission_prompts.rejection(outcome.changes, reason)
-            self.ledger.note(no, task=task.id, attempt=outcome.attempt, durable=True)
 
     # --- not passed -------------------------------------------------------------------
 

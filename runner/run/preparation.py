@@ -22,8 +22,8 @@ from runner.run.permission_prompts import answers_of
 from runner.run.planned.phases import Step, files_of_plan, plan_of, plan_told
 from runner.run.preflight import find_lacking
 from runner.run.proof_required import stands_on_words
-from runner.run.review import mode_for
-from runner.run.reviewer import diff_of, without_reviewer
+from runner.run.review import WHOLE_RUN, mode_for
+from runner.run.reviewer import diff_of, find_no_auto, without_reviewer
 from runner.writes.pipeline import WriteRules
 from runner.writes.project_compile import CompileCommand
 
@@ -86,6 +86,8 @@ class Preparation:
     """Carries held work of a task to where the branch is now; None where others changed it."""
     regressive: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     """Held changes that break other tasks: they land together with these, once approved."""
+    switch: set[str] = field(default_factory=set)
+    """Tasks whose review a person at the terminal gave away in this run, or `WHOLE_RUN`."""
     adopted: dict[str, Adopted] = field(default_factory=dict)
     """Branches that a person finished: proven and landed as they are, with nobody called."""
     purse: RunBudget | None = None
@@ -128,9 +130,7 @@ class Preparation:
 
     def _check_reviewable(self, task: Task) -> tuple[Reason, str] | None:
         """That nobody could review it: said before anybody is paid for it."""
-        chosen = self.implementer(task)
-        implementer = None if isinstance(chosen, Finding) else chosen
-        why = without_reviewer(self.review_mode(task), self.settings, implementer)
+        why = without_reviewer(self.review_mode(task), self.settings, self._worker(task))
         return (Reason.TOOL, why) if why else None
 
     def _check_budget(self, task: Task) -> tuple[Reason, str] | None:
@@ -149,9 +149,23 @@ class Preparation:
 
     def review_mode(self, task: Task) -> ReviewMode:
         """Who approves the task's writes."""
+        asked = self.is_asked(task) and not self.switch.isdisjoint((task.id, WHOLE_RUN))
+        if asked and not self.why_not_auto(task):
+            return ReviewMode.AUTO
+        return mode_for(task, self._worker(task), self.settings, terminal=self.terminal)
+
+    def is_asked(self, task: Task) -> bool:
+        """Whether a person approves the task's writes, unless they gave that away meanwhile."""
+        mode = mode_for(task, self._worker(task), self.settings, terminal=self.terminal)
+        return mode is ReviewMode.PROMPT
+
+    def why_not_auto(self, task: Task) -> str:
+        """Why a person cannot give its reviews away; empty where they can."""
+        return find_no_auto(task, self.settings, self._worker(task))
+
+    def _worker(self, task: Task) -> Implementer | None:
         chosen = self.implementer(task)
-        implementer = None if isinstance(chosen, Finding) else chosen
-        return mode_for(task, implementer, self.settings, terminal=self.terminal)
+        return None if isinstance(chosen, Finding) else chosen
 
     def assignment(self, task: Task) -> Assignment:
         """The next attempt at a task."""

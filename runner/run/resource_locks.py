@@ -196,6 +196,10 @@ class ResourceLocks:
         self._exact.update(exact)
         self._folders.update(folder for path in exact for folder in folders_of(path))
 
+    def rest(self, task: Task) -> None:
+        """No agent works on `task` any more; what it writes stays claimed until it has landed."""
+        self._working.discard(task.id)
+
     def release(self, task: Task) -> None:
         """Give back what `task` held."""
         self._working.discard(task.id)

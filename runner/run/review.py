@@ -7,12 +7,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from runner.journal.events import TaskApproved, TaskFailed, TaskStaled, WriteRejected, WriteReviewed
+from runner.journal.sessions import ReviewSwitched
 from runner.journal.task_fold import APPROVED, REJECTED
 from runner.model import Finding, ReviewMode, Status, digest_of
 from runner.writes.paths import is_control
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
@@ -26,6 +27,8 @@ CHECK = "review"
 REJECTED_BY = "a person rejected this"
 HELD = "review"
 """How held work is kept that waits for a person."""
+WHOLE_RUN = "run"
+"""What a switch of reviews is about that is not about one task."""
 WHOLE = ""
 """The path under which a decision about a whole proposal is kept."""
 
@@ -41,6 +44,8 @@ class Answer(StrEnum):
     NEXT = "next"
     """Nothing is said yet: the next of the task's changes is to be shown."""
     PREVIOUS = "previous"
+    AUTO = "auto"
+    """From now on whoever reviews where nobody is asked: for the task, or the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,19 @@ class Said:
     content: bytes | None = None
     """The bytes as the person edited them."""
     for_all: bool = False
-    """Whether it holds for all changes of the task that are left."""
+    """Whether it holds for all changes of the task that are left; of plans, for all of the run."""
+    others: tuple[tuple[str, Change], ...] = ()
+    """Changes of other tasks, by their ids, that were shown and are approved with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """Proven work of a task that nobody has answered yet."""
+
+    task: Task
+    attempt: int
+    changes: Sequence[Change]
+    before: Before
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +81,23 @@ class Spot:
     left: int = 1
     """Changes, with this one, that nobody has answered."""
     said: str = ""
+    is_plan: bool = False
+    """Whether it is a task's own plan, and no file that lands."""
+    no_auto: str | None = None
+    """Why `Answer.AUTO` is none here; empty where it is one, None where that makes no sense."""
+    others: Callable[[], Sequence[Proposed]] | None = None
+    """What else waits by now."""
+    meanwhile: Callable[[], None] | None = None
+    """What goes on while the person thinks; None where all waits for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What surrounds a question while a run goes on: see `Spot`."""
+
+    others: Callable[[], Sequence[Proposed]] | None = None
+    meanwhile: Callable[[], None] | None = None
+    no_auto: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +160,7 @@ class Review:
         changes: Sequence[Change],
         mode: ReviewMode,
         before: Before,
+        around: Around = Around(),
     ) -> Ruling:
         """Have every change approved, by whom `mode` says."""
         refused = self._find_refused(task, changes)
@@ -138,16 +173,22 @@ class Review:
                 event = WriteReviewed(change.path, change.before, change.after, mode.value)
                 self.ledger.note(event, task=task.id, attempt=attempt)
             return Ruling(Answer.APPROVED, mode.value)
-        return self._by_person(task, attempt, changes, before)
+        return self._by_person(Proposed(task, attempt, changes, before), around)
 
-    def _by_person(
-        self, task: Task, attempt: int, changes: Sequence[Change], before: Before
-    ) -> Ruling:
+    def would_ask(self, task: Task, changes: Sequence[Change], mode: ReviewMode) -> bool:
+        """Whether `rule` would put a question at the terminal."""
+        if self.asker is None or self._find_refused(task, changes):
+            return False
+        loosened = self.insisted and mode is ReviewMode.OFF
+        seen = mode is ReviewMode.PROMPT or any(is_control(one.path) for one in changes)
+        return seen and not loosened and bool(self._open(task, changes))
+
+    def _by_person(self, shown: Proposed, around: Around) -> Ruling:
+        task, changes = shown.task, shown.changes
         if self.asker is not None:
-            edited = self._ask(self.asker, task, attempt, changes, before)
-            if edited is not None:
-                others = (one for one in changes if one.path != edited.path)
-                return Ruling(Answer.EDITED, changes=(*others, edited))
+            ruling = self._ask(self.asker, shown, around)
+            if ruling is not None:
+                return ruling
         refused = self._find_refused(task, changes)
         if refused:
             return Ruling(Answer.REJECTED, findings=refused)
@@ -160,28 +201,48 @@ class Review:
     def _find_refused(self, task: Task, changes: Sequence[Change]) -> tuple[Finding, ...]:
         return tuple(rejection(event) for event in refusals(self.ledger.state, task.id, changes))
 
-    def _ask(
-        self, asker: Asker, task: Task, attempt: int, changes: Sequence[Change], before: Before
-    ) -> Change | None:
-        """Ask until every change is answered; the changed proposal when a person edited one."""
+    def _ask(self, asker: Asker, shown: Proposed, around: Around) -> Ruling | None:
+        """Ask until every change is answered; the ruling where that decides of all of it at once.
+
+        A saved edit is its own approval: who writes the bytes need not be shown them again.
+        """
+        task, attempt, changes = shown.task, shown.attempt, shown.changes
         at = self._find_unanswered(task, changes, -1)
         while at is not None:
             change = changes[at]
-            said = asker.ask(task, change, before(change.path), self._spot(task, changes, at))
+            spot = self._spot(task, changes, at, around)
+            said = asker.ask(task, change, shown.before(change.path), spot)
             match said.answer:
                 case Answer.WAITS:
                     return None
                 case Answer.EDITED:
-                    return _with_content(change, said.content)
+                    edited = _with_content(change, said.content)
+                    self._note_edit(task, attempt, edited)
+                    others = (one for one in changes if one.path != edited.path)
+                    return Ruling(Answer.EDITED, changes=(*others, edited))
+                case Answer.AUTO:
+                    self._note_switch(task, attempt, whole_run=said.for_all)
+                    return Ruling(Answer.AUTO, WHOLE_RUN if said.for_all else "task")
                 case Answer.NEXT | Answer.PREVIOUS:
                     at = (at + (1 if said.answer is Answer.NEXT else -1)) % len(changes)
                     continue
             for place in self._open(task, changes) if said.for_all else [at]:
                 note_answer(self.ledger, task.id, attempt, changes[place], said)
+            for other, its_change in said.others:
+                its_attempt = self.ledger.state.task(other).last_attempt
+                note_answer(self.ledger, other, its_attempt, its_change, said)
             if said.answer is Answer.REJECTED:
                 return None
             at = self._find_unanswered(task, changes, at)
         return None
+
+    def _note_edit(self, task: Task, attempt: int, edited: Change) -> None:
+        event = WriteReviewed(edited.path, edited.before, edited.after, "edited", "person")
+        self.ledger.note(event, task=task.id, attempt=attempt, durable=True)
+
+    def _note_switch(self, task: Task, attempt: int, *, whole_run: bool) -> None:
+        event = ReviewSwitched(ReviewMode.AUTO.value, WHOLE_RUN if whole_run else "task", "person")
+        self.ledger.note(event, task=task.id, attempt=attempt, durable=True)
 
     def _open(self, task: Task, changes: Sequence[Change]) -> list[int]:
         """The places of those that nobody has answered."""
@@ -193,10 +254,19 @@ class Review:
         places = self._open(task, changes)
         return next((at for at in places if at > after), places[0] if places else None)
 
-    def _spot(self, task: Task, changes: Sequence[Change], at: int) -> Spot:
+    def _spot(self, task: Task, changes: Sequence[Change], at: int, around: Around) -> Spot:
         said = find_answer(self.ledger.state, task.id, changes[at])
         how = said.review if isinstance(said, WriteReviewed) else ""
-        return Spot(at + 1, len(changes), len(self._open(task, changes)), how)
+        left = len(self._open(task, changes))
+        return Spot(
+            at + 1,
+            len(changes),
+            left,
+            how,
+            no_auto=around.no_auto,
+            others=around.others,
+            meanwhile=around.meanwhile,
+        )
 
 
 def note_answer(ledger: JournalWriter, task: str, attempt: int, change: Change, said: Said) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from runner.gates.base import command_limits
 from runner.implementers.base import ImplementerContext, Said
+from runner.implementers.registry import choose
 from runner.model import Finding, Network, ReviewMode
 from runner.process.base import Command
 from runner.process.sandbox import ReadOnly
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.context.brief import Brief
     from runner.implementers.base import Implementer
-    from runner.model import Change, Outcome
+    from runner.model import Change, Outcome, Task
     from runner.run.assignment import Assignment, WorkerContext
 
 
@@ -35,7 +36,7 @@ def review_by_agent(assignment: Assignment, site: WorkerContext, diff: str) -> S
     """What a session of the task's own agent says of a diff; None where no such review is set."""
     if not site.settings.model_review:
         return None
-    agent = assignment.implementer
+    agent = assignment.implementer or choose(assignment.task, site.settings)
     if not isinstance(agent, Reviewer):
         message = "review is auto, and what implements this task cannot review"
         hint = "set review_command in your own settings, or review = prompt"
@@ -108,6 +109,18 @@ def without_reviewer(mode: ReviewMode, settings: Settings, implementer: Implemen
     if isinstance(implementer, Reviewer):
         return ""
     return f"review is auto, and what implements this task ({name}) cannot review; {_HINT}"
+
+
+def find_no_auto(task: Task, settings: Settings, implementer: Implementer | None) -> str:
+    """Why a person at the terminal cannot give a task's reviews away; empty where they can.
+
+    Plan and repository only tighten: what they ask for is not answered by a key.
+    """
+    if task.review is ReviewMode.PROMPT:
+        return f"the plan says Review: prompt for {task.id}"
+    if settings.review_floor is ReviewMode.PROMPT:
+        return "this repository's settings say review = prompt"
+    return without_reviewer(ReviewMode.AUTO, settings, implementer)
 
 
 def ask_review_command(

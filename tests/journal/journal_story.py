@@ -38,6 +38,7 @@ from runner.journal.sessions import (
     PermissionAsked,
     PlanProposed,
     PlanReviewed,
+    ReviewSwitched,
     ToolCalled,
     ToolReturned,
 )
@@ -189,6 +190,7 @@ def whole_story():
         RunFinished(exit=3, head=COMMIT, seconds=9.5, counts={"DONE": 1}),
         (PlanProposed(PLAN, "artifacts/build/plans/TASK-001.md", digest_of(b"plan"), USED), one, 1),
         (PlanReviewed(digest_of(b"plan"), approved=True, review="applied", by="ann"), one, 1),
+        (ReviewSwitched("auto", "task", "person"), one, 1),
         (PermissionAsked("read_file", "src/b.py", "ask read_file src/**"), one, 1),
         (PermissionAsked("read_file", "src/a.py"), one, 1),
         (PermissionAnswered("read_file", "src/a.py", allowed=True, by="ann"), one, 1),

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from runner.run.interruption import Interruption
-from runner.run.review import Answer, Said
+from runner.run.review import Answer, Said, Spot
 
 
 def test_a_signal_wakes_the_coordinator_and_raises_nothing():
@@ -46,7 +46,7 @@ def test_a_question_is_answered_with_wait(early):
     with interruption.listen():
         if early:
             os.kill(os.getpid(), signal.SIGINT)
-        said = interruption.wrap_asker(Asker()).ask(None, None, None, 1)
+        said = interruption.wrap_asker(Asker()).ask(None, None, None, Spot())
     assert said == Said(Answer.WAITS)
     assert asked == ([] if early else [1])
 

@@ -21,6 +21,7 @@ from runner.run.engine import Engine
 from runner.run.frontier import UNKNOWN_SECONDS, Frontier, forecast
 from runner.run.limits.deadlines import Backoff
 from runner.run.resource_locks import ResourceLocks
+from runner.run.review_queue import ReviewQueue
 from runner.run.workers import Finished
 
 CAPACITY = {"gpu": 1.0}
@@ -62,7 +63,11 @@ class Clockwork:
         assert seconds is None  # nobody is tried again later, and nothing has to end
         self._now, _, id_, slot = heapq.heappop(self._ending)
         self._free.append(slot)
-        return Finished(id_, lambda: SimpleNamespace(task=id_, attempt=1, base="", changes=()))
+        return Finished(id_, lambda: outcome_of(id_))
+
+
+def outcome_of(id_):
+    return SimpleNamespace(task=id_, attempt=1, base="", changes=(), ending=Ending.PASSED)
 
 
 class AlwaysPasses:
@@ -74,6 +79,7 @@ class AlwaysPasses:
     def __init__(self, ledger):
         self._ledger = ledger
         self.retries = SimpleNamespace(backoff=Backoff())
+        self.desk = ReviewQueue(None, None, None)
 
     def next_again(self):
         return None

@@ -312,9 +312,11 @@ def test_at_a_terminal_a_person_is_asked_about_the_plan(planned, calls):
     drafter = str(Path(__file__).with_name("drafter.py"))
     words = (sys.executable, drafter, "run", "1", "--trust", "--no-sandbox", "--review", "off")
     with Terminal(words, columns=100, cwd=shop.root, RUNNER_BACKOFF="0") as terminal:
-        terminal.until("+1. Write it")
+        terminal.until("plan of TASK-001")
+        terminal.until("1. Write it")
         terminal.until("[w]ait?")
-        terminal.send("r\n")
+        assert "new file mode" not in terminal.said
+        terminal.send("r")
         heard = terminal.until("why? ")
         terminal.send("first say why\n")
         terminal.until("[w]ait?", after=heard)

@@ -203,16 +203,20 @@ def test_a_person_rejects_with_a_reason_and_applies_the_next_proposal(workplace,
     assert (times(calls), workplace.read("out.txt")) == (2, "attempt 2\n")
 
 
-def test_a_persons_edit_is_shown_again_before_it_lands(workplace, calls):
+def test_a_saved_edit_is_approved_and_only_the_other_files_are_asked_for(workplace, calls):
     planned(workplace, calls)
     with at_terminal(workplace, "run", "--trust", "--no-sandbox") as terminal:
         heard = terminal.until("[w]ait?")
-        terminal.send("e\n")
-        terminal.until("+edited 1", after=heard)
-        terminal.until("[w]ait?", after=heard)
-        terminal.send("l\n")
+        terminal.send("e")
+        terminal.until("proving your edit", after=heard)
+        terminal.until("same.txt (2 of 2)", after=heard)
+        terminal.until("[w]ait?", after=terminal.said.index("same.txt (2 of 2)"))
+        terminal.send("a")
         terminal.wait()
     assert terminal.code == 0
+    assert "+edited" not in terminal.said
+    said = {one["path"]: one["review"] for one in workplace.happened("write.reviewed", "TASK-001")}
+    assert said == {"out.txt": "edited", "same.txt": "applied"}
     assert (times(calls), workplace.read("out.txt")) == (1, "edited 1\n")
 
 

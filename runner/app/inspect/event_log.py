@@ -141,6 +141,8 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
             return display(tag)
         case events.ModeSwitched(mode=mode):
             return display(mode)
+        case sessions.ReviewSwitched(review=review, scope=scope):
+            return f"reviews of the {display(scope)}: {display(review)}"
         case sessions.ToolCalled(name=name) | sessions.ToolReturned(name=name):
             return display(name)
     return ""

@@ -181,7 +181,8 @@ class _TerminalEditor:
 
     def try_again(self, findings: tuple[Finding, ...]) -> bool:
         """Whether they go on, which they are asked at a terminal."""
-        from runner.commands.running.terminal_review import REFUSED, format_findings, read_answer
+        from runner.commands.running.single_key import read_key
+        from runner.commands.running.terminal_review import REFUSED, format_findings
 
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise RunnerError(
@@ -190,4 +191,4 @@ class _TerminalEditor:
                 hint=findings[0].hint,
             )
         print(*format_findings(findings), REFUSED, sep="\n", file=sys.stderr)
-        return (read_answer(_AGAIN) or "w").lower()[:1] == "e"
+        return (read_key(_AGAIN) or "w").lower()[:1] == "e"

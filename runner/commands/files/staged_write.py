@@ -230,10 +230,11 @@ class _Dialogue:
 
     def _ask(self, staged: Staged, draft: bytes | None = None) -> ExitCode:
         """The person's answer; without a person at a terminal it waits."""
-        from runner.commands.running.terminal_review import read_answer, read_reason
+        from runner.commands.running.single_key import read_key
+        from runner.commands.running.terminal_review import read_reason
 
         while _at_terminal():
-            match (read_answer(_QUESTION) or "wait").lower()[:1]:
+            match (read_key(_QUESTION) or "wait").lower()[:1]:
                 case "a":
                     return self.apply(staged)
                 case "e":

@@ -1,7 +1,8 @@
-"""The review at the terminal: one change, one question."""
+"""The review at the terminal: one change, one question, one key."""
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import sys
@@ -10,22 +11,27 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from runner.app.write.workplace import Workplace
+from runner.commands.running.single_key import read_key, read_line
 from runner.errors import RunnerError
 from runner.process.tools import NOT_FOUND, run_interactive
-from runner.run.review import Answer, Said
+from runner.run.review import Answer, Said, Spot
 from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from runner.model import Change, Finding, Task
     from runner.report.console import Console
-    from runner.run.review import Spot
+    from runner.run.review import Proposed
 
 REFUSED = "your edit was refused; the proposal stands"
 NO_REASON = "a rejection needs a reason: the next attempt reads it"
+PROVING = "proving your edit; it lands as you saved it"
+UNCHANGED = "nothing changed"
 _MOVES = {"n": Answer.NEXT, "p": Answer.PREVIOUS}
+_KEYED = re.compile(r"\[\w\]")
+"""How a question names a key; `[y/N]` wants a line."""
 
 
 def find_asker(console: Console, environ: Mapping[str, str]) -> TerminalAsker | None:
@@ -47,19 +53,30 @@ class TerminalAsker:
 
     def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Said:
         """The answer to one change; asks again until there is one. No more input means wait."""
-        question, draft = _question(change, spot), Draft(change)
+        draft = Draft(change)
         with self._console.pause():
             self._show(task, change, before, spot)
             while True:
-                typed = read_answer(question)
-                said = "w" if typed is None else typed.lower()[:1]
+                question = _question(change, spot)
+                said = _key_of(read_key(question, self._meanwhile(spot)))
                 if said == "s":
                     self._show(task, change, before, spot)
                 if said == "?":
-                    print(*_explain(question), sep="\n", file=sys.stderr)
+                    print(*_explain(question, spot), sep="\n", file=sys.stderr)
                 answer = self._answer(said, draft, spot)
                 if answer is not None:
                     return answer
+
+    def _meanwhile(self, spot: Spot) -> Callable[[], None] | None:
+        """What goes on while nothing is typed; what it says is said after the answer."""
+        if (going_on := spot.meanwhile) is None:
+            return None
+
+        def go_on() -> None:
+            with self._console.hold():
+                going_on()
+
+        return go_on
 
     def choose(self, text: str, question: str) -> str:
         """What is typed, in small letters, after a text and a question; empty where nobody is."""
@@ -68,7 +85,8 @@ class TerminalAsker:
                 from runner.commands.paging import show
 
                 show(text, self._environ, sys.stderr)
-            return (read_answer(question) or "").lower()
+            ask = read_key if _KEYED.search(question) and "[y/N]" not in question else read_line
+            return (ask(question) or "").lower()
 
     def _answer(self, said: str, draft: Draft, spot: Spot) -> Said | None:
         match said:
@@ -76,12 +94,17 @@ class TerminalAsker:
                 return Said(Answer.APPROVED)
             case "l":
                 return Said(Answer.APPROVED, for_all=True)
+            case "t" if spot.others is not None:
+                return self._show_others(spot.others())
+            case "A" | "R" if spot.no_auto == "":
+                return Said(Answer.AUTO, for_all=said == "R")
+            case "A" | "R" if spot.no_auto:
+                print(display(spot.no_auto), file=sys.stderr)
             case "r":
                 reason = read_reason()
                 return Said(Answer.REJECTED, reason=reason) if reason else None
             case "e" if draft.change.content is not None:
-                content = draft.edit(self._environ)
-                return None if content is None else Said(Answer.EDITED, content=content)
+                return draft.ask_editor(self._environ, proving=not spot.is_plan)
             case "n" | "p" if spot.count > 1:
                 return Said(_MOVES[said])
             case "w":
@@ -95,37 +118,79 @@ class TerminalAsker:
         width = shutil.get_terminal_size().columns
         where = f"{spot.number} of {spot.count}" if spot.count > 1 else ""
         told = ", ".join(part for part in (where, spot.said) if part)
-        head = f"{display(task.id)} wants to {change.action} {display(change.path)}"
-        diff = diff_text(before, change, colour=self._console.colour, width=width)
+        if spot.is_plan:
+            head = f"plan of {display(task.id)} {display(task.title)}".rstrip()
+            diff = display((change.content or b"").decode("utf-8", "replace"), lines=True)
+        else:
+            head = f"{display(task.id)} wants to {change.action} {display(change.path)}"
+            diff = diff_text(before, change, colour=self._console.colour, width=width)
         text = f"{head}{f' ({told})' if told else ''}\n{diff}"
         show(text, self._environ, sys.stderr)
+
+    def _show_others(self, others: Sequence[Proposed]) -> Said | None:
+        """Show what else waits, whole; a yes is one to all of it, and to the task at hand."""
+        if not others:
+            print("nothing else waits yet", file=sys.stderr)
+            return None
+        for one in others:
+            for place, change in enumerate(one.changes, start=1):
+                spot = Spot(place, len(one.changes))
+                self._show(one.task, change, one.before(change.path), spot)
+        names = ", ".join(display(one.task.id) for one in others)
+        typed = read_key(f"apply these of {names}, and this one? [y]es or [n]o? ")
+        if (typed or "").lower()[:1] != "y":
+            return None
+        seen = tuple((one.task.id, change) for one in others for change in one.changes)
+        return Said(Answer.APPROVED, for_all=True, others=seen)
+
+
+def _key_of(typed: str | None) -> str:
+    """What a key or a line means: capitals count where they stand alone."""
+    if typed is None:
+        return "w"
+    return typed if typed in ("A", "R") else typed.lower()[:1]
 
 
 def _question(change: Change, spot: Spot) -> str:
     """What may be typed about a change at its place among the task's others."""
-    choices = ["[a]pply"]
-    choices += [f"apply a[l]l {spot.left}"] if spot.left > 1 else []
+    choices = ["[a]pprove" if spot.is_plan else "[a]pply"]
+    every = "yes to a[l]l plans" if spot.is_plan else f"apply a[l]l {spot.left}"
+    choices += [every] if spot.left > 1 else []
+    others = len(spot.others()) if spot.others is not None else 0
+    choices += [f"[t]he other {others}, too"] if others else []
     choices += ["[e]dit"] if change.content is not None else []
     choices += ["[r]eject", "[s]how again"]
     choices += ["[n]ext", "[p]revious"] if spot.count > 1 else []
+    choices += ["[A]uto for the task", "for the [R]un"] if spot.no_auto == "" else []
     return f"{', '.join(choices)}, [?], or [w]ait? "
 
 
 _KEYS = {
     "a": "this change, these very bytes: it lands with the task once all of it is proven",
     "l": "every change of this task that is not answered yet",
-    "e": "open it in your editor; what you save is what is proven",
+    "t": "show the tasks that are proven meanwhile; then one yes is for all of them",
+    "e": "open it in your editor; what you save is approved, and proven again before it lands",
     "r": "say why: the next attempt reads it first",
     "s": "the difference once more",
     "n": "answer this one later; the next of this task",
     "p": "the one before",
+    "A": "review = auto for this task: what you set to review decides, and is named as that",
+    "R": "the same for every task of this run; control files and changed tests still come to you",
     "w": "leave the task for `runner review`; others go on",
+}
+_PLAN_KEYS = {
+    "a": "this plan: the task is built as it says",
+    "l": "every plan of this run, unseen; what is built by them is still shown to you",
+    "e": "open it in your editor; what you save is the plan",
+    "r": "say why: the next plan begins with it",
+    "s": "the plan once more",
 }
 
 
-def _explain(question: str) -> Iterator[str]:
+def _explain(question: str, spot: Spot) -> Iterator[str]:
     """What each key does that may be typed now."""
-    yield from (f"  {key}  {said}" for key, said in _KEYS.items() if f"[{key}]" in question)
+    keys = {**_KEYS, **_PLAN_KEYS} if spot.is_plan else _KEYS
+    yield from (f"  {key}  {said}" for key, said in keys.items() if f"[{key}]" in question)
 
 
 class Draft:
@@ -134,6 +199,17 @@ class Draft:
     def __init__(self, change: Change) -> None:
         self.change = change
         self._text = change.content or b""
+
+    def ask_editor(self, environ: Mapping[str, str], *, proving: bool) -> Said | None:
+        """The answer that a saved text is; None where nothing came of it, or it is the same."""
+        content = self.edit(environ)
+        if content == self.change.content:
+            print(UNCHANGED, file=sys.stderr)
+        if content is None or content == self.change.content:
+            return None
+        if proving:
+            print(PROVING, file=sys.stderr)
+        return Said(Answer.EDITED, content=content)
 
     def edit(self, environ: Mapping[str, str]) -> bytes | None:
         """The content as they left it; None where that came to nothing, which is said."""
@@ -195,17 +271,8 @@ def format_findings(findings: tuple[Finding, ...]) -> Iterator[str]:
 
 def read_reason() -> str:
     """Why a person says no; empty, which is said, where that is no reason for anybody."""
-    reason = read_answer("why? ") or ""
+    reason = read_line("why? ") or ""
     if any(sign.isalnum() for sign in reason):
         return reason
     print(NO_REASON, file=sys.stderr)
     return ""
-
-
-def read_answer(question: str) -> str | None:
-    """What the person typed; None when there is nobody any more."""
-    print(question, end="", file=sys.stderr, flush=True)
-    line = sys.stdin.readline()
-    if not line:
-        print(file=sys.stderr)  # what is said next begins a line
-    return line.strip() if line else None

@@ -68,6 +68,8 @@ class TaskPlans:
     asker: Asker | None = None
     only: bool = False
     """Whether tasks are planned and not executed."""
+    unseen: bool = False
+    """Whether a person said yes to all plans of this run."""
 
     @property
     def mode(self) -> ReviewMode:
@@ -105,7 +107,15 @@ class TaskPlans:
 
     # --- what is next -----------------------------------------------------------------
 
-    def may_begin(self, task: Task) -> bool:
+    def would_ask(self, task: Task) -> bool:
+        """Whether `may_begin` would put a question at the terminal."""
+        asks = self.mode is ReviewMode.PROMPT and not self.unseen
+        if self.asker is None or not asks or not self.is_wanted(task):
+            return False
+        planned = plan_of(self.ledger.state, task)
+        return planned is not None and not planned.approved
+
+    def may_begin(self, task: Task, meanwhile: Callable[[], None] | None = None) -> bool:
         """Whether an attempt may start; else the task waits for a person, or was only planned."""
         if not self.is_wanted(task):
             return True
@@ -118,7 +128,7 @@ class TaskPlans:
                     self._note_review(task, planned, approved=True, review="off")
                 case ReviewMode.AUTO:
                     return True  # a worker asks the reviewing command
-                case ReviewMode.PROMPT if not self._ask(task, planned):
+                case ReviewMode.PROMPT if not self._ask(task, planned, meanwhile):
                     self._block(task, WAITS)
                     return False
         known = self.ledger.state.task(task.id)
@@ -234,15 +244,23 @@ class TaskPlans:
 
     # --- the review -------------------------------------------------------------------
 
-    def _ask(self, task: Task, planned: Planned) -> bool:
+    def _ask(
+        self, task: Task, planned: Planned, meanwhile: Callable[[], None] | None = None
+    ) -> bool:
         """Have a person at the terminal decide; False where they want to decide later."""
         if self.asker is None:
             return False
+        if self.unseen:  # a yes to all of them: nobody has read this one
+            self._note_review(task, planned, approved=True, review="off", by="person")
+            return True
         content = plan_text(planned.plan, task.id, task.title).encode("utf-8", "replace")
         change = Change(planned.path, Action.CREATE, _MODE, None, planned.digest, content)
-        said = self.asker.ask(task, change, None, Spot())
+        more = 1 if self.settings.plan_review_floor is ReviewMode.PROMPT else 2
+        spot = Spot(left=more, is_plan=True, meanwhile=meanwhile)
+        said = self.asker.ask(task, change, None, spot)
         match said.answer:
             case Answer.APPROVED:
+                self.unseen = said.for_all and more > 1  # who tightened it wants each one read
                 self._note_review(task, planned, approved=True, review="applied", by="person")
             case Answer.REJECTED:
                 reason = said.reason

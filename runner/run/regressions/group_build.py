@@ -216,10 +216,11 @@ class GroupBuild:
             )
             first = False
             outcome, why = self.settlement.in_time(task, self.work(assignment))
-            asked = self.settlement.apply_answers if held else self.settlement.settle_questions
+            desk = self.settlement.desk
+            asked = desk.apply_answers if held else desk.settle_questions
             outcome = asked(task, outcome)
             if outcome.ending is Ending.PASSED:
-                ruling = self.settlement.rule(task, outcome)
+                ruling = desk.rule(task, outcome)
                 if ruling.answer is Answer.APPROVED:
                     books.record_finished(task, outcome)
                     books.record_approved(task, outcome, ruling.how)

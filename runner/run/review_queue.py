@@ -1,0 +1,203 @@
+"""What waits for the person at the terminal while the run goes on: plans, and proven work.
+
+Nothing here is asked from inside the settling of something else. An outcome that a person has to
+see is put down, the coordinator asks about the first one, and hears its workers until a key comes:
+so other tasks are built, proven and landed meanwhile, and what they come to is asked next.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from runner.config.permissions import CHECK as PERMISSION
+from runner.gates.regression import Suspects
+from runner.model import Ending, ReviewMode
+from runner.run import permission_prompts
+from runner.run.review import (
+    WHOLE_RUN,
+    Answer,
+    Around,
+    Proposed,
+    Ruling,
+    is_approved,
+    refusals,
+)
+from runner.run.workers import Asking, Finished, Permitting, Tracing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.model import Outcome, Task
+    from runner.run.limits.retries import Retries
+    from runner.run.preparation import Preparation
+    from runner.run.review import Asker, Review
+    from runner.run.workers import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One thing to ask: a task's own plan, or without it what an attempt came to."""
+
+    task: Task
+    outcome: Outcome | None = None
+    answer: Callable[[Ruling], None] | None = None
+    """Lets the worker go on that waits for it, where one does."""
+
+
+@dataclass(slots=True)
+class ReviewQueue:
+    """First come, first asked; in the coordinator's thread alone."""
+
+    review: Review
+    preparation: Preparation
+    retries: Retries
+    waiting: deque[Waiting] = field(default_factory=deque)
+    later: deque[Message] = field(default_factory=deque)
+    """What came while a person was asked, and asks something itself."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything is to be asked, or heard that would ask."""
+        return bool(self.waiting or self.later)
+
+    @property
+    def first(self) -> Waiting:
+        """What is asked next: plans go first, since work waits for them."""
+        return next((one for one in self.waiting if one.outcome is None), self.waiting[0])
+
+    def put(self, one: Waiting) -> None:
+        """Have it asked when what is before it was answered."""
+        self.waiting.append(one)
+
+    def drop(self, one: Waiting) -> None:
+        """It was answered."""
+        self.waiting.remove(one)
+
+    def takes(self, task: Task, outcome: Outcome) -> bool:
+        """Put proven work down that a person is to see first; False where nobody is asked."""
+        asks = self.review.would_ask(task, outcome.changes, self._mode(task, outcome))
+        if asks:
+            self.put(Waiting(task, outcome))
+        return asks
+
+    def take_all(self) -> list[tuple[Task, Outcome]]:
+        """The run ends: the proven work about which nobody was asked."""
+        left = self._proven()
+        self.waiting.clear()
+        return left
+
+    def _proven(self) -> list[tuple[Task, Outcome]]:
+        known = ((one.task, one.outcome) for one in self.waiting if one.answer is None)
+        return [(task, outcome) for task, outcome in known if outcome is not None]
+
+    def puts_off(self, message: Message | None) -> bool:
+        """Keep for later what would ask a person who is being asked just now."""
+        if not _may_ask(message):
+            return False
+        assert message is not None
+        self.later.append(message)
+        return True
+
+    # --- asking -----------------------------------------------------------------------
+
+    def rule(
+        self, task: Task, outcome: Outcome, meanwhile: Callable[[], None] | None = None
+    ) -> Ruling:
+        """Whether these writes may land, by whom the task's review asks."""
+        mode = self._mode(task, outcome)
+        around = Around(
+            others=lambda: self._others(task),
+            meanwhile=meanwhile,
+            no_auto=self.preparation.why_not_auto(task) if mode is ReviewMode.PROMPT else None,
+        )
+        shown = self._proposed(task, outcome)
+        ruling = self.review.rule(task, shown.attempt, shown.changes, mode, shown.before, around)
+        if ruling.answer is Answer.AUTO:
+            self.preparation.switch.add(WHOLE_RUN if ruling.how == WHOLE_RUN else task.id)
+        return ruling
+
+    def _mode(self, task: Task, outcome: Outcome) -> ReviewMode:
+        """Who reviews; where a person answered what the proof asked of the bytes, it is theirs."""
+        answered = permission_prompts.was_answered(outcome)
+        return ReviewMode.PROMPT if answered else self.preparation.review_mode(task)
+
+    def _others(self, than: Task) -> list[Proposed]:
+        """Proven work of other tasks that waits by now."""
+        return [self._proposed(*one) for one in self._proven() if one[0].id != than.id]
+
+    def _proposed(self, task: Task, outcome: Outcome) -> Proposed:
+        def before(path: str) -> bytes | None:
+            return self.retries.blob(outcome.base, path) if outcome.base else None
+
+        return Proposed(task, outcome.attempt, outcome.changes, before)
+
+    def apply_answers(self, task: Task, outcome: Outcome) -> Outcome:
+        """The outcome as passed where a person let these bytes pass; else as it is."""
+        if not outcome.questions or not outcome.changes:
+            return outcome
+        known = is_approved(self.review.ledger.state, task.id, outcome.changes, outcome.questions)
+        return permission_prompts.with_approval(outcome) if known else outcome
+
+    def settle_questions(self, task: Task, outcome: Outcome) -> Outcome:
+        """What becomes of questions that only a person can answer: one repair, then it waits."""
+        outcome = self.apply_answers(task, outcome)
+        if outcome.ending is not Ending.FAILED or not outcome.questions or not outcome.changes:
+            return outcome
+        state = self.review.ledger.state
+        if refusals(state, task.id, outcome.changes) or self._may_repair(task, outcome):
+            return outcome
+        if self.review.asker and self.preparation.is_asked(task):
+            self._ask_person(self.review.asker, task, outcome)
+            if refusals(self.review.ledger.state, task.id, outcome.changes):
+                return outcome
+            outcome = self.apply_answers(task, outcome)
+        passed = outcome.ending is Ending.PASSED
+        return outcome if passed else replace(outcome, ending=Ending.WAITS)
+
+    def _may_repair(self, task: Task, outcome: Outcome) -> bool:
+        """Whether its implementer tries once more: it was not told of this before."""
+        known = self.review.ledger.state.task(task.id)
+        told = known.held is not None or permission_prompts.was_told(known, outcome.questions)
+        return not (told or self.retries.gives_the_same(task) or self.retries.is_last(task))
+
+    def _ask_person(self, asker: Asker, task: Task, outcome: Outcome) -> None:
+        """Ask at the terminal, and keep what is said."""
+        lines = [f"{task.id} asks you:", *permission_prompts.format_questions(outcome.questions)]
+        typed = asker.choose("\n".join(lines), permission_prompts.PROMPT)[:1]
+        reason = asker.choose("", "why? ") if typed == "r" else ""
+        ledger = self.review.ledger
+        if typed == "y":
+            for yes in permission_prompts.approvals(outcome.changes, outcome.questions):
+                ledger.note(yes, task=task.id, attempt=outcome.attempt, durable=True)
+        elif reason:
+            no = permission_prompts.rejection(outcome.changes, reason)
+            ledger.note(no, task=task.id, attempt=outcome.attempt, durable=True)
+
+
+def release(message: Message | None) -> bool:
+    """Let a worker go on without an answer, since the run ends; False where none waits for one."""
+    match message:
+        case Asking(_, answer):
+            answer(Ruling(Answer.WAITS))
+        case Permitting(_, _, _, permit):
+            permit(None)
+        case Tracing(_, _, answer_with):
+            answer_with(Suspects())
+        case _:
+            return False
+    return True
+
+
+def _may_ask(message: Message | None) -> bool:
+    match message:
+        case Asking() | Permitting():
+            return True
+        case Finished(_, result):
+            outcome = result()
+            if outcome.ending in (Ending.PASSED, Ending.INTERRUPTED):
+                return False  # it is put down, and asked in its turn
+            asks_rule = any(one.check == PERMISSION for one in outcome.findings)
+            return bool(outcome.questions) or asks_rule
+    return False
