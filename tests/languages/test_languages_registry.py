@@ -204,7 +204,7 @@ MAY_NAME = {
     "config/default_gates.py": "the gates that manifests declare",
     "process/other_trees.py": "folders outside that manifests link to: a border of the sandbox",
     "plan/task_types.py": "globs of a task type, which people read and change",
-    "gates/previous_gate.py": "what a manifest says to the tools that a gate runs",
+    "gates/commands.py": "what a manifest says to the tools that a gate runs",
     "gates/script_targets.py": "scripts of package.json that a check runs",
     "gates/base_tests/selection.py": "keys of manifests that say which tests run",
     "gates/coverage/v8.py": "what Node runs as it stands, and what it only strips of types",

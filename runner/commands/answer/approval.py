@@ -80,7 +80,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             answers.reject(project, answers.Reject(named, given.reason), _tell, _ask_reason)
             print("next: runner")
         case "retry":
-            from runner.app.answer.retry_task import retry
+            from runner.app.answer.attempts import retry
 
             return _retry(project, retry(project, named, given.reason), environ)
         case _:
