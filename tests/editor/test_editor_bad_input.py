@@ -103,7 +103,7 @@ def test_without_pygls_the_line_that_installs_it_is_told(shop):
     )
     assert done.returncode == 2
     assert done.stderr == (
-        "error: the language server needs pygls\nhint: pip install 'task-graph-runner[lsp]'\n"
+        "runner: the language server needs pygls\nhint: pip install 'task-graph-runner[lsp]'\n"
     )
 
 
