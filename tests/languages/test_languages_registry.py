@@ -206,7 +206,7 @@ MAY_NAME = {
     "plan/task_types.py": "globs of a task type, which people read and change",
     "gates/commands.py": "what a manifest says to the tools that a gate runs",
     "gates/script_targets.py": "scripts of package.json that a check runs",
-    "gates/base_tests/selection.py": "keys of manifests that say which tests run",
+    "gates/integrity/selection.py": "keys of manifests that say which tests run",
     "gates/coverage/v8.py": "what Node runs as it stands, and what it only strips of types",
     "gates/coverage/measurements.py": "Go's profile names packages: their folders stand in go.mod",
     "gates/contracts/contract_context.py": "a script of our own, put beside the code",
