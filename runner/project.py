@@ -159,9 +159,14 @@ class Project:
     def plan(self, data: bytes) -> Plan:
         """The whole plan in these bytes, with its problems; nothing is raised for them."""
         from runner.plan.cache import load_plan
-        from runner.plan.document import with_literals
 
         plan = load_plan(data, self.plan_path, self.cache, prefixes=self.settings.id_prefixes)
+        return self.with_literals(plan)
+
+    def with_literals(self, plan: Plan) -> Plan:
+        """The plan, with every path that is a file here taken as it stands."""
+        from runner.plan.document import with_literals
+
         return with_literals(plan, self._is_file)
 
     def _is_file(self, path: str) -> bool:
@@ -200,14 +205,17 @@ class Project:
 
     def check(self) -> Reading:
         """The plan, its graph, and every problem of the file and of the graph together."""
+        data = self.plan_bytes
+        return self.check_text(data, self.plan(data))
+
+    def check_text(self, data: bytes, plan: Plan) -> Reading:
+        """The same of a text that may not be written yet, and the plan that was read in it."""
         from runner.plan.checks import check_plan
         from runner.plan.graph import TaskGraph
         from runner.plan.spans import Places as PlanPlaces
         from runner.process.tools import which
 
-        data = self.plan_bytes
-        plan = self.plan(data)
-        places = PlanPlaces(data, self.plan_path)
+        places = PlanPlaces(data, plan.path)
         found = check_plan(
             plan.tasks,
             places=places,

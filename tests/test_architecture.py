@@ -25,6 +25,8 @@ DOORS = {
     "jsonschema": ("gates/contracts/",),
     "schemathesis": ("gates/contracts/inside/",),
     "coverage": ("gates/coverage/", "gates/startup_lines.py"),
+    "pygls": ("editor/language_server.py",),
+    "lsprotocol": ("editor/language_server.py", "editor/protocol_answers.py"),
     "dask": ("run/executors/",),
     "distributed": ("run/executors/",),
 }

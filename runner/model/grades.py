@@ -246,6 +246,7 @@ _CODE = (
 )
 
 
+@lru_cache(maxsize=65536)
 def is_document(path: str) -> bool:
     """Whether a path or glob names files that people read and nothing runs."""
     return bool(
@@ -254,6 +255,7 @@ def is_document(path: str) -> bool:
     )
 
 
+@lru_cache(maxsize=65536)
 def is_code(path: str) -> bool:
     """Whether a path or glob names files of a programming language."""
     return bool(re.fullmatch(_CODE, path, re.IGNORECASE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -57,11 +58,16 @@ def shell_operator(command: str) -> str:
     return next((word for word in words if _CONTROL.fullmatch(word)), "")
 
 
-def executables(command: str) -> Iterator[str]:
+@lru_cache(maxsize=4096)  # an editor asks about every command after each keystroke
+def executables(command: str) -> tuple[str, ...]:
     """The programs a shell line starts by name, as far as they can be seen without running it.
 
     Built-ins of the shell, paths and names made at run time are left out.
     """
+    return tuple(_executables(command))
+
+
+def _executables(command: str) -> Iterator[str]:
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     try:

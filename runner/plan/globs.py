@@ -36,8 +36,11 @@ _MOST_MEETINGS = 200_000
 
 def is_glob(path: str) -> bool:
     """Whether a path has wildcards or names a whole folder (`src/`), and is not meant literally."""
-    if isinstance(path, LiteralPath):
-        return False
+    return not isinstance(path, LiteralPath) and _is_wild(path)
+
+
+@lru_cache(maxsize=65536)  # every path of a plan is asked about several times a keystroke
+def _is_wild(path: str) -> bool:
     return bool(_WILD.search(path)) or path.endswith("/")
 
 
@@ -289,6 +292,8 @@ class Claims:
     def of(self, path: str) -> list[str]:
         """Owners of one path without wildcards, in the order they were given."""
         owners = list(self._exact.get(path, ()))
+        if not self._by_folder:
+            return owners
         for glob in self._globs_around(path):
             if matches(glob, path):
                 owners += self._globs[glob]

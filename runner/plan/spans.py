@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.plan.block_tree import Kind
@@ -90,10 +91,8 @@ class Places:
     @cached_property
     def _starts(self) -> list[int]:
         """The byte at which each line begins."""
-        starts, position = [], 0
-        for line in self._data.splitlines(keepends=True):
-            starts.append(position)
-            position += len(line)
+        lengths = map(len, self._data.splitlines(keepends=True))
+        starts = list(accumulate(lengths, initial=0))[:-1]
         if starts:
             starts[0] = body_start(self._data)
         return starts

@@ -2,7 +2,7 @@
 
 from growth import grows_as_its_input
 
-from runner.app.inspect.validation import unready
+from runner.app.inspect.unready_tasks import unready
 from runner.config.settings import Settings
 from runner.plan.document import read_plan
 from runner.plan.graph import TaskGraph

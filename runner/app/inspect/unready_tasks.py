@@ -1,0 +1,193 @@
+"""Open tasks that a run would block, or leave unproven, as they are written."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.implementers.registry import choose
+from runner.model import Finding, Reason, Severity, Status, Task
+from runner.model.grades import is_code, without_proof
+from runner.model.words import ProvenBy
+from runner.plan.body import suggest_by_info
+from runner.plan.diagnostic import Problem
+from runner.plan.source import text_of
+from runner.plan.spans import Places
+from runner.run.proof_required import (
+    PROOF_HINT,
+    WISH,
+    WISH_HINT,
+    contracts_hint,
+    contracts_message,
+    lacks_contracts,
+    strongest_possible,
+    unprovable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.config.settings import Settings
+    from runner.project import Reading
+
+_FENCE = re.compile(r"^\s*(?:```+|~~~+)\s*(?P<info>[^`\n]+?)\s*$")
+
+
+class Verdict(NamedTuple):
+    """What a run would make of a task as it is written."""
+
+    message: str
+    hint: str
+    blocks: bool
+    """Whether it is BLOCKED; else it is DONE and unproven."""
+    nobody: bool = False
+    """Whether it is for want of an implementer."""
+
+
+class Verdicts:
+    """The verdicts on tasks, kept while the settings stay: an editor asks after each keystroke."""
+
+    def __init__(self) -> None:
+        self._settings: Settings | None = None
+        self._known: dict[object, Verdict | None] = {}
+
+    def on(self, task: Task, settings: Settings) -> Verdict | None:
+        """The verdict on a task; None where nothing speaks against it."""
+        if self._settings is not settings or len(self._known) > _MOST_KNOWN:
+            self._settings, self._known = settings, {}
+        key = _SAID(task)
+        if key not in self._known:
+            self._known[key] = _judge(task, settings)
+        return self._known[key]
+
+
+_MOST_KNOWN = 50_000
+_SAID = attrgetter(
+    *(
+        one.name
+        for one in fields(Task)
+        # a place says nothing, and what stands there is in the digests
+        if one.name not in ("line", "test_contracts", "contracts", "gates", "blocks")
+    )
+)
+"""All that a task says, without where."""
+
+
+def unready(
+    reading: Reading,
+    settings: Settings,
+    verdicts: Verdicts | None = None,
+    *,
+    strict: bool = False,
+) -> Iterator[Problem]:
+    """A warning for each open task that a run would block, or leave unproven, as it is written.
+
+    With `strict` what would be blocked is a mistake. Of a plan with mistakes nothing is said: a
+    field that cannot be read is no field that is lacking.
+    """
+    if any(problem.is_error for problem in reading.problems):
+        return
+
+    places, sections = Places(reading.data, reading.plan.path), _Sections(reading)
+    blocked = Severity.ERROR if strict else Severity.WARNING
+    verdicts = verdicts or Verdicts()
+    for task in reading.plan.tasks:
+        if task.status is Status.DONE or task.is_milestone:
+            continue
+        found = verdicts.on(task, settings)
+        if found is not None:
+            hint = f"{_almost(sections, task)}{found.hint}" if found.nobody else found.hint
+            severity = blocked if found.blocks else Severity.WARNING
+            yield _problem(places, task, found.message, hint, severity)
+
+
+def _judge(task: Task, settings: Settings) -> Verdict | None:
+    chosen = choose(task, settings)
+    if isinstance(chosen, Finding):
+        if task.implementer:  # an unknown name is told elsewhere
+            return None
+        return Verdict(f"{task.id} has no implementer", chosen.hint, blocks=True, nobody=True)
+    lacks = unprovable(task, settings, chosen)
+    if lacks is not None and lacks[0] is Reason.WISH:
+        return Verdict(f"{task.id} will be BLOCKED (wish): {WISH}", WISH_HINT, blocks=True)
+    if lacks is not None and lacks_contracts(task, settings):
+        message = f"{task.id} will be BLOCKED (proof): {contracts_message(task)}"
+        return Verdict(message, contracts_hint(task), blocks=True)
+    if lacks is not None:
+        message = f"{task.id} will be BLOCKED (proof): {lacks[1].partition(';')[0]}"
+        return Verdict(message, PROOF_HINT, blocks=True)
+    if _stays_unproven(task, settings):
+        message = f"{task.id} will be DONE — unproven: nothing proves it"
+        return Verdict(message, PROOF_HINT, blocks=False)
+    return None
+
+
+def _stays_unproven(task: Task, settings: Settings) -> bool:
+    """Whether nothing proves what it writes, and nothing has said so: code without tests was."""
+    if not task.writes_anything or without_proof(task.no_proof, task.outputs):
+        return False
+    told = not task.test_contracts and any(map(is_code, task.outputs))
+    return not told and strongest_possible(task, settings) in (None, ProvenBy.STATIC)
+
+
+def _problem(places: Places, task: Task, message: str, hint: str, severity: Severity) -> Problem:
+    at = places.heading(task)
+    return Problem(
+        message,
+        places.path,
+        at.line,
+        at.column,
+        hint,
+        severity,
+        source_line=at.source_line,
+        width=at.width,
+    )
+
+
+# --- a fence that was almost a file ---------------------------------------------------
+
+
+class _Sections:
+    """The lines of each task's section, taken apart once for all tasks."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._lines = text_of(reading.data).split("\n")  # as the plan counts its lines
+        self._starts = sorted(one.line for one in reading.plan.tasks)
+
+    def of(self, task: Task) -> list[str]:
+        """The lines below a task's heading, up to the next task's."""
+        after = bisect_right(self._starts, task.line)
+        end = self._starts[after] - 1 if after < len(self._starts) else len(self._lines)
+        return self._lines[task.line : end]
+
+
+def _almost(sections: _Sections, task: Task) -> str:
+    """`line 12 is almost a file: write ```python file=src/a.py; else `, where there is one."""
+    inside = ""
+    for number, line in enumerate(sections.of(task), start=task.line + 1):
+        fence = line.strip()[:3] if line.strip().startswith(("```", "~~~")) else ""
+        if not fence:
+            continue
+        if inside:
+            inside = "" if fence == inside else inside
+            continue
+        inside = fence
+        if said := _suggest_fence(line, task):
+            return f"line {number} is almost a file: write {said}; else "
+    return ""
+
+
+def _suggest_fence(line: str, task: Task) -> str:
+    """How a fence is to begin that names a path in a way that nothing reads; else empty."""
+    match = _FENCE.match(line)
+    if match is None:
+        return ""
+    info = match["info"]
+    if said := suggest_by_info(info):
+        return said
+    if len(task.outputs) != 1 or " " in info or "*" in task.outputs[0]:
+        return ""  # else a plain fence in a task that writes one file
+    return f"```{re.split(r'[:{]', info)[0]} file={task.outputs[0].removeprefix('./')}"

@@ -1,0 +1,39 @@
+"""`runner lsp`: the language server that editors start; speaks over stdin and stdout."""
+
+from __future__ import annotations
+
+import signal
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+_EXAMPLES = """\
+examples:
+  runner lsp                  started by an editor; docs/editors.md has the lines to set it up
+"""
+_INSTALL = "pip install 'task-graph-runner[lsp]'"
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner lsp` takes; `--stdio` is what many editors add by themselves."""
+    del name
+    parser.epilog = _EXAMPLES
+    parser.add_argument("--stdio", action="store_true", help="over stdin and stdout, as always")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Serve until the client goes; exit 1 where it goes without a shutdown."""
+    del given
+    if find_spec("pygls") is None:
+        raise RunnerError("the language server needs pygls", hint=_INSTALL)
+    from runner.editor.language_server import leave, serve
+
+    signal.signal(signal.SIGINT, lambda *_: leave(ExitCode.INTERRUPTED))
+    code = ExitCode.OK if serve(environ) else ExitCode.FAILED
+    leave(code)
+    return code

@@ -1,0 +1,260 @@
+"""What can stand where the cursor is: fields, statuses, ids, paths, commands, patterns."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.editor.field_notes import NOTES, VALUES
+from runner.editor.source_text import Place, Span, span_on
+from runner.plan.field_names import FIELDS, key_of
+from runner.plan.graph import TaskGraph
+from runner.plan.markdown_table import cells
+from runner.project import PATTERNS
+from runner.repo.head import OWNERSHIP_MAP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.editor.open_plan import OpenPlan
+    from runner.model import Task
+
+_NAME = re.compile(r"(?P<lead>[ \t]*[-*+][ \t]+)(?P<marks>\**)(?P<typed>[A-Za-z][\w -]*)?$")
+_VALUE = re.compile(
+    r"[ \t]*(?:[-*+][ \t]+)?\**(?P<name>[A-Za-z][A-Za-z _-]*?)(?:\**:\**)[ \t]*(?P<value>.*)$"
+)
+_ITEM = re.compile(r"[ \t]+(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?P<value>.*)$")
+_FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})(?P<info>.*?)\bfile=(?P<typed>\S*)$")
+_WORD = re.compile(r"[^\s,;|`()]*$")
+_COMMAND = re.compile(r"`(?P<typed>[^`]*)$")
+_CONTRACT = re.compile(r"TC-(\d+)", re.IGNORECASE)
+_PATHS = frozenset({"outputs", "inputs", "changes_tests"})
+_HIDDEN = frozenset({".git"})
+_MOST = 500
+"""Entries of one folder that are offered."""
+
+
+class Completion(NamedTuple):
+    """A text for a span; `kind` is field, value, task, path, folder, command or pattern."""
+
+    label: str
+    kind: str
+    span: Span
+    text: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cursor:
+    """Where somebody types: the task around it, if any, and the line up to it."""
+
+    plan: OpenPlan
+    place: Place
+    before: str
+    task: Task | None
+
+    def span(self, typed: str) -> Span:
+        """What is replaced: the word that is being typed."""
+        return span_on(self.place.line, self.place.column - len(typed), self.place.column)
+
+
+def complete(plan: OpenPlan, path: str, place: Place) -> list[Completion]:
+    """Everything that fits at a place of the plan, the ownership map or the pattern index."""
+    before = plan.text_of(path).line(place.line)[: place.column]
+    if path == OWNERSHIP_MAP:
+        return _in_map(_Cursor(plan, place, before, None))
+    if path == PATTERNS:
+        word = _word(before)
+        return list(_paths(_Cursor(plan, place, before, None), word))
+    return _in_plan(_Cursor(plan, place, before, _task_around(plan, place.line)))
+
+
+def _task_around(plan: OpenPlan, line: int) -> Task | None:
+    found = None
+    for task in plan.tasks:
+        if task.line - 1 > line:
+            break
+        found = task
+    return found
+
+
+def _word(before: str) -> str:
+    match = _WORD.search(before)
+    return match[0] if match else ""
+
+
+def _in_map(at: _Cursor) -> list[Completion]:
+    """The cell that is being written: files in the first column, tasks behind it."""
+    column = len(cells(at.before)) - 1 if at.before.lstrip().startswith("|") else -1
+    column += at.before.rstrip().endswith("|")
+    word = _word(at.before)
+    if column <= 0:
+        return list(_paths(at, word)) if column == 0 else []
+    return list(_ids(at, word))
+
+
+def _in_plan(at: _Cursor) -> list[Completion]:
+    if fence := _FENCE.match(at.before):
+        return list(_outputs(at, fence["typed"]))
+    if at.task is None:
+        return []
+    name = _NAME.match(at.before)
+    if name and name["lead"].startswith(("-", "*", "+")):
+        return list(_fields(at, name["typed"] or ""))
+    value = _VALUE.match(at.before)
+    key = key_of(value["name"]) if value else ""
+    if not key:
+        item = _ITEM.match(at.before)
+        key = _field_above(at) if item else ""
+        return list(_values(at, key, item["value"])) if item and key else []
+    return list(_values(at, key, value["value"] if value else ""))
+
+
+def _field_above(at: _Cursor) -> str:
+    """The field that a nested item belongs to: the nearest line above that names one."""
+    first = at.task.line if at.task else 0
+    for number in range(at.place.line - 1, first - 1, -1):
+        line = at.plan.text.line(number)
+        match = _VALUE.match(line)
+        if match and not line[:1].isspace():
+            return key_of(match["name"])
+        if line.strip() and not line[:1].isspace():
+            return ""
+    return ""
+
+
+# --- what fits ------------------------------------------------------------------------
+
+
+def _fields(at: _Cursor, typed: str) -> Iterator[Completion]:
+    """The fields that the task does not have yet; a list may be given twice, but seldom is."""
+    given = _fields_given(at)
+    for key, names in FIELDS.items():
+        if key not in given:
+            note = NOTES.get(key, "")
+            yield Completion(names[0], "field", at.span(typed), f"{names[0]}: ", note)
+
+
+def _fields_given(at: _Cursor) -> set[str]:
+    start = at.task.line if at.task else 0
+    given: set[str] = set()
+    for number in range(start, at.plan.text.line_count):
+        line = at.plan.text.line(number)
+        if line.startswith("#"):
+            break
+        match = _VALUE.match(line)
+        if match and number != at.place.line and not line[:1].isspace():
+            given.add(key_of(match["name"]))
+    return given
+
+
+def _values(at: _Cursor, key: str, value: str) -> Iterator[Completion]:
+    if key in VALUES:
+        typed = value.lstrip()
+        for word in VALUES[key]:
+            yield Completion(str(word), "value", at.span(typed), str(word))
+    elif key == "depends_on":
+        yield from _ids(at, _word(at.before))
+    elif key in _PATHS:
+        yield from _paths(at, _word(at.before))
+    elif key == "patterns":
+        word = _word(at.before)
+        for one in at.plan.patterns().patterns:
+            yield Completion(one.id, "pattern", at.span(word), one.id, one.title)
+    elif key in ("test_contracts", "gates", "command"):
+        yield from _commands(at, key, value)
+
+
+def _ids(at: _Cursor, word: str) -> Iterator[Completion]:
+    """The other tasks, but for those that wait for this one already."""
+    after = _waiting_for(at)
+    for task in at.plan.tasks:
+        if at.task is None or (task.id != at.task.id and task.id not in after):
+            yield Completion(task.id, "task", at.span(word), task.id, task.title)
+
+
+def _waiting_for(at: _Cursor) -> set[str]:
+    graph = TaskGraph.of(at.plan.tasks)
+    found: set[str] = set()
+    front = [at.task.id] if at.task is not None and at.task.id in graph.ids else []
+    while front:
+        for after in graph.dependents(front.pop()):
+            if after not in found:
+                found.add(after)
+                front.append(after)
+    return found
+
+
+def _outputs(at: _Cursor, typed: str) -> Iterator[Completion]:
+    """The files that a block of the task may write."""
+    for path in at.task.outputs if at.task is not None else ():
+        if "*" not in path:
+            yield Completion(path, "path", at.span(typed), path)
+
+
+def _paths(at: _Cursor, word: str) -> Iterator[Completion]:
+    """The entries of the folder that is being typed, inside the repository alone."""
+    folder, _, name = word.rpartition("/")
+    root = at.plan.root.resolve()
+    try:
+        where = (root / folder).resolve()
+        entries = sorted(os.scandir(where), key=lambda one: one.name)
+    except (OSError, ValueError, RuntimeError):
+        return
+    if not where.is_relative_to(root) or ".git" in where.relative_to(root).parts:
+        return
+    before = f"{folder}/" if folder else ""
+    for entry in [one for one in entries if _is_offered(one, name)][:_MOST]:
+        is_folder = entry.is_dir(follow_symlinks=False)
+        path = f"{before}{entry.name}{'/' if is_folder else ''}"
+        yield Completion(path, "folder" if is_folder else "path", at.span(word), path)
+
+
+def _is_offered(entry: os.DirEntry[str], typed: str) -> bool:
+    if entry.name in _HIDDEN or not entry.name.isprintable():
+        return False
+    return not entry.name.startswith(".") or typed.startswith(".")
+
+
+def _commands(at: _Cursor, key: str, value: str) -> Iterator[Completion]:
+    """Commands that other tasks are proven by; an empty entry is given its next id."""
+    inside = _COMMAND.search(value)
+    if inside is not None:
+        for command in _known_commands(at, key):
+            yield Completion(command, "command", at.span(inside["typed"]), command)
+        return
+    if key == "test_contracts" and not value.strip().endswith(":"):
+        id_ = _next_contract(at.plan)
+        for level in ("unit", "integration", "e2e"):
+            entry = f"{id_} ({level}): "
+            yield Completion(entry.strip(), "value", at.span(value.lstrip()), entry)
+        return
+    typed = value.rpartition(":")[2].lstrip()
+    for command in _known_commands(at, key):
+        yield Completion(command, "command", at.span(typed), f"`{command}`")
+
+
+def _known_commands(at: _Cursor, key: str) -> list[str]:
+    found: dict[str, None] = {}
+    for task in at.plan.tasks:
+        if key == "test_contracts":
+            found.update((one.command, None) for one in task.test_contracts)
+        elif key == "gates":
+            found.update((one.command, None) for one in task.gates)
+        elif task.command:
+            found[task.command] = None
+    if key == "gates":
+        found.update((one.command, None) for one in at.plan.project.settings.gates)
+    return list(found)[:_MOST]
+
+
+def _next_contract(plan: OpenPlan) -> str:
+    numbers = [
+        int(match[1])
+        for task in plan.tasks
+        for one in task.test_contracts
+        if (match := _CONTRACT.fullmatch(one.id))
+    ]
+    return f"TC-{max(numbers, default=0) + 1:03d}"

@@ -1,0 +1,231 @@
+"""Where a text names tasks, files and patterns: what goto, references and rename rest on.
+
+Fenced blocks are left out: they are files of the tasks, not words about them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.editor.source_text import Place, Span, span_on
+from runner.errors import RunnerError
+from runner.model import Status
+from runner.plan.patterns import pattern_id
+from runner.plan.task_ids import task_id
+from runner.project import PATTERNS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.app.inspect.view import View
+    from runner.editor.open_plan import OpenPlan
+    from runner.editor.source_text import SourceText
+    from runner.model import Task
+
+_ID = re.compile(
+    r"(?<![\w/.\-])(?:TASK[ _-]*\d+|T-?\d+|[A-Za-z][A-Za-z0-9_]*[ _-]?\d+)(?![\w/])(?!-\w)(?!\.\w)",
+    re.IGNORECASE,
+)
+_PATTERN = re.compile(r"(?<![\w/.\-])PATTERN[-_ ]?\d+(?![\w/-])(?!\.\w)", re.IGNORECASE)
+_PATH = re.compile(r"[\w@+~\[\](){}.-]*(?:/[\w@+~\[\](){}.-]+)+|[\w@+-][\w@+.-]*\.\w+|\.\w[\w.-]*")
+_CODE = re.compile(r"`([^`]+)`")
+_FENCE = re.compile(r"[ \t]*(?:[-*+>][ \t]+)*(?P<mark>`{3,}|~{3,})(?P<info>.*)")
+
+
+class Mention(NamedTuple):
+    """A name in a file; `path` is that of the file it stands in."""
+
+    kind: str
+    """`task`, `file` or `pattern`."""
+    name: str
+    """The id as it is written everywhere, or the path."""
+    path: str
+    span: Span
+
+
+class Edit(NamedTuple):
+    """A text in place of a span."""
+
+    path: str
+    span: Span
+    text: str
+
+
+def outside_fences(text: SourceText) -> Iterator[tuple[int, str]]:
+    """The lines that stand in no fenced block, each with its number from 0."""
+    mark = ""
+    for number, line in enumerate(text.lines()):
+        fence = _FENCE.match(line)
+        if mark:
+            if fence and fence["mark"].startswith(mark) and not fence["info"].strip():
+                mark = ""
+            continue
+        if fence and ("`" not in fence["info"] or fence["mark"][0] == "~"):
+            mark = fence["mark"]
+            continue
+        yield number, line
+
+
+def tasks_named(text: SourceText, path: str, plan: OpenPlan) -> Iterator[Mention]:
+    """Every task of the plan that a text names, in any of the spellings that are read."""
+    ids = {task.id for task in plan.tasks}
+    for number, line in outside_fences(text):
+        for match in _ID.finditer(line):
+            found = task_id(match[0], plan.prefixes)
+            if found in ids:
+                yield Mention("task", str(found), path, span_on(number, *match.span()))
+
+
+def mention_at(plan: OpenPlan, path: str, place: Place) -> Mention | None:
+    """The task, pattern or file that is named at a place; None for anything else."""
+    text = plan.text_of(path)
+    line = text.line(place.line)
+    ids = {task.id for task in plan.tasks}
+    for pattern, kind in ((_PATTERN, "pattern"), (_ID, "task")):
+        for match in pattern.finditer(line):
+            span = span_on(place.line, *match.span())
+            named = pattern_id(match[0]) if kind == "pattern" else task_id(match[0], plan.prefixes)
+            if span.holds(place) and named and (kind == "pattern" or named in ids):
+                return Mention(kind, named, path, span)
+    return _path_at(plan, path, place, line)
+
+
+def _path_at(plan: OpenPlan, path: str, place: Place, line: str) -> Mention | None:
+    """A path in a code span, or a word of one; it is there, or a task makes it."""
+    spans = [(match[1], *match.span(1)) for match in _CODE.finditer(line)]
+    words = [(match[0], *match.span()) for match in _PATH.finditer(line)]
+    for word, start, end in (*spans, *words):
+        span = span_on(place.line, start, end)
+        name = word.removeprefix("./")
+        if span.holds(place) and (plan.file(name) or makers(plan, name)):
+            return Mention("file", name, path, span)
+    return None
+
+
+def makers(plan: OpenPlan, path: str) -> tuple[Task, ...]:
+    """The tasks that name a path among their Output files, in the order of the plan."""
+    return tuple(task for task in plan.tasks if path in task.outputs)
+
+
+# --- to where it is defined -----------------------------------------------------------
+
+
+def find_definition(plan: OpenPlan, mention: Mention) -> tuple[Mention, ...]:
+    """Where a name is defined: a task's heading, a file, a pattern's file and row."""
+    if mention.kind == "task":
+        task = next(one for one in plan.tasks if one.id == mention.name)
+        return (heading_of_task(plan, task),)
+    if mention.kind == "pattern":
+        return tuple(_find_pattern(plan, mention.name))
+    if plan.file(mention.name):
+        return (Mention("file", mention.name, mention.name, span_on(0, 0, 0)),)
+    return tuple(heading_of_task(plan, task) for task in makers(plan, mention.name)[:1])
+
+
+def heading_of_task(plan: OpenPlan, task: Task) -> Mention:
+    """The line a task begins with."""
+    line = plan.text.line(task.line - 1)
+    start = len(line) - len(line.lstrip("# \t\ufeff"))
+    return Mention("task", task.id, plan.path, span_on(task.line - 1, start, len(line.rstrip())))
+
+
+def _find_pattern(plan: OpenPlan, name: str) -> Iterator[Mention]:
+    known = next((one for one in plan.patterns().patterns if one.id == name), None)
+    if known is None:
+        return
+    if known.file and plan.file(known.file):
+        yield Mention("file", known.file, known.file, span_on(0, 0, 0))
+        return
+    for number, line in outside_fences(plan.text_of(PATTERNS)):
+        for match in _PATTERN.finditer(line):
+            if pattern_id(match[0]) == name:
+                yield Mention("pattern", name, PATTERNS, span_on(number, *match.span()))
+                return
+
+
+# --- from where it is named -----------------------------------------------------------
+
+
+def find_references(plan: OpenPlan, mention: Mention, beside: tuple[str, ...]) -> list[Mention]:
+    """Every place in the plan and in the files beside it that names the same thing."""
+    found: list[Mention] = []
+    for path in (plan.path, *beside):
+        text = plan.text_of(path)
+        if mention.kind == "task":
+            found += [one for one in tasks_named(text, path, plan) if one.name == mention.name]
+        elif mention.kind == "pattern":
+            found += _all_of(text, path, mention, _PATTERN)
+        else:
+            found += _all_of(text, path, mention, re.compile(_whole_path(mention.name)))
+    return found
+
+
+def _whole_path(path: str) -> str:
+    return rf"(?<![\w/.-])(?:\./)?{re.escape(path)}(?![\w/-])(?!\.\w)"
+
+
+def _all_of(
+    text: SourceText, path: str, mention: Mention, pattern: re.Pattern[str]
+) -> Iterator[Mention]:
+    for number, line in outside_fences(text):
+        for match in pattern.finditer(line):
+            if mention.kind == "file" or pattern_id(match[0]) == mention.name:
+                yield mention._replace(path=path, span=span_on(number, *match.span()))
+
+
+# --- another id -----------------------------------------------------------------------
+
+
+def rename_task(
+    plan: OpenPlan, mention: Mention, new: str, view: View | None, beside: tuple[str, ...]
+) -> list[Edit]:
+    """The edits that give a task another id, in the plan, the map and the index.
+
+    Raises RunnerError for a task that was begun or has a commit, and for an id that is taken, was
+    ever used, or is none: an id stands for the same task for ever.
+    """
+    old = mention.name
+    require_renamable(plan, mention, view)
+    id_ = task_id(new, plan.prefixes)
+    if id_ is None:
+        raise RunnerError(f'"{new}" is no task id', hint="write one such as TASK-012")
+    if id_ == old:
+        return []
+    taken = next((task for task in plan.tasks if task.id == id_), None)
+    if taken is not None:
+        raise RunnerError(f"{id_} is on line {taken.line}", hint=_FRESH)
+    if _is_known(plan, id_, view):
+        raise RunnerError(f"{id_} was the id of a task before", hint=_FRESH)
+    found = find_references(plan, mention, beside)
+    return [Edit(one.path, one.span, id_) for one in found]
+
+
+_FRESH = "ids are never used twice: take one that no task ever had"
+
+
+def require_renamable(plan: OpenPlan, mention: Mention, view: View | None) -> None:
+    """Raise RunnerError for all that commits, evidence or the journal may know by its name."""
+    if mention.kind != "task":
+        raise RunnerError("only the id of a task can be renamed here", hint="put the cursor on one")
+    if view is None and plan.project.journal_path.exists():
+        raise RunnerError("the journal cannot be read, so the id stays", hint="runner status")
+    if _is_known(plan, mention.name, view):
+        raise RunnerError(f"{mention.name} was begun or built: its id stays", hint=_BUILT)
+
+
+_BUILT = "commits and the journal name it so for ever; write a new task instead"
+
+
+def _is_known(plan: OpenPlan, id_: str, view: View | None) -> bool:
+    """Whether the journal or a commit knows work of a task by this id."""
+    known = None if view is None else view.state.task(id_)
+    if known is not None and (
+        known.status is not Status.PENDING or known.commit or known.last_attempt or known.spec
+    ):
+        return True
+    from runner.repo.read import Repository
+
+    with Repository.open(plan.root) as repository:
+        head = repository.head().commit
+        return any(one.task == id_ for one in (repository.log_trailers(head) if head else ()))

@@ -1,0 +1,197 @@
+"""How a task stands, as an editor shows it: hover, the lenses above a task, and the inlay hint.
+
+A lens names a command; what it does is the client's part, and `actions` says which line of the
+command line stands behind it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from runner.editor.field_notes import NOTES
+from runner.editor.mentions import Mention, heading_of_task, makers
+from runner.editor.source_text import span_on
+from runner.journal.evidence import Standing, evaluate_standing
+from runner.model import Status
+from runner.plan.field_names import FIELDS, parse_name
+from runner.report.cost import cost
+from runner.secrets.redact import redact
+from runner.text.display import display
+from runner.text.wording import moment, plural, short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.app.inspect.view import View
+    from runner.editor.open_plan import OpenPlan
+    from runner.editor.source_text import Place, Span
+    from runner.model import Task
+    from runner.plan.outline import OutlineTask
+
+COMMANDS = ("runner.run", "runner.why", "runner.evidence", "runner.approve")
+IN_TERMINAL = frozenset({"runner.run", "runner.approve"})
+"""Those that change something: they are the client's terminal's to carry out."""
+_STANDS = {
+    Standing.CURRENT: "",
+    Standing.PROOF_CHANGED: "; how it is proven was changed since",
+    Standing.WORK_CHANGED: "; the task was changed since",
+    Standing.NONE: "",
+}
+_PROOFS = 8
+
+
+class Lens(NamedTuple):
+    """Something to press above a task; a lens without a command only says something."""
+
+    span: Span
+    title: str
+    command: str
+    task: str
+
+
+class Hint(NamedTuple):
+    """A word behind a line, and what it says when one points at it."""
+
+    place: Place
+    label: str
+    tooltip: str
+
+
+def status_words(task: Task, view: View | None) -> str:
+    """`DONE · proven by tests`, `PENDING · ready`, `BLOCKED · no key`: as the runner knows it.
+
+    A task that the runner has not seen yet stands as the text says.
+    """
+    if view is None or task.id not in view.states:
+        return f"{task.status} · {display(task.note)}" if task.note else str(task.status)
+    outlined = cast("OutlineTask", task)  # the view looks at id, status, note and needs alone
+    status = view.status(task.id)
+    more = ""
+    if status is Status.DONE:
+        graded = view.grades.get(task.id)
+        unverified = view.unverified.get(task.id)
+        more = f"not verified: {unverified.why}" if unverified else graded.words if graded else ""
+    elif waits := view.waits_for(outlined):
+        more = f"waits for {', '.join(waits)}"
+    elif status is Status.PENDING:
+        more = "ready"
+    else:
+        more = view.note(outlined)
+    return f"{status} · {display(more)}" if more else str(status)
+
+
+def lenses(plan: OpenPlan, view: View | None) -> Iterator[Lens]:
+    """What stands above each task: its status, and what can be asked or done."""
+    for task in plan.tasks:
+        span = heading_of_task(plan, task).span
+        yield Lens(span, status_words(task, view), "", task.id)
+        for command, title in _actions(task, view):
+            yield Lens(span, title, command, task.id)
+
+
+def _actions(task: Task, view: View | None) -> Iterator[tuple[str, str]]:
+    known = view.states.get(task.id) if view is not None else None
+    status = task.status if known is None else known.status
+    if status is not Status.DONE:
+        yield "runner.run", "run"
+    yield "runner.why", "why"
+    if known is not None and known.spec is not None:
+        yield "runner.evidence", "evidence"
+    if known is not None and (known.held or status is Status.STALE or _plan_waits(known)):
+        yield "runner.approve", "approve"
+
+
+def _plan_waits(known: object) -> bool:
+    planned = getattr(known, "planned", None)
+    return planned is not None and not planned.approved
+
+
+def command_line(command: str, id_: str) -> tuple[str, ...]:
+    """The words that a command of a lens stands for: `runner run TASK-003`."""
+    return ("runner", command.removeprefix("runner."), id_)
+
+
+def hints(plan: OpenPlan, view: View | None, first: int, last: int) -> Iterator[Hint]:
+    """How each task between two lines stands, behind its heading."""
+    for task in plan.tasks:
+        if first <= task.line - 1 <= last:
+            end = heading_of_task(plan, task).span.end
+            tooltip = "\n".join(_standing_lines(task, view))
+            yield Hint(end, status_words(task, view), tooltip)
+
+
+# --- hover ----------------------------------------------------------------------------
+
+
+def hover(plan: OpenPlan, mention: Mention, view: View | None) -> str:
+    """What is known of a name, as Markdown; empty where that is nothing."""
+    if mention.kind == "task":
+        task = next(one for one in plan.tasks if one.id == mention.name)
+        return redact("\n\n".join(_task_lines(task, view)))
+    if mention.kind == "pattern":
+        found = next((one for one in plan.patterns().patterns if one.id == mention.name), None)
+        if found is None:
+            return f"**{mention.name}**: no row of the pattern index has it"
+        words = ", ".join(filter(None, (found.domain, *found.stack, *found.keywords)))
+        return redact("\n\n".join(filter(None, (f"**{found.id}**: {found.title}", words))))
+    made = ", ".join(task.id for task in makers(plan, mention.name))
+    there = "is in the tree" if plan.file(mention.name) else "is not there yet"
+    return f"`{mention.name}` {there}" + (f"; an output of {made}" if made else "")
+
+
+def field_hover(plan: OpenPlan, place: Place) -> tuple[str, Span] | None:
+    """What the field is for whose name stands at a place, and where the name stands."""
+    line = plan.text.line(place.line)
+    lead = len(line) - len(line.lstrip(" \t-*+|"))
+    named = parse_name(line[lead:].replace("|", ":", 1) if "|" in line[:lead] else line[lead:])
+    if named is None or not named.key or not lead:
+        return None
+    start = lead + named.start
+    end = start + len(named.name)
+    if not start <= place.column <= end or named.key not in NOTES:
+        return None
+    also = ", ".join(FIELDS[named.key][1:])
+    written = f"\n\nalso written {also}" if also else ""
+    return f"**{FIELDS[named.key][0]}**: {NOTES[named.key]}{written}", span_on(
+        place.line, start, end
+    )
+
+
+def _task_lines(task: Task, view: View | None) -> Iterator[str]:
+    yield f"**{task.id}: {_plain(task.title)}**"
+    yield from (_plain(line) for line in _standing_lines(task, view))
+    if task.depends_on:
+        yield f"Depends on {', '.join(task.depends_on)}"
+    if task.outputs:
+        yield "Output files: " + ", ".join(f"`{display(one)}`" for one in task.outputs)
+
+
+def _standing_lines(task: Task, view: View | None) -> Iterator[str]:
+    """Status, evidence and what it cost, a line each."""
+    yield status_words(task, view)
+    known = view.states.get(task.id) if view is not None else None
+    if known is None:
+        return
+    if known.commit:
+        said = f"commit {short(known.commit)}"
+        yield f"{said}, {moment(known.done_at)}" if known.done_at else said
+    if known.proofs:
+        ran = [one for one in known.proofs if one.command]
+        said = "; ".join(f"{one.id} {one.verdict} in {one.seconds:.2f} s" for one in ran[:_PROOFS])
+        more = f"; {len(ran) - _PROOFS} more" if len(ran) > _PROOFS else ""
+        yield f"proofs: {display(said)}{more}{_STANDS[evaluate_standing(known, task.spec)]}"
+    if known.attempts_in_row:
+        yield plural(known.attempts_in_row, "failed attempt") + " since it last went well"
+    if known.findings:
+        yield "last finding: " + display(known.findings[0].message)
+    took = f"{known.seconds:.1f} s" if known.seconds else ""
+    if spent := ", ".join(filter(None, (took, cost(known.usage)))):
+        yield f"cost: {spent}"
+
+
+def _plain(text: str) -> str:
+    """Foreign words as they stand: no link, image or HTML of theirs is drawn."""
+    shown = display(text)
+    for sign in "\\`*_[]<>&!|#":
+        shown = shown.replace(sign, f"\\{sign}")
+    return shown
