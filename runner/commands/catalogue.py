@@ -77,6 +77,7 @@ TABLE = (
         "one command for several tasks at once, each in its own tree",
     ),
     Entry("validate", "look.validate", "check the plan and say every mistake; runs nothing"),
+    Entry("draft", "answer.draft", "a wish becomes tasks of the plan, which wait for your review"),
     Entry("analyse", "look.analyse", "what this repository is, read from its commit; runs nothing"),
     Entry("import", "files.foreign", "take tasks of another tool's file into the plan"),
     Entry("sync", "files.foreign", "mark what is proven here in the files it was imported from"),
