@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.draft.draft_checks import Target, check_sections
-from runner.app.draft.drafting import DraftRequest, draft, propose, taken_ids
+from runner.app.draft.drafting import DraftRequest, draft, propose, ids_in_use
 from runner.app.draft.wishes import Wish
 from runner.errors import ExitCode, RunnerError
 from runner.journal.draft_events import DraftLanded, DraftReviewed
@@ -141,7 +141,7 @@ def _mistakes(project: Project, one: DraftProposed) -> tuple[Remark, ...]:
         return (Remark(1, "it does not begin with the heading of a task", "## TASK-001: Title"),)
     plan = read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
     own = read_plan(one.text.encode(), "draft", prefixes=project.settings.id_prefixes)
-    taken = taken_ids(project, target, plan, but=one.number)
+    taken = ids_in_use(project, target, plan, but=one.number)
     places = {task.id: task.line for task in own.tasks}
     found = [
         Remark(problem.line, problem.message, problem.hint)

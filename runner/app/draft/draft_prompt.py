@@ -64,10 +64,6 @@ class Asked(Protocol):
     def reason(self) -> str:
         """Why a person refused the draft before."""
 
-    @property
-    def given(self) -> str:
-        """Sections to be completed."""
-
 
 def compose_question(found: Analysis, plan: Plan, asked: Asked, number: int, path: str) -> str:
     """The whole question, as Markdown."""
@@ -80,11 +76,6 @@ def compose_question(found: Analysis, plan: Plan, asked: Asked, number: int, pat
         "# The repository\n\n" + _repository(found),
         "# The plan as it is\n\n" + _plan(plan),
     ]  # fmt: skip
-    if asked.given:
-        parts.append(
-            "# Complete these sections\n\nKeep every id and title; add Output files, Inputs, "
-            "Acceptance and Test contracts, and answer with all of them.\n\n" + _data(asked.given)
-        )
     if asked.reason:
         parts.append("# Why a person refused the draft before\n\n" + _data(asked.reason))
     parts.append("# The wish\n\n" + _data(asked.wish.text))

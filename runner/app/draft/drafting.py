@@ -62,8 +62,6 @@ class DraftRequest:
     trusted: bool = False
     reason: str = ""
     """Why a person refused the draft before."""
-    given: str = ""
-    """Sections that are to be completed, as they stand; their ids, titles and Sources stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +132,7 @@ def propose(project: Project, event: DraftProposed) -> DraftProposed:
     return event
 
 
-def taken_ids(project: Project, target: Target, plan: Plan, *, but: int = 0) -> frozenset[str]:
+def ids_in_use(project: Project, target: Target, plan: Plan, *, but: int = 0) -> frozenset[str]:
     """Ids that are no new task's: of the plan, the journal, and drafts beside number `but`."""
     state = project.state()
     drafts = (id_ for one in state.open_drafts if one.number != but for id_ in one.tasks)
@@ -192,8 +190,7 @@ class _Making:
     _may_prove: bool | None = None
 
     def go(self, drafter: Drafter) -> tuple[DraftReading, Checked, int, Usage]:
-        taken = taken_ids(self.project, self.target, self.plan)
-        kept = _given_ids(self.asked.given)
+        taken = ids_in_use(self.project, self.target, self.plan)
         question = compose_question(
             analyse(self.project), self.plan, self.asked, next_number(taken), self.target.path
         )
@@ -210,8 +207,6 @@ class _Making:
                     one.message, detail=one.detail, hint=one.hint, code=ExitCode.FAILED
                 )
             reading = read_draft(answer.text, taken)
-            if self.asked.given and reading.sections:
-                reading = complete(self.asked.given, reading, kept)
             checked = Checked()
             if reading.sections and not reading.mistakes:
                 checked = check_sections(self.project, self.target, reading, reading.text)
@@ -283,19 +278,6 @@ def may_run(asked: DraftRequest, commands: Sequence[str], asker: Asker | None) -
 
 def _question_task() -> Task:
     return Task(DRAFT, "a draft of a plan", 0, Spec("", ""))
-
-
-def _given_ids(text: str) -> frozenset[str]:
-    return (
-        frozenset(task.id for task in read_plan(text.encode(), "").tasks) if text else frozenset()
-    )
-
-
-def complete(given: str, reading: DraftReading, ids: Collection[str]) -> DraftReading:
-    """The given sections with what the answer adds to them; nothing else of them changes."""
-    from runner.app.draft.completing import merge
-
-    return merge(given, reading, ids)
 
 
 def next_number(taken: Collection[str]) -> int:

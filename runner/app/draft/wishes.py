@@ -38,7 +38,7 @@ class Wish:
         return next((line for line in lines if line), "")[:100]
 
 
-def typed_wish(text: str) -> Wish:
+def wish_of_words(text: str) -> Wish:
     """Words of the command line. Raises RunnerError where there are none."""
     return Wish(_clean(text, "the wish"))
 

@@ -67,7 +67,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
-    from runner.app.draft.wishes import file_wish, issue_wish, typed_wish
+    from runner.app.draft.wishes import file_wish, issue_wish, wish_of_words
 
     said = (bool(given.wish), bool(given.file), given.issue is not None)
     if sum(said) != 1 or (given.others and given.issue is None):
@@ -78,7 +78,7 @@ def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
     if given.file:
         return file_wish(project.root, Path(given.file))
     if given.issue is None:
-        return typed_wish(given.wish)
+        return wish_of_words(given.wish)
     words = [one.strip() for one in given.others.split(",") if one.strip()]
     if not all(one.isdigit() for one in words):
         raise RunnerError("--with takes numbers of issues", hint="--with 43,44")
