@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import networkx as nx
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = "runner"
@@ -98,12 +98,21 @@ def is_participle(name: str) -> bool:
 
 @cache
 def imports() -> dict[str, frozenset[str]]:
-    """What each module imports of the product's own, type imports and those in functions too."""
+    """What each module imports of the product's own, type imports and those in functions too.
+
+    A module brings the files of its packages along, but for those that it stands in itself.
+    """
     known = {module_of(file) for file in files()}
     return {
-        module_of(file): frozenset(one for one in _imported(file, known) if one != module_of(file))
+        (one := module_of(file)): frozenset(_with_packages(_imported(file, known), one) - {one})
         for file in files()
     }
+
+
+def _with_packages(brought: Iterable[str], one: str) -> set[str]:
+    """Modules that one imports, with the packages that they bring along."""
+    named = set(brought)
+    return named | {up for other in named for up in _packages(other)} - set(_packages(one))
 
 
 def _imported(file: Path, known: set[str]) -> Iterator[str]:
@@ -138,8 +147,8 @@ def circles_at_start() -> list[list[str]]:
     graph = nx.DiGraph()
     for file in files():
         one = module_of(file)
-        brought = {other for node in _at_top(parsed(file)) for other in _named(node, known)}
-        brought |= {up for other in brought for up in _packages(other)} - set(_packages(one))
+        named = {other for node in _at_top(parsed(file)) for other in _named(node, known)}
+        brought = _with_packages(named, one)
         graph.add_edges_from((one, other) for other in brought - {one})
     return sorted(sorted(ring) for ring in nx.strongly_connected_components(graph) if len(ring) > 1)
 

@@ -57,7 +57,7 @@ def _is_terminal() -> bool:
 
 def ask_trust(project: Project, plan: Plan, *, trusted: bool) -> None:
     """Raise RunnerError (exit 3) unless a person lets this repository's commands run."""
-    from runner.app.build.trust_question import require_trust
+    from runner.app.build.suitability import require_trust
     from runner.commands.running.terminal_review import find_asker
     from runner.report.console import NORMAL, Console
 

@@ -1,20 +1,36 @@
-"""What a check says on the tree before a change, asked once for each tree and command."""
+"""What a check says on the tree before a change, asked once for each tree and command.
+
+Red first: tests that pass before the code exists prove nothing about it. Already red: a failure
+that was there before does not refuse a change, and is shown. It never excuses a task's own
+contracts. A gate that the task itself asks for may be its only test, red until the work is done: it
+is excused where it names what fails, not for its exit code.
+"""
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.gates import proof_cache
+from runner.gates.base import Proved
 from runner.gates.check_run import output_of, try_check
+from runner.gates.integrity.weaknesses import tests_in
 from runner.gates.result_parsers import complaints, parse_results
+from runner.model import Action, Finding, Severity, Verdict
+from runner.plan.task_types import Extra, kind_of
 from runner.process.base import Ended
+from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from runner.config.settings import Settings
     from runner.gates.base import Check, CheckResult, GateContext
-    from runner.model import Change
+    from runner.gates.check_run import CheckRun
+    from runner.model import Change, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +117,244 @@ def _read(said: dict[str, object]) -> BaseResult | None:
             rows = None if tests is None else tuple((str(a), str(b), str(c)) for a, b, c in tests)
             return BaseResult(passed, code, rows, found, end)
     return None
+
+
+_NOT_THERE = re.compile(
+    r"no rule to make target|missing script|no such file|can't open file|not found|no module named"
+    r"|no tests ran|cannot find|couldn't read|enoent|does not exist|could not read package\.json"
+    r"|no makefile",
+    re.IGNORECASE,
+)
+"""What a gate says whose subject does not exist yet: that is no failure to compare with."""
+_UNSTARTED = frozenset({126, 127})
+_FAILURES_SHOWN = 20
+_ABBREVIATED = 9
+_ITSELF = "exit code"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The failures of a check now against those of the tree before."""
+
+    new: tuple[str, ...]
+    old: tuple[str, ...]
+
+
+def evaluate_failure(trial: CheckRun, bench: GateContext) -> Proved:
+    """What a check that failed says, measured against the tree before the change."""
+    compared = _compare_with_base(trial, bench)
+    if compared is None:
+        return Proved(trial.proof, trial.findings())
+    if compared.new:
+        return Proved(trial.proof, _with_new(trial, compared))
+    return _excuse_known(trial, compared, bench)
+
+
+def _compare_with_base(trial: CheckRun, bench: GateContext) -> Compared | None:
+    """None where nothing excuses this check, or the tree before did not fail it."""
+    if not _excusable(trial, bench):
+        return None
+    before = earlier(trial.check, bench, ())
+    if before is None:
+        return None
+    if before.passed:
+        _forget(trial.check, bench)
+        return None
+    found = compare_failures(before, make_earlier(trial, bench), others=bool(trial.check.task))
+    if found and _is_own(trial.check, bench) and _says_little(found, before):
+        return None
+    return found
+
+
+def _excusable(trial: CheckRun, bench: GateContext) -> bool:
+    check = trial.check
+    if bench.settings.strict or bench.on_base is None or not bench.changes:
+        return False  # without changes the tree before is this one
+    if trial.ran.ended is not Ended.EXITED:
+        return False
+    return bool(check.task) or check.kind == "gate"
+
+
+def _is_own(check: Check, bench: GateContext) -> bool:
+    own = {f"gate:{gate.name}" for gate in bench.task.gates}
+    return not check.task and check.id in own
+
+
+def _says_little(found: Compared, before: BaseResult) -> bool:
+    """Whether all that is known is that it failed, or that its subject was not there yet."""
+    return found.old == (_ITSELF,) or bool(_NOT_THERE.search(before.end))
+
+
+def compare_failures(
+    before: BaseResult, now: BaseResult, *, others: bool = False
+) -> Compared | None:
+    """New and old failures: by test, else by complaint, else by exit code; None: no comparison.
+
+    A gate that says neither is compared by its exit code alone, as long as it could run before. Of
+    `others`, the tests of another task, it is enough that they could not pass before either.
+    """
+    if now.failing and before.tests is not None:
+        new = tuple(sorted(now.failing - before.failing))
+        return Compared(new, tuple(sorted(now.failing & before.failing)))
+    if others:
+        return Compared((), (_ITSELF,))
+    if now.failing:
+        return None
+    if now.complaints and before.complaints and now.exit == before.exit:
+        new_ones = Counter(now.complaints) - Counter(before.complaints)
+        old_ones = Counter(now.complaints) - new_ones
+        return Compared(tuple(new_ones.elements()), tuple(old_ones))
+    wordless = not now.complaints and not before.complaints
+    same = wordless and now.exit == before.exit and now.exit not in _UNSTARTED
+    if not same or (_NOT_THERE.search(before.end) and before.end != now.end):
+        return None
+    return Compared((), (_ITSELF,))
+
+
+def _with_new(trial: CheckRun, compared: Compared) -> tuple[Finding, ...]:
+    """The failure, its new parts first: the old ones are not this task's to mend."""
+    failure, *rest = trial.findings()
+    new = [redact(one) for one in compared.new[:_FAILURES_SHOWN]]
+    heading = f"new since the change ({len(compared.new)}; {len(compared.old)} were there before):"
+    detail = "\n".join([heading, *(f"  {one}" for one in new), failure.detail])
+    return (replace(failure, detail=detail), *rest)
+
+
+def _excuse_known(trial: CheckRun, compared: Compared, bench: GateContext) -> Proved:
+    """A failure of which every part was there before."""
+    first = _first_seen(trial.check, compared.old, bench)
+    since = f", first seen red at {first[:_ABBREVIATED]}" if first else ""
+    note = f"{_how_many(compared.old)} as before the change{since}"
+    finding = Finding(
+        check=trial.check.id,
+        message=f"`{redact(trial.check.command)}`: {note}",
+        severity=Severity.WARNING,
+        hint="mend it in a task of its own; with --strict it refuses every task",
+        detail="\n".join(redact(one) for one in compared.old[:_FAILURES_SHOWN]),
+    )
+    proof = replace(trial.proof, verdict=Verdict.KNOWN, note=note)
+    return Proved(proof, (finding, *trial.notes()))
+
+
+def _how_many(failures: tuple[str, ...]) -> str:
+    if failures == (_ITSELF,):
+        return "fails"
+    return "1 failure" if len(failures) == 1 else f"{len(failures)} failures"
+
+
+def _first_seen(check: Check, failures: tuple[str, ...], bench: GateContext) -> str:
+    """The oldest commit at which one of these failures was seen; each is kept with its own."""
+    key = _record(check, bench)
+    known = {name: str(commit) for name, commit in proof_cache.load_entry(bench.kept, *key).items()}
+    now = {name: known.get(name, bench.base) for name in failures}
+    if now != known:
+        proof_cache.remember(bench.kept, dict(now), *key)
+    oldest = [commit for name, commit in known.items() if name in now]
+    return oldest[0] if oldest else bench.base
+
+
+def _forget(check: Check, bench: GateContext) -> None:
+    """It is green on the base: what fails later is first seen then."""
+    key = _record(check, bench)
+    if proof_cache.load_entry(bench.kept, *key):
+        proof_cache.remember(bench.kept, {}, *key)
+
+
+def _record(check: Check, bench: GateContext) -> tuple[str, ...]:
+    return ("first-seen", str(bench.place.shown), check.task, check.id, check.command)
+
+
+_WRITTEN_BY_PEOPLE = frozenset({"", "blocks", "command", "check"})
+_NOTHING_NEW = frozenset({"test-gen", "doc-gen", "refactor"})
+"""Types of tasks that add no behaviour which a test could lack before."""
+_NAMES_SHOWN = 5
+
+
+def wants_red_first(task: Task, settings: Settings, implementer: str, *, is_new_work: bool) -> bool:
+    """Whether a task's test contracts must fail before it is implemented.
+
+    The task's own word wins, then the setting; `auto` asks it of agents and models on new work,
+    and of a `command` too where the task mends a bug.
+    """
+    if task.red_first is not None:
+        return task.red_first
+    if settings.red_first != "auto":
+        return settings.red_first == "always"
+    kind = kind_of(task)
+    by_a_machine = implementer not in _WRITTEN_BY_PEOPLE
+    mends = implementer == "command" and kind.wants(Extra.RED_FIRST)
+    nothing_new = kind.type is not None and kind.type.name in _NOTHING_NEW
+    return (by_a_machine or mends) and is_new_work and not nothing_new
+
+
+def findings(check: Check, bench: GateContext) -> tuple[Finding, ...]:
+    """What is wrong with a contract that should fail without the implementation, and does not.
+
+    Only the proposal's tests are put on the tree before. A contract that runs no test there, or
+    cannot import what it tests, is as red as it should be.
+    """
+    if not bench.red_first or check.task:
+        return ()
+    tests = tuple(change for change in bench.changes if bench.is_test(change.path))
+    seen = earlier(check, bench, tests)
+    if seen is None:
+        return ()
+    if seen.passed:
+        return (_green(check, check.id),)
+    named = _find_single_tests(check.command)
+    asked = [name for name, _ in seen.passing if any(_is_of(name, one) for one in named)]
+    if asked:
+        return tuple(_green(check, name) for name in asked[:_NAMES_SHOWN])
+    return tuple(_already(check, [*_new(seen.passing, tests, bench)]))
+
+
+def _green(check: Check, name: str) -> Finding:
+    return Finding(
+        check=check.id,
+        message=f"{name} passes without the implementation, so it proves nothing",
+        hint="have it test what the task adds: it must fail until that is there",
+    )
+
+
+def _already(check: Check, names: list[str]) -> Iterator[Finding]:
+    for name in names[:_NAMES_SHOWN]:
+        yield Finding(
+            check=check.id,
+            message=f"the new test {name} passes without the implementation",
+            path=name.partition("::")[0] if "::" in name else "",
+            severity=Severity.WARNING,
+            hint="have it test what the task adds, or leave it out",
+        )
+
+
+def _find_single_tests(command: str) -> list[str]:
+    """The single tests that a command names, as pytest does."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return []
+    return [word.removeprefix("./") for word in words if "::" in word]
+
+
+def _is_of(test: str, named: str) -> bool:
+    return test == named or test.startswith((f"{named}[", f"{named}::"))
+
+
+def _new(
+    passing: tuple[tuple[str, str], ...], changes: tuple[Change, ...], bench: GateContext
+) -> Iterator[str]:
+    """The tests among `passing` that these changes add, where the tool says where each stands."""
+    by_path = {change.path: change for change in changes}
+    for name, file in passing:
+        change = by_path.get(file)
+        if change is None:
+            continue
+        if change.action is Action.CREATE or _inner(name) not in tests_in(
+            file, bench.before(file) or b""
+        ):
+            yield name
+
+
+def _inner(name: str) -> str:
+    """`TestB.test_c` of `tests/test_a.py::TestB::test_c[1]`."""
+    return ".".join(name.partition("[")[0].split("::")[1:])

@@ -85,9 +85,9 @@ def _too_early(check: Check, bench: GateContext) -> tuple[Finding, ...]:
     """What passes before there is anything to pass, where that is asked."""
     if not bench.red_first:
         return ()
-    from runner.gates import red_first
+    from runner.gates import base_result
 
-    return red_first.findings(check, bench)
+    return base_result.findings(check, bench)
 
 
 def _fit_coverage(check: Check, bench: GateContext) -> Fitted:
@@ -108,9 +108,9 @@ def _make_proved(first: CheckRun, bench: GateContext) -> Proved:
             bench.ran[first.check.id] = again
             return _flaky(first, again)
     if first.check.task:
-        from runner.gates import baseline
+        from runner.gates import base_result
 
-        return baseline.evaluate_failure(first, bench)
+        return base_result.evaluate_failure(first, bench)
     return Proved(first.proof, first.findings())
 
 

@@ -1,21 +1,88 @@
-"""Whether a task's own test contracts run enough of the task's own lines."""
+"""Whether a task's own test contracts run enough of the task's own lines.
+
+Tests of a proof that ran nothing of its task are worth to it what a command is.
+"""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from functools import partial
+from posixpath import basename, dirname, splitext
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.gates.base import Check, Proved, command_limits
-from runner.model import Finding, Proof, Severity, Verdict, digest_of
+from runner.model import Finding, Proof, ProvenBy, Severity, Verdict, digest_of
+from runner.model.grades import proof_kind
+from runner.plan.globs import is_glob, matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from runner.config.settings import Settings
     from runner.gates.base import GateContext
     from runner.gates.coverage.percent import Weighed, Weight
-    from runner.model import Coverage, Task
+    from runner.model import Coverage, Observed, Task
+
+
+_WORD = re.compile(r"[\w./@+:-]+")
+_FILE = re.compile(r"(?:\./)?[\w@+-][\w./@+-]*\.\w{1,5}")
+
+
+def weigh_proofs(
+    task: Task, proofs: Iterable[Proof], observed: Sequence[Observed], written: Iterable[str]
+) -> tuple[Proof, ...]:
+    """The proofs, each test that has nothing to do with the task's own files as a command.
+
+    What ran is known by what was `observed`, or by a path that the command names. Where nothing
+    was measured, a command that names no file at all is taken to run everything.
+    """
+    own = tuple(dict.fromkeys((*written, *task.outputs)))
+    if not own or task.writes_everything:
+        return tuple(proofs)
+    return tuple(
+        replace(proof, by=ProvenBy.COMMAND)
+        if proof_kind(proof) is ProvenBy.TESTS and not _is_about(proof, own, observed)
+        else proof
+        for proof in proofs
+    )
+
+
+def _is_about(proof: Proof, own: Sequence[str], observed: Sequence[Observed]) -> bool:
+    if _names(proof.command, own):
+        return True
+    ran = {one.path for one in observed if one.contract == proof.id}
+    if any(_is_own(path, own) for path in ran):
+        return True
+    seen = {splitext(path)[1] for path in ran}
+    if any(splitext(path)[1] in seen for path in own):
+        return False  # such files are measured, and none of these ran
+    return not _files_in(proof.command)
+
+
+def _is_own(path: str, own: Iterable[str]) -> bool:
+    return any(path == one or (is_glob(one) and matches(one, path)) for one in own)
+
+
+def _names(command: str, own: Iterable[str]) -> bool:
+    """Whether a command names one of these files, the module it is, or a folder it lies in."""
+    words = {word.partition("::")[0].strip("./") for word in _WORD.findall(command)}
+    for path in own:
+        modules = splitext(path)[0].replace("/", ".")
+        if words & {path, modules, modules.partition(".")[2] or modules, basename(path)}:
+            return True
+        folder = dirname(path)
+        while folder:
+            if folder in words:
+                return True
+            folder = dirname(folder)
+    return False
+
+
+def _files_in(command: str) -> list[str]:
+    return [word for word in command.split() if _FILE.fullmatch(word.partition("::")[0])]
+
 
 ID = "coverage"
 _LONGEST_NOTE = 2000
@@ -31,9 +98,8 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
 
 def prove(check: Check, bench: GateContext) -> Proved:
     """Weigh what the test contracts left; a task whose tests failed hears of those alone."""
-    from runner.gates.coverage.lines import make_observed_rows, together
+    from runner.gates.coverage.lines import make_observed_rows, own_lines, together
     from runner.gates.coverage.measurements import read_measurement, source
-    from runner.gates.coverage.own_lines import own_lines
     from runner.gates.coverage.percent import weigh
 
     if _tests_failed(bench):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from runner.gates import contract_tests, import_watch, proof_cache
+from runner.gates import contract_tests, proof_cache, shim
 from runner.gates.registry import Proven, together
 from runner.model import Finding, Severity
 
@@ -182,7 +182,7 @@ class _Row:
         failed = any(finding.refuses for finding in proved.findings)
         if failed:
             remember_failure(traced, bench.kept, str(bench.place.shown))
-        proved = replace(proved, findings=(*proved.findings, *import_watch.findings(bench)))
+        proved = replace(proved, findings=(*proved.findings, *shim.findings(bench)))
         if proved.proof:
             self.completed(proved.proof)
         with self._lock:
@@ -245,9 +245,9 @@ def _check(traced: Traced, bench: GateContext) -> Check:
 def _prove(traced: Traced, bench: GateContext) -> Proved:
     check = _check(traced, bench)
     if traced.is_contract:
-        from runner.gates.contracts import other_tasks
+        from runner.gates.contracts import contract_checks
 
-        return other_tasks.prove(check, traced.task, bench)
+        return contract_checks.prove_for_other_task(check, traced.task, bench)
     return contract_tests.prove(check, bench)
 
 

@@ -1,4 +1,9 @@
-"""The module that stands before every Python interpreter of a proof: laid out, put in front."""
+"""The modules that stand before every Python interpreter of a proof: laid out, put in front.
+
+One tells whether a proof without sandbox imported the repository's own copy. An editable install
+puts the repository's path into the interpreter's search path. In a sandbox the scratch tree stands
+at that path; without one, a broken change would be proven by the good old code.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.model import Finding
 
 if TYPE_CHECKING:
-    from runner.process.base import Place
+    from runner.gates.base import GateContext
+    from runner.process.base import Place, Sandbox
+
 
 _FOLDER = "shim"
 _COMPILED = "__pycache__"
@@ -76,3 +84,43 @@ def in_front(line: str, folder: Path) -> str:
         return f"PYTHONPATH={shown}{colon}"
 
     return _ASSIGNED.sub(put, line)
+
+
+_SEEN = "imported.txt"
+_SHOWN = 3
+
+
+def watch_environment(place: Place, sandbox: Sandbox) -> dict[str, str]:
+    """The environment that has Python processes tell; empty where a sandbox makes it needless."""
+    if sandbox.contains:
+        return {}
+    effects.unlink(place.box / _SEEN)
+    return {
+        "PYTHONPATH": search_path(write_module(place)),
+        "RUNNER_WATCH_ROOT": str(place.shown.resolve()),
+        "RUNNER_WATCH_OUT": str(place.box / _SEEN),
+        "RUNNER_WATCH_SHARED": ":".join(str(place.shown / share) for share in place.shares),
+    }
+
+
+def findings(bench: GateContext) -> tuple[Finding, ...]:
+    """A finding when the proof ran code of the real tree: then it proves nothing."""
+    seen = _load_seen(bench.place.box / _SEEN)
+    if not seen:
+        return ()
+    names = [path.removeprefix(f"{bench.place.shown}/") for path in seen]
+    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+    return (
+        Finding(
+            check="imports",
+            message=f"the tests imported the installed copy of {shown}, not the proposed code",
+            hint="apt-get install bubblewrap, or uninstall the editable install",
+        ),
+    )
+
+
+def _load_seen(file: Path) -> list[str]:
+    try:
+        return sorted(set(file.read_text("utf-8", "replace").splitlines()))
+    except FileNotFoundError:
+        return []

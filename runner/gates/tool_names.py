@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.gates import call_stack
 from runner.languages.c_like_lexer import line_of
 from runner.languages.registry import code_row
+from runner.text.constants import fold_text, join_literals
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ _VARIABLE = re.compile(
     r"|JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_TEST_CONTEXT|MOCHA_\w+|CYPRESS|NEXTEST(?:_\w+)?"
     r"|RUNNER_(?:TASK|ATTEMPT|COVER_\w+|WATCH_\w+))\Z"
 )
+_VARIABLES = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER", "COVERAGE_RUN")
+"""Those that a proof has."""
+_SHORTEST = 3
 _TOOLS = frozenset({"pytest", "_pytest", "py.test", "unittest", "nose", "nose2", "doctest"})
 _IN_ARGUMENTS = re.compile(r"pytest|unittest|py\.test|nose2?\b")
 _TESTS = re.compile(r"(?<![a-z-])(?:tests?|specs?|testing)(?![a-z])(?!-)", re.IGNORECASE)
@@ -45,6 +49,7 @@ _SCRIPT = re.compile(
     r"|\bargv\b[^\n;]*['\"`/](?P<argv>jest|vitest|mocha|ava|tap)\b"
     r"|\b(?:process\.(?:argv0?|title)|require\.main\.filename)\b[^\n;]*(?:[!=]==?|\.\w+\()\s*"
     r"(?:['\"`](?!-)|/)[^\n'\"`;]*?(?<![A-Za-z])(?P<program>tests?|specs?)(?![A-Za-z-])"
+    r"|\bObject\.(?:keys|entries)\(\s*process\.env\s*\)[^;\n]*['\"`](?P<key>JEST|VITEST|NODE_TEST|MOCHA)"
     r"|\bprocess\.execArgv\b[^\n;]*['\"`](?P<exec>--test\b)"
 )
 _GO = re.compile(
@@ -106,6 +111,7 @@ def _of_stack(found: Iterable[call_stack.Decides]) -> Iterator[Named]:
 def _in_python(tree: ast.Module) -> Iterator[Named]:
     """Conditions, and values that are there to be one, such as `"pytest" in sys.modules`."""
     seen: set[int] = set()
+    keys = frozenset(_find_environment_keys(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Try):
             yield from _find_tried_imports(node)
@@ -113,7 +119,7 @@ def _in_python(tree: ast.Module) -> Iterator[Named]:
             if id(asked) in seen:
                 continue
             seen |= {id(inner) for inner in ast.walk(asked)}
-            name = _tool_in(asked)
+            name = _tool_in(asked, keys)
             if name:
                 yield Named(name, asked.lineno, _short(ast.unparse(asked)))
 
@@ -135,12 +141,17 @@ def _conditions(node: ast.AST) -> Iterator[ast.expr]:
             yield from arguments
 
 
-def _tool_in(node: ast.expr) -> str:
-    """The tool or variable that an expression looks up; empty where it looks up none."""
-    words = [_text(inner) for inner in ast.walk(node)]
+def _tool_in(node: ast.expr, keys: frozenset[str]) -> str:
+    """The tool or variable that an expression looks up; empty where it looks up none.
+
+    `keys` are the names that go through the environment's variables, one after the other.
+    """
+    words = [fold_text(inner) for inner in ast.walk(node)]
     for word in words:
         if word and _VARIABLE.match(word):
             return word
+    if keyed := _part_of_variable(node, keys):
+        return keyed
     if compared := _arguments_in(node):
         return compared
     asked = {
@@ -173,18 +184,34 @@ def _compare_subject(node: ast.AST) -> str:
     every = [*ast.walk(node)]
     if not any(getattr(one, "attr", getattr(one, "id", "")) in _ARGUMENTS for one in every):
         return ""
-    words = (word for one in every if (word := _text(one)) and not word.startswith("-"))
+    words = (word for one in every if (word := fold_text(one)) and not word.startswith("-"))
     return next((found[0] for word in words if (found := _TESTS.search(word))), "")
 
 
-def _text(node: ast.AST) -> str:
-    """A text as it is written, pieces put together."""
-    match node:
-        case ast.Constant(value=str(text)):
-            return text
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _text(left) + _text(right)
+def _find_environment_keys(tree: ast.Module) -> Iterator[str]:
+    """Names that a loop or a comprehension binds to the environment's variables."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For | ast.comprehension) and "environ" in ast.unparse(node.iter):
+            yield from (one.id for one in ast.walk(node.target) if isinstance(one, ast.Name))
+
+
+def _part_of_variable(node: ast.expr, keys: frozenset[str]) -> str:
+    """The part of a tool's variable that such a name is compared with."""
+    for one in ast.walk(node):
+        if not isinstance(one, ast.Compare | ast.Call):
+            continue
+        every = [*ast.walk(one)]
+        if not any(isinstance(inner, ast.Name) and inner.id in keys for inner in every):
+            continue
+        for word in map(fold_text, every):
+            if len(word) >= _SHORTEST and any(_tells(word, one) for one in _VARIABLES):
+                return word
     return ""
+
+
+def _tells(word: str, variable: str) -> bool:
+    """Whether a part of a name is enough to mean this variable, and few others."""
+    return variable.startswith(word) or ("TEST" in word and word in variable)
 
 
 def _find_tried_imports(node: ast.Try) -> Iterator[Named]:
@@ -205,7 +232,7 @@ def _find_tried_imports(node: ast.Try) -> Iterator[Named]:
 def _in_braces(
     text: str, pattern: re.Pattern[str], literals: re.Pattern[str], language: str
 ) -> Iterator[Named]:
-    bare = literals.sub(lambda found: _without_comment(found[0]), text)
+    bare = join_literals(literals.sub(lambda found: _without_comment(found[0]), text))
     for match in pattern.finditer(bare):
         line = line_of(bare, match.start())
         code = bare.split("\n")[line - 1].strip()

@@ -27,7 +27,7 @@ from runner.report.status_line import (
     sast_counts,
     status_line,
 )
-from runner.run.landing.time_quota import TimeQuota
+from runner.run.landing.status_writer import TimeQuota
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -16,7 +16,7 @@ from runner.journal.events import (
 )
 from runner.model import Reason, Status
 from runner.run.frontier import Frontier
-from runner.run.landing.status_notes import note_in
+from runner.run.landing.status_writer import note_in
 from runner.run.limits.timers import Timers
 from runner.run.regressions.group_build import GroupBuild, Pace
 from runner.run.regressions.regression import find_approved_groups, victims_of

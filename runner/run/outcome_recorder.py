@@ -10,7 +10,7 @@ from runner.model import Ending, Reason, Usage
 from runner.run.landing import (
     drafts,
 )
-from runner.run.landing.status_notes import why_unproven
+from runner.run.landing.status_writer import why_unproven
 from runner.writes.log import Fate
 from runner.writes.log import Review as Approval
 

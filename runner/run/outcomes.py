@@ -15,9 +15,7 @@ from runner.journal.events import (
 from runner.model import Ending, Reason, ReviewMode
 from runner.run import permission_prompts, review
 from runner.run.landing.lander import Conflict, Elsewhere, Filtered, InTheWay, Landed, Moved
-from runner.run.landing.landing_queue import LandingQueue
-from runner.run.landing.plan_conflict import put_back
-from runner.run.landing.rebase_held import conflicts
+from runner.run.landing.moved_branch import LandingQueue, conflicts, put_back
 from runner.run.limits.deadlines import Scope
 from runner.run.limits.retries import CANCELLED, Retries, as_failed, what_failed
 from runner.run.permission_prompts import PermissionPrompts, wait_for_answers

@@ -99,7 +99,7 @@ def _explain_exposure(task: Task, chosen: Implementer, settings: Settings) -> st
     """Why it must not run on a cluster that asks nobody for a key."""
     if not settings.executor.startswith("dask:"):
         return ""
-    from runner.run.executors.exposure import explain_exposure
+    from runner.run.executors.addresses import explain_exposure
 
     return explain_exposure(task, chosen, settings)
 

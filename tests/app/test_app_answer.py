@@ -6,11 +6,10 @@ import pytest
 from workplace import NO_PROOF, a_task
 
 from runner.app.answer.answers import Answered, Approve, Became, Reject, approve, reject
+from runner.app.answer.attempts import retry
 from runner.app.answer.branch_adoption import Adopt, adopt_branch
-from runner.app.answer.decision_record import decide
+from runner.app.answer.decision_record import accept, decide, load_index, search_patterns
 from runner.app.answer.held_edit import edit
-from runner.app.answer.pattern_library import accept, load_index, search_patterns
-from runner.app.answer.retry_task import retry
 from runner.app.answer.task_planning import MakePlan, plan_task
 from runner.app.answer.waiting import find_stale_work, list_built_changes, list_waiting
 from runner.app.answer.waiver import Waive, waive

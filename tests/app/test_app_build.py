@@ -9,8 +9,8 @@ from threading import Thread
 import pytest
 from workplace import NO_PROOF, a_task
 
+from runner.app.answer.attempts import cancel
 from runner.app.build.build import build, find_nothing_to_do, preview
-from runner.app.build.cancel_task import cancel
 from runner.app.build.command_batch import run_for_tasks
 from runner.app.build.new_project import init
 from runner.app.build.saved_file import SavedProposal, read_saved, save_plan, save_proposal

@@ -12,7 +12,6 @@ from runner.app.change.commit_writes import CommitRequest, commit_by_task
 from runner.app.change.file_owners import BlameRequest, blame, check_map, find_owners, propose_rows
 from runner.app.change.impact_question import ImpactRequest, find_impact
 from runner.app.change.rebuild import find_landed, rebuild
-from runner.app.change.reprove import reprove
 from runner.app.change.transaction import (
     ChangeRequest,
     ReplayRequest,
@@ -23,6 +22,7 @@ from runner.app.change.transaction import (
 )
 from runner.app.inspect.view import View
 from runner.app.prove.declare_ship import ShipRequest, ship
+from runner.app.prove.prove_tree import reprove
 from runner.errors import ExitCode, RunnerError
 from runner.model import digest_of
 

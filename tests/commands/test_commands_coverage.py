@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.gates.coverage.landed_lines import commits_of, own_lines
+from runner.gates.coverage.lines import commits_of, lines_of_landing
 from runner.journal.events import AttemptStarted, TaskDone
 from runner.model import Coverage, Proof, Verdict, digest_of
 from runner.repo.read import Repository
@@ -79,13 +79,13 @@ def test_lines_of_others_in_its_files_do_not_count(shop):
     shop.commit("feat(TASK-002): half\n\nTask: TASK-002\nAttempt: 1\n")
     assert "75% of 4 lines" in check(shop, "TASK-001").out
     with Repository.open(shop.folder) as repository:
-        assert own_lines(commits_of("TASK-001", repository), (), repository) == {
+        assert lines_of_landing(commits_of("TASK-001", repository), (), repository) == {
             "price.py": {1, 2, 3, 4}
         }
-        assert own_lines(commits_of("TASK-002", repository), (), repository) == {
+        assert lines_of_landing(commits_of("TASK-002", repository), (), repository) == {
             "price.py": {5, 6, 7, 8}
         }
-        assert own_lines(commits_of("TASK-009", repository), (), repository) == {}
+        assert lines_of_landing(commits_of("TASK-009", repository), (), repository) == {}
 
 
 def test_what_no_commit_has_yet_counts_where_the_task_may_write(shop):

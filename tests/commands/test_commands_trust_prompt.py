@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from runner.app.build.trust_question import require_trust
+from runner.app.build.suitability import require_trust
 from runner.commands.running.terminal_review import TerminalAsker
 from runner.config.trust import group_alike
 from runner.errors import RunnerError

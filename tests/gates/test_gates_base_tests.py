@@ -300,6 +300,20 @@ def test_a_test_is_what_a_contract_runs_and_not_what_its_file_is_called(tmp_path
     assert "as it was fails on this code" in message
 
 
+@pytest.mark.parametrize("words", ["discover", "discover -p 'test_*.py'", "discover -s . -t .", ""])
+def test_tests_that_unittest_finds_by_itself_are_asked_as_they_were(tmp_path, words):
+    both = CASE.replace(
+        "    def", "    def test_two(self):\n        self.assertTrue(1)\n\n    def", 1
+    )
+    bent = both.replace("TestCase):\n", "TestCase):\n    failureException = unittest.SkipTest\n\n")
+    before = {"shop.py": CODE, "test_lib.py": both}
+    after = {"shop.py": BENT, "test_lib.py": bent}
+    command = f"{sys.executable} -m unittest {words}"
+    ((severity, message),) = asked(tmp_path, before, after, command)[0]
+    assert severity == "question"
+    assert "test_price` as it was fails on this code" in message
+
+
 def test_a_tool_that_tells_no_file_is_understood_too(tmp_path):
     before = {"shop.py": CODE, "test_lib.py": CASE}
     after = {"shop.py": BENT, "test_lib.py": CASE.replace("2), 6", "2), 8")}

@@ -5,7 +5,7 @@ import shutil
 import pytest
 from test_gates_base_tests import asked
 
-from runner.gates.base_tests.selection import has_selection, with_selection_of
+from runner.gates.integrity.selection import has_selection, with_selection_of
 
 needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")

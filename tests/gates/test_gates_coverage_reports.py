@@ -3,8 +3,7 @@
 import pytest
 
 from runner.gates.coverage import measurements
-from runner.gates.coverage.lines import Lines, Measured
-from runner.gates.coverage.own_lines import find_added_lines
+from runner.gates.coverage.lines import Lines, Measured, find_added_lines
 from runner.gates.coverage.percent import weigh
 from runner.gates.coverage.v8 import lines_run
 from runner.languages.go.names import module_of

@@ -1,12 +1,21 @@
-"""The module before every interpreter keeps its place whatever a line says of the path."""
+"""The module before every interpreter keeps its place whatever a line says of the path.
+
+A proof without sandbox that imported the real tree proves nothing, and is found out.
+"""
+
+from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from gates_bench import a_bench
 
 from runner.gates import shim
+from runner.gates.base import Check
 from runner.process.base import Place
+from runner.process.limits import Limits
 
 FOLDER = Path("/box/shim")
 
@@ -54,3 +63,69 @@ def test_it_is_laid_out_through_no_link(tmp_path):
     (folder / "sitecustomize.py").symlink_to(elsewhere / "x.py")
     assert not (shim.write_module(Place(tmp_path, tmp_path, box)) / "sitecustomize.py").is_symlink()
     assert list(elsewhere.iterdir()) == []
+
+
+def prove(folder, command, *, shares=(), start_files=None):
+    """Run a command as a check does, with the watch in place."""
+    bench = a_bench(folder, shares=shares)
+    for path, text in {"real/shop.py": "X = 1\n", **(start_files or {})}.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    watched = {**bench.environment, **shim.watch_environment(bench.place, bench.sandbox)}
+    bench = replace(bench, environment=watched)
+    check = Check(id="TC-001", kind="test", command=command, limits=Limits(9, 9, 9))
+    ran = bench.run(check)
+    return ran, shim.findings(bench)
+
+
+def on_path(folder):
+    return f"import sys; sys.path.append({str(folder / 'real')!r}); import shop"
+
+
+def test_the_installed_copy_is_found_out(tmp_path):
+    ran, (finding,) = prove(tmp_path, f'python3 -c "{on_path(tmp_path)}"')
+    assert ran.passed
+    assert finding.refuses
+    assert finding.message == (
+        "the tests imported the installed copy of shop.py, not the proposed code"
+    )
+    assert "bubblewrap" in finding.hint
+
+
+def test_the_proposed_code_is_fine(tmp_path):
+    files = {"tree/shop.py": "X = 2\n"}
+    ran, found = prove(tmp_path, f'python3 -c "{on_path(tmp_path)}"', start_files=files)
+    assert ran.passed
+    assert found == ()
+
+
+def test_what_is_installed_in_a_shared_environment_is_fine(tmp_path):
+    files = {"real/.venv/lib/dep.py": "Y = 1\n"}
+    line = f"import sys; sys.path.append({str(tmp_path / 'real/.venv/lib')!r}); import dep"
+    ran, found = prove(tmp_path, f'python3 -c "{line}"', shares=(".venv",), start_files=files)
+    assert ran.passed
+    assert found == ()
+
+
+def test_a_child_of_the_test_is_watched_too_and_one_that_fails(tmp_path):
+    inner = on_path(tmp_path)
+    line = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
+    script = tmp_path / "outer.py"
+    script.write_text(line + "\nraise SystemExit(1)\n")
+    ran, found = prove(tmp_path, f"python3 {script}")
+    assert ran.exit == 1
+    assert len(found) == 1
+
+
+def test_the_persons_own_sitecustomize_still_runs(tmp_path):
+    files = {"tree/sitecustomize.py": "import builtins; builtins.HELLO = 'yes'\n"}
+    ran, _ = prove(
+        tmp_path, 'PYTHONPATH="$PYTHONPATH:." python3 -c "print(HELLO)"', start_files=files
+    )
+    assert ran.tail.strip() == "yes", ran.tail
+
+
+def test_nothing_is_left_from_the_check_before(tmp_path):
+    assert prove(tmp_path, f'python3 -c "{on_path(tmp_path)}"')[1]
+    assert prove(tmp_path, "true")[1] == ()

@@ -37,6 +37,42 @@ ASKS = {
         "shop.py",
         "import sys\ndef tested():\n    return ('py' + 'test') in sys.modules\n",
     ),
+    "a name that is joined": (
+        "shop.py",
+        "import os\nTESTED = '_'.join(['PYTEST', 'CURRENT', 'TEST']) in os.environ\n",
+    ),
+    "a name written backwards": (
+        "shop.py",
+        "import os\nTESTED = 'NOISREV_TSETYP'[::-1] in os.environ\n",
+    ),
+    "a name in a form": (
+        "shop.py",
+        "import os\nTESTED = os.getenv('{}_{}'.format('pytest'.upper(), 'VERSION'))\n",
+    ),
+    "a name of numbers": (
+        "shop.py",
+        "import sys\nif chr(112) + 'ytest' in sys.modules:\n    PRICE = 3\n",
+    ),
+    "a part of the variable, of any": (
+        "shop.py",
+        "import os\ndef tested():\n    return any(k.startswith('PYT') for k in os.environ)\n",
+    ),
+    "a part of the variable, in a loop": (
+        "shop.py",
+        "import os\nfor key, _ in os.environ.items():\n    if 'T_TEST' in key:\n        X = 3\n",
+    ),
+    "a variable of jest that is added": (
+        "shop.js",
+        "exports.price = () => (process.env['JEST_' + 'WORKER' + '_ID'] ? 3 : 0);\n",
+    ),
+    "a variable of jest that is joined": (
+        "shop.js",
+        "exports.price = () => process.env[['JEST', 'WORKER', 'ID'].join('_')] ? 3 : 0;\n",
+    ),
+    "any variable of vitest": (
+        "shop.ts",
+        "const tested = Object.keys(process.env).some((key) => key.startsWith('VITEST'));\n",
+    ),
     "the arguments": (
         "shop.py",
         (
@@ -177,6 +213,18 @@ ASKS = {
     ),
 }
 FINE = {
+    "variables of any other name": (
+        "shop.py",
+        "import os\nKEYS = [key for key in os.environ if key.startswith('A_') or 'RUN' in key]\n",
+    ),
+    "the version of anything": (
+        "shop.py",
+        "import os\nKEYS = [key for key in os.environ if 'VERSION' in key]\n",
+    ),
+    "texts that are put together": (
+        "shop.js",
+        "exports.name = ['a', 'b'].join('-') + 'c' + 'd';\n",
+    ),
     "a logger tells who called": (
         "shop.py",
         (

@@ -20,7 +20,7 @@ from runner.model import Contract, Reason, Status
 from runner.repo.read import Repository
 from runner.run.dependents import behind_whom
 from runner.run.journal_writer import JournalWriter, rehearse
-from runner.run.landing.plan_conflict import PlanConflict
+from runner.run.landing.moved_branch import PlanConflict
 from runner.run.regressions.early_cutoff import TaskExports, anew_since, waits_through
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from runner.context.task_plan import read_plan
 from runner.implementers import registry
 from runner.implementers.base import Mode, Said
-from runner.implementers.work import failure, output_of, summary_of, work
+from runner.implementers.command import failure, output_of, summary_of, work
 
 NAME = "drafter"
 

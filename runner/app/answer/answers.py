@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from runner.app.answer import breakage
+from runner.app.answer import waiting
 from runner.app.answer.between_runs import answer_at_once
 from runner.app.answer.waiting import (
     DRAFT,
@@ -179,8 +179,8 @@ def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) 
         held = tuple(
             HeldChange(
                 culprit,
-                breakage.find_missing_approvals(after, culprit),
-                breakage.find_broken_tasks(after, culprit),
+                waiting.find_missing_approvals(after, culprit),
+                waiting.find_broken_tasks(after, culprit),
             )
             for culprit in dict.fromkeys(one.culprit for one in chosen if one.culprit)
         )
@@ -194,9 +194,7 @@ def resolve_targets(desk: Desk, chosen: tuple[Waiting, ...], *, every: bool) -> 
         return tuple(one for one in chosen if not _is_in_vain(desk, one))
     for one in chosen:
         if one.kind == "regression":
-            raise breakage.refuse_approval(
-                desk.state, one.task, _describe_take_back(desk, one.task)
-            )
+            raise waiting.refuse_approval(desk.state, one.task, _describe_take_back(desk, one.task))
         if why := _is_in_vain(desk, one):
             raise RunnerError(
                 f"an approval of {one.task} changes nothing: {why}",
@@ -223,7 +221,7 @@ def _is_in_vain(desk: Desk, one: Waiting) -> str:
 
 def _describe_take_back(desk: Desk, culprit: str) -> str:
     tasks = desk.project.plan(desk.project.plan_bytes).tasks
-    return breakage.explain_vain_approval(tasks, desk.state, culprit, desk.repository)
+    return waiting.explain_vain_approval(tasks, desk.state, culprit, desk.repository)
 
 
 def _approvals(state: RunState, one: Waiting, *, reuse: bool) -> list[Event]:
@@ -335,7 +333,7 @@ def _drop(desk: Desk, journal: Journal, one: Waiting, reason: str) -> Answered:
     state = desk.project.state()
     known = state.task(one.task)
     stale = regression.victims_of(one.task, state)
-    victims = tuple(id_ for id_ in breakage.find_broken_tasks(state, one.task) if id_ in stale)
+    victims = tuple(id_ for id_ in waiting.find_broken_tasks(state, one.task) if id_ in stale)
     ledger = JournalWriter(journal, state)
     said = WriteRejected(WHOLE, None, proposal_digest(one.changes), reason, "person")
     ledger.note(said, task=one.task, attempt=known.last_attempt, durable=True)

@@ -13,8 +13,7 @@ from runner.model import Status
 from runner.project import BUILD
 from runner.run import recovery
 from runner.run.journal_writer import JournalWriter
-from runner.run.landing.status_notes import format_note
-from runner.run.landing.status_writer import StatusWriter
+from runner.run.landing.status_writer import StatusWriter, format_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.engine_setup import Options, run_engine
 from runner.app.build.session import Session
-from runner.app.build.suitability import require_suitable
-from runner.app.build.trust_question import require_trust
+from runner.app.build.suitability import require_suitable, require_trust
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.model import Status

@@ -1,27 +1,52 @@
-"""A person's decision, written into DECISIONS.md and into the journal, beside a run, too."""
+"""A decision of a person: recorded in DECISIONS.md and in the journal, and made into a pattern.
+
+The pattern library is searched, and a decision becomes a pattern of it.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
 from contextlib import contextmanager
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.errors import RunnerError
+from runner.context.decisions import PATH, read_decisions
+from runner.context.library import (
+    FOLDER,
+    HEAD,
+    INDEX,
+    file_of,
+    free_id,
+    pattern_ids,
+    row_of,
+    source_decision,
+    text_of,
+    with_row,
+)
+from runner.context.patterns import Search
+from runner.errors import ExitCode, RunnerError
 from runner.journal.events import DecisionMade
 from runner.journal.folder import make_plain_folder
 from runner.journal.log import Journal
 from runner.model import Decision
+from runner.plan.patterns import PatternIndex
+from runner.plan.task_types import kind_of, topics_of
 from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
 from runner.run.selection import find_id
 from runner.secrets.redact import redact
+from runner.text.wording import did_you_mean
+from runner.writes.safe_io import read_beneath, write_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from runner.context.decisions import Recorded
+    from runner.model import Task
+    from runner.plan.patterns import Match
     from runner.project import Project
 
 
@@ -72,3 +97,156 @@ def _alone(file: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+_ID = re.compile(r"(?:DECISION[-_ ]?)?(\d{1,9})\Z", re.IGNORECASE)
+_TRIES = 20
+_MODE = 0o100644
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A decision that is a pattern."""
+
+    decision: str
+    pattern: str
+    file: str
+    is_new: bool
+    """Whether anything was written; else it was a pattern already."""
+
+
+def load_index(project: Project) -> PatternIndex:
+    """The library's index. Raises RunnerError where there is none."""
+    return PatternIndex.read(_index_bytes(project))
+
+
+def search_patterns(project: Project, words: Sequence[str]) -> tuple[Match, ...]:
+    """The patterns that words fit, the best first: as domains, stacks, keywords and in titles.
+
+    Raises RunnerError without a word.
+    """
+    if not words:
+        raise RunnerError("search for what?", hint="runner pattern search locking sqlalchemy")
+    index = load_index(project)
+    stacks = {name.casefold() for one in index.patterns for name in one.stack}
+    search = Search(
+        domains=tuple(word.casefold() for word in words),
+        stack=tuple(word for word in words if word.casefold() in stacks),
+        keywords=tuple(words),
+    )
+    return search.matches(index, limit=len(index.patterns))
+
+
+def accept(project: Project, words: Sequence[str]) -> Accepted:
+    """Write a decision's pattern, then its row; what is there of both already stays.
+
+    Raises RunnerError where no decision is named, or one that is no candidate.
+    """
+    recorded = _decision(project, words)
+    data = _index_bytes(project)
+    known = _find_accepted(project, recorded.number)
+    if known is None and not recorded.is_candidate:
+        raise RunnerError(
+            f"{recorded.id} is not marked as a candidate",
+            where="artifacts/build/DECISIONS.md",
+            hint="write `Pattern: candidate` below it, then accept it again",
+        )
+    pattern = known or _new_id(project, data, recorded)
+    written = _write_pattern(project, pattern, recorded, is_new=known is None)
+    return Accepted(recorded.id, pattern, file_of(pattern), written)
+
+
+def _index_bytes(project: Project) -> bytes:
+    """PATTERN_INDEX.md. Raises RunnerError where there is none."""
+    found = read_beneath(project.root, INDEX)
+    if found is None:
+        raise RunnerError(
+            f"there is no {INDEX} yet",
+            where=INDEX,
+            hint=f"write it with the head {HEAD} and below it |---|---|---|---|---|---|",
+        )
+    return found
+
+
+def _decision(project: Project, words: Sequence[str]) -> Recorded:
+    """The decision that is meant. Raises RunnerError for none, or an unknown one."""
+    if len(words) != 1 or not (match := _ID.match(words[0])):
+        raise RunnerError("which decision?", hint="runner pattern accept DECISION-007")
+    text = (read_beneath(project.root, PATH) or b"").decode("utf-8", "replace")
+    found = {one.number: one for one in read_decisions(text)}
+    number = int(match[1])
+    if number not in found:
+        candidates = [one.id for one in found.values() if one.is_candidate]
+        hint = did_you_mean(f"DECISION-{number:03d}", candidates)
+        said = f"candidates: {', '.join(candidates)}" if candidates else ""
+        raise RunnerError(
+            f"there is no DECISION-{number:03d}",
+            where=PATH,
+            hint=hint or said or 'runner decide "What was chosen" --pattern candidate',
+        )
+    return found[number]
+
+
+def _find_accepted(project: Project, number: int) -> str | None:
+    """The pattern that a decision became before."""
+    for name in _names(project):
+        content = read_beneath(project.root, f"{FOLDER}/{name}") or b""
+        if source_decision(content.decode("utf-8", "replace")) == number:
+            return next(iter(pattern_ids([name])), None)
+    return None
+
+
+def _names(project: Project) -> list[str]:
+    """The plain files of the library's folder that are named as patterns are."""
+    folder = project.root / FOLDER
+    if not folder.is_dir() or folder.is_symlink():
+        return []
+    found = (file for file in folder.glob("PATTERN-*.md") if file.is_file())
+    return sorted(file.name for file in found if not file.is_symlink())
+
+
+def _new_id(project: Project, data: bytes, recorded: Recorded) -> str:
+    taken = pattern_ids(_names(project))
+    return free_id(PatternIndex.read(data), taken, recorded.decision.pattern)
+
+
+def _write_pattern(project: Project, pattern: str, recorded: Recorded, *, is_new: bool) -> bool:
+    """Write what is missing, the text first: a row never names a file that is not there."""
+    task = _task(project, recorded.task)
+    row = row_of(pattern, recorded, task, _domain(task))
+    if is_new:
+        with_row(_index_bytes(project), row)  # says so where there is no table for it
+        text = text_of(pattern, recorded, task)
+        write_beneath(project.root, file_of(pattern), text.encode(), _MODE)
+    for _ in range(_TRIES):
+        data = _index_bytes(project)
+        if any(one.id == pattern for one in PatternIndex.read(data).patterns):
+            return is_new
+        if _replace_file(project, data, row):
+            return True
+    raise RunnerError(
+        "PATTERN_INDEX.md is being saved over and over by another program",
+        hint=f"stop what saves it, then: runner pattern accept {recorded.id}",
+        code=ExitCode.CONFLICT,
+    )
+
+
+def _domain(task: Task | None) -> str:
+    """What a task's pattern is for: its Type, else what the task is about."""
+    if task is None:
+        return ""
+    return task.type or next(iter(topics_of(task, kind_of(task))), "")
+
+
+def _replace_file(project: Project, data: bytes, row: Mapping[str, str]) -> bool:
+    file = project.root / INDEX
+    mode = file.stat().st_mode & 0o777
+    return effects.write_file(file, with_row(data, row), mode=mode, expected=data)
+
+
+def _task(project: Project, id_: str) -> Task | None:
+    """The task a decision was made for, where the plan still has it."""
+    if not id_ or not (project.root / project.plan_path).is_file():
+        return None
+    plan = project.plan(project.plan_bytes)
+    return next((task for task in plan.tasks if task.id == id_), None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.app.change.transaction import open_transaction
 from runner.app.inspect.view import View
-from runner.app.prove.unverified_tasks import grades_in
+from runner.app.prove.verified_tree import grades_in
 from runner.errors import ExitCode, RunnerError
 from runner.journal.tree_events import TaskWaived
 from runner.plan.globs import is_glob, matches

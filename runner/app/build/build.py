@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.run_status import all_done, find_missing, may_hold_commands, require_open
 from runner.app.build.types import NothingToDo, Preview
-from runner.app.prove.unverified_tasks import find_unverified_tasks, format_unverified
-from runner.app.prove.verified_tree import find_verification
+from runner.app.prove.verified_tree import (
+    find_unverified_tasks,
+    find_verification,
+    format_unverified,
+)
 from runner.errors import ExitCode, RunnerError
 
 if TYPE_CHECKING:

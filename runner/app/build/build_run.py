@@ -14,8 +14,7 @@ from runner.app.build.engine_setup import Options, run_engine
 from runner.app.build.run_summary import facts_of, summary_of
 from runner.app.build.saved_file import SavedProposal, make_adopted
 from runner.app.build.session import Session
-from runner.app.build.suitability import limits_of, require_meant, require_suitable
-from runner.app.build.trust_question import require_trust
+from runner.app.build.suitability import limits_of, require_meant, require_suitable, require_trust
 from runner.app.build.types import BuildResult
 from runner.app.change.transaction import Transaction, require_readable
 from runner.app.prove.publish import Publisher, errand, publisher

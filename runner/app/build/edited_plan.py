@@ -15,7 +15,7 @@ from runner.repo.git import text as raw_text
 from runner.report.cost import cost
 from runner.report.summary import duration
 from runner.run import recovery
-from runner.run.landing.status_notes import format_note
+from runner.run.landing.status_writer import format_note
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import join_few

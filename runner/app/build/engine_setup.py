@@ -19,11 +19,9 @@ from runner.run.engine import Engine
 from runner.run.executors.choose_executor import INLINE, crew_of, open_cluster
 from runner.run.interruption import Cancellations, Interruption
 from runner.run.journal_writer import begin
-from runner.run.landing.plan_conflict import PlanConflict
+from runner.run.landing.moved_branch import PlanConflict, carry_held
 from runner.run.landing.plan_documents import PlanDocument
-from runner.run.landing.rebase_held import carry_held
-from runner.run.landing.status_notes import find_differing, statuses_of
-from runner.run.landing.status_writer import StatusWriter
+from runner.run.landing.status_writer import StatusWriter, find_differing, statuses_of
 from runner.run.limits.budget import RunBudget, reopen_raised
 from runner.run.limits.deadlines import of_run
 from runner.run.outcome_recorder import OutcomeRecorder

@@ -1,8 +1,6 @@
-"""What encloses the commands of a run on this machine.
+"""What encloses the commands of a run on this machine, and what a run would prepare for a task.
 
-The false positives of the secret scan that a person let pass in a repository.
-
-What knows the plans that tasks have of their own, made for a run, or for looking ahead.
+The latter is asked without a run: nothing is locked or written.
 """
 
 from __future__ import annotations
@@ -11,15 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.app.build.discovered_gates import take_up_default_gates
+from runner.plan.patterns import PatternIndex
 from runner.process.sandbox import choose_sandbox
+from runner.project import PATTERNS
+from runner.repo.read import Repository
+from runner.run.journal_writer import rehearse
 from runner.run.planned.task_plans import TaskPlans
+from runner.run.preparation import Preparation
 from runner.secrets.allowlist import FILE_NAME, read_allow_list
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
+    from runner.journal.state import RunState
+    from runner.plan.document import Plan
     from runner.process.base import Sandbox
-    from runner.repo.read import Repository
-    from runner.run.preparation import Preparation
+    from runner.project import Project
     from runner.run.review import Asker
     from runner.secrets.allowlist import AllowList
 
@@ -59,3 +64,29 @@ def task_plans(
         asker=asker,
         only=only,
     )
+
+
+def preparation_of(project: Project, plan: Plan, state: RunState) -> Preparation:
+    """The preparation of a run that would start now, in this state."""
+    take_up_default_gates(project)
+    index = project.root / PATTERNS
+    return Preparation(
+        root=project.root,
+        settings=project.settings,
+        ledger=rehearse(state),
+        patterns=PatternIndex.read(index.read_bytes() if index.is_file() else b""),
+        plan_title=plan.title,
+        plan_path=project.plan_path,
+        environ=project.environ,
+        base=lambda: project.head().commit or "",
+        tasks={task.id: task for task in plan.tasks},
+        former=lambda commit: _former(project, commit),
+    )
+
+
+def _former(project: Project, commit: str) -> str:
+    """What a task built before, as a diff."""
+    from runner.history.recorded_changes import Records
+
+    with Repository.open(project.root) as repository:
+        return Records(repository, project.documents).diff(commit)

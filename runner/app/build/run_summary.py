@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.app.answer.breakage import explain_vain_approval
-from runner.app.prove.unverified_tasks import grades_in
+from runner.app.answer.waiting import explain_vain_approval
+from runner.app.prove.verified_tree import grades_in
 from runner.model import Grade, Status
 from runner.report.cost import cost, cost_part, per_proven
 from runner.report.next_step import next_step

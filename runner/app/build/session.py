@@ -127,7 +127,7 @@ class Session:
             self.checked.append(format_checked_line(record))
 
     def _grades(self) -> Mapping[str, Graded]:
-        from runner.app.prove.unverified_tasks import grades_in
+        from runner.app.prove.verified_tree import grades_in
 
         return grades_in(self.project, self.tasks, self.ledger.state, self.repository)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from runner.app.build.preparation_preview import preparation_of
-from runner.app.build.run_parts import load_allow_list, sandbox_of, task_plans
-from runner.app.build.trust_question import require_trust
-from runner.app.change.impact_inputs import knowledge_for, without
+from runner.app.build.run_parts import load_allow_list, preparation_of, sandbox_of, task_plans
+from runner.app.build.suitability import require_trust
+from runner.app.change.impact_question import knowledge_for, without
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.impact.answer import Answer, Changed, Dependents, Width, judge

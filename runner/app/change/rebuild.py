@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.build.preparation_preview import preparation_of
-from runner.app.build.run_parts import load_allow_list
+from runner.app.build.run_parts import load_allow_list, preparation_of
 from runner.app.prove.prove_tree import open_slots
 from runner.errors import RunnerError
 from runner.history.commit_log import story

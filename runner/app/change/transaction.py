@@ -25,8 +25,7 @@ from runner.repo.read import Repository
 from runner.run import recovery
 from runner.run.journal_writer import begin
 from runner.run.landing.plan_documents import PlanDocument
-from runner.run.landing.status_notes import note_in, says_other
-from runner.run.landing.status_writer import StatusWriter
+from runner.run.landing.status_writer import StatusWriter, note_in, says_other
 from runner.run.selection import find_id
 from runner.secrets.redact import redact
 

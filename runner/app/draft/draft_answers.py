@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.draft.draft_checks import Target, check_sections
-from runner.app.draft.drafting import DraftRequest, draft, propose, ids_in_use
+from runner.app.draft.drafting import DraftRequest, draft, ids_in_use, propose
 from runner.app.draft.wishes import Wish
 from runner.errors import ExitCode, RunnerError
 from runner.journal.draft_events import DraftLanded, DraftReviewed

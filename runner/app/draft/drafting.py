@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.build.trust_question import require_trust
+from runner.app.build.suitability import require_trust
 from runner.app.draft.draft_checks import Checked, Target, check_sections
 from runner.app.draft.draft_prompt import compose_question
 from runner.app.inspect.repository_analysis import analyse
@@ -20,8 +20,8 @@ from runner.context.brief import Brief
 from runner.errors import ExitCode, RunnerError
 from runner.gates.base import command_limits
 from runner.implementers.base import Drafter, ImplementerContext, Mode
+from runner.implementers.command import work
 from runner.implementers.registry import DRAFT, choose_drafter
-from runner.implementers.work import work
 from runner.journal.draft_events import DraftProposed
 from runner.journal.log import Journal
 from runner.model import Finding, Network, Spec, Status, Task, Usage, digest_of

@@ -28,16 +28,20 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.2
 
 
-def read_log(project: Project, task: str = "") -> Iterator[Record]:
-    """The records, of one task perhaps. Raises RunnerError where the journal is damaged."""
+def read_log(project: Project, task: str = "", after: int = 0) -> Iterator[Record]:
+    """The records newer than number `after`, of one task perhaps.
+
+    Raises RunnerError where the journal is damaged.
+    """
     id_ = _find_task(project, task) if task else ""
-    return (one for one in read_journal(project.journal_path) if id_ in ("", one.task))
+    records = read_journal(project.journal_path)
+    return (one for one in records if one.seq > after and id_ in ("", one.task))
 
 
-def follow_log(project: Project, task: str = "") -> Iterator[Record]:
+def follow_log(project: Project, task: str = "", after: int = 0) -> Iterator[Record]:
     """What is there and what comes, without an end; it waits for the next event."""
     id_ = _find_task(project, task) if task else ""
-    return _follow(project, id_)
+    return (one for one in _follow(project, id_) if one.seq > after)
 
 
 def _follow(project: Project, id_: str) -> Iterator[Record]:

@@ -97,7 +97,7 @@ def _lacks(asked: OneTask) -> Callable[[str], tuple[Reason, str] | None]:
     """What a task could not start without, looked for as the run does before it starts one."""
 
     def lacks(id_: str) -> tuple[Reason, str] | None:
-        from runner.app.build.preparation_preview import preparation_of
+        from runner.app.build.run_parts import preparation_of
 
         task = next(task for task in asked.plan.tasks if task.id == id_)
         return preparation_of(asked.project, asked.plan, asked.view.state).find_missing(task)
@@ -197,8 +197,7 @@ class NextBrief:
 
 def next_brief(asked: OneTask) -> NextBrief:
     """The brief, made by the very code that makes a run's, with what a session says beside it."""
-    from runner.app.build.preparation_preview import preparation_of
-    from runner.app.build.run_parts import task_plans
+    from runner.app.build.run_parts import preparation_of, task_plans
     from runner.context.brief import Part, tokens_of
     from runner.repo.read import Repository
 
@@ -228,6 +227,6 @@ def _around(
 
         said = conversation.PLAN if mode is Mode.PLAN else conversation.EXECUTE
         return f"\n---\n\n# Its instructions\n\n{said}"
-    from runner.implementers.agents import prompts
+    from runner.implementers.agents import program
 
-    return prompts.planning_prompt() if mode is Mode.PLAN else prompts.execution(brief, plan)
+    return program.planning_prompt() if mode is Mode.PLAN else program.execution(brief, plan)

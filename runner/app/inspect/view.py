@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from runner import effects
-from runner.app.prove.unverified_tasks import find_unverified_tasks, grades_in
+from runner.app.prove.verified_tree import find_unverified_tasks, grades_in
 from runner.journal.lock import RunLock
 from runner.journal.snapshot import pause_collections
 from runner.model import Grade, Status, digest_of

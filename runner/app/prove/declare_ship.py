@@ -11,7 +11,7 @@ from runner.app.build.run_status import SHIP, last_ship_tag
 from runner.app.build.session import Session
 from runner.app.build.suitability import require_suitable
 from runner.app.prove.publish import last_verification
-from runner.app.prove.unverified_tasks import find_unverified_tasks
+from runner.app.prove.verified_tree import find_unverified_tasks
 from runner.app.prove.verify_done import stale_what_fails
 from runner.app.prove.verify_tree import grades_after, key_of_tree, subjects_of, verify_all
 from runner.errors import ExitCode, RunnerError
@@ -27,8 +27,7 @@ from runner.run import recovery
 from runner.run.journal_writer import begin, finish
 from runner.run.landing.plan_documents import PlanDocument
 from runner.run.landing.record_commit import record
-from runner.run.landing.status_notes import find_differing, statuses_of
-from runner.run.landing.status_writer import StatusWriter
+from runner.run.landing.status_writer import StatusWriter, find_differing, statuses_of
 from runner.run.proof.unverified_bytes import never_made
 from runner.run.waivers import stands
 from runner.text.display import display

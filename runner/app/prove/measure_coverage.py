@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.prove.prove_tree import Snapshot, open_slots
-from runner.gates import contract_tests, import_watch
-from runner.gates.coverage.landed_lines import commits_of, own_lines
-from runner.gates.coverage.lines import together
+from runner.gates import contract_tests, shim
+from runner.gates.coverage.lines import commits_of, lines_of_landing, together
 from runner.gates.coverage.measurements import read_measurement
 from runner.gates.coverage.percent import weigh, why_unmeasured
 from runner.gates.coverage_gate import threshold_of
@@ -153,7 +152,7 @@ def _own(
     paths = [one.path for one in changes if one.content is not None]
     outputs = ("**",) if task.writes_everything else task.outputs
     new = [path for path in paths if any(matches(glob, path) for glob in outputs)]
-    found = own_lines(commits_of(task.id, repository), new, repository)
+    found = lines_of_landing(commits_of(task.id, repository), new, repository)
     return {path: frozenset(lines) for path, lines in found.items()}
 
 
@@ -164,6 +163,6 @@ def _measure_in(bench: GateContext, own: Mapping[str, frozenset[int]]) -> _Measu
         proved = contract_tests.prove(check, bench)
         bad = proved.proof is not None and proved.proof.verdict is Verdict.FAIL
         failed += [one for one in proved.findings if bad and one.refuses]
-    failed += import_watch.findings(bench)
+    failed += shim.findings(bench)
     whole = together(read_measurement(check.id, bench) for check in checks)
     return _Measurement(weigh(own, whole, bench.after), tuple(failed), whole.missing)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.app.prove.prove_tree import worker_setup
-from runner.app.prove.unverified_tasks import find_unverified_tasks
+from runner.app.prove.verified_tree import find_unverified_tasks
 from runner.journal.events import TaskDone, TaskStaled
 from runner.model import Status
-from runner.run.landing.status_notes import why_unproven
+from runner.run.landing.status_writer import why_unproven
 from runner.run.proof.inspection import Inspection
 from runner.run.proof.unverified_bytes import Unverified
 from runner.run.proof.verification import Subject, plan_for

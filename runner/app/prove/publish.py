@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from runner.app.prove.unverified_tasks import grades_in
+from runner.app.prove.verified_tree import grades_in
 from runner.errors import ExitCode, RunnerError
 from runner.journal.read_journal import read_journal
 from runner.journal.tree_events import TreeVerified

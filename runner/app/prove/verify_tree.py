@@ -6,8 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner.app.prove.prove_again import inspection_of, stale_what_is_gone
-from runner.app.prove.unverified_tasks import find_unverified_tasks, format_unverified
-from runner.app.prove.verified_tree import find_verification
+from runner.app.prove.verified_tree import (
+    find_unverified_tasks,
+    find_verification,
+    format_unverified,
+)
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskStaled
 from runner.journal.grading import grade_alone, grades_of

@@ -104,7 +104,7 @@ def _answer_tasks(
             answers.reject(project, answers.Reject(named, given.reason), _tell, _ask_reason)
             print("next: runner")
         case "retry":
-            from runner.app.answer.retry_task import retry
+            from runner.app.answer.attempts import retry
 
             return _retry(project, retry(project, named, given.reason), environ)
         case _:

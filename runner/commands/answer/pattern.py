@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from runner.app.answer.pattern_library import Accepted
+    from runner.app.answer.decision_record import Accepted
     from runner.plan.patterns import Match, Pattern
 
 _EPILOG = """\
@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Do it. Raises RunnerError for what cannot become a pattern, and where there is no index."""
-    from runner.app.answer.pattern_library import accept, load_index, search_patterns
+    from runner.app.answer.decision_record import accept, load_index, search_patterns
 
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.verb == "accept":

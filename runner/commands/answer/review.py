@@ -125,11 +125,11 @@ def _below(
     elif one.kind == PERMISSION:
         yield from _format_calls(state, one.task)
     elif one.kind == "regression":
-        from runner.app.answer import breakage
+        from runner.app.answer import waiting
 
         tasks = project.plan(project.plan_bytes).tasks
-        in_vain = breakage.explain_vain_approval(tasks, state, one.task, repository)
-        yield from breakage.format_breakage(state, one.task, whole=whole, in_vain=in_vain)
+        in_vain = waiting.explain_vain_approval(tasks, state, one.task, repository)
+        yield from waiting.format_breakage(state, one.task, whole=whole, in_vain=in_vain)
     elif one.kind == "blocked":
         yield f"next: {next_step(state.task(one.task), state)}"
     elif one.culprit:
@@ -256,7 +256,7 @@ def _by_kind(project: Project, state: RunState, one: Waiting) -> dict[str, objec
         case "permission":
             return {"asks": [call._asdict() for call in state.task(one.task).asks]}
         case "regression":
-            from runner.app.answer import breakage
+            from runner.app.answer import waiting
 
-            return breakage.as_data(state, one.task)
+            return waiting.as_data(state, one.task)
     return {}

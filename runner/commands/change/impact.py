@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runner.app.change.impact_question import Impact
-    from runner.app.change.reprove import Reproven
+    from runner.app.prove.prove_tree import Reproven
     from runner.impact.change import Changed
 
 _CONTRACT = "contract:"
@@ -89,7 +89,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         _show(found, github=given.format == "github")
     ran: tuple[Reproven, ...] = ()
     if given.run:
-        from runner.app.change.reprove import reprove
+        from runner.app.prove.prove_tree import reprove
 
         ran = reprove(project, found.answer.affected, _tell_ran)
     if given.json:

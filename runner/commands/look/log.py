@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ _EXAMPLES = """\
 examples:
   runner log --task TASK-003
   runner log --follow              until Ctrl-C
+  runner log --after 120 --last 50 what came after record 120, at most 50
   runner log --json                one document; with --follow one JSON object a line
 """
 
@@ -32,6 +34,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     parser.epilog = _EXAMPLES
     parser.add_argument("-f", "--follow", action="store_true", help="go on as events come")
     parser.add_argument("--task", metavar="ID", default="", help="only what is about this task")
+    parser.add_argument("--after", type=int, default=0, metavar="SEQ", help="only newer records")
+    parser.add_argument("--last", type=int, metavar="N", help="only the newest N of them")
     parser.add_argument("--json", action="store_true", help="records as the journal has them")
 
 
@@ -41,8 +45,10 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.follow:
-        return _follow(follow_log(project, given.task), as_json=given.json)
-    records = read_log(project, given.task)
+        return _follow(follow_log(project, given.task, after=given.after), as_json=given.json)
+    records = read_log(project, given.task, after=given.after)
+    if given.last is not None:
+        records = iter(deque(records, max(0, given.last)))
     if given.json:
         print(_document(records), end="")
         return ExitCode.OK

@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Ask the run, and wait until it has done so; exit 1 where it has not."""
-    from runner.app.build.cancel_task import cancel
+    from runner.app.answer.attempts import cancel
 
     ended = cancel(Project.open(Path.cwd(), environ), given.id)
     print(_format_status(ended))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.prove.unverified_tasks import grades_in
+from runner.app.prove.verified_tree import grades_in
 from runner.errors import RunnerError
 from runner.report.results import ResultsListener
 

@@ -228,7 +228,8 @@ def _by_exit(line: Check, before: BaseResult, old: BaseResult, now: BaseResult) 
 
 # --- commands that name every test ------------------------------------------------------
 
-_UNITTEST = re.compile(r"(?P<start>-m unittest)(?=\s|\Z)")
+_UNITTEST = re.compile(r"(?P<start>-m unittest(?:\s+discover)?)(?=\s|\Z)")
+"""Its options follow the word `discover`, where that is there."""
 _QUIET = re.compile(r"(?<=\s)(?:-q|--quiet)(?=\s|\Z)")
 _PYTEST_ENDS = re.compile(r"(?<=\s)(?:-x|--exitfirst|--maxfail[= ]\d+)(?=\s|\Z)")
 _SCRIPT_ENDS = re.compile(r"(?<=\s)(?:-b|--bail(?:[= ]\d+)?)(?=\s|\Z)")

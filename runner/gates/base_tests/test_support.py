@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from runner.gates.base_tests.compare import Fate, last_of
-from runner.gates.base_tests.selection import has_selection, with_selection_of
+from runner.gates.integrity.selection import has_selection, with_selection_of
 from runner.gates.integrity.weaknesses import is_read, read_tests
 from runner.gates.test_paths import is_test_path
 from runner.languages.registry import code_language

@@ -1,18 +1,23 @@
-"""What was measured of one file, and of all files of a project.
-
-Which test ran which lines of which file, in rows of a bounded number.
-"""
+"""Lines of code: which are a task's own, and what was measured of them."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, TypeAlias
 
+from runner.gates.test_paths import is_test_path
+from runner.impact.change import Changed, with_moves
 from runner.impact.python_blocks import ranges_of
 from runner.model import Observed, digest_of
+from runner.repo.git import text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from runner.gates.base import GateContext
+    from runner.repo.read import Repository
 
 
 Runs: TypeAlias = "dict[str, dict[str, set[int]]]"
@@ -100,3 +105,116 @@ def make_observed_rows(
             for test, lines in sorted(tests.items())
         ]
     return tuple(rows)
+
+
+_SETTINGS = re.compile(
+    r"\A(?:setup|noxfile)\.py\Z|(?:\A|/)docs?/(?:source/)?conf\.py\Z|(?:\A|/)[\w-]+\.config\.[cm]?[jt]s\Z"
+)
+"""Settings written as code, which only their tool runs (setuptools, nox, Sphinx, vite …)."""
+_EXACT = 20_000
+"""Lines up to which every common line is looked for; beyond, frequent ones are passed over."""
+
+
+def own_lines(bench: GateContext) -> Mapping[str, frozenset[int]]:
+    """The own lines of every file that the task wrote and that is neither test nor settings.
+
+    What it landed earlier counts with what it changes now. A file that only moved is compared with
+    what it was at its old place.
+    """
+    changes = with_moves(
+        Changed(change.path, bench.before(change.path), change.content) for change in bench.changes
+    )
+    found = {
+        one.path: find_added_lines(_around(one, bench), one.after)
+        for one in changes
+        if one.after is not None and _counts(one.path, bench)
+    }
+    touched = {change.path for change in bench.changes}
+    for path in bench.former.keys() - touched:
+        content = bench.before(path)
+        if content is not None and _counts(path, bench):
+            found[path] = find_added_lines(bench.former[path], content)
+    return found
+
+
+def _counts(path: str, bench: GateContext) -> bool:
+    return not bench.is_test(path) and not _SETTINGS.search(path)
+
+
+def _around(one: Changed, bench: GateContext) -> bytes | None:
+    """What was there before the task, as far as it still is; None for a file that it made."""
+    place = one.origin or one.path
+    return bench.former[place] if place in bench.former else bench.before(place)
+
+
+def find_added_lines(before: bytes | None, after: bytes) -> frozenset[int]:
+    """Numbers of the lines of `after` that a line diff calls added; all for a new file."""
+    new = after.split(b"\n")
+    if before is None:
+        return frozenset(range(1, len(new) + 1))
+    old = before.split(b"\n")
+    start = _alike(old, new)
+    end = _alike(old[start:][::-1], new[start:][::-1])
+    left, right = old[start : len(old) - end], new[start : len(new) - end]
+    matcher = SequenceMatcher(None, left, right, autojunk=len(left) + len(right) > _EXACT)
+    return frozenset(
+        number + start + 1
+        for tag, _, _, first, last in matcher.get_opcodes()
+        if tag != "equal"
+        for number in range(first, last)
+    )
+
+
+def _alike(one: list[bytes], other: list[bytes]) -> int:
+    """How many lines at the start are the same."""
+    pairs = zip(one, other, strict=False)
+    differing = (at for at, (left, right) in enumerate(pairs) if left != right)
+    return next(differing, min(len(one), len(other)))
+
+
+_HEAD = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64}) \d+ (\d+)(?: \d+)?")
+_NO_IGNORED_REVISIONS = (("blame.ignoreRevsFile", ""),)
+"""A file that a clone brought must not decide who wrote what."""
+
+
+def commits_of(task_id: str, repository: Repository) -> tuple[str, ...]:
+    """The commits that landed a task, newest first."""
+    head = repository.head().commit
+    if not head:
+        return ()
+    told = repository.log_trailers(head)
+    return tuple(one.commit for one in told if one.task == task_id and not one.checked)
+
+
+def lines_of_landing(
+    commits: Collection[str], paths: Iterable[str], repository: Repository
+) -> dict[str, set[int]]:
+    """Lines by these commits; in `paths` also those that no commit has yet."""
+    written = {
+        change.path
+        for commit in commits
+        for change in repository.diff_trees(repository.resolve(f"{commit}^"), commit)
+    }
+    open_ones = set(paths)
+    found = {}
+    for path in sorted(written | open_ones):
+        file = repository.root / path
+        if is_test_path(path) or file.is_symlink() or not file.is_file():
+            continue
+        new = {"0" * 40, "0" * 64} if path in open_ones else set()
+        lines = _blame_lines(path, {*commits, *new}, repository)
+        if lines:
+            found[path] = lines
+    return found
+
+
+def _blame_lines(path: str, commits: Collection[str], repository: Repository) -> set[int]:
+    """Numbers of a file's lines that are by one of these commits (git-blame(1), porcelain)."""
+    git = repository.quiet().with_settings(*_NO_IGNORED_REVISIONS)
+    whole = repository.prefix.whole(path)
+    answer = git.ask("blame", "--porcelain", "--no-textconv", "--", whole)
+    if answer.exit:  # git does not know the file: all of it is new
+        count = (repository.root / path).read_bytes().count(b"\n") + 1
+        return set(range(1, count + 1)) if "0" * 40 in commits else set()
+    heads = (_HEAD.fullmatch(row) for row in text(answer.out).split("\n"))
+    return {int(match[2]) for match in heads if match and match[1] in commits}

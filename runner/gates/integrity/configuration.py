@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from runner.gates.base_tests.selection import addopts_of
 from runner.gates.integrity import command_lines
+from runner.gates.integrity.selection import addopts_of
 from runner.gates.integrity.weaknesses import Weakness
 from runner.gates.test_paths import is_test_path
 from runner.languages.python.marks import name_of

@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Check, Proved
+from runner.gates.coverage.lines import own_lines
 from runner.gates.coverage.measurements import source
-from runner.gates.coverage.own_lines import own_lines
 from runner.gates.mutation.languages import mutants_of
 from runner.gates.mutation.mutants import UNNOTICED, Mutant, Subject, is_left_out, subjects_of
 from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner

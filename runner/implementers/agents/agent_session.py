@@ -12,12 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 from runner import effects
 from runner.errors import RunnerError
 from runner.implementers.agents import hooks as hooking
-from runner.implementers.agents.exit_reasons import (
-    Setting,
-    evaluate_ending,
-    with_ending,
-    without_events,
-)
 from runner.implementers.agents.home import (
     household,
     out_of_sight,
@@ -27,9 +21,15 @@ from runner.implementers.agents.home import (
 )
 from runner.implementers.agents.log_tail import Bounds, Following, make_redacting
 from runner.implementers.agents.preset import BRIEF, DOLLARS, FILE, HOME, MODEL, Handing
-from runner.implementers.agents.transcript import Transcript
+from runner.implementers.agents.transcript import (
+    Setting,
+    Transcript,
+    evaluate_ending,
+    with_ending,
+    without_events,
+)
 from runner.implementers.base import CHECK, Mode, Said
-from runner.implementers.work import decisions_in, read_regular, summary_of, work
+from runner.implementers.command import decisions_in, read_regular, summary_of, work
 from runner.model import Failure, Finding, Network
 from runner.process.base import Ended as By
 from runner.process.tools import homes

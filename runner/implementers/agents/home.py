@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.implementers.work import read_regular
+from runner.implementers.command import read_regular
 from runner.model import Finding
 from runner.process.tools import which
 

@@ -18,7 +18,7 @@ from runner.config.permissions import WRITE_TOOLS, Rulebook, format_subject, nam
 from runner.config.shell_rules import SHELL, Permission, PermissionAnswer, Permit
 from runner.context.task_plan import files_of
 from runner.implementers.agents.preset import Hooks
-from runner.implementers.work import read_regular
+from runner.implementers.command import read_regular
 
 if TYPE_CHECKING:
     from pathlib import Path

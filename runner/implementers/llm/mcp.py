@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from runner import __version__, effects
 from runner.errors import RunnerError
 from runner.implementers.base import CHECK
-from runner.implementers.work import read_regular
+from runner.implementers.command import read_regular
 from runner.model import Finding, Severity
 from runner.process.base import Command
 from runner.process.interactive import InteractiveProcess, InteractiveProcessOver

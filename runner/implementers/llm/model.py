@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.implementers.base import CHECK, Answer, Mode, Said
+from runner.implementers.command import decisions_in
 from runner.implementers.llm.providers import Named, client_of, find_lacking, key_of, parse_model
-from runner.implementers.work import decisions_in
 from runner.model import Failure, Finding, Severity
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from runner.config.permissions import FILE_TOOLS
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.base import Mode
 from runner.implementers.llm import arguments as schemas
-from runner.implementers.llm import read_tools, write_tools
+from runner.implementers.llm import file_tools
 from runner.implementers.llm.tool_context import Refusal, normalize_path
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _readers(desk: ToolContext) -> tuple[Tool, ...]:
             "list_files",
             "Lists files with their sizes.",
             schemas.ListFiles,
-            read_tools.list_files,
+            file_tools.list_files,
             "folder",
         ),
         Own(
@@ -115,7 +115,7 @@ def _readers(desk: ToolContext) -> tuple[Tool, ...]:
             "read_file",
             "Reads a file, or some of its lines.",
             schemas.ReadFile,
-            read_tools.read_file,
+            file_tools.read_file,
             "path",
         ),
         Own(
@@ -123,7 +123,7 @@ def _readers(desk: ToolContext) -> tuple[Tool, ...]:
             "search",
             "Finds lines by a regular expression.",
             schemas.Search,
-            read_tools.search,
+            file_tools.search,
             "folder",
         ),
     )
@@ -136,7 +136,7 @@ def _writers(desk: ToolContext) -> tuple[Tool, ...]:
             "write_file",
             "Writes a file whole. A write that is refused changes nothing and says why.",
             schemas.WriteFile,
-            write_tools.write_file,
+            file_tools.write_file,
             "path",
             once=True,
         ),
@@ -145,7 +145,7 @@ def _writers(desk: ToolContext) -> tuple[Tool, ...]:
             "modify_file",
             "Replaces a text that stands exactly once in a file, or applies a unified diff to it.",
             schemas.ModifyFile,
-            write_tools.modify_file,
+            file_tools.modify_file,
             "path",
             once=True,
         ),
@@ -154,7 +154,7 @@ def _writers(desk: ToolContext) -> tuple[Tool, ...]:
             "run_gate",
             "Runs one check of the task, by its name, on the files as they are.",
             schemas.RunGate,
-            write_tools.run_gate,
+            file_tools.run_gate,
             "name",
         ),
         Own(
@@ -162,7 +162,7 @@ def _writers(desk: ToolContext) -> tuple[Tool, ...]:
             "record_decision",
             "Records a choice that is not obvious, with its trade-off.",
             schemas.RecordDecision,
-            write_tools.record_decision,
+            file_tools.record_decision,
             "title",
             once=True,
         ),

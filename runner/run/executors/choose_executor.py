@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from runner.config.paths import repository_key
 from runner.errors import ExitCode, RunnerError
+from runner.run.assignment import WorkerContext
 from runner.run.executors.addresses import read_address, scheduler_of
 
 if TYPE_CHECKING:
@@ -15,12 +18,80 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from runner.config.settings import Loaded, Settings
+    from runner.process.base import Place
     from runner.repo.read import Repository
-    from runner.run.assignment import WorkerContext
+    from runner.repo.scratch import Scratch
     from runner.run.executors.addresses import Address
+    from runner.run.executors.local_cluster import WaitTimes
     from runner.run.executors.message import Ground
-    from runner.run.executors.wait_times import WaitTimes
     from runner.run.workers import WorkerPool
+
+
+_OWN = frozenset({"scratch", "place", "base_environment", "release", "number"})
+"""What each slot has of its own; the rest of a site is the same in all slots."""
+
+
+class LazySlots:
+    """Sites of a run: the first slot's is made at once, as the pattern of all."""
+
+    def __init__(self, make: Callable[[int, WorkerPool], WorkerContext]) -> None:
+        self._make = make
+        self._first: WorkerContext | None = None
+        self._lock = Lock()
+
+    def site(self, number: int, crew: WorkerPool) -> WorkerContext:
+        """The site of a slot; called by the coordinator, and by workers that want a second one."""
+        with self._lock:
+            if self._first is None:
+                self._first = self._make(number, crew)
+                return self._first
+        return LazySlot(self._first, number, partial(self._make, number, crew))
+
+
+class LazySlot(WorkerContext):
+    """A site like `first` that makes its own scratch tree when somebody asks for it."""
+
+    __slots__ = ("_lock", "_made", "_make")
+
+    _lock: Lock
+    _made: WorkerContext | None
+    _make: Callable[[], WorkerContext]
+
+    def __init__(
+        self, first: WorkerContext, number: int, make: Callable[[], WorkerContext]
+    ) -> None:
+        names = (one.name for one in fields(WorkerContext) if one.name not in _OWN)
+        same = {name: getattr(first, name) for name in names}
+        own = {"number": number, "release": self._give_back}
+        late = {"_lock": Lock(), "_made": None, "_make": make}
+        for name, value in (same | own | late).items():
+            object.__setattr__(self, name, value)  # as a frozen dataclass sets its own
+
+    @property
+    def scratch(self) -> Scratch:
+        """The slot's tree, made now if it was not before. Raises RunnerError."""
+        return self._real().scratch
+
+    @property
+    def place(self) -> Place:
+        """Where commands run that run here."""
+        return self._real().place
+
+    @property
+    def base_environment(self) -> Mapping[str, str]:
+        """The allow-list of the person's own variables, with this slot's folder in it."""
+        return self._real().base_environment
+
+    def _real(self) -> WorkerContext:
+        with self._lock:
+            made = self._made or self._make()
+            object.__setattr__(self, "_made", made)
+            return made
+
+    def _give_back(self) -> None:
+        if self._made is not None:
+            self._made.close()
+
 
 INLINE = "inline"
 _KNOCK = 3.0
@@ -61,7 +132,6 @@ def crew_of(
     inline: bool,
 ) -> WorkerPool:
     """The slots of a run, and where what is started in them runs."""
-    from runner.run.executors.lazy_slot import LazySlots
     from runner.run.workers import WorkerPool
 
     site = LazySlots(make_site).site  # each is made by whom works in it: all of them at once
@@ -88,11 +158,10 @@ def open_cluster(
     scheduler = scheduler_of(settings.executor)
     if scheduler is not None:
         require_private(scheduler, settings)
-    from runner.run.executors.certificates import Certificates
     from runner.run.executors.cluster import Cluster
-    from runner.run.executors.local_cluster import LocalCluster
+    from runner.run.executors.lease import PendingResults
+    from runner.run.executors.local_cluster import Certificates, LocalCluster
     from runner.run.executors.object_transfer import ObjectTransfer
-    from runner.run.executors.pending import PendingResults
     from runner.run.executors.remote import ClusterExecutor
     from runner.run.executors.remote_job import Dispatch
 

@@ -13,17 +13,75 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.run.executors.certificates import Certificates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runner.process.worker_process import WorkerProcess
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """TLS of this side: paths, or contents; empty where Dask's own configuration names files."""
+
+    ca: str = ""
+    cert: str = ""
+    key: str = ""
+
+
+def security_of(library: Any, certificates: Certificates) -> Any:
+    """What the settings say of TLS, else what Dask's own configuration says."""
+    given = {
+        "tls_ca_file": certificates.ca,
+        "tls_client_cert": certificates.cert,
+        "tls_client_key": certificates.key,
+    }
+    named = {name: path for name, path in given.items() if path}
+    return library.Security(**named)
+
+
+def has_certificates(security: Any) -> bool:
+    """Whether TLS can be spoken. Raises RunnerError where a file is missing, or is none of TLS."""
+    named = (security.tls_ca_file, security.tls_client_cert, security.tls_client_key)
+    try:
+        for path in filter(None, named):
+            if "\n" in path:  # it is the content itself
+                continue
+            with Path(path).open("rb"):  # ssl itself does not say which file it misses
+                pass
+        return bool(security.get_connection_args("client").get("ssl_context"))
+    except OSError as error:  # of ssl, too
+        raise RunnerError(
+            f"a TLS file cannot be used: {error.strerror or error}",
+            where=str(error.filename or "executor"),
+            hint="check dask_tls_ca, dask_tls_cert and dask_tls_key in your own settings",
+            code=ExitCode.PERSON,
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class WaitTimes:
+    """Seconds to wait before somebody counts as lost."""
+
+    heartbeat: float = 20.0
+    """For a sign of life of a worker."""
+    scheduler: float = 15.0
+    """For an answer of the scheduler."""
+    workers: float = 300.0
+    """For any worker at all: a cluster may grow when it is needed."""
+    silence: float = 120.0
+    """For a word of a job, beyond the longest that a command may be silent."""
+    connect: float = 10.0
+    look: float = 1.0
+    """Between two looks at who is there."""
+
 
 _STARTS = 60.0
 """Seconds for all workers to be there; a loaded machine takes its time."""

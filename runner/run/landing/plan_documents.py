@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.plan.ownership import add_owners
 from runner.repo.head import OWNERSHIP_MAP
-from runner.run.landing.time_quota import TimeQuota
+from runner.run.landing.status_writer import TimeQuota
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -9,7 +9,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.gates import import_watch
+from runner.gates import shim
 from runner.gates.base import GateContext
 from runner.gates.coverage.instrument import data_folder, make_empty_folder
 from runner.run.landing.own_work import Landings, OwnWork, own_work
@@ -150,9 +150,7 @@ class Inspection:
                     check, replace(mine, proofs=tuple(said), observed=seen)
                 )
                 if check.kind == "test":
-                    proved = replace(
-                        proved, findings=(*proved.findings, *import_watch.findings(mine))
-                    )
+                    proved = replace(proved, findings=(*proved.findings, *shim.findings(mine)))
                 if not self.settings.strict:
                     proved = as_known(proved, check, one.known)
                 said += [proved.proof] if proved.proof else []
@@ -209,7 +207,7 @@ def make_context(
         settings=site.settings,
         place=site.place,
         sandbox=site.sandbox,
-        environment=environment | import_watch.watch_environment(site.place, site.sandbox),
+        environment=environment | shim.watch_environment(site.place, site.sandbox),
         logs=logs[0],
         logs_shown=logs[1],
         tell=lambda _line: None,

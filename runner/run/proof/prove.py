@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.gates import import_watch
+from runner.gates import shim
 from runner.gates.base import GateContext
 from runner.gates.check_run import standing_key
+from runner.gates.coverage_gate import weigh_proofs
 from runner.gates.registry import checks_of, prove_all
 from runner.gates.regression import Helper, prove_others
-from runner.gates.weight import weigh_proofs
 from runner.journal.events import GateCompleted, GateStarted
 from runner.plan.shell.exit_status import starts_no_program
 from runner.secrets.redact import redact
@@ -54,7 +54,7 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
     own = prove_all(asked, settings, bench, started=on_started, completed=on_completed)
     written = [change.path for change in outcome.changes]
     proofs = weigh_proofs(task, own.proofs, own.observed, written)
-    own = replace(own, proofs=proofs, findings=(*own.findings, *import_watch.findings(bench)))
+    own = replace(own, proofs=proofs, findings=(*own.findings, *shim.findings(bench)))
     if not outcome.changes or any(one.refuses and not one.asks for one in own.findings):
         return own
     others = prove_others(
@@ -109,7 +109,7 @@ def _lane(
 def bench_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> GateContext:
     """Where the checks of a proposal run."""
     silent = not outcome.changes and _starts_no_program(assignment.task, site.settings)
-    watched = {} if silent else import_watch.watch_environment(site.place, site.sandbox)
+    watched = {} if silent else shim.watch_environment(site.place, site.sandbox)
     if site.memory is not None:
         ran_something = assignment.implementer is not None and not assignment.implementer.repeatable
         beside = site.settings.compile or (ran_something and not outcome.changes)

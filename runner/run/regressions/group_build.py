@@ -17,7 +17,7 @@ from runner.model import Ending, Finding, Reason, Status, digest_of
 from runner.run import permission_prompts
 from runner.run.landing.git_locks import move_branch
 from runner.run.landing.lander import Landed, Made, Moved, changes_between
-from runner.run.landing.plan_conflict import put_back
+from runner.run.landing.moved_branch import put_back
 from runner.run.limits.retries import CANCELLED
 from runner.run.regressions import regression
 from runner.run.review import HELD, Answer

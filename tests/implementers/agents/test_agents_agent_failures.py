@@ -5,11 +5,10 @@ import time
 
 import pytest
 
-from runner.implementers.agents.exit_reasons import find_crash, without_events
 from runner.implementers.agents.log_tail import Bounds, Following
 from runner.implementers.agents.preset import classify_failure
 from runner.implementers.agents.presets import PRESETS
-from runner.implementers.agents.transcript import Transcript
+from runner.implementers.agents.transcript import Transcript, find_crash, without_events
 from runner.implementers.base import Allowance
 from runner.model import Failure, digest_of
 from runner.process.base import Ended, Ran

@@ -8,8 +8,14 @@ import pytest
 from runner.config.settings import Settings
 from runner.errors import RunnerError
 from runner.model import GateSpec, Network, Spec, Task
-from runner.run.executors.addresses import is_executor, read_address, scheduler_of
-from runner.run.executors.exposure import explain_exposing, explain_exposure, is_sealed
+from runner.run.executors.addresses import (
+    explain_exposing,
+    explain_exposure,
+    is_executor,
+    is_sealed,
+    read_address,
+    scheduler_of,
+)
 
 
 @pytest.mark.parametrize("word", ["inline", "threads", "dask", "dask:tcp://h:1", "dask:s.json"])

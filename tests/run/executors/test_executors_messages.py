@@ -40,10 +40,10 @@ from runner.model import (
 from runner.model.codec import ShapeError
 from runner.repo.trees import Prefix
 from runner.run.assignment import Assignment
-from runner.run.executors import dask_client, recheck, remote_results
+from runner.run.executors import cluster, recheck, remote_job
 from runner.run.executors.addresses import read_address, scheduler_of
 from runner.run.executors.choose_executor import require_private
-from runner.run.executors.frame import decode_frame, encode_frame
+from runner.run.executors.lease import PendingResults
 from runner.run.executors.message import (
     Answer,
     Ground,
@@ -55,10 +55,11 @@ from runner.run.executors.message import (
     Trouble,
     Work,
     as_bytes,
+    decode_frame,
+    encode_frame,
     read_answer,
     read_job,
 )
-from runner.run.executors.pending import PendingResults
 from runner.writes.pipeline import WriteRules
 
 TREE = "a" * 40
@@ -275,16 +276,16 @@ class Evil:
 
 
 def test_a_pickle_that_names_anything_is_not_opened():
-    with pytest.raises(dask_client.NotOpenedError, match=r"builtins\.setattr"):
-        dask_client.plain_loads(pickle.dumps(Evil()))
+    with pytest.raises(cluster.NotOpenedError, match=r"builtins\.setattr"):
+        cluster.plain_loads(pickle.dumps(Evil()))
     assert not Evil.ran
-    assert dask_client.plain_loads(pickle.dumps([1, b"x", {"a": None}])) == [1, b"x", {"a": None}]
-    assert dask_client.plain_loads(pickle.dumps(bytes)) is bytes
+    assert cluster.plain_loads(pickle.dumps([1, b"x", {"a": None}])) == [1, b"x", {"a": None}]
+    assert cluster.plain_loads(pickle.dumps(bytes)) is bytes
 
 
 def test_nothing_in_dask_opens_a_pickle_in_this_process():
     pytest.importorskip("distributed")
-    dask_client.import_distributed()
+    cluster.import_distributed()
     from distributed.core import clean_exception
     from distributed.protocol import deserialize, serialize
     from distributed.protocol.core import dumps, loads
@@ -296,11 +297,11 @@ def test_nothing_in_dask_opens_a_pickle_in_this_process():
         with pytest.raises(TypeError):
             loads(dumps(message))
     with pytest.raises(TypeError):
-        deserialize(*serialize(Evil()), deserializers=dask_client.FAMILIES)
+        deserialize(*serialize(Evil()), deserializers=cluster.FAMILIES)
     with pytest.raises(TypeError):
         deserialize({"serializer": "dask", "type-serialized": evil, "sub-header": {}}, [])
     assert not Evil.ran
-    assert deserialize(*serialize(b"x" * 10), deserializers=dask_client.FAMILIES) == b"x" * 10
+    assert deserialize(*serialize(b"x" * 10), deserializers=cluster.FAMILIES) == b"x" * 10
 
 
 def _header(data):
@@ -370,19 +371,19 @@ def test_a_worker_tells_of_its_own_checks_and_of_nothing_else():
     from runner.journal.sessions import ToolCalled
 
     key = "sk-" + "ant-api03-" + "a1B2" * 24
-    started = remote_results._event(a_line(GateStarted(gate="TC-001", command=f"x {key}")), ())
+    started = remote_job._event(a_line(GateStarted(gate="TC-001", command=f"x {key}")), ())
     assert started.gate == "TC-001"
     assert key not in started.command
     proof = replace(OUTCOME.proofs[0], log="../../etc/passwd")
-    completed = remote_results._event(a_line(GateCompleted(proof=proof)), ())
+    completed = remote_job._event(a_line(GateCompleted(proof=proof)), ())
     assert completed.proof == replace(proof, log="")
-    assert remote_results._event(a_line(TaskApproved(by="person", note="")), ()) is None
-    called = remote_results._event(a_line(ToolCalled(f"\x1b[2J{key}" + "x" * 9_000, key)), ())
+    assert remote_job._event(a_line(TaskApproved(by="person", note="")), ()) is None
+    called = remote_job._event(a_line(ToolCalled(f"\x1b[2J{key}" + "x" * 9_000, key)), ())
     assert key not in called.name
     assert "\x1b" not in called.name
     assert len(called.name) < 300
     for line in ("", "{}", "no line", a_line(GateStarted(gate="g", command="c"))[:-9]):
-        assert remote_results._event(line, ()) is None
+        assert remote_job._event(line, ()) is None
 
 
 def a_proof(id_, kind="test", verdict=Verdict.PASS):

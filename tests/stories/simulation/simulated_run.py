@@ -24,13 +24,9 @@ from runner.run import (
 )
 from runner.run.engine import Engine
 from runner.run.journal_writer import JournalWriter, begin, finish
-from runner.run.landing import (
-    drafts,
-    rebase_held,
-)
-from runner.run.landing.plan_conflict import PlanConflict
-from runner.run.landing.status_notes import format_note
-from runner.run.landing.status_writer import StatusWriter
+from runner.run.landing import drafts, moved_branch
+from runner.run.landing.moved_branch import PlanConflict
+from runner.run.landing.status_writer import StatusWriter, format_note
 from runner.run.outcome_recorder import OutcomeRecorder
 from runner.run.outcomes import OutcomeHandler
 from runner.run.preparation import Preparation
@@ -157,7 +153,7 @@ class Simulation:
             moved = world.changed_since(ledger.state.task(id_).held.base)
             both = [change.path for change in kept[id_] if change.path in moved]
             if both:
-                rebase_held._give_back(id_, rebase_held.conflicts(both, world.head), ledger)
+                moved_branch._give_back(id_, moved_branch.conflicts(both, world.head), ledger)
             return None if both else kept[id_]
 
         held = {id_: changes for id_ in kept if (changes := carry(id_)) is not None}

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from runner.run.landing.landing_queue import LandingQueue
+from runner.run.landing.moved_branch import LandingQueue
 
 
 def task(id_):

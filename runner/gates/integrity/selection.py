@@ -1,12 +1,9 @@
-"""Of files that also configure the product, the keys that say what is run or collected.
+"""Of files that also configure the product, the keys that say which tests run or are collected.
 
 They are put back as they were by cutting the text, so that all else stays as proposed byte for
-byte; what comes of it is read again and must say exactly that, else the file is left alone.
-
-What is run or collected, as Cargo, TypeScript's compiler and Vite are told it.
-
-Cargo's keys are put back; a block of Vite's settings that is vitest's, too. What `tsconfig.json`
-compiles is the product's layout as well: that it changed is told, and nothing is put back.
+byte; what comes of it is read again and must say exactly that, else the file is left alone. Cargo's
+keys are put back; a block of Vite's settings that is vitest's, too. What `tsconfig.json` compiles
+is the product's layout as well: that it changed is told, and nothing is put back.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 from runner.gates.regression import Suspects, Traced, failures_before
 from runner.model import Ending, Finding, Outcome, Proof, Resource, Severity, Spec, Task, Verdict
 from runner.run.executors.message import Others
-from runner.run.executors.remote_regressions import (
+from runner.run.executors.remote import (
     ask_workers,
     join_others,
     remember_failures,

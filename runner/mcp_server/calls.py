@@ -1,0 +1,157 @@
+"""A tool's call, carried out: a child process of ours answers, a run goes on without us."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.process.own_command import OwnCommand
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from runner.journal.lock import Holder
+    from runner.mcp_server.tools import Arguments, Tool
+
+MOST_BYTES = 1 << 20
+"""Bytes of one answer: more is no help to whoever reads it, and is refused with how to ask less."""
+_TOLD = 8_000
+"""Bytes of what a run said beside its summary."""
+_BEGINS_WITHIN = 60.0
+"""Seconds that a run has to begin in, or to say why it does not."""
+_LOOK = 0.25
+_WAITED = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call came to: a document, or words; `failed` where it answers nothing."""
+
+    document: dict[str, object] | None
+    text: str
+    failed: bool = False
+
+
+@dataclass
+class Call:
+    """One call that is being carried out; `cancelled` ends it from another thread."""
+
+    tool: Tool
+    arguments: Arguments
+    tell: Callable[[str], None] = lambda _: None
+    """Hears how a wait goes on."""
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+
+class Caller:
+    """Carries out calls in one folder; several at once. Holds the run that it began last."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str], plan: str = "") -> None:
+        self._folder, self._environ = folder, dict(environ)
+        if plan:
+            self._environ["RUNNER_TASK_GRAPH"] = plan
+        self._run: OwnCommand | None = None
+        self._lock = threading.Lock()
+
+    def carry_out(self, call: Call) -> Answer:
+        """The answer. Raises ArgumentError where the arguments are not the tool's."""
+        arguments = call.tool.check(call.arguments)
+        if call.tool.name == "wait":
+            return self._wait(call, arguments)
+        words = call.tool.words(arguments)
+        if call.tool.changes and not arguments.get("dry_run"):
+            return self._begin(words)
+        return self._ask(words, call.cancelled)
+
+    def _ask(self, words: list[str], cancelled: threading.Event) -> Answer:
+        """What a command says that only reads."""
+        command = OwnCommand(words, self._folder, self._environ)
+        try:
+            while command.wait(_LOOK) is None:
+                if cancelled.is_set():
+                    command.end()
+                    return Answer(None, "cancelled", failed=True)
+            return _answer_of(*command.read(MOST_BYTES + 1))
+        finally:
+            command.forget()
+
+    def _begin(self, words: list[str]) -> Answer:
+        """Begin a run that outlives us; what refuses to begin says so at once."""
+        with self._lock:
+            began = OwnCommand(words, self._folder, self._environ, stays=True)
+            until = effects.monotonic() + _BEGINS_WITHIN
+            while (code := began.wait(_LOOK)) is None and effects.monotonic() < until:
+                holder = self._holder()
+                if holder is not None and holder.pid == began.pid:
+                    break
+            if code is not None:
+                return self._told_end(began, code)
+            if self._run is not None:
+                self._run.forget()
+            self._run = began
+        document = {"running": True, "pid": began.pid, "next": "call wait, then status or why"}
+        return Answer(document, json.dumps(document))
+
+    def _wait(self, call: Call, arguments: Arguments) -> Answer:
+        seconds = arguments.get("seconds", _WAITED)
+        assert isinstance(seconds, int)  # checked against the schema
+        until = effects.monotonic() + seconds
+        while (lives := self._runs()) and effects.monotonic() < until:
+            call.tell("the run goes on")
+            if call.cancelled.wait(min(_LOOK * 8, max(0.0, until - effects.monotonic()))):
+                return Answer(None, "cancelled; the run goes on", failed=True)
+        if lives:
+            document = {"running": True, "next": "call wait again"}
+            return Answer(document, json.dumps(document))
+        with self._lock:
+            ended, self._run = self._run, None
+        if ended is not None:
+            return self._told_end(ended, ended.wait() or 0)
+        return self._ask(["status", "--json"], call.cancelled)
+
+    def _runs(self) -> bool:
+        """Whether a run goes on: the one we began, or anybody's."""
+        ours = self._run is not None and self._run.wait(0) is None
+        return ours or self._holder() is not None
+
+    def _holder(self) -> Holder | None:
+        """The run that has the project's lock. Raises RunnerError where there is no project."""
+        from runner.journal.lock import RunLock
+        from runner.project import BUILD, Project
+
+        project = Project.open(self._folder, self._environ, plan_needed=False)
+        return RunLock(project.root / BUILD).holder()
+
+    def _told_end(self, ended: OwnCommand, code: int) -> Answer:
+        """How a run ended: its summary, and the last of what it said."""
+        output, errors = ended.read(MOST_BYTES + 1)
+        ended.forget()
+        told = display(errors[-_TOLD:].decode("utf-8", "replace"), lines=True)
+        document: dict[str, object] = {"running": False, "exit": code, "said": told}
+        document["summary"] = _parse(output)
+        return Answer(document, json.dumps(document), failed=document["summary"] is None)
+
+
+def _parse(output: bytes) -> dict[str, object] | None:
+    try:
+        said = json.loads(output)
+    except ValueError:
+        return None
+    return said if isinstance(said, dict) else None
+
+
+def _answer_of(output: bytes, errors: bytes) -> Answer:
+    """A command's own document; where it printed none, why."""
+    if len(output) > MOST_BYTES:
+        more = f"more than {MOST_BYTES >> 20} MB; ask for one status, one task or a smaller limit"
+        return Answer(None, f"the answer is {more}", failed=True)
+    document = _parse(output)
+    if document is None:
+        said = display(errors.decode("utf-8", "replace"), lines=True).strip()
+        return Answer(None, said or "it said nothing", failed=True)
+    return Answer(document, json.dumps(document, separators=(",", ":")))

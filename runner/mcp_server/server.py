@@ -1,0 +1,298 @@
+"""The Model Context Protocol over standard input and output, a JSON-RPC message a line.
+
+Both of its forms: the handshake (revisions up to 2025-11-25) and requests that each carry their
+own revision (2026-07-28, `server/discover`). Written by hand, for six methods: the SDK takes two
+seconds to import. Source: modelcontextprotocol.io/specification, basic and server/tools.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+
+from runner import __version__
+from runner.errors import RunnerError
+from runner.mcp_server.calls import Call
+from runner.mcp_server.tools import TOOLS, ArgumentError
+from runner.text.display import format_error
+from runner.text.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from concurrent.futures import Future
+
+    from runner.mcp_server.calls import Answer, Caller
+
+Answering: TypeAlias = "Callable[[Mapping[str, object]], dict[str, object]]"
+
+_HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+_REVISIONS = ("2026-07-28",)
+"""Those without a handshake: each request names its own."""
+_META = "io.modelcontextprotocol/"
+_NAMED = {"name": "runner", "title": "runner: a plan, built and proven", "version": __version__}
+_CAPABILITIES: dict[str, object] = {"tools": {"listChanged": False}}
+_INSTRUCTIONS = (
+    "TASK-GRAPH.md is a plan that people write; runner builds it task by task and proves each task"
+    " itself. Read `status` and `why` first. DONE is what the runner proved, never what somebody"
+    " says: do not write statuses into the plan. After an edit of the plan call `validate`. What"
+    " waits for a review is answered by a person at a terminal: tell them, and do not work around"
+    " it."
+)
+_LONGEST_LINE = 4 << 20
+"""Bytes of one message; a longer one is refused, and read over."""
+_AT_ONCE = 8
+_PARSE, _REQUEST, _METHOD, _PARAMS, _INTERNAL, _REVISION = (
+    -32700,
+    -32600,
+    -32601,
+    -32602,
+    -32603,
+    -32022,
+)
+
+
+class RpcError(Exception):
+    """A request that gets an error instead of a result."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code, self.data = code, data
+
+
+class Server:
+    """Answers one client until its input ends. Calls are carried out side by side."""
+
+    def __init__(self, caller: Caller, output: BinaryIO) -> None:
+        self._caller, self._output = caller, output
+        self._writing = threading.Lock()
+        self._calls: dict[str, Call] = {}
+        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="mcp")
+
+    def serve(self, given: BinaryIO) -> None:
+        """Read messages to the end of `given`; a run that was begun goes on without us."""
+        try:
+            for line in _lines(given):
+                self._hear(line)
+        finally:
+            for call in list(self._calls.values()):
+                if call.tool.name == "wait":  # nobody hears how it ends; the others answer soon
+                    call.cancelled.set()
+            self._pool.shutdown(wait=True)
+
+    def _hear(self, line: bytes | None) -> None:
+        try:
+            message = _read(line)
+        except RpcError as error:
+            self._say(_error(None, error))
+            return
+        id_, method = message.get("id"), message.get("method")
+        if not isinstance(method, str):
+            if "result" not in message and "error" not in message:
+                self._say(_error(_id(id_), RpcError(_REQUEST, "a message names its method")))
+            return
+        params = message.get("params", {})
+        if "id" not in message:
+            self._notice(method, params)
+            return
+        try:
+            self._request(id_, method, params)
+        except RpcError as error:
+            self._say(_error(_id(id_), error))
+
+    def _notice(self, method: str, params: object) -> None:
+        """A notification; only that a call is cancelled means anything to us."""
+        if method == "notifications/cancelled" and isinstance(params, dict):
+            call = self._calls.get(_key(params.get("requestId")))
+            if call is not None:
+                call.cancelled.set()
+
+    def _request(self, id_: object, method: str, params: object) -> None:
+        if _id(id_) is None:
+            raise RpcError(_REQUEST, "an id is a text or a whole number")
+        if not isinstance(params, dict):
+            raise RpcError(_PARAMS, "params are an object")
+        modern = _names_revision(params)
+        if method == "tools/call":
+            self._begin_call(id_, params, modern=modern)
+            return
+        answer = (_DISCOVERED if modern else _SHAKEN).get(method)
+        if answer is None:
+            raise RpcError(_METHOD, f"there is no method {method[:100]!r} here")
+        self._say(_result(id_, answer(params), modern=modern))
+
+    def _begin_call(self, id_: object, params: Mapping[str, object], *, modern: bool) -> None:
+        name = params.get("name")
+        if not isinstance(name, str) or name not in TOOLS:
+            hint = did_you_mean(str(name)[:100], TOOLS) or f"there are {', '.join(TOOLS)}"
+            raise RpcError(_PARAMS, f"there is no tool {str(name)[:100]!r}; {hint}")
+        arguments = params.get("arguments")
+        call = Call(TOOLS[name], {} if arguments is None else arguments)  # type: ignore[arg-type]  # checked when carried out
+        if (token := _token(params)) is not None:
+            call.tell = _Progress(self, token)
+        self._calls[_key(id_)] = call
+        carried = self._pool.submit(self._carry_out, call)
+        carried.add_done_callback(partial(self._end_call, id_, modern=modern))
+
+    def _carry_out(self, call: Call) -> dict[str, object]:
+        try:
+            return _tool_result(self._caller.carry_out(call))
+        except ArgumentError as error:
+            return _failed(str(error))
+        except RunnerError as error:
+            return _failed(format_error(error))
+
+    def _end_call(self, id_: object, carried: Future[dict[str, object]], *, modern: bool) -> None:
+        """Answer; a bug of one call is told, and ends no other."""
+        self._calls.pop(_key(id_), None)
+        bug = carried.exception()
+        if bug is not None:
+            self._say(_error(id_, RpcError(_INTERNAL, f"a bug: {type(bug).__name__}: {bug}")))
+        else:
+            self._say(_result(id_, carried.result(), modern=modern))
+
+    def notify(self, method: str, params: Mapping[str, object]) -> None:
+        """Say something that nobody asked for."""
+        self._say({"jsonrpc": "2.0", "method": method, "params": dict(params)})
+
+    def _say(self, message: Mapping[str, object]) -> None:
+        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        with self._writing:
+            self._output.write(line)
+            self._output.flush()
+
+
+class _Progress:
+    """Tells how a call goes on, to whoever asked to hear it."""
+
+    def __init__(self, server: Server, token: object) -> None:
+        self._server, self._token, self._told = server, token, 0
+
+    def __call__(self, text: str) -> None:
+        self._told += 1
+        said = {"progressToken": self._token, "progress": self._told, "message": text}
+        self._server.notify("notifications/progress", said)
+
+
+# --- messages -------------------------------------------------------------------------
+
+
+def _lines(given: BinaryIO) -> Iterator[bytes | None]:
+    """One message after the other; None for one that is too long, which is read over."""
+    while line := given.readline(_LONGEST_LINE + 1):
+        if len(line) <= _LONGEST_LINE:
+            if line.strip():
+                yield line
+            continue
+        while line and not line.endswith(b"\n"):
+            line = given.readline(_LONGEST_LINE)
+        yield None
+
+
+def _read(line: bytes | None) -> dict[str, object]:
+    if line is None:
+        raise RpcError(_REQUEST, f"a message is longer than {_LONGEST_LINE >> 20} MB")
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise RpcError(_PARSE, "this line is no JSON") from error
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        raise RpcError(_REQUEST, 'a message is one object with "jsonrpc": "2.0"')
+    return message
+
+
+def _id(value: object) -> str | int | None:
+    """An id as the protocol knows it, or None."""
+    return value if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def _key(id_: object) -> str:
+    """What tells an id `1` from an id `"1"`."""
+    return repr(id_)
+
+
+def _error(id_: object, error: RpcError) -> dict[str, object]:
+    said: dict[str, object] = {"code": error.code, "message": str(error)}
+    if error.data is not None:
+        said["data"] = error.data
+    return {"jsonrpc": "2.0", "id": id_, "error": said}
+
+
+def _result(id_: object, result: dict[str, object], *, modern: bool) -> dict[str, object]:
+    if modern:
+        result = {"resultType": "complete", "_meta": {f"{_META}serverInfo": _NAMED}, **result}
+    return {"jsonrpc": "2.0", "id": id_, "result": result}
+
+
+def _names_revision(params: Mapping[str, object]) -> bool:
+    """Whether a request carries its own revision. Raises RpcError for one that we do not speak."""
+    meta = params.get("_meta")
+    asked = meta.get(f"{_META}protocolVersion") if isinstance(meta, dict) else None
+    if asked is not None and asked not in _REVISIONS:
+        data = {"supported": list(_REVISIONS), "requested": str(asked)}
+        raise RpcError(_REVISION, "this revision of the protocol is not spoken here", data)
+    return asked is not None
+
+
+def _token(params: Mapping[str, object]) -> str | int | None:
+    meta = params.get("_meta")
+    return _id(meta.get("progressToken")) if isinstance(meta, dict) else None
+
+
+# --- results --------------------------------------------------------------------------
+
+
+def _initialize(params: Mapping[str, object]) -> dict[str, object]:
+    asked = params.get("protocolVersion")
+    return {
+        "protocolVersion": asked if asked in _HANDSHAKES else _HANDSHAKES[-1],
+        "capabilities": _CAPABILITIES,
+        "serverInfo": _NAMED,
+        "instructions": _INSTRUCTIONS,
+    }
+
+
+def _discover(_: Mapping[str, object]) -> dict[str, object]:
+    return {
+        "supportedVersions": list(_REVISIONS),
+        "capabilities": _CAPABILITIES,
+        "instructions": _INSTRUCTIONS,
+        **_KEPT,
+    }
+
+
+_KEPT: dict[str, object] = {"ttlMs": 3_600_000, "cacheScope": "public"}
+"""How long an answer holds that is the same for everybody."""
+
+
+def _list_tools(params: Mapping[str, object]) -> dict[str, object]:
+    if params.get("cursor") is not None:
+        raise RpcError(_PARAMS, "there is one page of tools, and no cursor")
+    kept = _KEPT if _names_revision(params) else {}
+    return {"tools": [tool.document() for tool in TOOLS.values()], **kept}
+
+
+def _pong(_: Mapping[str, object]) -> dict[str, object]:
+    return {}
+
+
+_BOTH: dict[str, Answering] = {"ping": _pong, "tools/list": _list_tools}
+_SHAKEN: dict[str, Answering] = {"initialize": _initialize, **_BOTH}
+_DISCOVERED: dict[str, Answering] = {"server/discover": _discover, **_BOTH}
+"""What is answered at once, by the form a request has."""
+
+
+def _tool_result(answer: Answer) -> dict[str, object]:
+    result: dict[str, object] = {
+        "content": [{"type": "text", "text": answer.text}],
+        "isError": answer.failed,
+    }
+    if answer.document is not None:
+        result["structuredContent"] = answer.document
+    return result
+
+
+def _failed(text: str) -> dict[str, object]:
+    return {"content": [{"type": "text", "text": text}], "isError": True}

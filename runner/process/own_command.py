@@ -1,0 +1,87 @@
+"""Commands of this very program, each in a process of its own, with our own rights."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from runner import effects
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_GRACE = 5.0
+"""Seconds that a command has to end in once it was asked to."""
+
+
+class OwnCommand:
+    """`runner …` as a child without a terminal; an open resource until it has ended.
+
+    What it says goes into files without a name, so it waits for nobody to read. With `stays` it is
+    a session of its own that outlives us, as a run does that somebody began from elsewhere.
+    Raises OSError where it cannot start.
+    """
+
+    def __init__(
+        self, words: Sequence[str], cwd: Path, env: Mapping[str, str], *, stays: bool = False
+    ) -> None:
+        argv = (sys.executable, "-P", "-m", "runner", *words)
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `forget`
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - likewise
+        effects.step("spawn", argv[0])
+        try:
+            self._process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=dict(env),
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=self._errors,
+                start_new_session=stays,
+                process_group=None if stays else 0,
+            )
+        except BaseException:
+            self._close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """Its process number."""
+        return self._process.pid
+
+    def wait(self, seconds: float | None = None) -> int | None:
+        """Its exit code; None where it has not ended in time."""
+        try:
+            return self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def read(self, bound: int) -> tuple[bytes, bytes]:
+        """What it said so far, output and errors: at most the last `bound` bytes of each."""
+        return _tail(self._output.fileno(), bound), _tail(self._errors.fileno(), bound)
+
+    def end(self) -> None:
+        """Ask it to end, or end it."""
+        with suppress(ProcessLookupError):
+            self._process.terminate()
+        if self.wait(_GRACE) is None:
+            self._process.kill()
+            self._process.wait()
+
+    def forget(self) -> None:
+        """Let go of what it said; it may still run."""
+        self._close()
+
+    def _close(self) -> None:
+        self._output.close()
+        self._errors.close()
+
+
+def _tail(descriptor: int, bound: int) -> bytes:
+    size = os.fstat(descriptor).st_size
+    return os.pread(descriptor, bound, max(0, size - bound))

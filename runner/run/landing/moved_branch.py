@@ -1,0 +1,187 @@
+"""What is done where the branch or the plan moved while a task was built.
+
+Held work is carried to the commit that is there now, or given back. A person saves the plan while a
+run goes on: a task whose section they edit is not landed. A task whose proof takes long is proven
+again each time another one lands meanwhile: after two such rounds it takes the landing turn, and
+until it has landed or failed, whatever else passes is parked.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from runner.journal.events import PlanUpdated, TaskApproved, TaskFailed, TaskReopened, TaskStaled
+from runner.model import Ending, Finding, digest_of
+from runner.repo.git import Git
+from runner.repo.merge import carry
+from runner.run.dependents import UNKNOWN, find_changed_fields
+from runner.run.landing import drafts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from runner.model import Change, Outcome, Task
+    from runner.plan.document import Plan
+    from runner.repo.read import Repository
+    from runner.run.journal_writer import JournalWriter
+    from runner.run.outcome_recorder import OutcomeRecorder
+
+
+ROUNDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """Work that passed and waits while another task has the turn; `how` it was approved."""
+
+    task: Task
+    outcome: Outcome
+    how: str
+
+
+@dataclass(slots=True)
+class LandingQueue:
+    """First come, first served, among those that were overtaken."""
+
+    holder: str = ""
+    _rounds: dict[str, int] = field(default_factory=dict)
+    _parked: deque[Parked] = field(default_factory=deque)
+
+    def mark_overtaken(self, task: str) -> None:
+        """A task has to be proven once more, since another one landed before it."""
+        self._rounds[task] = self._rounds.get(task, 0) + 1
+        if self._rounds[task] >= ROUNDS and not self.holder:
+            self.holder = task
+
+    def parks(self, task: Task, outcome: Outcome, how: str) -> bool:
+        """Whether work has to wait for the one that has the turn; then it is kept here."""
+        if not self.holder or self.holder == task.id:
+            return False
+        self._parked.append(Parked(task, outcome, how))
+        return True
+
+    def over(self, task: str) -> None:
+        """A task has landed, or will not: the turn is free if it had it."""
+        self._rounds.pop(task, None)
+        if self.holder == task:
+            self.holder = ""
+
+    def next_parked(self) -> Parked | None:
+        """The longest parked work, once nobody has the turn."""
+        return self._parked.popleft() if self._parked and not self.holder else None
+
+    def give_up(self) -> tuple[Parked, ...]:
+        """Everything that is parked, where the run ends before its turn comes."""
+        left = tuple(self._parked)
+        self._parked.clear()
+        return left
+
+
+@dataclass(slots=True)
+class PlanConflict:
+    """The plan's file as it is now; it is read only when it was saved by somebody else."""
+
+    path: Path
+    is_ours: Callable[[bytes], bool]
+    """Whether nothing but the run's own statuses was written into a text since it began."""
+    read: Callable[[bytes], Plan]
+    note: Callable[[PlanUpdated], object] = lambda _event: None
+    """Tells the journal of a text that is not the one of before."""
+    _seen: tuple[int, int, int] | None = None
+    _tasks: Mapping[str, Task] = field(default_factory=dict)
+    _asked: Mapping[str, str] = field(default_factory=dict)
+
+    def describe_edit(self, task: Task) -> str:
+        """What a person changed of a task since the run began, in words; empty for nothing."""
+        self._look()
+        if not self._tasks:  # theirs is none, or half saved
+            return ""
+        now = self._tasks.get(task.id)
+        if now is None:
+            return "it was taken out of the plan"
+        if now.spec.what != task.spec.what:
+            fields = find_changed_fields(task, now)
+            return "it was edited" + ("" if fields == UNKNOWN else f": {', '.join(fields)}")
+        return f"`!change {self._asked[task.id]}`" if task.id in self._asked else ""
+
+    def _look(self) -> None:
+        try:
+            now = self.path.stat()
+        except OSError:  # whoever writes statuses says so
+            return
+        seen = (now.st_mtime_ns, now.st_size, now.st_ino)
+        if seen == self._seen:
+            return
+        text = self.path.read_bytes()
+        self._tasks, self._asked, self._seen = {}, {}, seen
+        if not self.is_ours(text):
+            self.note(PlanUpdated(digest_of(text)))
+            plan = self.read(text)
+            self._tasks = {task.id: task for task in reversed(plan.tasks)}
+            lines = (line for line in plan.written_commands if line.kind == "change")
+            self._asked = {line.task: line.text for line in lines}
+
+
+def put_back(task: Task, outcome: Outcome, how: str, books: OutcomeRecorder) -> None:
+    """Keep what was built on the old words as a draft, and have the task wait for the next run.
+
+    What was DONE before is STALE by it, and waits for a person; what was new is PENDING. What asked
+    for the rebuild itself is a reason that stays when the edit is taken back, and so is a `!change`
+    that no run has read yet.
+    """
+    known = books.ledger.state.task(task.id)
+    branch = drafts.keep_draft(books.repository, task, outcome)
+    note = f"{how}, while a run built it" + (f"; that work is on {branch}" if branch else "")
+    ended = replace(outcome, ending=Ending.INTERRUPTED, summary=note)
+    books.record_finished(task, ended, draft=branch)
+    event = (
+        TaskReopened(note=note, by="plan")
+        if known.spec is None
+        else TaskStaled(note=note, fields=("what", "change"))
+    )
+    books.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
+
+
+def carry_held(
+    held: dict[str, tuple[Change, ...]], repository: Repository, ledger: JournalWriter
+) -> None:
+    """Restate held changes against HEAD: a person may have committed what was in their way.
+
+    Where both changed the same lines the task runs again, and its brief says so.
+    """
+    head = repository.head().commit or ""
+    for id_, changes in tuple(held.items()):
+        known = ledger.state.task(id_)
+        if known.held is None or known.held.base == head:
+            continue
+        bases = (known.held.base or None, head or None)
+        # in git's own folder, where the files of a merge by lines are in nobody's way
+        git = Git(repository.folders.git, {"GIT_DIR": str(repository.folders.git)})
+        merged = carry(git, repository.prefix, bases, changes)
+        held[id_] = merged.changes
+        if merged.conflicts:
+            del held[id_]
+            _give_back(id_, conflicts(merged.conflicts, head), ledger)
+
+
+def conflicts(paths: Iterable[str], base: str) -> tuple[Finding, ...]:
+    """What the next attempt is told of files that somebody else changed meanwhile."""
+    return tuple(
+        Finding(
+            check="conflict",
+            path=path,
+            message=f"changed on the branch (now {base[:12]}) while the task worked on it",
+            hint="build on the file as it is now",
+        )
+        for path in paths
+    )
+
+
+def _give_back(id_: str, findings: tuple[Finding, ...], ledger: JournalWriter) -> None:
+    attempt = ledger.state.task(id_).last_attempt
+    ledger.note(TaskFailed(findings=findings), task=id_, attempt=attempt)
+    note = f"{findings[0].path} was changed since: made again"
+    ledger.note(TaskApproved(by="runner", note=note), task=id_, durable=True)
