@@ -20,7 +20,7 @@ from runner.gates import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from runner.config.settings import Settings
     from runner.gates.base import Check, GateContext, Proved
@@ -40,6 +40,8 @@ FAMILIES = (
     mutation,
 )
 """One module a family: `checks(task, settings)` names them, `prove(check, bench)` runs one."""
+_SHOWING = (contract_tests, contracts, commands)
+"""The families that run something of the task; the others say what is wrong with a proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,11 @@ class Proven:
 def checks_of(task: Task, settings: Settings) -> tuple[Check, ...]:
     """Everything that must pass before the task lands."""
     return tuple(check for family in FAMILIES for check in family.checks(task, settings))
+
+
+def checks_that_show(task: Task, settings: Settings) -> Iterator[Check]:
+    """Those among them that may show that a task's work is right, one after the other."""
+    return (check for family in _SHOWING for check in family.checks(task, settings))
 
 
 def prove_all(

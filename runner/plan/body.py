@@ -191,27 +191,30 @@ def fences(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def block_of(node: Node, source: Source) -> Block | Complaint | None:
-    """What a fence asks for; None when it is only an example.
+    """What a fence asks for; None when it is only an example."""
+    made = read_fence(node.info, node.text, node.start + source.first_line)
+    return made if made is None or isinstance(made, Block) else _complaint(node, source, *made)
+
+
+def read_fence(info: str, text: str, line: int) -> Block | tuple[str, str] | None:
+    """The same by its parts; of one that is wrong why, and what to do instead.
 
     `file=PATH` (quoted when it holds blanks) writes a file, with `diff` patches one, with `delete`
     removes one; `sh run` runs its text.
     """
-    file, words = _read(node.info)
-    line = node.start + source.first_line
+    file, words = _read(info)
     if file is None:
         runs = words[:1] and words[0].casefold() in _SHELLS and "run" in words[1:]
-        return Block(BlockKind.RUN, "", node.text, line) if runs else None
+        return Block(BlockKind.RUN, "", text, line) if runs else None
     path = file.removeprefix("./")
     if complaint := path_complaint(path):
-        return _complaint(node, source, *complaint)
+        return complaint
     if "delete" in words:
-        if node.text.strip():
-            return _complaint(
-                node, source, f'a block that deletes "{path}" has text', "empty it, or drop delete"
-            )
+        if text.strip():
+            return f'a block that deletes "{path}" has text', "empty it, or drop delete"
         return Block(BlockKind.DELETE, path, "", line)
     is_patch = bool(words) and words[0].casefold() in _PATCHES
-    return Block(BlockKind.PATCH if is_patch else BlockKind.FILE, path, node.text, line)
+    return Block(BlockKind.PATCH if is_patch else BlockKind.FILE, path, text, line)
 
 
 def suggest_fence(node: Node, source: Source) -> str:

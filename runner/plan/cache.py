@@ -99,7 +99,7 @@ class _Digests:
             digest = found.digest(self._learner.data)
             spec = known.get(digest)
             if spec is None:
-                section = self._learner.parse(found.start, found.first_line, keep=True)
+                section = self._learner.read(found, keep=True)
                 spec, missing = section.tasks[0].spec, missing + 1
             used[digest] = self._by_start[found.tasks[0].span.start] = spec
         if missing or len(used) != len(known):
@@ -123,7 +123,7 @@ def load_plan(
         digest = found.digest(data)
         section = section_codec.section_from(kept[digest], found, path) if digest in kept else None
         if section is None:
-            section = learner.parse(found.start, found.first_line)
+            section = learner.read(found)
             used[digest] = section_codec.plain_section(section)
         else:
             used[digest] = kept[digest]
@@ -151,6 +151,16 @@ class _Learner:
         self._ahead: Piece | None = None
         self._ahead_at = -1
         self.learnt = 0
+
+    def read(self, found: Found, *, keep: bool = False) -> Section:
+        """A section that was found: of a plain one the lines are enough."""
+        from runner.plan.plain_sections import read_plain
+
+        plain = read_plain(self.data, found) if found.known is None else None
+        if plain is None:
+            return self.parse(found.start, found.first_line, keep=keep)
+        self.learnt += 1
+        return plain
 
     def parse(self, offset: int, line: int, *, keep: bool = False) -> Section:
         """The section that begins at a byte; with `keep` it may be asked for once more."""

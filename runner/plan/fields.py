@@ -121,6 +121,14 @@ def _item_field(item: Item, source: Source) -> tuple[Field | None, Iterable[int]
     return _field(name, [first, *note], nested, Style.LIST), left
 
 
+def plain_field(head: Run, below: Iterable[Run]) -> Field | None:
+    """The field of an item of one line, with items of one line below it."""
+    name = field_names.parse_name(head.text)
+    if name is None:
+        return None
+    return _field(name, [head], tuple(Value((_unboxed(run),)) for run in below), Style.LIST)
+
+
 def _continuation_lines(first: Run, name: field_names.Named, rest: list[Run]) -> list[Run]:
     """The lines that go on with a status's note: indented ones; text that only follows is prose."""
     read = read_status(first.text[name.value :])
@@ -158,12 +166,20 @@ def items_of(nodes: Iterable[Node], source: Source) -> Iterable[Value]:
         for item in node.items:
             if item.children and item.children[0].kind is Kind.PARAGRAPH:
                 first, *rest = runs_of(item.children[0], source)
-                box = _CHECKBOX.match(first.text)
-                first = first.part(box.end() if box else 0, len(first.text))
-                yield Value((first, *rest))
+                yield Value((_unboxed(first), *rest))
                 yield from items_of(item.children[1:], source)
             else:
                 yield from items_of(item.children, source)
+
+
+def _unboxed(run: Run) -> Run:
+    return run.part(box_end(run.text), len(run.text))
+
+
+def box_end(text: str) -> int:
+    """Where the text of an item begins, behind the checkbox it may begin with."""
+    box = _CHECKBOX.match(text)
+    return box.end() if box else 0
 
 
 def runs_of(node: Node, source: Source) -> list[Run]:

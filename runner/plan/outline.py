@@ -158,7 +158,7 @@ def walk(
     while offset < len(data):
         plain = scan(data, offset, prefixes) if may_be_plain else None
         if plain is not None:
-            found.append(_found_plain(plain, offset, line, digests))
+            found.append(find_plain(plain, offset, line, digests))
             offset, line = plain.end, line + plain.lines
             continue
         index = expected if expected < len(known) else -1
@@ -178,7 +178,8 @@ def walk(
     return tuple(found)
 
 
-def _found_plain(plain: Scanned, start: int, line: int, digests: Callable[[int], Spec]) -> Found:
+def find_plain(plain: Scanned, start: int, line: int, digests: Callable[[int], Spec]) -> Found:
+    """A plain section with its place: it begins at byte `start`, on `line`."""
     tasks: tuple[OutlineTask, ...] = ()
     if plain.task is not None:
         one = plain.task

@@ -35,7 +35,8 @@ _PROSE = rb"[A-Za-z](?!%s)[^\x00-\x1f\x7f|]*+(?:\n|\Z)" % _NAME
 """A line that begins no block of its own, and no field."""
 _FENCE = (
     rb"(?P<mark>`{3,}+)"
-    rb"(?:[A-Za-z0-9_+-]++ file=(?![^\n]*(?:\.\.|\.git))[A-Za-z0-9_][A-Za-z0-9_./-]*+\n"
+    rb"(?:(?!delete )[A-Za-z0-9_+-]++ file="
+    rb"(?![^\n]*(?:\.\.|\.git))[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}+\n"
     rb"|[A-Za-z0-9_+-]*+\n(?![ \t]*+[#/<%;\"'-]))"
     rb"(?:(?! *+(?P=mark))[^\n]*+\n)*+(?P=mark)`*+(?:\n|\Z)"
 )
@@ -129,11 +130,53 @@ def may_scan(data: bytes) -> bool:
     return b"\r" not in data
 
 
+class TaskLines(NamedTuple):
+    """A plain task as its lines: the parts that nothing has made values of yet."""
+
+    id: str
+    title: str
+    level: int
+    fields: dict[str, bytes]
+    """By key, in their order: the text behind the colon, LF, and the items below."""
+    value: tuple[int, int]
+    """The bytes of the status."""
+    first: int
+    """Byte of the first field, after the empty lines below the heading."""
+    below: int
+    """Byte at which prose and fences begin."""
+    end: int
+
+
 def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> Scanned | None:
     """The section that begins at a byte; None where it is not certainly of the plain shape."""
+    if _HEAD.match(data, start) is None:
+        return _scan_chapter(data, start, prefixes)
+    lines = task_lines(data, start)
+    if lines is None:
+        return None
+    fields = lines.fields
+    status = _status(data[slice(*lines.value)])
+    outputs = paths_in(fields.get("outputs", b""))
+    if status is None or outputs is None or paths_in(fields.get("inputs", b"")) is None:
+        return None
+    kind = fields.get("type", b"\n")[:-1]
+    task = PlainTask(
+        lines.id,
+        lines.title,
+        *status,
+        "" if kind in _NONE else kind.decode().casefold(),
+        needs_in(fields.get("depends_on", b"\n")),
+        outputs,
+        lines.value,
+    )
+    return Scanned(lines.end, _lines(data, start, lines.end), lines.level, "", task)
+
+
+def task_lines(data: bytes, start: int) -> TaskLines | None:
+    """The lines of the task that begins at a byte; None where they are not certainly plain."""
     head = _HEAD.match(data, start)
     if head is None:
-        return _scan_chapter(data, start, prefixes)
+        return None
     level, at = len(head["level"]), head.end()
     fields: dict[str, bytes] = {}
     value = (0, 0)
@@ -151,21 +194,10 @@ def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> Scanned | N
     end = _end(data, at, level)
     if end is None or not value[0] or not _is_printable(data[start:end]):
         return None
-    title, status = _title(head["title"]), _status(data[slice(*value)])
-    outputs, inputs = _paths(fields.get("outputs", b"")), _paths(fields.get("inputs", b""))
-    if title is None or status is None or outputs is None or inputs is None:
+    title = _title(head["title"])
+    if title is None:
         return None
-    kind, needs = fields.get("type", b"\n")[:-1], fields.get("depends_on", b"\n")[:-1]
-    task = PlainTask(
-        head["id"].decode(),
-        title,
-        *status,
-        "" if kind in _NONE else kind.decode().casefold(),
-        () if needs in _NONE else tuple(dict.fromkeys(needs.decode().split(", "))),
-        outputs,
-        value,
-    )
-    return Scanned(end, _lines(data, start, end), level, "", task)
+    return TaskLines(head["id"].decode(), title, level, fields, value, head.end(), at, end)
 
 
 def _scan_chapter(data: bytes, start: int, prefixes: tuple[str, ...]) -> Scanned | None:
@@ -224,7 +256,13 @@ def _status(raw: bytes) -> tuple[Status, str] | None:
     return None if ODD_VALUE.search(raw) else read_status(raw.decode())
 
 
-def _paths(said: bytes) -> tuple[str, ...] | None:
+def needs_in(said: bytes) -> tuple[str, ...]:
+    """The ids of a plain Depends on."""
+    needs = said[:-1]
+    return () if needs in _NONE else tuple(dict.fromkeys(needs.decode().split(", ")))
+
+
+def paths_in(said: bytes) -> tuple[str, ...] | None:
     """The paths of a field; None where one of them needs a second look."""
     if not said:
         return ()

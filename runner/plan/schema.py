@@ -6,7 +6,7 @@ pydantic is imported when a section is read, never before: a cached plan does wi
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias, cast
 
 from runner.model import (
     Budget,
@@ -36,6 +36,45 @@ class Surroundings(NamedTuple):
 
     prefixes: tuple[str, ...]
     first_line: int
+
+
+Read: TypeAlias = "Callable[[Field, Surroundings], object]"
+
+
+def _by(read: Callable[[Field], object]) -> Read:
+    return lambda field, _: read(field)
+
+
+_texts = _by(values.texts)
+READERS: Mapping[str, Read] = {
+    "status": _by(values.status),
+    "type": _by(values.word),
+    "depends_on": lambda field, around: values.ids(field, around.prefixes),
+    "outputs": _by(values.outputs),
+    "inputs": _by(values.paths),
+    "acceptance": _by(values.sentences),
+    "changes_tests": _texts,
+    "test_contracts": lambda field, around: proofs.test_contracts(field, around.first_line),
+    "contracts": lambda field, around: proofs.contracts(field, around.first_line),
+    "gates": lambda field, around: proofs.gates(field, around.first_line),
+    "coverage": _by(values.percent),
+    "implementer": _by(values.word),
+    "command": _by(values.command),
+    "red_first": _by(values.yes_or_no),
+    "uses": _by(values.resources),
+    "network": _by(values.network),
+    "timeout": _by(values.duration),
+    "keywords": _texts,
+    "stack": _texts,
+    "patterns": _texts,
+    "requires": _by(values.requirements),
+    "budget": _by(values.budget),
+    "review": _by(values.review),
+    "no_proof": _by(proofs.no_proof),
+    "priority": _by(values.priority),
+    "source": _by(values.name),
+}
+"""Of each field, by key, what makes a value of its text; raises BadValueError where it cannot."""
 
 
 class Validated(NamedTuple):
@@ -75,57 +114,43 @@ def _adapter() -> TypeAdapter[dict[str, object]]:
     from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationInfo, with_config
     from typing_extensions import TypedDict  # pydantic wants it below Python 3.12, and brings it
 
-    def by(read: Callable[[Field], object]) -> BeforeValidator:
-        return BeforeValidator(read)
+    def by(key: str) -> BeforeValidator:
+        read = READERS[key]
 
-    def within(read: Callable[[Field, Surroundings], object]) -> BeforeValidator:
         def reader(field: Field, info: ValidationInfo) -> object:
             return read(field, cast("Surroundings", info.context))
 
         return BeforeValidator(reader)
 
-    texts = by(values.texts)
-
     @with_config(ConfigDict(extra="forbid"))
     class TaskFields(TypedDict, total=False):
         """A task's fields, as FORMATS lists them."""
 
-        status: Annotated[tuple[Status, str], by(values.status)]
-        type: Annotated[str, by(values.word)]
-        depends_on: Annotated[
-            tuple[str, ...], within(lambda field, around: values.ids(field, around.prefixes))
-        ]
-        outputs: Annotated[tuple[str, ...], by(values.outputs)]
-        inputs: Annotated[tuple[str, ...], by(values.paths)]
-        acceptance: Annotated[tuple[str, ...], by(values.sentences)]
-        changes_tests: Annotated[tuple[str, ...], texts]
-        test_contracts: Annotated[
-            tuple[TestContract, ...],
-            within(lambda field, around: proofs.test_contracts(field, around.first_line)),
-        ]
-        contracts: Annotated[
-            tuple[Contract, ...],
-            within(lambda field, around: proofs.contracts(field, around.first_line)),
-        ]
-        gates: Annotated[
-            tuple[GateSpec, ...],
-            within(lambda field, around: proofs.gates(field, around.first_line)),
-        ]
-        coverage: Annotated[float | None, by(values.percent)]
-        implementer: Annotated[str, by(values.word)]
-        command: Annotated[str, by(values.command)]
-        red_first: Annotated[bool | None, by(values.yes_or_no)]
-        uses: Annotated[tuple[Resource, ...], by(values.resources)]
-        network: Annotated[Network, by(values.network)]
-        timeout: Annotated[float | None, by(values.duration)]
-        keywords: Annotated[tuple[str, ...], texts]
-        stack: Annotated[tuple[str, ...], texts]
-        patterns: Annotated[tuple[str, ...], texts]
-        requires: Annotated[tuple[Requirement, ...], by(values.requirements)]
-        budget: Annotated[Budget, by(values.budget)]
-        review: Annotated[ReviewMode | None, by(values.review)]
-        no_proof: Annotated[str, by(proofs.no_proof)]
-        priority: Annotated[int | None, by(values.priority)]
-        source: Annotated[str, by(values.name)]
+        status: Annotated[tuple[Status, str], by("status")]
+        type: Annotated[str, by("type")]
+        depends_on: Annotated[tuple[str, ...], by("depends_on")]
+        outputs: Annotated[tuple[str, ...], by("outputs")]
+        inputs: Annotated[tuple[str, ...], by("inputs")]
+        acceptance: Annotated[tuple[str, ...], by("acceptance")]
+        changes_tests: Annotated[tuple[str, ...], by("changes_tests")]
+        test_contracts: Annotated[tuple[TestContract, ...], by("test_contracts")]
+        contracts: Annotated[tuple[Contract, ...], by("contracts")]
+        gates: Annotated[tuple[GateSpec, ...], by("gates")]
+        coverage: Annotated[float | None, by("coverage")]
+        implementer: Annotated[str, by("implementer")]
+        command: Annotated[str, by("command")]
+        red_first: Annotated[bool | None, by("red_first")]
+        uses: Annotated[tuple[Resource, ...], by("uses")]
+        network: Annotated[Network, by("network")]
+        timeout: Annotated[float | None, by("timeout")]
+        keywords: Annotated[tuple[str, ...], by("keywords")]
+        stack: Annotated[tuple[str, ...], by("stack")]
+        patterns: Annotated[tuple[str, ...], by("patterns")]
+        requires: Annotated[tuple[Requirement, ...], by("requires")]
+        budget: Annotated[Budget, by("budget")]
+        review: Annotated[ReviewMode | None, by("review")]
+        no_proof: Annotated[str, by("no_proof")]
+        priority: Annotated[int | None, by("priority")]
+        source: Annotated[str, by("source")]
 
     return cast("TypeAdapter[dict[str, object]]", TypeAdapter(TaskFields))

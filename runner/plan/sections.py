@@ -222,7 +222,8 @@ class _Maker:
         line = node.start + self.source.first_line
         if len(heading.title) > LONGEST_TITLE:
             self._complain(_long_title(node, heading), Severity.WARNING)
-        self.tasks.append(_task(heading, line, body, values))
+        title = " ".join(plain(heading.title).split())
+        self.tasks.append(make_task(heading.id, title, line, body, values))
         self.spans.append(status_span(node, below, body, self.source))
         self.written.extend(
             Written(heading.id, said.kind, said.text, said.line + self.source.first_line)
@@ -349,13 +350,13 @@ _LISTS = frozenset(
 )
 
 
-def _task(heading: TaskHeading, line: int, body: Body, values: Mapping[str, object]) -> Task:
-    title = " ".join(plain(heading.title).split())
+def make_task(id_: str, title: str, line: int, body: Body, values: Mapping[str, object]) -> Task:
+    """A task of what its section says; `values` are the typed ones by key."""
     status = cast("tuple[Status, str]", values.get("status", (Status.PENDING, "")))
     others = {key: value for key, value in values.items() if key != "status" and value is not None}
     others.setdefault("budget", _NO_BUDGET)
     return Task(
-        id=heading.id,
+        id=id_,
         title=_short(title),
         line=line,
         spec=digest.spec_of(title, values, body.prose_texts, body.examples, body.blocks),

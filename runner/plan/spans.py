@@ -9,6 +9,8 @@ from runner.plan.block_tree import Kind
 from runner.plan.body import read_body
 from runner.plan.inline import plain
 from runner.plan.markdown import Cuts, piece_at
+from runner.plan.plain_sections import plain_fields
+from runner.plan.scanner import may_scan, task_lines
 from runner.plan.source import Run, body_start, text_of
 from runner.plan.task_ids import task_id
 from runner.plan.values import locate_values
@@ -68,10 +70,18 @@ class Places:
     def _read_fields(self, line: int) -> tuple[Field, ...]:
         """The fields of the section whose heading is on `line`; their lines count from it."""
         start = self._starts[line - 1]
+        if self._may_scan and (lines := task_lines(self._data, start)):
+            return tuple(
+                plain_fields(self._data, lines, self._data.count(b"\n", start, lines.first))
+            )
         piece = piece_at(self._data, start, line, self._cuts)
         below = piece.nodes[1:]
         stop = next((at for at, node in enumerate(below) if node.kind is Kind.HEADING), len(below))
         return tuple(read_body(below[:stop], piece.source).fields)
+
+    @cached_property
+    def _may_scan(self) -> bool:
+        return may_scan(self._data)
 
     @cached_property
     def _cuts(self) -> Cuts:

@@ -83,6 +83,8 @@ PROOF_HINT = (
 _BY_A_PERSON = ("", blocks.NAME, check.NAME)
 """A person's own hand, and implementers that only do what stands in the plan."""
 _STRONG = (ProvenBy.TESTS, ProvenBy.CONTRACT)
+_RANKS = {by: rank for rank, by in enumerate(ProvenBy)}
+_BEST = next(iter(ProvenBy))
 _CONTRACT = {"api": "openapi", "data": "schema"}
 
 
@@ -158,15 +160,17 @@ def _whose(implementer: str) -> str:
 
 def strongest_possible(task: Task, settings: Settings) -> ProvenBy | None:
     """What the checks of a task could show at most, before one of them has run."""
-    from runner.gates.registry import checks_of
+    from runner.gates.registry import checks_that_show
     from runner.gates.script_targets import only_looks
 
-    shown = (
-        would_show(one.kind, one.id, one.command, looks_only=only_looks(one))
-        for one in checks_of(task, settings)
-    )
-    found = (one for one in shown if one is not None)
-    return min(found, key=tuple(ProvenBy).index, default=None)
+    best: ProvenBy | None = None
+    for one in checks_that_show(task, settings):
+        shown = would_show(one.kind, one.id, one.command, looks_only=only_looks(one))
+        if shown is _BEST:
+            return shown
+        if shown is not None and (best is None or _RANKS[shown] < _RANKS[best]):
+            best = shown
+    return best
 
 
 # --- contracts that are asked for -----------------------------------------------------

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from growth import grows_as_its_input
 from workplace import PASSES, a_task
 
 from runner.app.inspect.unmade_parts import find_unmade
@@ -182,3 +183,17 @@ def test_the_plans_that_come_with_the_project_raise_no_false_alarm(plan, tmp_pat
     if root is tmp_path:  # as they begin: nothing is there but the plan
         subprocess.run(["git", "init", "-q", tmp_path], check=True)
     assert [one.message for one in find_unmade(root, data, plan.name, tasks)] == []
+
+
+def test_the_time_of_looking_grows_as_the_plan_does():
+    def make(size):
+        tasks = "".join(
+            f"## TASK-{number:03}: One\n\n- Status: PENDING\n"
+            f"- Inputs: `src/a{number}`, `b{number}`\n"
+            f"- Output files: `src/a{number}/x.py`\n\n"
+            for number in range(1, size + 1)
+        ).encode()
+        plan = read_plan(tasks, "T")
+        return lambda: find_unmade(ROOT, tasks, "T", plan.tasks)
+
+    assert grows_as_its_input(make, 500)

@@ -9,12 +9,16 @@ from pathlib import Path
 import pytest
 from growth import grows_as_its_input
 
-from runner.model import Severity
+from runner.model import Severity, Spec
+from runner.plan.body import read_body
 from runner.plan.cache import load_outline
 from runner.plan.document import read_plan
-from runner.plan.markdown import Cuts
-from runner.plan.scanner import may_scan, scan
+from runner.plan.markdown import Cuts, parse
+from runner.plan.outline import find_plain
+from runner.plan.plain_sections import plain_fields, read_plain
+from runner.plan.scanner import may_scan, scan, task_lines
 from runner.plan.sections import Reader, section_at
+from runner.plan.source import Source
 
 HERE = Path(__file__).parent
 _FIELDS = (
@@ -40,6 +44,19 @@ _FIELDS = (
         "- Coverage: 80%",
         "- Implementer: my-agent",
         "- Stack: a, b",
+    ),
+    *(
+        "- Acceptance: at once\n  - [x] and [ ] then  [x] y",
+        "- Acceptance: [ ] a box\n  - none\n  - nothing",
+    ),
+    *("- Tests: TC-1 (e2e): `a | b`\n  - TC-02 (integration): ` c `", "- Command: ` make  x `"),
+    *("- Gates: lint: `a; b`\n  - the-types: `c`", "- Priority: high", "- Source: a/b.py:3"),
+    *("- Contracts: openapi: `a.json` app=`b:c`\n  - command: `x; y`", "- Network: loopback"),
+    *("- Requires: tool make, tool x-y", "- Patterns: PATTERN-001, none", "- Type: None"),
+    *(
+        "- Inputs:\n  - `a.md`, `b.md`\n  - `a.md`",
+        "- Tests:\n  - TC-1: `a <br> b`",
+        "- Coverage: 5",
     ),
     *("- Command: `make x`", "- Contracts:\n  - schema: `a.json` = `b:C`", "- Keywords: one, two"),
 )
@@ -97,7 +114,8 @@ _ODD_FIELDS = (
 _BELOW = (
     *("", "", "", "Prose here.", "More of it, with `code`.", "- bullet", "1. first", "2. second"),
     *("```python file=src/a.py\n# no heading\n\n- x\n```", "```\ntext\n```", "````md\n```\n````"),
-    *("```python\nx: 1\n```", "Überall", "a *b* c", "Then - this"),
+    *("```python\nx: 1\n```", "Überall", "a *b* c", "Then - this", "Two\nlines  "),
+    *("```diff file=a.py\n--- a\n+\x00\n```", "- one\n- two", "1. one\n2. two", "```\n```"),
 )
 _ODD_BELOW = (
     *(
@@ -143,6 +161,7 @@ _ODD_BELOW = (
         "- a\n  - b: c",
         "- a\n  b",
     ),
+    *("```delete file=a.py\nx\n```", "```a file=" + "b/" * 600 + "c\nx\n```", "```\nx\n ```"),
     *(
         "[a]: /u",
         "***",
@@ -216,6 +235,15 @@ def assert_same_task(seen, read, text):
     assert task.line == read.first_line, text
 
 
+def assert_same_fields(data: bytes, offset: int, read):
+    source = Source(data[offset : read.end], offset, read.first_line)
+    nodes = parse(source.text)
+    lines = task_lines(data, offset)
+    assert lines is not None
+    first = data.count(b"\n", offset, lines.first)
+    assert plain_fields(data, lines, first) == read_body(nodes[1:], source).fields, source.text
+
+
 def assert_scanned_as_read(data: bytes) -> int:
     """Every section of a file by both readers; how many the scanner knew."""
     if not may_scan(data):
@@ -234,6 +262,9 @@ def assert_scanned_as_read(data: bytes) -> int:
             assert (seen.task is None) == (not read.tasks), text
             if seen.task is not None:
                 assert_same_task(seen.task, read, text)
+                assert_same_fields(data, offset, read)
+            found = find_plain(seen, offset, line, lambda _: Spec("", ""))
+            assert read_plain(data, found) == read, text
             known += 1
         offset, line = read.end, line + read.line_count
     return known

@@ -6,7 +6,9 @@ import pytest
 from run_build import a_task
 
 from runner.config.settings import Settings
-from runner.model import Contract, Level, Proof, Reason, TestContract, Verdict
+from runner.gates.registry import checks_of, checks_that_show
+from runner.model import Contract, GateSpec, Level, Proof, Reason, TestContract, Verdict
+from runner.model.grades import would_show
 from runner.run.proof_required import WISH, lacks_contracts, too_little, unprovable
 
 AGENT, BLOCKS, CHECK = (SimpleNamespace(name=name) for name in ("agent", "blocks", "check"))
@@ -91,3 +93,18 @@ def test_a_type_that_promises_an_interface_says_it_by_contracts(fields, lacks):
 def test_data_needs_its_schema_where_that_is_asked_for():
     assert lacks_contracts(code(type="data"), Settings(require_contracts="api,data"))
     assert not lacks_contracts(code(type="other"), Settings(require_contracts="api,data"))
+
+
+@pytest.mark.parametrize("type_", ["", "api", "data", "refactor", "migration", "bugfix", "test"])
+def test_what_may_show_the_work_is_all_that_any_check_would_show(type_):
+    task = code(
+        type=type_,
+        test_contracts=TESTS,
+        contracts=(Contract("schema", "a.json = a:A"), Contract("command", "./check")),
+        gates=(GateSpec("lint", "ruff check src"),),
+    )
+    settings = Settings()
+    showing = {one.id for one in checks_that_show(task, settings)}
+    for check in checks_of(task, settings):
+        shown = would_show(check.kind, check.id, check.command)
+        assert (shown is not None) == (check.id in showing), check

@@ -18,7 +18,7 @@ from runner.impact import targets
 from runner.languages.registry import is_source
 from runner.model import Severity, Status
 from runner.plan.diagnostic import Problem
-from runner.plan.globs import Claims, is_glob, matches, may_overlap
+from runner.plan.globs import Claims, folders_of, is_glob, matches, may_overlap
 from runner.plan.spans import Places
 from runner.repo.git import text
 from runner.repo.read import Repository
@@ -80,16 +80,14 @@ class Supply:
             names = (f"{stem}.py", f"{stem}/__init__.py", *(() if rest else (stem,)))
             if any(self.has(f"{root}{name}") for root in roots for name in names):
                 return True
-            if any(one.endswith((f"/{stem}.py", f"/{stem}/__init__.py")) for one in self._every):
+            ends = (f"/{stem}.py", f"/{stem}/__init__.py")
+            if any(one.endswith(ends) for end in ends for one in self._named(end)):
                 return True
         return False
 
     def knows_package(self, name: str) -> bool:
         """Whether a name is that of a folder or module here or to be."""
-        return any(
-            name in one.split("/")[:-1] or one.rpartition("/")[2] == f"{name}.py"
-            for one in self._every
-        )
+        return name in self._packages or f"{name}.py" in self._by_name
 
     def is_installed(self, package: str) -> bool:
         """Whether a package comes from elsewhere, as far as it can be seen without running it."""
@@ -104,7 +102,7 @@ class Supply:
                     return True
         return False
 
-    @property
+    @cached_property
     def is_open(self) -> bool:
         """Whether a task may write any file."""
         return any(task.writes_everything for task in self.tasks)
@@ -112,8 +110,12 @@ class Supply:
     def _look(self, path: str) -> bool:
         if (self.root / path).exists() or self._claims.of(path):
             return True
-        below = f"{path.rstrip('/')}/"
-        return any(one.startswith(below) for one in self._out) or path in self._listed
+        return path.rstrip("/") in self._folders_out or path in self._listed
+
+    @cached_property
+    def _folders_out(self) -> frozenset[str]:
+        """The folders that what is written lies in."""
+        return frozenset(folder for one in self._out for folder in folders_of(one) if folder)
 
     @cached_property
     def _out(self) -> tuple[str, ...]:
@@ -133,6 +135,22 @@ class Supply:
             asked = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
             listed = text(repository.git.run(*asked)).split("\0")[:-1]
             return frozenset(repository.prefix.inside(path) for path in listed)
+
+    def _named(self, path: str) -> Sequence[str]:
+        return self._by_name.get(path.rpartition("/")[2], ())
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        """All files that are there or written, by their name alone."""
+        found: dict[str, list[str]] = {}
+        for one in self._every:
+            found.setdefault(one.rpartition("/")[2], []).append(one)
+        return found
+
+    @cached_property
+    def _packages(self) -> frozenset[str]:
+        """The names of all folders on the way to them."""
+        return frozenset(part for one in self._every for part in one.split("/")[:-1])
 
     @cached_property
     def _every(self) -> tuple[str, ...]:

@@ -1,0 +1,170 @@
+"""What a plainly written section says, read from its lines without blocks of Markdown.
+
+The scanner says which sections are plain: of these every field has a form that is certainly right,
+and below the fields stand paragraphs, flat lists and fences at the margin. Their values are made by
+the readers that all values are made by; what those complain of is left to the reader of sections.
+Held equal to it by the property test that holds the scanner.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runner.model import Block, Level, TestContract
+from runner.plan import proofs
+from runner.plan.body import Body, read_fence
+from runner.plan.fields import box_end, plain_field
+from runner.plan.inline import EMPTY_WORDS, literal
+from runner.plan.scanner import task_lines
+from runner.plan.schema import READERS, Surroundings
+from runner.plan.sections import Section, make_task
+from runner.plan.source import Run, text_of
+from runner.plan.values import BadValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.model import Task
+    from runner.plan.fields import Field
+    from runner.plan.outline import Found, OutlineTask
+    from runner.plan.scanner import TaskLines
+    from runner.plan.status import StatusSpan
+
+_BELOW = re.compile(
+    r"\n+"
+    r"|(?P<mark>`{3,})(?P<info>[^\n]*)\n(?P<text>(?:(?!(?P=mark))[^\n]*\n)*+)(?P=mark)`*(?:\n|\Z)"
+    r"|(?P<lines>(?:[^\n]+(?:\n|\Z))+)"
+)
+"""Empty lines, a fence, or the lines of a paragraph or list."""
+_TEST = re.compile(r"(?P<id>TC-\d+)(?: \((?P<level>[a-z0-9]+)\))?: (?P<command>`.*`)")
+
+
+def read_plain(data: bytes, found: Found) -> Section | None:
+    """A section that was scanned, as the reader of sections gives it; None where it is asked."""
+    if not found.tasks:
+        return _section(found, (), ())
+    lines = task_lines(data, found.start)
+    if lines is None:
+        return None
+    light, first = found.tasks[0], found.first_line
+    body = Body()
+    begin = first + data.count(b"\n", found.start, lines.below)
+    if not _read_below(body, text_of(data[lines.below : lines.end]), begin):
+        return None
+    try:
+        head = data.count(b"\n", found.start, lines.first)
+        values = _values(data, lines, light, first, head)
+    except BadValueError:
+        return None
+    task = make_task(lines.id, lines.title, first, body, values)
+    return _section(found, (task,), (light.span,))
+
+
+def _section(found: Found, tasks: tuple[Task, ...], spans: tuple[StatusSpan, ...]) -> Section:
+    return Section(
+        start=found.start,
+        end=found.end,
+        first_line=found.first_line,
+        line_count=found.lines,
+        level=found.level,
+        title=found.title,
+        tasks=tasks,
+        spans=spans,
+        problems=(),
+        written=(),
+    )
+
+
+# --- fields ---------------------------------------------------------------------------
+
+
+def plain_fields(data: bytes, lines: TaskLines, line: int) -> list[Field]:
+    """The fields of a plain task; `line` is that of the first, from 0 in the section."""
+    heads: list[tuple[Run, list[Run]]] = []
+    text = data[lines.first : lines.below].decode().removesuffix("\n")
+    for at, said in enumerate(text.split("\n"), line):
+        if said.startswith("  - "):
+            heads[-1][1].append(Run(said[4:].strip(), at, 4))
+        else:
+            heads.append((Run(said[2:].strip(), at, 2), []))
+    return [field for head, below in heads if (field := plain_field(head, below))]
+
+
+def _values(
+    data: bytes, lines: TaskLines, light: OutlineTask, first_line: int, first: int
+) -> dict[str, object]:
+    """The typed values by key; `first` is the line of the first field, from 0 in the section.
+
+    Raises BadValueError for a value that the scanner took for right and that is not.
+    """
+    known: dict[str, object] = {
+        "status": (light.status, light.note),
+        "type": light.type,
+        "depends_on": light.depends_on,
+        "outputs": light.outputs,
+    }
+    values: dict[str, object] = {}
+    fields: dict[str, Field] = {}
+    around, line = Surroundings((), first_line), first_line + first
+    for key, said in lines.fields.items():
+        if key in known:
+            values[key] = known[key]
+        elif key == "acceptance":
+            values[key] = tuple(_sentences(said.decode()))
+        elif key == "test_contracts":
+            values[key] = tuple(_tests(said.decode(), line))
+        else:
+            fields = fields or {one.key: one for one in plain_fields(data, lines, first)}
+            values[key] = READERS[key](fields[key], around)
+            if key == "contracts":
+                values["no_contracts"] = proofs.no_contracts(fields[key])
+        line += said.count(b"\n")
+    return values
+
+
+def _sentences(said: str) -> Iterator[str]:
+    first, *below = said.removesuffix("\n").split("\n")
+    for text in (first, *(one[4 + box_end(one[4:]) :] for one in below)):
+        collapsed = " ".join(text.split())
+        if collapsed.casefold() not in EMPTY_WORDS:
+            yield collapsed
+
+
+def _tests(said: str, line: int) -> Iterator[TestContract]:
+    for at, text in enumerate(said.split("\n"), line):
+        match = _TEST.fullmatch(text.removeprefix("  - ").strip())
+        if match is not None:
+            level = Level(match["level"] or "unit")
+            yield TestContract(match["id"], level, literal(match["command"]), at)
+
+
+# --- prose and fences -----------------------------------------------------------------
+
+
+def _read_below(body: Body, text: str, line: int) -> bool:
+    """Sort what stands below the fields from `line` of the file on; False where it is odd."""
+    at = 0
+    while at < len(text):
+        match = _BELOW.match(text, at)
+        if match is None or not _read_part(body, match, line):
+            return False
+        line += match[0].count("\n")
+        at = match.end()
+    return True
+
+
+def _read_part(body: Body, match: re.Match[str], line: int) -> bool:
+    if match["lines"]:
+        body.prose.append(match[0].rstrip("\n"))
+        body.prose_texts.append(match[0].rstrip("\n"))
+    elif match["mark"]:
+        made = read_fence(match["info"], match["text"], line)
+        if isinstance(made, Block):
+            body.blocks.append(made)
+        elif made is not None:
+            return False
+        else:
+            body.prose.append(match[0].rstrip("\n"))
+            body.examples.append(f"{match['info']}\n{match['text']}")
+    return True
