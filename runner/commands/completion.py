@@ -12,8 +12,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.commands.catalogue import TABLE
 from runner.errors import ExitCode, RunnerError
 from runner.model import Status
+from runner.plan.task_ids import heading_of
+from runner.repo.head import PLANS, find_project
 
 if TYPE_CHECKING:
     import argparse
@@ -92,9 +95,6 @@ def _ids(environ: Mapping[str, str]) -> list[str]:
 
     A glance at the headings, not a reading of the plan: a person who presses a key waits for it.
     """
-    from runner.plan.task_ids import heading_of
-    from runner.repo.head import PLANS, find_project
-
     try:
         root = find_project(Path.cwd())
         named = environ.get("RUNNER_TASK_GRAPH") or next(
@@ -116,8 +116,6 @@ def _ids(environ: Mapping[str, str]) -> list[str]:
 
 def _commands() -> list[Known]:
     """Every command with what its own parser takes."""
-    from runner.commands.catalogue import TABLE
-
     return [
         one for entry in TABLE for one in _list_commands(entry.name, entry.module, entry.summary)
     ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.project import Project
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.plan.document import Plan
-    from runner.project import Project, Reading
+    from runner.project import Reading
 
 
 def add_proof_flags(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +73,6 @@ def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> 
     A flag that is None was not given.
     """
     from runner.app.build.discovered_gates import take_up_default_gates
-    from runner.project import Project
 
     given = {name: value for name, value in flags.items() if value is not None}
     project = Project.open(Path.cwd(), environ, given)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.project import Project
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
@@ -24,7 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser, examples: str, *, needed: boo
 def one_task(given: argparse.Namespace, environ: Mapping[str, str]) -> OneTask:
     """The task of these flags. Raises RunnerError for an id that no task has."""
     from runner.app.inspect.task_inquiry import find_one_task
-    from runner.project import Project
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     return find_one_task(project, given.id)

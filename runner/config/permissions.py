@@ -16,6 +16,7 @@ from runner.config.shell_rules import (
     strictest_word,
 )
 from runner.model import Finding, digest_of
+from runner.secrets.redact import redact
 from runner.text.ignore_rules import ignore_rules, is_rule
 
 if TYPE_CHECKING:
@@ -114,8 +115,6 @@ def write_finding(
 
 def format_subject(tool: str, subject: str, known_secrets: tuple[str, ...] = ()) -> str:
     """A subject as it is asked about and kept: of no secret, and bounded; exact by its digest."""
-    from runner.secrets.redact import redact
-
     shown = redact(plain_path(subject) if tool in FILE_TOOLS else subject, known_secrets)
     if len(shown) <= _LONGEST_SUBJECT:
         return shown

@@ -12,6 +12,7 @@ from runner.model import Finding, Network, Proof, Verdict
 from runner.process.base import Command, Ended
 from runner.process.limits import Limits, apply_bounds
 from runner.process.supervise import run
+from runner.process.tools import NAMES
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -267,7 +268,6 @@ def _bounds(check: Check, bench: GateContext) -> Bounds:
 def _others(bench: GateContext) -> tuple[str, ...]:
     """Work trees of other repositories that the sandbox hid."""
     from runner.process.other_trees import other_trees
-    from runner.process.tools import NAMES
 
     environ = bench.environment
     where = frozenset((name, environ[name]) for name in NAMES if name in environ)

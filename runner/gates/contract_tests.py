@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.gates import coverage, script_targets
+from runner.gates import base_result, coverage, script_targets
 from runner.gates.base import Check, Fitted, Proved, command_limits
 from runner.gates.check_run import try_check, try_or_stand
 from runner.gates.junit import TestOutcome
@@ -87,8 +87,6 @@ def _too_early(check: Check, bench: GateContext) -> tuple[Finding, ...]:
     """What passes before there is anything to pass, where that is asked."""
     if not bench.red_first:
         return ()
-    from runner.gates import base_result
-
     return base_result.findings(check, bench)
 
 

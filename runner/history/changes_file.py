@@ -11,6 +11,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.events import ChangeRecorded
 from runner.model import Status
 from runner.plan.document import read_plan
+from runner.plan.edit import add_quote, set_statuses
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -131,8 +132,6 @@ class Quotes:
 
     def _quote(self, data: bytes, quotes: list[tuple[str, int, str]], said: str = "") -> bytes:
         """The plan with these quotes where they are missing; tasks it does not have are left."""
-        from runner.plan.edit import add_quote
-
         for id_, number, text in quotes:
             plan = read_plan(data, "TASK-GRAPH.md", prefixes=self.prefixes)
             task = next((task for task in plan.tasks if task.id == id_), None)
@@ -180,8 +179,6 @@ class QuotedPlan:
 
 def _with_notes(text: bytes, plan: Plan, working: Plan, waiting: Mapping[str, str]) -> bytes:
     """The plan with the notes of PENDING tasks that stand in the working file, too."""
-    from runner.plan.edit import set_statuses
-
     there = {task.id: task for task in working.tasks}
     known = {task.id: task for task in plan.tasks}
     spans = {task.id: span for task, span in zip(plan.tasks, plan.spans, strict=True)}

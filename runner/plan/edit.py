@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.errors import RunnerError
 from runner.plan.block_tree import Kind, Node
 from runner.plan.body import read_body
+from runner.plan.document import read_plan
 from runner.plan.markdown import Cuts, piece_at
 from runner.plan.source import body_start, line_end_of
 from runner.plan.status import StatusSpan, write_status
@@ -47,8 +48,6 @@ def set_statuses(
 
 def find_spans(data: bytes, prefixes: tuple[str, ...] = ()) -> dict[str, StatusSpan]:
     """Where the status of each task stands; of two tasks with one id, the first."""
-    from runner.plan.document import read_plan
-
     plan = read_plan(data, "TASK-GRAPH.md", prefixes=prefixes)
     pairs = zip(plan.tasks, plan.spans, strict=True)
     return {task.id: span for task, span in reversed(list(pairs))}
@@ -104,8 +103,6 @@ def add_quote(
     `text` is such as `CHANGE-003 (2026-11-21): dates are UTC`; its line ends become blanks.
     Raises RunnerError when the file has no such task.
     """
-    from runner.plan.document import read_plan
-
     plan = read_plan(data, "TASK-GRAPH.md", prefixes=prefixes)
     task = next((each for each in plan.tasks if each.id == task_id), None)
     if task is None:

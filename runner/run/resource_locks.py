@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.config.sizes import amount_of, format_size
+from runner.implementers.registry import choose
 from runner.model import Finding
 from runner.plan.globs import folders_of, is_glob, matches, may_overlap
 from runner.plan.ownership import OwnershipMap
@@ -108,8 +109,6 @@ class Agents:
     @classmethod
     def of(cls, settings: Settings) -> Agents:
         """By the settings, and by who implements a task."""
-        from runner.implementers.registry import choose
-
         known: dict[str, bool] = {}
 
         def works_on(task: Task) -> bool:

@@ -15,9 +15,10 @@ from base64 import b64decode, b64encode
 from dataclasses import astuple
 from typing import TYPE_CHECKING
 
+from runner.writes.sast_report import Issue
+
 if TYPE_CHECKING:
     from runner.process.worker_process import WorkerProcess
-    from runner.writes.sast_report import Issue
 
 MUCH = 48 << 10
 """Bytes of Python that a run has had scanned before a child is worth its start."""
@@ -100,7 +101,6 @@ class BanditProcess:
     ) -> tuple[Issue, ...]:
         from runner.process.worker_process import WorkerProcessGone
         from runner.writes.bandit_scan import Unscanned, longest
-        from runner.writes.sast_report import Issue
 
         question = [b64encode(content).decode(), path, seconds]
         try:

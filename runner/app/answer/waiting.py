@@ -16,12 +16,15 @@ from runner.journal.task_fold import APPROVED
 from runner.model import Status
 from runner.report.summary import ways_out
 from runner.run.landing.drafts import load_held_changes
+from runner.run.landing.lander import changes_between
 from runner.run.regressions import regression
+from runner.run.regressions.regression import HELD, find_taken_back, which_to_edit
 from runner.run.review import HELD as REVIEW
 from runner.run.review import is_answered
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import finding_lines, join_few
+from runner.writes.staging import Staging
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -55,9 +58,6 @@ class Waiting:
 
 def list_waiting(project: Project, repository: Repository, state: RunState) -> tuple[Waiting, ...]:
     """Everything that waits for a person, in the plan's order; what is answered is among it."""
-    from runner.run.landing.drafts import load_held_changes
-    from runner.run.regressions.regression import HELD
-
     found = list(_drafts(state))
     for task in project.outline().tasks:
         known = state.task(task.id)
@@ -122,7 +122,6 @@ def choose_waiting(
 def list_staged_by_hand(project: Project, state: RunState) -> tuple[Staged, ...]:
     """The writes that a person staged by hand and has not decided, by task and path."""
     from runner.app.write.staged_states import BY_HAND, Standings
-    from runner.writes.staging import Staging
 
     staged = Staging(project.root).list()
     standings = Standings(project.root, state, staged)
@@ -164,8 +163,6 @@ def list_built_changes(
     project: Project, repository: Repository, commit: str
 ) -> list[tuple[Change, bytes | None]] | None:
     """What a task's commit changed, with the bytes of before; None where history was rewritten."""
-    from runner.run.landing.lander import changes_between
-
     if repository.resolve(commit) is None:
         return None
     parent = repository.resolve(f"{commit}^")
@@ -203,8 +200,6 @@ def explain_vain_approval(
     tasks: Iterable[Task], state: RunState, culprit: str, repository: Repository
 ) -> str:
     """Why no approval lets a held change land: a task's own blocks take it back. Else empty."""
-    from runner.run.regressions.regression import find_taken_back, which_to_edit
-
     held = state.task(culprit).held
     broken = find_broken_tasks(state, culprit)
     if held is None or held.kind != regression.HELD or not broken:

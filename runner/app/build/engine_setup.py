@@ -11,7 +11,9 @@ from runner.app.build.edited_plan import answer_edits, restore, tell_of_older
 from runner.app.build.outlook import Outlook
 from runner.app.build.run_parts import load_allow_list, sandbox_of, task_plans
 from runner.app.prove.prove_again import prove_before
+from runner.app.prove.verify_tree import verify_at_end
 from runner.errors import ExitCode, worst
+from runner.history.recorded_changes import Records
 from runner.model import digest_of
 from runner.repo.head import OWNERSHIP_MAP
 from runner.run import recovery
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
 
     from runner.app.build.session import Session
     from runner.app.observer import Observer
-    from runner.history.recorded_changes import Records
     from runner.journal.task_state import Held
     from runner.model import Change, Task
     from runner.project import Reading
@@ -141,8 +142,6 @@ class _Building:
 
     def _verify_at_end(self, engine: Engine, *, owed: bool) -> frozenset[ExitCode]:
         """What everything says together, once all of it is DONE."""
-        from runner.app.prove.verify_tree import verify_at_end
-
         engine.crew.close()  # its scratch trees are used again
         return verify_at_end(
             self.session,
@@ -286,8 +285,6 @@ class _Building:
     @cached_property
     def _records(self) -> Records:
         """What landed before, as its commits have it."""
-        from runner.history.recorded_changes import Records
-
         return Records(self.session.repository, self.session.own_documents)
 
     def _settlement(self, preparation: Preparation) -> OutcomeHandler:

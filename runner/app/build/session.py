@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.app.prove.verified_tree import grades_in
 from runner.history import change, revert
 from runner.history.change import ChangeContext
 from runner.history.changes_file import ChangesDocument, QuotedPlan, Quotes
@@ -127,8 +128,6 @@ class Session:
             self.checked.append(format_checked_line(record))
 
     def _grades(self) -> Mapping[str, Graded]:
-        from runner.app.prove.verified_tree import grades_in
-
         return grades_in(self.project, self.tasks, self.ledger.state, self.repository)
 
     def _load_unfinished(self) -> UnfinishedRuns:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.build.run_parts import sandbox_of
 from runner.app.build.run_status import find_missing
 from runner.config.trust import Trust, commands_shown, group_alike
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.registry import AGENTS, agent_of, choose
 from runner.journal.events import TaskReopened
 from runner.model import BlockKind, Network
+from runner.process.sandbox import explain_opening, landlock_gaps
 from runner.secrets.redact import redact
 from runner.text.display import display
 
@@ -89,9 +91,6 @@ def limits_of(project: Project, plan: Plan, *, terminal: bool) -> tuple[str, ...
 
 def _warn_without_sandbox(project: Project) -> tuple[str, ...]:
     """For a run whose commands nothing encloses: why, what would, and what that does not hold."""
-    from runner.app.build.run_parts import sandbox_of
-    from runner.process.sandbox import explain_opening, landlock_gaps
-
     sandbox = sandbox_of(project.settings)
     by_flag = project.loaded.sources.get("sandbox", "").startswith("--")
     reason = "asked for on the command line" if by_flag else sandbox.reason

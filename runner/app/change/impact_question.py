@@ -16,7 +16,7 @@ from runner.impact.load_inputs import knowledge_of
 from runner.model import Status
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
-from runner.run.regressions.reached_contracts import past_of
+from runner.run.regressions.reached_contracts import find_reached_contracts, past_of, with_contracts
 from runner.run.selection import find_id
 from runner.text.wording import plural
 from runner.writes.safe_io import read_beneath
@@ -53,7 +53,6 @@ def knowledge_for(
 def evaluate_impact(changes: Sequence[Changed], knowledge: Knowledge, width: Width) -> Answer:
     """Whom a change may affect, the contracts among it that a run would hold against it."""
     from runner.gates.contracts.touched_contracts import Held
-    from runner.run.regressions.reached_contracts import find_reached_contracts, with_contracts
 
     answer, tasks = judge(changes, knowledge, width), knowledge.tasks.values()
     if width.dependents is Dependents.NONE or not any(task.contracts for task in tasks):

@@ -6,15 +6,26 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
+from runner.app.inspect.requirements import plan_signs
+from runner.config.stack import detect_stack
+from runner.config.trust import Trust
 from runner.errors import RunnerError
+from runner.journal.lock import RunLock
+from runner.journal.read_journal import read_journal
+from runner.process.cgroups import our_grounds
+from runner.process.sandbox import choose_sandbox, explain_opening, landlock_gaps
+from runner.project import BUILD, CHANGES, CHECKPOINT, DECISIONS, IGNORE, PATTERNS, Project
+from runner.repo.head import OWNERSHIP_MAP, PLANS
+from runner.repo.read import Repository
+from runner.run.executors.choose_executor import describe_cluster
 from runner.text.wording import join_few, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from runner.project import Project
 
 _SECONDS = 10.0
 _KILO = 1024
@@ -24,10 +35,7 @@ def examine(
     start: Path, environ: Mapping[str, str], task_graph: str | None
 ) -> Iterator[Diagnostic]:
     """Everything, the machine first; what cannot be looked at is a sign itself."""
-    from runner.app.build.discovered_gates import take_up_default_gates
-    from runner.app.inspect.requirements import plan_signs
     from runner.process.tools import which
-    from runner.project import Project
 
     yield from _machine(start, environ)
     if which("git", environ) is None:
@@ -66,8 +74,6 @@ def _machine(start: Path, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
 def _sandbox(project: Project) -> Iterator[Diagnostic]:
     from pathlib import Path
 
-    from runner.process.sandbox import choose_sandbox, explain_opening, landlock_gaps
-
     settings = project.settings
     read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
     try:
@@ -93,8 +99,6 @@ def _sandbox(project: Project) -> Iterator[Diagnostic]:
 
 def _executor(project: Project) -> Iterator[Diagnostic]:
     """Where attempts run, where that is not in threads of the run itself."""
-    from runner.run.executors.choose_executor import describe_cluster
-
     if project.settings.executor == "threads":
         return
     try:
@@ -130,8 +134,6 @@ def _reviewer(project: Project, environ: Mapping[str, str]) -> Iterator[Diagnost
 
 def _limits() -> Diagnostic:
     """Which bounds hold for a command's processes together, and which for each alone."""
-    from runner.process.cgroups import our_grounds
-
     held = our_grounds().held
     together = {"pids": "processes", "memory": "memory"}
     words = [together[name] for name in sorted(held, reverse=True)]
@@ -149,8 +151,6 @@ def _limits() -> Diagnostic:
 
 
 def _repository(project: Project) -> Iterator[Diagnostic]:
-    from runner.repo.read import Repository
-
     yield Diagnostic("repository", State.OK, str(project.root))
     try:
         with Repository.open(project.root) as repository:
@@ -186,9 +186,6 @@ def _repository(project: Project) -> Iterator[Diagnostic]:
 
 def _own_documents(project: Project) -> frozenset[str]:
     """Files the runner writes into: that they have changes says nothing."""
-    from runner.project import CHANGES, CHECKPOINT, DECISIONS, IGNORE, PATTERNS
-    from runner.repo.head import OWNERSHIP_MAP, PLANS
-
     named = project.settings.task_graph
     return frozenset(
         (*PLANS, named, OWNERSHIP_MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE)
@@ -196,8 +193,6 @@ def _own_documents(project: Project) -> frozenset[str]:
 
 
 def _stack(project: Project) -> Iterator[Diagnostic]:
-    from runner.config.stack import detect_stack
-
     stack = detect_stack(project.root)
     manager = f" ({stack.package_manager})" if stack.package_manager else ""
     yield Diagnostic("stack", State.OK, (", ".join(stack.names) or "none declared") + manager)
@@ -219,8 +214,6 @@ def _default_gates(project: Project) -> Iterator[Diagnostic]:
 
 
 def _trust(project: Project) -> Diagnostic:
-    from runner.config.trust import Trust
-
     if Trust(project.places.state).is_given(project.root):
         return Diagnostic("trust", State.OK, "given")
     text = "not given yet: the first run shows the plan's commands and asks"
@@ -231,9 +224,6 @@ def _trust(project: Project) -> Diagnostic:
 
 
 def _own_files(project: Project) -> Iterator[Diagnostic]:
-    from runner.journal.lock import RunLock
-    from runner.project import BUILD
-
     yield _journal(project)
     holder = RunLock(project.root / BUILD).holder()
     yield Diagnostic("run", State.OK, f"going on: {holder}" if holder else "none is going on")
@@ -243,8 +233,6 @@ def _own_files(project: Project) -> Iterator[Diagnostic]:
 
 def _journal(project: Project) -> Diagnostic:
     """The journal read whole, each record's checksum too."""
-    from runner.journal.read_journal import read_journal
-
     path = project.journal_path
     if not path.exists():
         return Diagnostic("journal", State.OK, "none yet")

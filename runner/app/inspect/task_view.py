@@ -8,6 +8,7 @@ from runner.journal.evidence import Standing, evaluate_standing, evidence_of
 from runner.model import Network
 from runner.model.grades import proof_kind
 from runner.model.task import PRIORITIES
+from runner.plan.task_types import kind_of
 from runner.report.event_lines import format_attempt
 from runner.text.display import display
 from runner.text.wording import count_words, finding_lines, moment, plural, short
@@ -125,8 +126,6 @@ def _format_plan(task: Task) -> Iterator[str]:
 
 def format_task_type(task: Task) -> str:
     """What kind of work a task is taken for, and by what: `bugfix (title: fix)`."""
-    from runner.plan.task_types import kind_of
-
     return str(kind_of(task))
 
 

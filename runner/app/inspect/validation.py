@@ -27,6 +27,7 @@ from runner.plan.source import text_of
 from runner.plan.spans import Places
 from runner.project import PATTERNS
 from runner.repo.head import OWNERSHIP_MAP, PLANS
+from runner.repo.read import Repository
 from runner.run.proof_required import (
     PROOF_HINT,
     WISH,
@@ -172,7 +173,6 @@ def _bad_skills(project: Project) -> Iterator[Problem]:
     from runner.context.skills import skills_of
     from runner.context.tree import Tree
     from runner.plan.task_types import Kind
-    from runner.repo.read import Repository
 
     with Repository.open(project.root) as repository:
         tree = Tree.of(repository, commit, project.settings)

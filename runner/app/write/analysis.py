@@ -11,9 +11,16 @@ from runner.app.write.staged_states import BY_HAND
 from runner.app.write.workplace import Unreadable, Workplace, display_path, read_named
 from runner.errors import RunnerError
 from runner.model import Action, Change, digest_of
+from runner.plan.task_ids import task_id
+from runner.process.base import Place, command_environment
+from runner.process.sandbox import choose_sandbox
+from runner.repo.read import Repository
+from runner.run.worker_setup import find_shared_folders
 from runner.writes.compile_check import language_of
 from runner.writes.safe_io import read_beneath
 from runner.writes.sast_report import SastFinding, SastReport, make_unscanned
+from runner.writes.scan_workspace import ScanWorkspace
+from runner.writes.scanners import select_scanners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,7 +28,6 @@ if TYPE_CHECKING:
     from runner.app.inspect.diagnostic import Diagnostic
     from runner.process.base import Sandbox
     from runner.project import Project
-    from runner.writes.scan_workspace import ScanWorkspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +55,6 @@ class Kept:
 
 def find_task_id(workplace: Workplace, typed: str) -> tuple[str, RunnerError | None]:
     """The id that is meant; one that the plan does not know is no reason not to scan."""
-    from runner.plan.task_ids import task_id
-
     try:
         return workplace.task(typed)[0], None
     except RunnerError as error:
@@ -156,8 +160,6 @@ def _finding(record: Mapping[str, object]) -> SastFinding:
 
 def _scan_by_tools(workplace: Workplace, path: str, content: bytes) -> SastReport | None:
     """What installed analysers say of a copy of one file of the project; None where none looked."""
-    from runner.writes.scanners import select_scanners
-
     inside = not Path(path).is_absolute() and (workplace.root / path).is_file()
     if not inside or not select_scanners((path,)):
         return None
@@ -170,8 +172,6 @@ def _scan_by_tools(workplace: Workplace, path: str, content: bytes) -> SastRepor
 def analysis_signs(project: Project, outputs: Iterable[str]) -> Iterator[Diagnostic]:
     """For `doctor`: the analysers that the repository's files, and planned ones, call for."""
     from runner.app.inspect.diagnostic import Diagnostic, State
-    from runner.repo.read import Repository
-    from runner.writes.scanners import select_scanners
 
     laboratory = _laboratory(Workplace.of(project.root, project.environ), project.cache)
     with Repository.open(project.root) as repository:
@@ -188,10 +188,6 @@ def analysis_signs(project: Project, outputs: Iterable[str]) -> Iterator[Diagnos
 
 def _laboratory(workplace: Workplace, folder: Path) -> ScanWorkspace:
     """Around the project as it lies there, in the sandbox that its person has chosen."""
-    from runner.process.base import Place, command_environment
-    from runner.run.worker_setup import find_shared_folders
-    from runner.writes.scan_workspace import ScanWorkspace
-
     root = workplace.root
     return ScanWorkspace(
         folder=folder,
@@ -205,8 +201,6 @@ def _laboratory(workplace: Workplace, folder: Path) -> ScanWorkspace:
 
 def sandbox_here(workplace: Workplace) -> Sandbox:
     """What encloses commands by hand. Raises RunnerError where a person wants what is not here."""
-    from runner.process.sandbox import choose_sandbox
-
     return choose_sandbox(_sandbox(workplace))
 
 

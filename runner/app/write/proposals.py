@@ -25,6 +25,7 @@ from runner.journal.read_journal import read_journal
 from runner.journal.state import fold
 from runner.languages.registry import language_of, row_named
 from runner.model import Action, Change, Finding, Status, digest_of
+from runner.secrets.redact import redact
 from runner.writes.landing import in_the_way
 from runner.writes.log import Fate, Review, WriteLog
 from runner.writes.paths import check_path, is_forbidden, scope_finding
@@ -302,8 +303,6 @@ class Proposals:
         Gives how many other writes are refused with it: a run's proposal is so as a whole.
         Raises RunnerError without a reason.
         """
-        from runner.secrets.redact import redact
-
         reason = redact(" ".join(reason.split()))
         if not reason:
             raise RunnerError(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.app.write.workplace import (
     STANDARD_INPUT,
     Unreadable,
@@ -16,14 +18,16 @@ from runner.app.write.workplace import (
     require_named,
 )
 from runner.errors import ExitCode, RunnerError, worst
+from runner.secrets.allowlist import FILE_NAME, AllowList, entry, read_allow_list
+from runner.secrets.redact import redact
+from runner.writes.safe_io import read_beneath, write_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
-    from datetime import date
 
     from runner.model import Finding
-    from runner.secrets.allowlist import Allowed, AllowList
+    from runner.secrets.allowlist import Allowed
     from runner.secrets.scan import Hit
 
 _STDIN = "(standard input)"
@@ -79,7 +83,6 @@ def scan_files(
 
 def _scan_named(content: bytes, name: str, allowed: AllowList | None) -> Iterator[Finding]:
     """The findings of one content, fit to be shown: no value is in them, not in the name either."""
-    from runner.secrets.redact import redact
     from runner.secrets.scan import scan_content
 
     path = _STDIN if name == STANDARD_INPUT else name
@@ -131,8 +134,6 @@ def open_allow_list(start: Path, environ: Mapping[str, str]) -> Workplace:
 
 def allow(workplace: Workplace, asked: Allow, read_input: Callable[[int], bytes]) -> AllowedNow:
     """Let values pass. Raises RunnerError for what cannot be allowed."""
-    from runner.secrets.allowlist import AllowList, entry
-
     reason = _reason(asked.reason)
     expires = _day(asked.expires)
     values = _values(asked, read_input)
@@ -171,10 +172,6 @@ def _reason(said: str) -> str:
 
 
 def _day(said: str) -> date | None:
-    from datetime import date
-
-    from runner import effects
-
     if not said:
         return None
     try:
@@ -244,10 +241,6 @@ def _author(workplace: Workplace) -> str:
 
 def _append(workplace: Workplace, new: Allowed) -> None:
     """Add an entry at the end of the file; what stands there stays byte for byte."""
-    from runner import effects
-    from runner.secrets.allowlist import FILE_NAME, AllowList, read_allow_list
-    from runner.writes.safe_io import read_beneath, write_beneath
-
     before = read_beneath(workplace.root, FILE_NAME) or AllowList().render()
     ended = before if before.endswith(b"\n") else before + b"\n"
     added = AllowList((new,)).render().removeprefix(AllowList().render())

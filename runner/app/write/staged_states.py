@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 from runner.app.write.workplace import display_path
 from runner.errors import RunnerError
 from runner.journal.events import WriteRejected, WriteReviewed
-from runner.model import Change, Status, digest_of
+from runner.model import Action, Change, Status, digest_of
+from runner.repo.read import Repository
+from runner.secrets.redact import redact
+from runner.text.wording import did_you_mean
+from runner.writes.paths import check_path
+from runner.writes.safe_io import mode_beneath, read_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,8 +86,6 @@ def list_decided(staging: Staging) -> tuple[tuple[Staged, Standing], ...]:
 
 def find_staged(staging: Staging, typed: str) -> Staged:
     """The staged write with this id. Raises RunnerError for none, and a decided one."""
-    from runner.text.wording import did_you_mean
-
     ids = [staged.id for staged in staging.list()]
     if typed in ids:
         return staging.find(typed)
@@ -136,8 +139,6 @@ class Standings:
     # --- details ----------------------------------------------------------------------
 
     def _digest(self, path: str) -> Digest | None:
-        from runner.writes.safe_io import read_beneath
-
         try:
             content = read_beneath(self.root, path)
         except RunnerError:  # a link or a folder stands there: it is nothing that was staged
@@ -179,9 +180,6 @@ def record_write(workplace: Workplace, task: str, file: str) -> Change:
 
 def _change(workplace: Workplace, history: History, path: str) -> Change:
     """The file as it stands now, against what was last known of it."""
-    from runner.model import Action, Change, digest_of
-    from runner.writes.safe_io import mode_beneath, read_beneath
-
     _check(path)
     content = read_beneath(workplace.root, path)
     before = _last_digest(workplace, history, path)
@@ -200,9 +198,7 @@ def _change(workplace: Workplace, history: History, path: str) -> Change:
 
 def _check(path: str) -> None:
     """A path that no log should hold: outside, in git's folder, or with a key in its name."""
-    from runner.secrets.redact import redact
     from runner.secrets.scan import scan_content
-    from runner.writes.paths import check_path
 
     refused = check_path(path, 0, kind="delete")
     for found in (*((refused,) if refused else ()), *scan_content(b"", path)):
@@ -217,9 +213,6 @@ def _last_digest(workplace: Workplace, history: History, path: str) -> Digest | 
         return logged[-1].after or None
     if not workplace.in_git:
         return None
-    from runner.model import digest_of
-    from runner.repo.read import Repository
-
     with Repository.open(workplace.root) as repository:
         head = repository.head().commit
         committed = repository.blob(head, path) if head else None

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.running import run
 from runner.errors import ExitCode, RunnerError
-from runner.project import Project
+from runner.journal.lock import RunLock
+from runner.project import BUILD, Project
 from runner.text.display import display
 from runner.text.wording import join_few
 
@@ -130,10 +132,6 @@ def _approve(project: Project, asked: Approve) -> ExitCode:
 def _retry(project: Project, ids: tuple[str, ...], environ: Mapping[str, str]) -> ExitCode:
     """Build them now; a run that is going on takes them up itself."""
     import argparse
-
-    from runner.commands.running import run
-    from runner.journal.lock import RunLock
-    from runner.project import BUILD
 
     if not ids:
         raise RunnerError("which one?", hint="runner status shows every task")

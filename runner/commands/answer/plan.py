@@ -8,8 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.answer.review import format_plan
 from runner.commands.one_task import add_arguments
 from runner.project import Project
+from runner.report.console import NORMAL, QUIET, Console, wants_colour
+from runner.report.documents import document
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -69,7 +72,6 @@ def _flags(given: argparse.Namespace) -> dict[str, object]:
 @contextmanager
 def _open_console(project: Project, *, is_quiet: bool) -> Iterator[tuple[Observer, Asker | None]]:
     from runner.commands.running.terminal_review import find_asker
-    from runner.report.console import NORMAL, QUIET, Console, wants_colour
 
     colour = wants_colour(sys.stderr, project.environ)
     with Console(level=QUIET if is_quiet else NORMAL, colour=colour) as console:
@@ -78,8 +80,6 @@ def _open_console(project: Project, *, is_quiet: bool) -> Iterator[tuple[Observe
 
 def _show(came: PlanningResult, *, as_json: bool) -> None:
     """Print the plan and how it stands."""
-    from runner.commands.answer.review import format_plan
-
     id_ = came.task.id
     if as_json:
         print(_document(came), end="")
@@ -99,8 +99,6 @@ def _format_standing(there: Planned, task: str) -> str:
 
 
 def _document(came: PlanningResult) -> str:
-    from runner.report.documents import document
-
     there = came.plan
     return document(
         "task-plan",

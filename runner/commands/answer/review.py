@@ -18,14 +18,16 @@ from runner.app.answer.waiting import (
     list_staged_by_hand,
     list_waiting,
 )
+from runner.app.inspect.view import View
 from runner.app.write.workplace import display_path
 from runner.commands.files.staged_write import as_data
 from runner.errors import ExitCode
 from runner.project import Project
+from runner.repo.read import Repository
 from runner.report.console import wants_colour
 from runner.report.documents import document
 from runner.report.next_step import next_step
-from runner.run.permission_prompts import format_questions
+from runner.run.permission_prompts import call_text, format_questions
 from runner.run.review import open_questions
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.journal.task_state import Planned
     from runner.model import Change
-    from runner.repo.read import Repository
     from runner.writes.staging import Staged
 
 _EPILOG = """\
@@ -59,9 +60,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """List what waits, or show what was named of it."""
-    from runner.app.inspect.view import View
-    from runner.repo.read import Repository
-
     if given.what and all(word.upper().startswith("DRAFT-") for word in given.what):
         from runner.commands.answer.draft import show_drafts
 
@@ -147,8 +145,6 @@ def format_plan(planned: Planned, task: str) -> str:
 
 def _format_calls(state: RunState, task: str) -> Iterator[str]:
     """The calls that wait for permission, each with the rule that asks."""
-    from runner.run.permission_prompts import call_text
-
     for one in state.task(task).asks:
         rule = f" ({display(one.rule)})" if one.rule else ""
         yield f"wants to call {call_text(one)}{rule}"

@@ -16,6 +16,7 @@ from runner.commands.files.single_files import (
     write_output,
 )
 from runner.errors import ExitCode, RunnerError
+from runner.report.documents import document
 from runner.text.display import display
 from runner.writes.sast_report import SastReport
 
@@ -138,8 +139,6 @@ def _line(one: SastFinding) -> str:
 
 
 def _document(told: Iterable[tuple[SastFinding, dict[str, Json]]]) -> str:
-    from runner.report.documents import document
-
     findings: list[Json] = []
     notes: list[Json] = []
     for one, whose in told:

@@ -7,10 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.write.secret_findings import open_allow_list
+from runner.app.write.secret_findings import Allow, allow, open_allow_list
 from runner.app.write.workplace import STANDARD_INPUT, require_named
 from runner.commands.files.single_files import read_input
 from runner.errors import ExitCode
+from runner.report.documents import document
+from runner.report.table import table
+from runner.secrets.allowlist import FILE_NAME, AllowList
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.app.write.workplace import Workplace
-    from runner.secrets.allowlist import Allowed, AllowList
+    from runner.secrets.allowlist import Allowed
 
 _EPILOG = """\
 The entry is a salted digest with a reason and your name, in secrets-allowed.toml, which no
@@ -58,9 +61,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _allow(given: argparse.Namespace, workplace: Workplace) -> ExitCode:
-    from runner.app.write.secret_findings import Allow, allow
-    from runner.secrets.allowlist import FILE_NAME
-
     read_value = partial(_read_value, given.value_from) if given.value_from else None
     asked = Allow(given.reason, given.place or "", read_value, given.expires)
     made = allow(workplace, asked, read_input)
@@ -86,10 +86,6 @@ def _read_value(name: str) -> str:
 
 
 def _list(workplace: Workplace, *, as_json: bool) -> ExitCode:
-    from runner.report.documents import document
-    from runner.report.table import table
-    from runner.secrets.allowlist import AllowList
-
     known = workplace.load_allow_list() or AllowList()
     gone = known.list_expired()
     if as_json:

@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.app.write.workplace import STANDARD_INPUT, display_path
+from runner.writes.safe_io import explain_errors
 
 if TYPE_CHECKING:
     import argparse
@@ -54,9 +56,6 @@ def write_output(text: str, target: str) -> None:
 
     Raises RunnerError where the file cannot be written.
     """
-    from runner import effects
-    from runner.writes.safe_io import explain_errors
-
     if target == STANDARD_INPUT:
         sys.stdout.write(text)
         return

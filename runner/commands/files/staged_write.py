@@ -14,7 +14,11 @@ from runner.commands.files.single_files import read_input
 from runner.commands.progress_notice import patience
 from runner.errors import ExitCode, RunnerError
 from runner.model import digest_of
+from runner.report.console import wants_colour
+from runner.report.documents import document
+from runner.secrets.redact import redact
 from runner.text.display import display
+from runner.text.wording import moment, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -88,9 +92,7 @@ def _print_list(
     known: Sequence[tuple[Staged, Standing]], *, everything: bool, as_json: bool
 ) -> ExitCode:
     """Print those that wait, or `everything`; how many are left out is said beside it."""
-    from runner.report.documents import document
     from runner.report.table import table
-    from runner.text.wording import moment, plural
 
     shown = [(one, standing) for one, standing in known if everything or standing.is_open]
     if as_json:
@@ -145,8 +147,6 @@ class _Dialogue:
 
     def show(self, staged: Staged, *, as_json: bool) -> ExitCode:
         """One proposal, with what there is to say of it."""
-        from runner.report.documents import document
-
         change = self.proposals.staging.read(staged)
         if as_json:
             diff = self._diff(change, colour=False)
@@ -254,7 +254,6 @@ class _Dialogue:
 
     def _show(self, staged: Staged, change: Change) -> None:
         from runner.commands.paging import show
-        from runner.report.console import wants_colour
 
         head = f"{display(staged.task)} wants to {change.action} {display_path(change.path)}"
         if self.proposals.is_in_the_way(change):
@@ -283,8 +282,6 @@ def _at_terminal() -> bool:
 
 def _say(findings: Iterable[Finding]) -> None:
     """Findings on standard error, without a value in them."""
-    from runner.secrets.redact import redact
-
     for found in findings:
         where = display_path(found.path)
         column = f":{found.column}" if found.column else ""

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.inspect.view import View
 from runner.errors import ExitCode
 from runner.project import Project
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.inspect.view import View
 
 _EXAMPLES = """\
 examples:
@@ -40,8 +40,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the graph."""
-    from runner.app.inspect.view import View
-
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     view = View.of(project)
     if given.json:

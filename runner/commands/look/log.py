@@ -12,6 +12,7 @@ from runner.errors import ExitCode
 from runner.journal.codec import encode
 from runner.project import Project
 from runner.text.display import display
+from runner.text.wording import moment
 
 if TYPE_CHECKING:
     import argparse
@@ -83,7 +84,6 @@ def _raw(record: Record) -> str:
 
 def _line(record: Record) -> str:
     from runner.app.inspect.event_log import gist
-    from runner.text.wording import moment
 
     task = display(record.task) or "-"
     said = f"{moment(record.time)}  {task:<8}  {display(record.type):<18}  {gist(record)}"

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.build.discovered_gates import take_up_default_gates
 from runner.config.settings import NAMES, SETTABLE
 from runner.errors import ExitCode
 from runner.model import GateSpec, Resource
@@ -34,8 +35,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the settings. Raises RunnerError with every mistake in them."""
-    from runner.app.build.discovered_gates import take_up_default_gates
-
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     take_up_default_gates(project)
     loaded = project.loaded

@@ -7,10 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
+from runner.journal.events import GateCompleted
+from runner.journal.read_journal import read_journal
 from runner.model import Reason, Status
 from runner.project import Project
-from runner.report.cost import cost, cost_part, per_proven, together
+from runner.report.cost import ProofCosts, cost, cost_part, per_proven, together
 from runner.report.documents import document, grade_part
 from runner.report.table import GAP, table
 from runner.text.display import display
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from runner.app.inspect.view import View
     from runner.model import Usage
     from runner.plan.outline import OutlineTask
 
@@ -61,8 +63,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Read, and say it; always exit 0 where there was something to read."""
-    from runner.app.inspect.view import View
-
     wanted = _status(given.status) if given.command == "list" and given.status else None
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     if given.command == "status" and given.watch:
@@ -85,10 +85,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _tell_costs(project: Project, *, as_json: bool) -> ExitCode:
     """What all proofs took that the journal knows, by their kind."""
-    from runner.journal.events import GateCompleted
-    from runner.journal.read_journal import read_journal
-    from runner.report.cost import ProofCosts
-
     costs = ProofCosts()
     for record in read_journal(project.journal_path, wanted=frozenset({"gate.completed"})):
         if isinstance(record.event, GateCompleted):
@@ -104,7 +100,6 @@ def _tell_costs(project: Project, *, as_json: bool) -> ExitCode:
 
 def _watch(project: Project, given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """The table, drawn anew when the plan, the journal or HEAD moves."""
-    from runner.app.inspect.view import View
     from runner.commands.running.watch import watch_text
 
     if given.json:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.commands.one_task import add_arguments, one_task
 from runner.errors import ExitCode
+from runner.project import Project
 
 if TYPE_CHECKING:
     import argparse
@@ -57,7 +58,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _explain_all(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     from runner.app.inspect.causes import format_cause
     from runner.app.inspect.task_inquiry import explain_all
-    from runner.project import Project
     from runner.report.documents import document
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})

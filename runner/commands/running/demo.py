@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.running import run
 from runner.errors import ExitCode, RunnerError
 from runner.text.display import display
 
@@ -49,7 +50,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Build it and tell it. Raises RunnerError for a folder that is there already."""
     from runner.app.build.new_project import begin_demo
-    from runner.commands.running import run
 
     folder = _find_folder(given.folder)
     begin_demo(folder, environ)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from runner.commands.consent import open_with_gates, tell
 from runner.errors import ExitCode, RunnerError
 from runner.process.base import Ended
+from runner.report.documents import document
 from runner.secrets.redact import redact
 from runner.text.display import display
 
@@ -110,8 +111,6 @@ def _total(found: Sequence[Came], seconds: float) -> str:
 
 
 def _document(line: str, done: BatchResult) -> str:
-    from runner.report.documents import document
-
     tasks = [
         {
             "task": came.task.id,

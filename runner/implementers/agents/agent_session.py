@@ -33,6 +33,7 @@ from runner.implementers.command import decisions_in, read_regular, summary_of, 
 from runner.model import Failure, Finding, Network
 from runner.process.base import Ended as By
 from runner.process.tools import homes
+from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -134,8 +135,6 @@ class _SessionContext:
     found: Path
 
     def work(self) -> Session:
-        from runner.secrets.redact import redact
-
         bench, since = self.bench, time.time_ns()
         known = (*bench.known_secrets, *self.household.secrets)
         log = bench.log or self.household.folder / "output.log"
@@ -286,8 +285,6 @@ class _SessionContext:
     # --- what comes out ---
 
     def _make_said(self, ran: Ran, transcript: Transcript, limit: str) -> Said:
-        from runner.secrets.redact import redact
-
         known = (*self.bench.known_secrets, *self.household.secrets)
         written = (read_regular(self._decisions) or b"").decode("utf-8", "replace")
         text = transcript.text or ran.tail

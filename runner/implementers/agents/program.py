@@ -13,7 +13,7 @@ from runner.context.task_plan import files_of, plan_text
 from runner.implementers.agents.preset import Dialect, Hooks, Models, Preset
 from runner.implementers.agents.presets import PRESETS
 from runner.implementers.base import CHECK, Answer, Mode, Said
-from runner.implementers.plan_answer import ASKED_FOR
+from runner.implementers.plan_answer import ASKED_FOR, plan_in, why_no_plan
 from runner.model import Failure, Finding, Network
 from runner.text.display import display
 
@@ -174,8 +174,6 @@ class AgentProgram:
 
     def _read_plan(self, session: Session) -> Said:
         """The plan of a session; a message that holds none is a failure of its work."""
-        from runner.implementers.plan_answer import plan_in, why_no_plan
-
         if session.said.findings:
             return session.said
         plan = plan_in(session.text)

@@ -11,6 +11,7 @@ from runner import effects
 from runner.implementers.base import CHECK, Answer, Mode, Said
 from runner.implementers.command import decisions_in
 from runner.implementers.llm.providers import Named, client_of, find_lacking, key_of, parse_model
+from runner.implementers.plan_answer import plan_in, why_no_plan
 from runner.model import Failure, Finding, Severity
 
 if TYPE_CHECKING:
@@ -147,8 +148,6 @@ def _read_answer(
 
 def _read_plan(text: str, talk: Conversation, desk: ToolContext) -> Said:
     """A plan that is written as text, read as an agent's is."""
-    from runner.implementers.plan_answer import plan_in, why_no_plan
-
     plan = plan_in(text)
     findings: tuple[Finding, ...] = ()
     if plan is None:

@@ -16,6 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 from zlib import crc32
 
+from runner import model
 from runner.model.codec import Codec, Shape, ShapeError
 
 if TYPE_CHECKING:
@@ -262,7 +263,6 @@ def codec() -> Codec:
 
 def _vocabulary() -> dict[str, object]:
     """The nouns of messages, imported when the first one is read."""
-    from runner import model
     from runner.config import permissions, settings, shell_rules, values
     from runner.context import brief, patterns, skills
     from runner.gates import regression

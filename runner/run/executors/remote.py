@@ -54,8 +54,6 @@ def ask_workers(
     suspects: Suspects, site: WorkerContext, ask: Ask
 ) -> tuple[Answer | tuple[Lost, ...], ...]:
     """What workers say of all that is traced, asked at once where slots of the run are free."""
-    from concurrent.futures import ThreadPoolExecutor
-
     with ExitStack() as claimed:
         helpers = 0
         while helpers < count_helpers(suspects) and claimed.enter_context(site.crew.lanes.claim()):

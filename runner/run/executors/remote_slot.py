@@ -19,6 +19,7 @@ from runner.repo.alternates import Lender
 from runner.repo.pool import Pool
 from runner.repo.proposal_bounds import Bounds
 from runner.repo.scratch import Scratch
+from runner.repo.tree_files import remove_tree
 from runner.repo.trees import Prefix
 from runner.run.assignment import WorkerContext
 from runner.run.executors.message import PLAIN, Log
@@ -113,8 +114,6 @@ class RemoteSlot:
 
     def clear_logs(self) -> None:
         """Forget what earlier jobs printed."""
-        from runner.repo.tree_files import remove_tree
-
         folder = self.slot.folder / "logs"
         effects.step("rmtree", folder)
         if folder.is_dir():

@@ -15,7 +15,11 @@ from runner.gates.registry import together
 from runner.implementers.base import Mode
 from runner.journal.events import GateCompleted, GateStarted
 from runner.model import ReviewMode, Severity
+from runner.repo.commit import commit_tree
 from runner.repo.git import Git
+from runner.repo.merge import carry
+from runner.repo.refs import drop_ref, keep_ref, read_ref
+from runner.run.landing.lander import changes_between
 from runner.run.proof.prove import bench_of
 from runner.secrets.redact import redact
 
@@ -127,9 +131,6 @@ def _so_far(finding: Finding) -> Finding:
 
 def keep(repository: Repository, task: Task, outcome: Outcome) -> str:
     """Keep what the phases came to so far; gives the name of the ref."""
-    from runner.repo.commit import commit_tree
-    from runner.repo.refs import keep_ref
-
     message = f"phase({task.id}): attempt {outcome.attempt}\n"
     commit = commit_tree(repository, outcome.base or None, outcome.changes, message, sign=False)
     name = _ref(task.id)
@@ -139,10 +140,6 @@ def keep(repository: Repository, task: Task, outcome: Outcome) -> str:
 
 def restate_kept(repository: Repository, kept: Kept, base: str) -> tuple[Change, ...] | None:
     """What is kept, restated against `base`; None where it is gone, or others changed it."""
-    from runner.repo.merge import carry
-    from runner.repo.refs import read_ref
-    from runner.run.landing.lander import changes_between
-
     commit = read_ref(repository, kept.ref)
     if commit is None:
         return None
@@ -156,8 +153,6 @@ def restate_kept(repository: Repository, kept: Kept, base: str) -> tuple[Change,
 
 def let_go(repository: Repository, task: str) -> None:
     """Forget what was kept: it has landed, or is of no use any more."""
-    from runner.repo.refs import drop_ref
-
     drop_ref(repository, _ref(task))
 
 

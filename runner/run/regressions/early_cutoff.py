@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from runner.gates.contracts.entries import documents
 from runner.journal.events import CUT_OFF, TaskApproved, TaskStaled
 from runner.model import Status
 from runner.plan.globs import is_glob, matches
@@ -114,8 +115,6 @@ class TaskExports:
 
 def _documents(task: Task) -> tuple[str, ...]:
     """The contract files of a task."""
-    from runner.gates.contracts.entries import documents
-
     return tuple(path for contract in task.contracts for path in documents(contract))
 
 

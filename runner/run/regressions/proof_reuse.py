@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from runner.impact.change import Changed
 from runner.model import Ending, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runner.impact.change import Changed
     from runner.impact.inputs import Knowledge
     from runner.model import Outcome, Proof, Task
     from runner.repo.read import Repository
@@ -74,8 +74,6 @@ def explain_unseen(task: Task, outcome: Outcome) -> str:
 
 def find_moved(repository: Repository, base: str, head: str) -> tuple[Changed, ...]:
     """What became of every file from one commit to another."""
-    from runner.impact.change import Changed
-
     return tuple(
         Changed(
             one.path,

@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.impact.change import Changed
+from runner.impact.config_files import explain_undeclared
+from runner.impact.python_blocks import is_quiet
 from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from runner.gates.contracts.touched_contracts import Held, Touching
-    from runner.impact.change import Changed
     from runner.impact.inputs import Knowledge, Past
     from runner.impact.reach import Reached
     from runner.impact.reasons import Width
@@ -90,9 +92,6 @@ def filter_decided(doubts: Iterable[Why], kept: Iterable[ReachedContract]) -> tu
 
 def _nobody(doubt: Why) -> bool:
     """Whether the doubt is that nothing is known of the whole file."""
-    from runner.impact.change import Changed
-    from runner.impact.config_files import explain_undeclared
-
     return doubt.text == explain_undeclared(Changed(doubt.path, b"", b""))
 
 
@@ -115,7 +114,6 @@ def _matters(one: Touching, at: Reached) -> bool:
 
 def _find_reaching(knowledge: Knowledge, change: Changed, width: Width) -> Iterator[Reached]:
     """The changed file, and what imports it, as far as is asked."""
-    from runner.impact.python_blocks import is_quiet
     from runner.impact.reach import find_reaching
 
     deepest = 1 if width.dependents is Dependents.DIRECT else None

@@ -14,12 +14,20 @@ from typing import TYPE_CHECKING
 
 from runner.gates.contracts.entries import name_checks
 from runner.gates.regression import Suspects, Traced, failures_before
+from runner.impact.change import Changed
+from runner.impact.store import Store
+from runner.impact.traces import Observations
 from runner.model.words import Severity, Status
 from runner.model.work import Finding
 from runner.repo.commit import commit_tree
 from runner.run.regressions import proof_reuse
 from runner.run.regressions.early_cutoff import still_speaks
-from runner.run.regressions.reached_contracts import ReachedContract, find_reached_contracts
+from runner.run.regressions.reached_contracts import (
+    ReachedContract,
+    filter_decided,
+    find_reached_contracts,
+    past_of,
+)
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -28,10 +36,8 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.gates.contracts.touched_contracts import Held
-    from runner.impact.change import Changed
     from runner.impact.inputs import Knowledge
     from runner.impact.reasons import Affected, Why, Width
-    from runner.impact.traces import Observations
     from runner.model.task import Task
     from runner.model.work import Outcome
     from runner.repo.read import Repository
@@ -181,8 +187,6 @@ class Tracer:
         return tuple(self._suspecting.everything(tasks, outcome.changes[0].path))
 
     def _change(self, outcome: Outcome, suffix: str = "") -> tuple[Changed, ...]:
-        from runner.impact.change import Changed
-
         return tuple(
             Changed(change.path, self._blob(outcome.base, change.path), change.content)
             for change in outcome.changes
@@ -206,9 +210,6 @@ class Tracer:
 
     @cached_property
     def _observations(self) -> Observations:
-        from runner.impact.store import Store
-        from runner.impact.traces import Observations
-
         store = Store(self.cache)
         self.repository.on_close(store.close)
         return Observations(store)
@@ -230,7 +231,6 @@ class Tracer:
     def _read(self, base: str) -> Knowledge:
         """The first reading; a large repository takes seconds, which is said."""
         from runner.impact.load_inputs import knowledge_of
-        from runner.run.regressions.reached_contracts import past_of
 
         patience = Timer(_PATIENCE, self.say, (_READING,))
         patience.daemon = True
@@ -253,8 +253,6 @@ class Tracer:
 def _filter_decided(doubts: tuple[Why, ...], kept: tuple[ReachedContract, ...]) -> tuple[Why, ...]:
     if not doubts or not kept:
         return doubts
-    from runner.run.regressions.reached_contracts import filter_decided
-
     return filter_decided(doubts, kept)
 
 
