@@ -190,6 +190,7 @@ class Given(BaseSettings):
     model_plan: ModelName | None = None
     model_execute: ModelName | None = None
     model_review: ModelName | None = None
+    model_draft: ModelName | None = None
     model_base_url: Annotated[str, AfterValidator(server_address)] | None = None
     model_key_env: Annotated[str, AfterValidator(variable_name)] | None = None
     permission: tuple[Rule, ...] | None = None

@@ -103,6 +103,8 @@ class Settings:
     """The model that writes."""
     model_review: str = ""
     """The model that reviews where review is `auto` and no `review_command` is set."""
+    model_draft: str = ""
+    """The model that drafts plans, or the agent program; none: the one that plans."""
     model_base_url: str = ""
     """Address of the server that `openai-compatible:` models are asked of."""
     model_key_env: str = ""

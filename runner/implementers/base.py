@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from runner.model import Decision, Failure, Finding, Network, TaskPlan, Usage
 
@@ -34,6 +34,8 @@ class Mode(StrEnum):
     PLAN = "plan"
     """A plan; the tree is read-only, and there is no tool that writes."""
     EXECUTE = "execute"
+    DRAFT = "draft"
+    """Sections for a plan; the tree is read-only, and the answer is text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,28 @@ class Implementer(Protocol):
 
     def implement(self, brief: Brief, bench: ImplementerContext) -> Said:
         """Change `bench.place.tree` as the brief asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a question that is answered in words."""
+
+    text: str
+    """Redacted."""
+    said: Said
+    """Findings where the program failed, and what it used."""
+
+
+@runtime_checkable
+class Drafter(Protocol):
+    """An implementer that also answers a question in words, changing nothing."""
+
+    @property
+    def name(self) -> str:
+        """The word of the plan's Implementer field."""
+
+    def answer(self, brief: Brief, bench: ImplementerContext) -> Answer:
+        """The answer to the brief's text, which is the whole question."""
 
 
 class Kind(Protocol):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.implementers.base import CHECK, Said
+from runner.implementers.base import CHECK, Answer, Said
 from runner.model import Finding
 from runner.process.base import Command, Ended
 from runner.process.supervise import run
@@ -167,6 +167,16 @@ class CommandLine:
             decisions_in(written, output_of(ran)),
             (failed,) if failed else (),
         )
+
+    def answer(self, brief: Brief, bench: ImplementerContext) -> Answer:
+        """What the program prints; it is told `RUNNER_MODE=draft`, and the tree is read-only."""
+        with _papers(brief, bench) as papers:
+            told = {**papers.environment(brief, bench), "RUNNER_MODE": str(bench.mode)}
+            asked = brief.text.encode("utf-8", "replace")
+            ran = work(self.line, bench, told, stdin=asked, reads_only=True)
+        failed = failure(ran, bench, "the command")
+        said = Said(summary_of(ran), findings=(failed,) if failed else ())
+        return Answer(redact(output_of(ran), bench.known_secrets), said)
 
 
 @dataclass(frozen=True, slots=True)

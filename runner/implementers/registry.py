@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.implementers import blocks, check, command
 from runner.implementers.agents import presets, program
-from runner.implementers.base import CHECK
+from runner.implementers.base import CHECK, Drafter
 from runner.implementers.llm import model
-from runner.model import Finding
+from runner.model import Finding, Spec, Task
 from runner.text.display import display
 from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer, Kind
-    from runner.model import Task
 
 AGENTS = (model.NAME, *presets.PRESETS, program.OTHER)
 """Those that work with the person's login or key."""
+DRAFT = "DRAFT"
+"""The task, as a program that drafts is told it in `RUNNER_TASK`."""
 IMPLEMENTERS: dict[str, Kind] = {
     blocks.NAME: blocks.Blocks,
     command.NAME: command.CommandLine,
@@ -48,6 +50,23 @@ def choose(task: Task, settings: Settings) -> Implementer | Finding:
             hint=did_you_mean(name, IMPLEMENTERS) or f"one of {known}",
         )
     return kind.for_task(task, settings)
+
+
+def choose_drafter(settings: Settings) -> Implementer | Finding:
+    """Who drafts plans: `[model] draft` where that names a program, else who implements tasks."""
+    named = settings.model_draft.casefold()
+    question = Task(DRAFT, "a draft of a plan", 0, Spec("", ""), outputs=("any",))
+    if named in (*AGENTS, command.NAME):
+        chosen = choose(replace(question, implementer=named), settings)
+    elif ":" in named and not (settings.implementer or settings.agent_command or settings.command):
+        settings = replace(settings, model_execute=settings.model_execute or settings.model_draft)
+        chosen = model.ModelLoop.for_task(question, settings)
+    else:
+        chosen = choose(question, settings)
+    if isinstance(chosen, (Finding, Drafter)):
+        return chosen
+    hint = '[model] draft = "claude" (or another program, or a model) in the settings'
+    return Finding(CHECK, f"{chosen.name} drafts no plans", hint=hint)
 
 
 def agent_of(task: Task, settings: Settings) -> str:

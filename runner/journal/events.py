@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed
 from runner.journal.sessions import (
     PermissionAnswered,
     PermissionAsked,
@@ -122,9 +123,6 @@ class AttemptFinished(NamedTuple):
     unproven: str = ""
 
 
-# --- writes ---------------------------------------------------------------------------
-
-
 class WriteStaged(NamedTuple):
     """A proposed change to one file is kept as it is, and waits."""
 
@@ -155,9 +153,6 @@ class WriteRejected(NamedTuple):
     after: Digest | None
     reason: str
     by: str = ""
-
-
-# --- gates ----------------------------------------------------------------------------
 
 
 class GateStarted(NamedTuple):
@@ -330,6 +325,7 @@ Event: TypeAlias = (
     " | TaskBlocked | TaskStaled | TaskApproved | TaskAdopted | TaskReopened | TaskWaived"
     " | StatusesPublished | ChangeRecorded | CheckpointWritten | DecisionMade"
     " | HistoryMoving | HistoryMoved | TreeVerified | ShipDeclared | ShipReopened | Unknown"
+    " | DraftProposed | DraftReviewed | DraftLanded"
 )
 
 TYPES: dict[str, type[Event]] = {
@@ -371,6 +367,9 @@ TYPES: dict[str, type[Event]] = {
     "ship.reopened": ShipReopened,
     "history.moving": HistoryMoving,
     "history.moved": HistoryMoved,
+    "draft.proposed": DraftProposed,
+    "draft.reviewed": DraftReviewed,
+    "draft.landed": DraftLanded,
 }
 
 NAMES: dict[type[Event], str] = {kind: name for name, kind in TYPES.items()}

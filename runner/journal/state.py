@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from runner.journal import events, sessions, tree_events
+from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed
 from runner.journal.events import NAMES
 from runner.journal.persistent import Building, PersistentMap
 from runner.journal.task_fold import TASK_FOLDS, fold_asked_anew
@@ -73,6 +74,12 @@ class RunState(NamedTuple):
     whole_run: str = ""
     shipped: str = ""
     """The tag of a ship that nobody reopened."""
+    drafts: int = 0
+    """Number of the last draft of a plan."""
+    open_drafts: tuple[DraftProposed, ...] = ()
+    """Those that wait for a person, or were approved and do not stand in their plan yet."""
+    approved_drafts: tuple[Digest, ...] = ()
+    """Digests of those among them that a person approved."""
     tasks: Mapping[str, TaskState] = PersistentMap()
     reviews: Mapping[ReviewKey, Review] = PersistentMap()
     """What persons decided about single writes; `auto` and `off` are no person's decision."""
@@ -256,6 +263,28 @@ class Folding:
     def _ship_reopened(self, _: Record, __: tree_events.ShipReopened) -> None:
         self._values["shipped"] = ""
 
+    # --- drafts of a plan -------------------------------------------------------------
+
+    def _draft_proposed(self, _: Record, event: DraftProposed) -> None:
+        self._values["drafts"] = max(self._now("drafts"), event.number)
+        others = (one for one in self._now("open_drafts") if one.number != event.number)
+        self._values["open_drafts"] = (*others, event)
+
+    def _draft_reviewed(self, _: Record, event: DraftReviewed) -> None:
+        if not event.approved:
+            self._close_draft(event.number)
+        elif event.digest not in self._now("approved_drafts"):
+            self._values["approved_drafts"] = (*self._now("approved_drafts"), event.digest)
+
+    def _draft_landed(self, _: Record, event: DraftLanded) -> None:
+        self._close_draft(event.number)
+
+    def _close_draft(self, number: int) -> None:
+        waiting = tuple(one for one in self._now("open_drafts") if one.number != number)
+        known = {one.digest for one in waiting}
+        approved = tuple(one for one in self._now("approved_drafts") if one in known)
+        self._values.update(open_drafts=waiting, approved_drafts=approved)
+
     # Any: each function takes the one event type it stands under.
     FOLDS: ClassVar[dict[type[events.Event], Callable[[Folding, Record, Any], None]]] = {
         events.RunStarted: _run_started,
@@ -276,6 +305,9 @@ class Folding:
         tree_events.TreeVerified: _tree_verified,
         tree_events.ShipDeclared: _ship_declared,
         tree_events.ShipReopened: _ship_reopened,
+        DraftProposed: _draft_proposed,
+        DraftReviewed: _draft_reviewed,
+        DraftLanded: _draft_landed,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runner.journal.codec import encode
+from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed
 from runner.journal.events import (
     CUT_OFF,
     NAMES,
@@ -191,6 +192,25 @@ def whole_story():
         (PlanProposed(PLAN, "artifacts/build/plans/TASK-001.md", digest_of(b"plan"), USED), one, 1),
         (PlanReviewed(digest_of(b"plan"), approved=True, review="applied", by="ann"), one, 1),
         (ReviewSwitched("auto", "task", "person"), one, 1),
+        DraftProposed(
+            1,
+            "TASK-GRAPH.md",
+            "## TASK-009: X\n",
+            digest_of(b"draft"),
+            ("TASK-009",),
+            "a wish",
+            "wish.md",
+            ("x", "y"),
+            ("TASK-009", ""),
+            ("3: Command",),
+            ("about 1 minute",),
+            ("none",),
+            2,
+            "agent",
+            Usage(1, 2, 0.5, 3),
+        ),
+        DraftReviewed(1, digest_of(b"draft"), approved=True, by="ann"),
+        DraftLanded(1, "TASK-GRAPH.md", ("TASK-009",)),
         (PermissionAsked("read_file", "src/b.py", "ask read_file src/**"), one, 1),
         (PermissionAsked("read_file", "src/a.py"), one, 1),
         (PermissionAnswered("read_file", "src/a.py", allowed=True, by="ann"), one, 1),

@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import redirect_stderr
 from io import StringIO
 
 import pytest
@@ -196,3 +197,31 @@ def test_text_from_standard_input_and_lists_of_task_master(workplace, monkeypatc
     said = workplace.runner("import", "-", "--json").document
     assert said["forms"] == ["task-master"]
     assert said["added"][0]["source"] == "stdin:1"
+
+
+class Terminal(StringIO):
+    """What a person types at a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("typed", "proof"), [("=", "python -m pytest -q"), ("make it", "make it"), ("", "")]
+)
+def test_at_a_terminal_one_command_is_asked_for_that_proves_the_tasks(
+    workplace, monkeypatch, typed, proof
+):
+    workplace.commit({"test_a.py": "import pytest\n", "specs/tasks.md": TASKS})
+    monkeypatch.setattr("sys.stdin", Terminal(typed + "\n"))
+    asked = Terminal()
+    with monkeypatch.context() as patch:
+        patch.setattr("contextlib.redirect_stderr", lambda _file: redirect_stderr(asked))
+        ended = workplace.runner("import", "specs/tasks.md")
+    assert ended.code == 0
+    assert asked.getvalue().count("which command proves them?") == 1
+    assert "(`python -m pytest -q` runs its tests; `=` takes that)" in asked.getvalue()
+    plan = workplace.read("TASK-GRAPH.md")
+    assert (f"(unit): `{proof}`" in plan) == bool(proof)
+    again = workplace.runner("import", "specs/tasks.md")
+    assert "which command" not in again.said

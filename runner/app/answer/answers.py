@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runner.app.answer import waiting
 from runner.app.answer.between_runs import answer_at_once
 from runner.app.answer.waiting import (
+    DRAFT,
     PERMISSION,
     PLAN,
     Waiting,
@@ -189,7 +190,7 @@ def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) 
 def resolve_targets(desk: Desk, chosen: tuple[Waiting, ...], *, every: bool) -> tuple[Waiting, ...]:
     """What can be approved: of everything what is so, of what was named all, or RunnerError."""
     if every:  # a held change lands by the approval of what it breaks
-        chosen = tuple(one for one in chosen if one.kind != "regression")
+        chosen = tuple(one for one in chosen if one.kind not in ("regression", DRAFT))
         return tuple(one for one in chosen if not _is_in_vain(desk, one))
     for one in chosen:
         if one.kind == "regression":

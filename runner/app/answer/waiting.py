@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from runner.writes.staging import Staged
 
 
-PLAN, PERMISSION = "plan", "permission"
+PLAN, PERMISSION, DRAFT = "plan", "permission", "draft"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Waiting:
     task: str
     title: str
     kind: str
-    """`writes`, `plan`, `permission`, `regression`, `stale` or `blocked`."""
+    """`writes`, `plan`, `permission`, `regression`, `stale`, `blocked` or `draft`."""
     note: str
     changes: tuple[Change, ...] = ()
     culprit: str = ""
@@ -58,7 +58,7 @@ class Waiting:
 
 def list_waiting(project: Project, repository: Repository, state: RunState) -> tuple[Waiting, ...]:
     """Everything that waits for a person, in the plan's order; what is answered is among it."""
-    found = []
+    found = list(_drafts(state))
     for task in project.outline().tasks:
         known = state.task(task.id)
         if known.held is not None and known.status is not Status.DONE:
@@ -79,6 +79,19 @@ def list_waiting(project: Project, repository: Repository, state: RunState) -> t
     return tuple(found)
 
 
+def _drafts(state: RunState) -> Iterator[Waiting]:
+    """Drafts of plans, the oldest first: they need no task of the plan."""
+    for one in state.open_drafts:
+        count = len(one.tasks)
+        note = f"a draft of {count} task{'s' * (count != 1)} for {one.plan}"
+        if one.mistakes:
+            note += f", with {len(one.mistakes)} to mend first"
+        elif one.digest in state.approved_drafts:
+            note += ", approved and not written yet"
+        title = next((line for line in one.wish.splitlines() if line.strip()), "")
+        yield Waiting(f"DRAFT-{one.number}", title.strip("# ")[:100], DRAFT, note)
+
+
 def choose_waiting(
     project: Project, typed: Sequence[str], known: Sequence[Waiting]
 ) -> tuple[Waiting, ...]:
@@ -94,10 +107,14 @@ def choose_waiting(
         if word.isdigit() and 1 <= int(word) <= len(waiting):
             chosen.append(waiting[int(word) - 1])
             continue
-        id_ = find_id(word, ids)
+        is_draft = word.upper().startswith("DRAFT-")
+        id_ = word.upper() if is_draft else find_id(word, ids)
         found = [one for one in known if one.task == id_]
         if not found:
-            raise RunnerError(f"{id_} does not wait for you", hint=f"runner why {id_}")
+            raise RunnerError(
+                f"{id_} does not wait for you",
+                hint="runner review" if is_draft else f"runner why {id_}",
+            )
         chosen += found
     return tuple(chosen)
 

@@ -278,7 +278,7 @@ def _agents(settings: Settings, files: Mapping[str, str], plan: Plan) -> Iterato
         if name in named:
             with_key = name == "model"
             yield named[name], "a model, with your key" if with_key else _AGENT.format(name)
-    for setting in ("model_plan", "model_execute", "model_review"):
+    for setting in ("model_plan", "model_execute", "model_review", "model_draft"):
         if file := files.get(setting):
             yield file, f"{setting} = {getattr(settings, setting)}"
 

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from runner.journal import events, sessions
+from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed
 from runner.journal.read_journal import Place, read_journal, read_places
 from runner.journal.tree_events import (
     HistoryMoved,
@@ -139,6 +140,10 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
             return f"{verdict}, {plural(number, 'command')} run"
         case ShipDeclared(tag=tag):
             return display(tag)
+        case DraftProposed(number=number, tasks=tasks) | DraftLanded(number=number, tasks=tasks):
+            return f"DRAFT-{number}: {_list_names(tasks)}"
+        case DraftReviewed(number=number, approved=approved, reason=reason):
+            return _both(f"DRAFT-{number} {'approved' if approved else 'rejected'}", reason)
         case events.ModeSwitched(mode=mode):
             return display(mode)
         case sessions.ReviewSwitched(review=review, scope=scope):

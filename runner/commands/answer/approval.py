@@ -29,6 +29,7 @@ examples:
   runner approve TASK-005 --reuse
                             what it built before is only proven again
   runner approve TASK-004   of one that a held change breaks: it is built anew on that change
+  runner approve DRAFT-1    the tasks of a draft are written into the plan
   runner approve --all      everything
 """,
     "reject": """\
@@ -37,6 +38,8 @@ example:
                             of a STALE task: what was built stands, it is DONE again
   runner reject TASK-009 --reason "bookings may touch"
                             of a held change: what it breaks is DONE again, it is tried again
+  runner reject DRAFT-1 --reason "one task for each format"
+                            of a draft: the wish is drafted anew
 """,
     "retry": """\
 examples:
@@ -47,6 +50,7 @@ examples:
     "edit": """\
 example:
   runner edit TASK-003      its proposed files in your editor; the next `runner` proves them
+  runner edit DRAFT-1       the sections of a draft: any field may be added
 """,
 }
 _AGAIN = "[e]dit it again, or leave it as it [w]as? "
@@ -56,7 +60,9 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """What the four commands take."""
     parser.epilog = _EPILOGS[name]
     parser.set_defaults(command=name)
-    parser.add_argument("what", nargs="*", metavar="ID", help="task, or number in `runner review`")
+    parser.add_argument(
+        "what", nargs="*", metavar="ID", help="task, draft, or number in `runner review`"
+    )
     if name == "approve":
         parser.add_argument("--all", action="store_true", help="everything that waits")
         parser.add_argument(
@@ -72,9 +78,27 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Answer what waits. Raises RunnerError for what does not wait, or cannot be answered so."""
+    from runner.app.draft.draft_answers import split_drafts
+    from runner.commands.answer.draft import answer_drafts
+
+    has_drafts = any(word.upper().startswith("DRAFT-") for word in given.what)
+    project = Project.open(Path.cwd(), environ, plan_needed=not has_drafts)
+    every = getattr(given, "all", False)
+    drafts: tuple[str, ...] = ()
+    named: tuple[str, ...] = tuple(given.what)
+    if given.command != "retry":
+        drafts, named = split_drafts(project, named, every=every)
+    code = ExitCode.OK
+    if named or every or not drafts:
+        code = _answer_tasks(given, project, named, environ)
+    return answer_drafts(given, project, drafts) if drafts else code
+
+
+def _answer_tasks(
+    given: argparse.Namespace, project: Project, named: tuple[str, ...], environ: Mapping[str, str]
+) -> ExitCode:
     from runner.app.answer import answers
 
-    project, named = Project.open(Path.cwd(), environ), tuple(given.what)
     match given.command:
         case "approve":
             return _approve(project, answers.Approve(named, given.all, given.reuse))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.answer.waiting import (
+    DRAFT,
     PERMISSION,
     PLAN,
     choose_waiting,
@@ -53,12 +54,16 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """What `runner review` takes."""
     del name
     parser.epilog = _EPILOG
-    parser.add_argument("what", nargs="*", metavar="ID", help="task, or number in `runner review`")
+    parser.add_argument("what", nargs="*", metavar="ID", help="task, draft, or number")
     parser.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """List what waits, or show what was named of it."""
+    if given.what and all(word.upper().startswith("DRAFT-") for word in given.what):
+        from runner.commands.answer.draft import show_drafts
+
+        return show_drafts(Project.open(Path.cwd(), environ, plan_needed=False), given)
     project = Project.open(Path.cwd(), environ)
     with Repository.open(project.root) as repository:
         state = View.of(project).state
@@ -107,7 +112,11 @@ def _below(
     if one.kind == "writes":
         yield from format_questions(open_questions(state.task(one.task)))
     yield from (f"{change.action} {display(change.path)}" for change in one.changes)
-    if one.kind == PLAN:
+    if one.kind == DRAFT:
+        from runner.commands.answer.draft import format_draft
+
+        yield from format_draft(project, one.task, whole=whole)
+    elif one.kind == PLAN:
         planned = find_plan(state, one.task)
         files = (f"would write {display(path)}" for path in planned.plan.files)
         yield from format_plan(planned, one.task).splitlines() if whole else files
@@ -151,7 +160,7 @@ def _how_to_answer(shown: tuple[Waiting, ...]) -> str:
     """What can be typed about what was listed."""
     if any(one.kind == "regression" for one in shown):
         return "runner review ID shows it whole; number or ID can be approved or rejected"
-    if any(one.changes or one.kind in (PLAN, PERMISSION) for one in shown):
+    if any(one.changes or one.kind in (PLAN, PERMISSION, DRAFT) for one in shown):
         return "runner review ID shows it; runner approve ID, or runner reject ID --reason …"
     if any(one.kind == "stale" for one in shown):
         return (
@@ -236,6 +245,10 @@ def _by_kind(project: Project, state: RunState, one: Waiting) -> dict[str, objec
         case "plan":
             planned = find_plan(state, one.task)
             return {"plan": planned.plan, "path": planned.path, "digest": planned.digest}
+        case "draft":
+            from runner.commands.answer.draft import as_data
+
+            return {"draft": as_data(project, one.task)}
         case "permission":
             return {"asks": [call._asdict() for call in state.task(one.task).asks]}
         case "regression":

@@ -25,6 +25,7 @@ examples:
   runner import specs/001-export/tasks.md
   runner import .taskmaster/tasks/tasks.json --test "python -m pytest -q"
   runner import backlog -n              what would be written, and nothing is
+  runner import todo.md                 at a terminal it asks once what proves the tasks
   runner import - --from checklist < todo.md
 
 Read are: spec-kit, Kiro, OpenSpec, Backlog.md, Task Master, beads and plain check lists.
@@ -66,11 +67,18 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _import(given: argparse.Namespace, project: Project) -> ExitCode:
+    from dataclasses import replace
+
     from runner.app.write.import_tasks import ImportRequest, import_tasks
 
     stdin = sys.stdin.read() if given.source == "-" else ""
     form = Form(given.form) if given.form else None
     request = ImportRequest(given.source, form, given.test, given.accept_done, given.dry_run, stdin)
+    asks = not (given.test or given.json or given.dry_run or given.source == "-")
+    if asks and sys.stdin.isatty() and sys.stderr.isatty():
+        seen = import_tasks(project, replace(request, dry_run=True))
+        if seen.without_proof:
+            request = replace(request, test=_ask_test(project, len(seen.without_proof)))
     done = import_tasks(project, request)
     if given.json:
         print(_imported(done, wrote=not given.dry_run and bool(done.added)), end="")
@@ -79,6 +87,23 @@ def _import(given: argparse.Namespace, project: Project) -> ExitCode:
         print("\n".join(display(line) for line in done.text.splitlines()))
     print("\n".join(_import_lines(done, is_dry=given.dry_run)))
     return ExitCode.OK
+
+
+def _ask_test(project: Project, count: int) -> str:
+    """The one question of an import: what proves the project's tasks; nothing for none."""
+    from runner.app.inspect.repository_analysis import analyse
+
+    found = analyse(project).test_command
+    known = f" (`{display(found)}` runs its tests; `=` takes that)" if found else ""
+    print(
+        f"{plural(count, 'task')} with files and no proof: which command proves them?{known}\n"
+        "a command, or Enter for none: ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
+    said = sys.stdin.readline().strip()
+    return found if said == "=" else said
 
 
 def _imported(done: ImportResult, *, wrote: bool) -> str:

@@ -204,6 +204,7 @@ class _SessionContext:
     def _model(self) -> str:
         models = self.program.models
         named = {"plan": models.plan, "execute": models.execute, "review": models.review}
+        named |= {"draft": models.draft}
         return named[self.mode]
 
     def _stdin(self) -> bytes:

@@ -203,8 +203,9 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models of the three kinds of sessions; empty for the program's own default."""
+    """The models of the four kinds of sessions; empty for the program's own default."""
 
     plan: str = ""
     execute: str = ""
     review: str = ""
+    draft: str = ""

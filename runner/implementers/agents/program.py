@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from runner.context.task_plan import files_of, plan_text
 from runner.implementers.agents.preset import Dialect, Hooks, Models, Preset
 from runner.implementers.agents.presets import PRESETS
-from runner.implementers.base import CHECK, Mode, Said
+from runner.implementers.base import CHECK, Answer, Mode, Said
 from runner.implementers.plan_answer import ASKED_FOR, plan_in, why_no_plan
 from runner.model import Failure, Finding, Network
 from runner.text.display import display
@@ -160,6 +160,13 @@ class AgentProgram:
             against = Finding(REVIEW, f"{self.name} rejects it: {ruling}")
         return replace(session.said, findings=(against,))
 
+    def answer(self, brief: Brief, bench: ImplementerContext) -> Answer:
+        """A session that reads the tree and answers in words."""
+        if refused := self._refusal(bench):
+            return Answer("", Said(findings=(refused,), failure=Failure.DETERMINISTIC))
+        session = self._session(brief, bench, Mode.DRAFT, brief.text)
+        return Answer(session.text, session.said)
+
     def _session(self, brief: Brief, bench: ImplementerContext, mode: str, prompt: str) -> Session:
         from runner.implementers.agents.agent_session import hold_session
 
@@ -236,12 +243,22 @@ class AgentKind:
         return AgentProgram(
             preset=preset or _of_a_person(line),
             line=line,
-            models=Models(settings.model_plan, settings.model_execute, settings.model_review),
+            models=_models(settings, self.name),
             more_variables=settings.agent_env,
             more_files=settings.agent_files,
             may_run_open=settings.sandbox == "none",
             network=settings.network_for(Network.YES),
         )
+
+
+def _models(settings: Settings, name: str) -> Models:
+    draft = settings.model_draft
+    return Models(
+        settings.model_plan,
+        settings.model_execute,
+        settings.model_review,
+        settings.model_plan if draft.casefold() in ("", name) else draft,
+    )
 
 
 def _of_a_person(line: str) -> Preset:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.implementers.base import CHECK, Mode, Said
+from runner.implementers.base import CHECK, Answer, Mode, Said
 from runner.implementers.command import decisions_in
 from runner.implementers.llm.providers import Named, client_of, find_lacking, key_of, parse_model
 from runner.implementers.plan_answer import plan_in, why_no_plan
@@ -66,12 +67,13 @@ class ModelLoop:
         from runner.implementers.llm.tool_session import Session
         from runner.implementers.llm.tools import own_tools
 
-        named = self.plan if bench.mode is Mode.PLAN else self.execute
+        named = self.execute if bench.mode is Mode.EXECUTE else self.plan
         key = key_of(named, self.settings)
         known = (*bench.known_secrets, *((key,) if key else ()))
         desk = ToolContext(bench, brief.task, self.settings, known)
         bench.tell(f"asking {named}")
-        with tools_of_servers(desk) as (others, warnings):
+        drafts = bench.mode is Mode.DRAFT  # what others offer may write
+        with nullcontext(((), ())) if drafts else tools_of_servers(desk) as (others, warnings):
             every: tuple[Tool, ...] = (*own_tools(desk, bench.mode), *others)
             session = Session(desk, {tool.name: tool for tool in every})
             talk = Conversation(session, bench.mode, self.client or _client(named, self.settings))
@@ -81,6 +83,16 @@ class ModelLoop:
                 _keep(session.transcript, desk)
         more = (*warnings, *_check_price(talk, bench, named), *_cut_short(talk, named))
         return replace(said, findings=(*said.findings, *more))
+
+    def answer(self, brief: Brief, bench: ImplementerContext) -> Answer:
+        """The last words of a model that has tools which only read."""
+        named = self.settings.model_draft
+        model = parse_model(named) if ":" in named else self.plan
+        missing = model if isinstance(model, Finding) else find_lacking(model, self.settings)
+        if isinstance(model, Finding) or missing:
+            return Answer("", Said(findings=(missing,) if missing else ()))
+        said = replace(self, plan=model).implement(brief, replace(bench, mode=Mode.DRAFT))
+        return Answer(said.summary, said)
 
 
 def _client(named: Named, settings: Settings) -> Client:
@@ -117,6 +129,8 @@ def _read_answer(
     if not isinstance(answer, str):
         return Said("planned", tuple(desk.decisions), usage=talk.usage, plan=answer.noun())
     text = desk.safe(answer)
+    if talk.mode is Mode.DRAFT:
+        return Said(text, usage=talk.usage)
     if talk.mode is Mode.PLAN:
         return _read_plan(text, talk, desk)
     decisions = tuple(dict.fromkeys((*desk.decisions, *decisions_in(text))))

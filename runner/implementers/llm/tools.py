@@ -96,8 +96,8 @@ class Own(Generic[_A]):
 
 
 def own_tools(desk: ToolContext, mode: Mode) -> tuple[Tool, ...]:
-    """The tools of a mode: in plan mode there is none that writes."""
-    return _readers(desk) if mode is Mode.PLAN else (*_readers(desk), *_writers(desk))
+    """The tools of a mode: only where it executes there are some that write."""
+    return _readers(desk) if mode is not Mode.EXECUTE else (*_readers(desk), *_writers(desk))
 
 
 def _readers(desk: ToolContext) -> tuple[Tool, ...]:

@@ -44,6 +44,10 @@ class NewSection:
     test: str = ""
     prose: str = ""
     is_milestone: bool = False
+    inputs: tuple[str, ...] = ()
+    tests: tuple[tuple[str, str], ...] = ()
+    """Test contracts beside `test`, each a level and a command."""
+    type: str = ""
 
     @property
     def text(self) -> str:
@@ -52,22 +56,31 @@ class NewSection:
 
     def _fields(self) -> list[str]:
         said = [f"- Status: {write_status(self.status, self.note)}"]
-        if self.is_milestone:
-            said.append(f"- Type: {MILESTONE}")
+        if self.is_milestone or self.type:
+            said.append(f"- Type: {MILESTONE if self.is_milestone else self.type}")
         if self.needs:
             said.append(f"- Depends on: {', '.join(self.needs)}")
         if self.outputs:
             said.append(f"- Output files: {', '.join(f'`{one}`' for one in self.outputs)}")
+        if self.inputs:
+            said.append(f"- Inputs: {', '.join(f'`{one}`' for one in self.inputs)}")
         if self.acceptance:
             said += ["- Acceptance:", *(f"  - {inert(one)}" for one in self.acceptance)]
-        if self.test:
+        if self.proofs:
             number = self.id.rpartition("-")[2]
-            said += ["- Test contracts:", f"  - TC-{number} (unit): `{self.test}`"]
+            said.append("- Test contracts:")
+            for at, (level, command) in enumerate(self.proofs):
+                said.append(f"  - TC-{number}{at or ''} ({level}): `{command}`")
         if self.keywords:
             said.append(f"- Keywords: {', '.join(self.keywords)}")
         if self.priority:
             said.append(f"- Priority: {self.priority}")
-        return [*said, f"- Source: `{self.source}`"]
+        return [*said, *([f"- Source: `{self.source}`"] if self.source else [])]
+
+    @property
+    def proofs(self) -> tuple[tuple[str, str], ...]:
+        """All test contracts, each a level and a command."""
+        return (*((("unit", self.test),) if self.test else ()), *self.tests)
 
     def _prose(self) -> list[str]:
         lines = [inert(line) for line in self.prose[:_LONGEST].splitlines()]
@@ -102,10 +115,13 @@ def is_as_meant(section: NewSection) -> bool:
     said = (task.id, task.status, task.depends_on, tuple(map(str, task.outputs)), task.source)
     meant = (section.id, section.status, section.needs, section.outputs, section.source)
     rank = PRIORITIES.index(section.priority) if section.priority else None
-    tests = (section.test,) if section.test else ()
+    kind = MILESTONE if section.is_milestone else section.type
     return (
         said == meant
-        and tuple(one.command for one in task.test_contracts) == tests
+        and tuple((str(one.level), one.command) for one in task.test_contracts) == section.proofs
+        and not any(one.fails for one in task.test_contracts)
+        and tuple(map(str, task.inputs)) == section.inputs
+        and task.type.casefold() == kind.casefold()
         and len(task.acceptance) == len(section.acceptance)
         and task.priority == rank
         and _sets_nothing_else(task)
@@ -116,7 +132,7 @@ def _sets_nothing_else(task: Task) -> bool:
     others = (
         task.blocks, task.changes, task.command, task.gates, task.contracts, task.implementer,
         task.uses, task.requires, task.stack, task.patterns, task.changes_tests, task.no_proof,
-        task.no_contracts, task.inputs,
+        task.no_contracts,
     )  # fmt: skip
     numbers = (task.coverage, task.red_first, task.timeout, task.review)
     return (
@@ -124,5 +140,4 @@ def _sets_nothing_else(task: Task) -> bool:
         and all(one is None for one in numbers)
         and task.network is Network.NO
         and task.budget == Budget()
-        and task.type in ("", MILESTONE)
     )

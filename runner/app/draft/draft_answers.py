@@ -1,0 +1,206 @@
+"""A person's word on a draft: it is written into its plan, drafted anew, or edited.
+
+The word is durable before the plan changes; the plan changes in one rename, behind all that is
+there; then the journal says so. A crash between leaves an approved draft that waits: the next
+approval sees whether its sections stand in the plan, and writes them once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.draft.draft_checks import Target, check_sections
+from runner.app.draft.drafting import DraftRequest, draft, ids_in_use, propose
+from runner.app.draft.wishes import Wish
+from runner.errors import ExitCode, RunnerError
+from runner.journal.draft_events import DraftLanded, DraftReviewed
+from runner.journal.log import Journal
+from runner.model import Status, digest_of
+from runner.plan.document import read_plan
+from runner.plan.drafted_sections import DraftReading, Remark
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    from runner.app.draft.drafting import Drafted
+    from runner.app.observer import Observer
+    from runner.journal.draft_events import DraftProposed
+    from runner.project import Project
+    from runner.run.review import Asker
+
+    class TextEditor(Protocol):
+        """Where a person changes a text."""
+
+        def edit(self, path: str, content: bytes) -> bytes:
+            """The content as they leave it. Raises RunnerError where they leave none."""
+
+
+_TRIES = 5
+"""Times that a plan may be saved by others while sections are put behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A draft whose sections stand in its plan."""
+
+    id: str
+    plan: str
+    tasks: tuple[str, ...]
+
+
+def find_draft(project: Project, named: str) -> DraftProposed:
+    """The draft that `DRAFT-1` names. Raises RunnerError where none of the name waits."""
+    number = named.upper().removeprefix("DRAFT-")
+    for one in project.state().open_drafts:
+        if str(one.number) == number:
+            return one
+    raise RunnerError(f"{named.upper()} does not wait for you", hint="runner review")
+
+
+def approve_draft(project: Project, named: str) -> Landing:
+    """Put its sections behind its plan.
+
+    Raises RunnerError where they do not fit it (any more), and where it is saved all the time.
+    """
+    one = find_draft(project, named)
+    id_ = f"DRAFT-{one.number}"
+    with Journal.open(project.journal_path) as journal:
+        if not _stands(project, one):
+            _require_fitting(project, one)
+            if one.digest not in project.state().approved_drafts:
+                word = DraftReviewed(one.number, one.digest, approved=True, by="person")
+                journal.append(word, durable=True)
+            _write(project, one)
+        journal.append(DraftLanded(one.number, one.plan, one.tasks), durable=True)
+    return Landing(id_, one.plan, one.tasks)
+
+
+def reject_draft(
+    project: Project, named: str, reason: str, observer: Observer, asker: Asker | None = None
+) -> Drafted:
+    """Refuse it, and draft the same wish anew with the reason. The refusal is durable first."""
+    one = find_draft(project, named)
+    if not reason:
+        raise RunnerError(
+            "a rejection needs a reason", hint="--reason TEXT: the next draft reads it"
+        )
+    if one.digest in project.state().approved_drafts and _stands(project, one):
+        raise RunnerError(f"its tasks stand in {one.plan}", hint=f"runner approve {named}")
+    with Journal.open(project.journal_path) as journal:
+        word = DraftReviewed(one.number, one.digest, approved=False, reason=reason, by="person")
+        journal.append(word, durable=True)
+    own = one.plan if one.plan != Target.of(project).path else ""
+    return draft(
+        project,
+        DraftRequest(
+            Wish(one.wish, one.source), str(project.root / own) if own else "", reason=reason
+        ),
+        observer,
+        asker,
+    )
+
+
+def edit_draft(project: Project, named: str, editor: TextEditor) -> DraftProposed | None:
+    """Let a person change it, who may add any field; it waits as before. None: no change.
+
+    What they leave is kept whatever is wrong with it: it is approved only once that is mended.
+    """
+    one = find_draft(project, named)
+    before = one.text.encode()
+    content = editor.edit(f"DRAFT-{one.number}.md", before)
+    if content == before:
+        return None
+    text = content.decode("utf-8", "replace").replace("\r\n", "\n").rstrip("\n") + "\n"
+    tasks = tuple(task.id for task in read_plan(text.encode(), "draft").tasks)
+    edited = one._replace(
+        text=text, digest=digest_of(text.encode()), tasks=tasks, taken_out=(), by="person"
+    )
+    mistakes = tuple(map(str, _mistakes(project, edited)))
+    return propose(project, edited._replace(mistakes=mistakes))
+
+
+def _require_fitting(project: Project, one: DraftProposed) -> None:
+    mistakes = _mistakes(project, one)
+    if mistakes:
+        id_ = f"DRAFT-{one.number}"
+        raise RunnerError(
+            f"{id_} does not fit {one.plan}; nothing was written",
+            detail="\n".join(map(str, mistakes)),
+            hint=f"runner edit {id_}, or runner reject {id_} --reason …",
+            code=ExitCode.USAGE,
+        )
+
+
+def _mistakes(project: Project, one: DraftProposed) -> tuple[Remark, ...]:
+    """What stands against these bytes in the plan as it is now."""
+    target = Target.of(project, one.plan)
+    if one.text.lstrip().startswith("# ") or not one.text.startswith("#"):
+        return (Remark(1, "it does not begin with the heading of a task", "## TASK-001: Title"),)
+    plan = read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
+    own = read_plan(one.text.encode(), "draft", prefixes=project.settings.id_prefixes)
+    taken = ids_in_use(project, target, plan, but=one.number)
+    places = {task.id: task.line for task in own.tasks}
+    found = [
+        Remark(problem.line, problem.message, problem.hint)
+        for problem in own.problems
+        if problem.is_error
+    ]
+    for task in own.tasks:
+        if task.id in taken:
+            found.append(Remark(task.line, f"{task.id} is or was another task"))
+        if task.status is not Status.PENDING:
+            found.append(Remark(task.line, f"{task.id} is {task.status}: a draft is PENDING"))
+    if found or not own.tasks:
+        return tuple(found)
+    reading = DraftReading(tuple(one.text.split("\n")), (), places)
+    return check_sections(project, target, reading, one.text).mistakes
+
+
+def _stands(project: Project, one: DraftProposed) -> bool:
+    """Whether a person's word was carried out: each of its sections is in the plan."""
+    if one.digest not in project.state().approved_drafts:
+        return False
+    target, prefixes = Target.of(project, one.plan), project.settings.id_prefixes
+    there = read_plan(target.data, target.path, prefixes=prefixes).tasks
+    own = read_plan(one.text.encode(), "draft", prefixes=prefixes).tasks
+    return {(task.id, task.title) for task in there}.issuperset((one.id, one.title) for one in own)
+
+
+def _write(project: Project, one: DraftProposed) -> None:
+    place = project.root / one.plan
+    for _ in range(_TRIES):
+        target = Target.of(project, one.plan)
+        whole = target.with_text(one.text, project.root.name)
+        if not target.data:
+            effects.make_folder(place.parent)
+        mode = place.stat().st_mode & 0o777 if place.is_file() else 0o644
+        if effects.write_file(place, whole, mode=mode, expected=target.data or None):
+            return
+    raise RunnerError(
+        f"{one.plan} is saved again and again; nothing was written",
+        hint=f"runner approve DRAFT-{one.number}",
+        code=ExitCode.CONFLICT,
+    )
+
+
+def split_drafts(
+    project: Project, named: Sequence[str], *, every: bool = False
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The drafts among what was named, by id or by number, and all else as it was typed.
+
+    In the numbered list drafts stand before everything else that waits.
+    """
+    waiting = [f"DRAFT-{one.number}" for one in project.state().open_drafts]
+    if every:
+        return tuple(waiting), ()
+    drafts: list[str] = []
+    others: list[str] = []
+    for word in named:
+        if word.isdigit() and 1 <= int(word) <= len(waiting):
+            drafts.append(waiting[int(word) - 1])
+        else:
+            (drafts if word.upper().startswith("DRAFT-") else others).append(word)
+    return tuple(dict.fromkeys(drafts)), tuple(others)

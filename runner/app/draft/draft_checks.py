@@ -1,0 +1,151 @@
+"""What is wrong with drafted sections once they stand in their plan; nothing is written or run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.app.inspect.unmade_parts import find_unmade
+from runner.app.inspect.unready_tasks import unready
+from runner.model import Status
+from runner.model.grades import is_document
+from runner.plan.checks import check_plan
+from runner.plan.document import read_plan
+from runner.plan.drafted_sections import DraftReading, Remark
+from runner.plan.graph import TaskGraph
+from runner.plan.source import line_end_of
+from runner.plan.spans import Places
+from runner.process.tools import which
+from runner.project import Reading
+from runner.repo.head import PLANS
+from runner.writes.paths import check_path, is_forbidden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.plan.diagnostic import Problem
+    from runner.project import Project
+
+_FILE_MODE = 0o100644
+_NOT_THEIRS = ("has no implementer", "which is not on PATH")
+"""Warnings that no draft can mend: a person is told."""
+_CONTRACTS = "and has no contracts"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A plan that sections are for, as it is now."""
+
+    path: str
+    """Relative to the project."""
+    data: bytes
+
+    @classmethod
+    def of(cls, project: Project, path: str = "") -> Target:
+        """The project's plan, or the one at `path`; one that is not there yet has no bytes."""
+        path = path or project.settings.task_graph or _there(project)
+        file = project.root / path
+        return cls(path, file.read_bytes() if file.is_file() else b"")
+
+    def with_text(self, text: str, name: str) -> bytes:
+        """All its bytes, and the sections behind them in its own line ends."""
+        end = line_end_of(self.data).decode()
+        between = "\n" if self.data.endswith(b"\n") else "\n\n"
+        return self.data + ((between if self.data else f"# {name}\n\n") + text).replace(
+            "\n", end
+        ).encode("utf-8", "replace")
+
+
+def _there(project: Project) -> str:
+    return next((one for one in PLANS if (project.root / one).is_file()), PLANS[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check says."""
+
+    mistakes: tuple[Remark, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def check_sections(project: Project, target: Target, reading: DraftReading, text: str) -> Checked:
+    """What `validate` says of the plan with the sections that it does not say without them.
+
+    `text` are the sections as they would stand there; `reading` has the lines of the answer.
+    """
+    before = {(one.message, one.line) for one in _problems(project, target.path, target.data)}
+    whole = target.with_text(text, project.root.name)
+    mistakes: list[Remark] = []
+    notes: list[str] = []
+    for one in _problems(project, target.path, whole):
+        if (one.message, one.line) in before:
+            continue
+        if any(words in one.message for words in _NOT_THEIRS):
+            notes.append(one.message)
+        else:
+            mistakes.append(_remark(one, reading))
+    mistakes += _places(reading)
+    unique = {(one.line, one.text): one for one in mistakes}
+    return Checked(
+        tuple(sorted(unique.values(), key=lambda one: one.line)), tuple(dict.fromkeys(notes))
+    )
+
+
+def _problems(project: Project, path: str, data: bytes) -> tuple[Problem, ...]:
+    """All that `validate` says of these bytes."""
+    if not data:
+        return ()
+    root = (project.root / path).parent if path not in PLANS else project.root
+    plan, places = read_plan(data, path, prefixes=project.settings.id_prefixes), Places(data, path)
+    found = check_plan(
+        plan.tasks,
+        places=places,
+        found=lambda name: which(name, project.environ) is not None,
+        exists=lambda one: (root / one).exists(),
+        strict_contracts=project.settings.strict_contracts,
+    )
+    problems = (*plan.problems, *found)
+    if any(one.is_error for one in problems):
+        return problems
+    reading = Reading(data, plan, TaskGraph.of(plan.tasks), problems)
+    unmade = find_unmade(root if root.is_dir() else project.root, data, path, plan.tasks)
+    return (*problems, *unmade, *unready(reading, project.settings))
+
+
+def _remark(problem: Problem, reading: DraftReading) -> Remark:
+    """The problem at the line of the answer that it is about."""
+    said = problem.source_line[problem.column - 1 :][: problem.width]
+    named = [id_ for id_ in reading.places if id_ in problem.message]
+    line = _line(reading, named[0], problem, said) if named else 1
+    if not named:
+        heading = (id_ for id_ in reading.places if said and id_ in problem.source_line)
+        line = reading.line_of(next(heading, ""), said)
+    hint = problem.hint
+    if _CONTRACTS in problem.message or "contracts:" in hint:
+        hint = "leave its Type out: contracts are a person's to add"
+    return Remark(line, problem.message, hint)
+
+
+def _line(reading: DraftReading, id_: str, problem: Problem, said: str) -> int:
+    """The line that reads as the problem's does, else the first that has what it points at."""
+    whole = reading.line_of(id_, problem.source_line.strip())
+    return whole if whole != reading.line_of(id_) else reading.line_of(id_, said)
+
+
+def _places(reading: DraftReading) -> Iterator[Remark]:
+    for section in reading.sections:
+        if section.status is not Status.PENDING:
+            yield Remark(reading.line_of(section.id), f"{section.id} is {section.status}")
+        lacks = "output files" if not section.outputs else "test contracts"
+        documents = section.outputs and all(map(is_document, section.outputs))
+        if not (section.proofs or section.is_milestone or documents):
+            said = f"{section.id} has no {lacks}: nothing would prove it"
+            yield Remark(reading.line_of(section.id), said, "add Test contracts with a command")
+        for path in section.outputs:
+            plain = path.rstrip("/*")
+            against = check_path(plain, _FILE_MODE) if plain else None
+            at = reading.line_of(section.id, path)
+            if against is not None and against.refuses:
+                yield Remark(at, against.message, against.hint)
+            elif is_forbidden(path):
+                yield Remark(at, f"no task may write {path!a}", "leave it out")

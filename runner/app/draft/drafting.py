@@ -1,0 +1,317 @@
+"""`runner draft`: a wish becomes sections of a plan, checked in rounds, and waits for a person.
+
+The program that drafts reads the commit in a sandbox that shows it read-only, and answers in
+words. What it may set is a closed list; nothing of it runs, and no file changes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.app.build.suitability import require_trust
+from runner.app.draft.draft_checks import Checked, Target, check_sections
+from runner.app.draft.draft_prompt import compose_question
+from runner.app.inspect.repository_analysis import analyse
+from runner.app.prove.prove_tree import open_slots
+from runner.context.brief import Brief
+from runner.errors import ExitCode, RunnerError
+from runner.gates.base import command_limits
+from runner.implementers.base import Drafter, ImplementerContext, Mode
+from runner.implementers.command import work
+from runner.implementers.registry import DRAFT, choose_drafter
+from runner.journal.draft_events import DraftProposed
+from runner.journal.log import Journal
+from runner.model import Finding, Network, Spec, Status, Task, Usage, digest_of
+from runner.plan.document import read_plan
+from runner.plan.drafted_sections import DraftReading, Remark, read_draft
+from runner.process.sandbox import ReadOnly
+from runner.repo.read import Repository
+from runner.report.cost import together
+from runner.report.decisions_file import IgnoreDocument
+from runner.report.summary import duration
+from runner.text.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from runner.app.draft.wishes import Wish
+    from runner.app.observer import Observer
+    from runner.plan.document import Plan
+    from runner.project import Project
+    from runner.run.assignment import WorkerContext
+    from runner.run.review import Asker
+
+ROUNDS = 3
+"""Times that a program is asked: for a draft, and twice to mend it."""
+_LOGS = "draft"
+_ID = re.compile(rb"TASK-(\d{1,9})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRequest:
+    """A wish, and how it is drafted."""
+
+    wish: Wish
+    new_plan: str = ""
+    """A plan of its own, relative to the project; empty for the project's."""
+    prove: bool = False
+    """Whether each test contract has to fail on HEAD."""
+    trusted: bool = False
+    reason: str = ""
+    """Why a person refused the draft before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """A draft that waits; or why there is none."""
+
+    proposed: DraftProposed | None
+    mistakes: tuple[Remark, ...] = ()
+    rounds: int = 0
+
+    @property
+    def code(self) -> ExitCode:
+        """3: it waits for a person; 1 where no draft could be taken."""
+        return ExitCode.PERSON if self.proposed else ExitCode.FAILED
+
+
+def draft(
+    project: Project, asked: DraftRequest, observer: Observer, asker: Asker | None = None
+) -> Drafted:
+    """Ask, check, ask again with what is wrong; keep what passes.
+
+    Raises RunnerError without a program (exit 3), without trust in it (exit 3), and where it fails.
+    """
+    drafter = _require_drafter(project)
+    target = Target.of(project, _plan_path(project, asked.new_plan))
+    if asked.new_plan and target.data:
+        raise RunnerError("there is a plan already", where=target.path, hint="name another file")
+    plan = read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
+    if target.data and (errors := [one for one in plan.problems if one.is_error]):
+        from runner.plan.diagnostic import refusal
+
+        raise refusal(errors, "nothing was drafted")
+    _require_trust(project, plan, asked, asker)
+    with Repository.open(project.root) as repository, open_slots(project, repository) as opened:
+        site = opened.slots[0]
+        head = repository.head().commit or ""
+        site.reset(head)
+        made = _Making(project, asked, target, plan, site, head, observer, asker)
+        reading, checked, rounds, usage = made.go(drafter)
+    if not reading.sections or reading.mistakes or checked.mistakes:
+        return Drafted(None, (*reading.mistakes, *checked.mistakes), rounds)
+    event = DraftProposed(
+        number=0,
+        plan=target.path,
+        text=reading.text,
+        digest=digest_of(reading.text.encode()),
+        tasks=tuple(one.id for one in reading.sections),
+        wish=asked.wish.text,
+        source=asked.wish.source,
+        asked=tuple(said for said, _ in reading.asked),
+        covered_by=tuple(", ".join(ids) for _, ids in reading.asked),
+        taken_out=tuple(map(str, reading.taken_out)),
+        notes=(*checked.notes, *_estimate(project, len(reading.sections))),
+        rounds=rounds,
+        by=drafter.name,
+        usage=usage,
+    )
+    return Drafted(propose(project, event), (), rounds)
+
+
+def propose(project: Project, event: DraftProposed) -> DraftProposed:
+    """Have a draft wait, under the next number where it has none yet."""
+    IgnoreDocument(project.root).write()
+    with Journal.open(project.journal_path) as journal:
+        if not event.number:
+            event = event._replace(number=project.state().drafts + 1)
+        journal.append(event, durable=True)
+    return event
+
+
+def ids_in_use(project: Project, target: Target, plan: Plan, *, but: int = 0) -> frozenset[str]:
+    """Ids that are no new task's: of the plan, the journal, and drafts beside number `but`."""
+    state = project.state()
+    drafts = (id_ for one in state.open_drafts if one.number != but for id_ in one.tasks)
+    texts = target.data + Target.of(project).data  # a plan of its own shares the project's ids
+    named = (f"TASK-{int(one):03d}" for one in _ID.findall(texts))
+    return frozenset((*(task.id for task in plan.tasks), *state.tasks, *drafts, *named))
+
+
+def _plan_path(project: Project, named: str) -> str:
+    if not named:
+        return ""
+    place = (Path.cwd() / named).resolve()
+    if not place.is_relative_to(project.root.resolve()) or ".git" in place.parts:
+        raise RunnerError("the plan would lie outside the project", where=named)
+    if place.name != "TASK-GRAPH.md":
+        raise RunnerError("a plan is called TASK-GRAPH.md", where=named)
+    return place.relative_to(project.root.resolve()).as_posix()
+
+
+def _require_drafter(project: Project) -> Drafter:
+    chosen = choose_drafter(project.settings)
+    if isinstance(chosen, Finding):
+        hint = (
+            'implementer = "claude" (or agent_command, or [model] execute) in your settings; '
+            "or write the section by hand: ## TASK-001: Title"
+        )
+        said = f"no agent or model is there to draft: {chosen.message}"
+        raise RunnerError(said, hint=hint, code=ExitCode.PERSON)
+    assert isinstance(chosen, Drafter)  # `choose_drafter` gives no other
+    return chosen
+
+
+def _require_trust(project: Project, plan: Plan, asked: DraftRequest, asker: Asker | None) -> None:
+    """The question is about all that a yes allows: the plan's commands, and who drafts."""
+    name = project.settings.model_draft
+    known = name.casefold() if ":" not in name else ""
+    drafts = Task(DRAFT, "draft", 0, Spec("", ""), outputs=("any",), implementer=known)
+    told = replace(plan, tasks=(*plan.tasks, drafts))
+    again = "runner draft --trust …"
+    require_trust(project, told, trusted=asked.trusted, asker=asker, again=again)
+
+
+@dataclass
+class _Making:
+    """The rounds of one draft."""
+
+    project: Project
+    asked: DraftRequest
+    target: Target
+    plan: Plan
+    site: WorkerContext
+    head: str
+    observer: Observer
+    asker: Asker | None
+    _may_prove: bool | None = None
+
+    def go(self, drafter: Drafter) -> tuple[DraftReading, Checked, int, Usage]:
+        taken = ids_in_use(self.project, self.target, self.plan)
+        question = compose_question(
+            analyse(self.project), self.plan, self.asked, next_number(taken), self.target.path
+        )
+        reading, checked, usages = DraftReading(), Checked(), []
+        for number in range(1, ROUNDS + 1):
+            wrong = (*reading.mistakes, *checked.mistakes)
+            said = _again(question, reading, wrong) if number > 1 else question
+            self.observer.say(f"draft, round {number} of {ROUNDS}: asking {drafter.name}")
+            answer = drafter.answer(self._brief(said, number), self._bench(number))
+            usages.append(answer.said.usage)
+            if refused := [one for one in answer.said.findings if one.refuses]:
+                one = refused[0]
+                raise RunnerError(
+                    one.message, detail=one.detail, hint=one.hint, code=ExitCode.FAILED
+                )
+            reading = read_draft(answer.text, taken)
+            checked = Checked()
+            if reading.sections and not reading.mistakes:
+                checked = check_sections(self.project, self.target, reading, reading.text)
+                if self.asked.prove and not checked.mistakes:
+                    checked = Checked(tuple(self._prove(reading)), checked.notes)
+            if reading.sections and not (reading.mistakes or checked.mistakes):
+                break
+            for remark in (*reading.mistakes, *checked.mistakes)[:20]:
+                self.observer.say(str(remark))
+        return reading, checked, number, together(usages)
+
+    def _brief(self, text: str, number: int) -> Brief:
+        return Brief(_question_task(), number, (), (), "", text)
+
+    def _bench(self, number: int) -> ImplementerContext:
+        site, settings = self.site, self.project.settings
+        task = _question_task()
+        return ImplementerContext(
+            place=site.place,
+            sandbox=ReadOnly(site.sandbox),
+            limits=command_limits(task, settings),
+            environment=site.base_environment,
+            tell=lambda line: self.observer.progress(DRAFT, line),
+            cancelled=site.cancelled,
+            log=self.project.cache / _LOGS / f"round-{number}.log",
+            network=settings.network_for(Network.NO),
+            mode=Mode.DRAFT,
+            permission=settings.permission,
+            permission_floor=settings.permission_floor,
+        )
+
+    def _prove(self, reading: DraftReading) -> Iterator[Remark]:
+        """Each contract that passes on HEAD already: it would prove nothing. Trust comes first."""
+        tests = [(one.id, command) for one in reading.sections for _, command in one.proofs]
+        if self._may_prove is None:
+            self._may_prove = may_run(self.asked, [one for _, one in tests], self.asker)
+        bench = replace(self._bench(0), sandbox=self.site.sandbox)
+        for id_, command in tests:
+            self.site.reset(self.head)
+            ran = work(command, replace(bench, log=None), {"RUNNER_TASK": id_})
+            if ran.passed:
+                said = f"{command} of {id_} passes on HEAD already: it proves nothing"
+                hint = "have it test what is not there yet"
+                yield Remark(reading.line_of(id_, command), said, hint)
+        self.site.reset(self.head)
+
+
+def may_run(asked: DraftRequest, commands: Sequence[str], asker: Asker | None) -> bool:
+    """A person's word that commands of this draft run now. Raises RunnerError (exit 3) without."""
+    from runner.secrets.redact import redact
+    from runner.text.display import display
+
+    shown = "\n".join(f"  {display(redact(one))}" for one in dict.fromkeys(commands))
+    if asked.trusted:
+        return True
+    question = "run them on HEAD, in the sandbox? [y/N] "
+    if asker is not None and asker.choose(f"the draft's commands:\n{shown}", question) in (
+        "y",
+        "yes",
+    ):
+        return True
+    raise RunnerError(
+        "commands of a draft run only where somebody trusts them; nothing has run",
+        detail=shown,
+        hint="runner draft --prove --trust …, or leave --prove out",
+        code=ExitCode.PERSON,
+    )
+
+
+def _question_task() -> Task:
+    return Task(DRAFT, "a draft of a plan", 0, Spec("", ""))
+
+
+def next_number(taken: Collection[str]) -> int:
+    """The first number behind every id that is or was."""
+    numbers = (int(found[1]) for one in taken if (found := re.fullmatch(r"TASK-(\d+)", one)))
+    return max(numbers, default=0) + 1
+
+
+def _again(question: str, reading: DraftReading, wrong: Sequence[Remark]) -> str:
+    lines = "\n".join(f"{n}: {line}" for n, line in enumerate(reading.lines, start=1))
+    said = "\n".join(
+        f"- line {one.line}: {one.text}" + (f" ({one.hint})" if one.hint else "") for one in wrong
+    )
+    return (
+        f"{question}\n\n# Your last draft was refused\n\nMend exactly this, and answer with the "
+        f"whole block again:\n\n{said}\n\nIt was, by lines:\n\n~~~~~~~~\n{lines}\n~~~~~~~~\n"
+    )
+
+
+def _estimate(project: Project, count: int) -> Iterator[str]:
+    """What tasks took here before, times as many."""
+    done = [one for one in project.state().tasks.values() if one.status is Status.DONE]
+    if not done:
+        yield f"{plural(count, 'task')}; what they take is not known: none was built here yet"
+        return
+    share = count / len(done)
+    used = together(one.usage for one in done)
+    seconds = sum(one.typical_seconds for one in done) * share
+    tokens = round((used.input_tokens + used.output_tokens) * share)
+    dollars = f", ${used.dollars * share:.2f}" if used.dollars else ""
+    yield (
+        f"{plural(count, 'task')}; as tasks were here, about {duration(seconds)} of work, "
+        f"{tokens} tokens{dollars}"
+    )
+    limit = project.settings.run_tokens
+    if limit is not None and tokens > limit:
+        yield f"that is more than the budget of a run: {limit} tokens"

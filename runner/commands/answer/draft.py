@@ -1,0 +1,252 @@
+"""`runner draft`: a wish becomes tasks; and what a person says to a draft that waits."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from difflib import unified_diff
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.project import Project
+from runner.text.display import display
+from runner.text.wording import join_few
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from runner.app.draft.drafting import Drafted
+    from runner.app.draft.wishes import Wish
+    from runner.app.observer import Observer
+    from runner.journal.draft_events import DraftProposed
+    from runner.run.review import Asker
+
+_EXAMPLES = """\
+examples:
+  runner draft "customers export their bookings as CSV"
+  runner draft --file wish.md --new-plan plans/export/TASK-GRAPH.md
+  runner draft --issue 42 --with 43,44       related issues as one draft, read by gh
+  runner draft --prove "…"                   its test contracts must fail on HEAD
+
+The agent or model of `[model] draft`, else the project's implementer, reads the repository and
+answers; what it may set is a closed list. Exit 3: the draft waits, or nobody is there to draft.
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner draft` takes."""
+    del name
+    parser.epilog = _EXAMPLES
+    add = parser.add_argument
+    add("wish", nargs="?", default="", metavar="WISH", help="what is wished for, in words")
+    add("--file", metavar="PATH", help="a file that says it")
+    add("--issue", type=int, metavar="N", help="an issue of the repository's forge, read by gh")
+    add("--with", dest="others", default="", metavar="N,N", help="issues that belong to it")
+    add("--new-plan", default="", metavar="PATH", help="a plan of its own, called TASK-GRAPH.md")
+    add("--prove", action="store_true", help="run its test contracts on HEAD: they must fail there")
+    add("--trust", action="store_true", help="run who drafts, and what --prove runs, unasked")
+    add("--no-sandbox", action="store_true", help="run who drafts without a sandbox")
+    add("--json", action="store_true", help="one JSON document")
+    add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Draft, and show what waits; exit 3, or 1 where no draft could be taken."""
+    from runner.app.draft.drafting import DraftRequest, draft
+
+    flags = {"task_graph": given.task_graph, "sandbox": "none" if given.no_sandbox else None}
+    flags = {name: value for name, value in flags.items() if value is not None}
+    project = Project.open(Path.cwd(), environ, flags, plan_needed=False)
+    wish = _find_wish(given, project)
+    asked = DraftRequest(wish, given.new_plan, given.prove, given.trust)
+    with _open_console(project, is_quiet=given.json) as (observer, asker):
+        came = draft(project, asked, observer, asker)
+    return tell_drafted(project, came, as_json=given.json)
+
+
+def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
+    from runner.app.draft.wishes import file_wish, issue_wish, wish_of_words
+
+    said = (bool(given.wish), bool(given.file), given.issue is not None)
+    if sum(said) != 1 or (given.others and given.issue is None):
+        raise RunnerError(
+            "say one thing that is wished for",
+            hint='runner draft "…", or --file PATH, or --issue N [--with N,N]',
+        )
+    if given.file:
+        return file_wish(project.root, Path(given.file))
+    if given.issue is None:
+        return wish_of_words(given.wish)
+    words = [one.strip() for one in given.others.split(",") if one.strip()]
+    if not all(one.isdigit() for one in words):
+        raise RunnerError("--with takes numbers of issues", hint="--with 43,44")
+    numbers = tuple(dict.fromkeys((given.issue, *map(int, words))))
+    return issue_wish(project.root, numbers, project.environ)
+
+
+@contextmanager
+def _open_console(project: Project, *, is_quiet: bool) -> Iterator[tuple[Observer, Asker | None]]:
+    from runner.commands.running.terminal_review import find_asker
+    from runner.report.console import NORMAL, QUIET, Console, wants_colour
+
+    colour = wants_colour(sys.stderr, project.environ)
+    with Console(level=QUIET if is_quiet else NORMAL, colour=colour) as console:
+        yield console, find_asker(console, project.environ)
+
+
+def tell_drafted(project: Project, came: Drafted, *, as_json: bool = False) -> ExitCode:
+    """Print the draft that waits, or why none could be taken."""
+    from runner.report.documents import document
+
+    if as_json:
+        found = came.proposed and _data(came.proposed)
+        mistakes = [{"line": one.line, "text": one.text, "hint": one.hint} for one in came.mistakes]
+        print(document("draft", draft=found, mistakes=mistakes, rounds=came.rounds), end="")
+    elif came.proposed is None:
+        print("no draft could be taken:")
+        for one in came.mistakes:
+            hint = f"\n  hint: {display(one.hint)}" if one.hint else ""
+            print(f"{display(str(one))}{hint}")
+        print(f"nothing was written; it was asked {came.rounds} times")
+    else:
+        print("\n".join(_lines(project, came.proposed, whole=True)))
+        id_ = f"DRAFT-{came.proposed.number}"
+        print(f"\n{id_} waits: runner approve {id_}, runner edit {id_}, or")
+        print(f"runner reject {id_} --reason …")
+    return came.code
+
+
+# --- what waits -----------------------------------------------------------------------
+
+
+def show_drafts(project: Project, given: argparse.Namespace) -> ExitCode:
+    """`runner review DRAFT-1`: it whole."""
+    from runner.app.draft.draft_answers import find_draft
+    from runner.report.documents import document
+
+    drafts = [find_draft(project, word) for word in given.what]
+    if given.json:
+        print(document("review", waiting=[_data(one) for one in drafts], staged=[]), end="")
+        return ExitCode.OK
+    for one in drafts:
+        print("\n".join((f"DRAFT-{one.number}", *_lines(project, one, whole=True))))
+    return ExitCode.OK
+
+
+def format_draft(project: Project, named: str, *, whole: bool) -> Iterator[str]:
+    """The lines of a draft in the list of what waits."""
+    from runner.app.draft.draft_answers import find_draft
+
+    yield from _lines(project, find_draft(project, named), whole=whole)
+
+
+def as_data(project: Project, named: str) -> dict[str, object]:
+    """A draft for programs."""
+    from runner.app.draft.draft_answers import find_draft
+
+    return _data(find_draft(project, named))
+
+
+def _data(one: DraftProposed) -> dict[str, object]:
+    covered = [
+        {"asked": said, "tasks": [word for word in ids.split(", ") if word]}
+        for said, ids in zip(one.asked, one.covered_by, strict=False)
+    ]
+    return {
+        "id": f"DRAFT-{one.number}",
+        "kind": "draft",
+        "plan": one.plan,
+        "digest": one.digest,
+        "tasks": list(one.tasks),
+        "text": one.text,
+        "wish": one.wish,
+        "source": one.source or None,
+        "asked": covered,
+        "takenOut": list(one.taken_out),
+        "notes": list(one.notes),
+        "mistakes": list(one.mistakes),
+        "rounds": one.rounds,
+        "by": one.by,
+    }
+
+
+def _lines(project: Project, one: DraftProposed, *, whole: bool) -> Iterator[str]:
+    from runner.app.draft.draft_checks import Target
+    from runner.plan.document import read_plan
+
+    if not whole:
+        yield f"would write {join_few([*map(display, one.tasks)])} into {display(one.plan)}"
+        yield from (f"to mend: {display(said)}" for said in one.mistakes)
+        return
+    target = Target.of(project, one.plan)
+    new = target.with_text(one.text, project.root.name)
+    rows = unified_diff(
+        target.data.decode("utf-8", "replace").splitlines(),
+        new.decode("utf-8", "replace").splitlines(),
+        one.plan if target.data else "/dev/null",
+        one.plan,
+        lineterm="",
+    )
+    yield from (display(row.rstrip("\n")) for row in rows)
+    yield ""
+    tasks = {task.id: task for task in read_plan(one.text.encode(), "draft").tasks}
+    covered = list(zip(one.asked, one.covered_by, strict=False))
+    for said, ids in covered:
+        for id_ in filter(None, ids.split(", ")):
+            proofs = [test.command for test in tasks[id_].test_contracts] if id_ in tasks else []
+            yield display(f"asked: {said} → {id_} → {'; '.join(proofs) or 'the plan'}")
+    yield from (display(f"asked, but not covered: {said}") for said, ids in covered if not ids)
+    if not covered:
+        yield "what of the wish is covered was not told"
+    yield from (f"taken out, {display(said)}" for said in one.taken_out)
+    yield from (f"to mend: {display(said)}" for said in one.mistakes)
+    yield from (f"note: {display(said)}" for said in one.notes)
+
+
+# --- a person's word ------------------------------------------------------------------
+
+
+def answer_drafts(given: argparse.Namespace, project: Project, drafts: Sequence[str]) -> ExitCode:
+    """Approve, reject or edit drafts."""
+    from runner.app.draft import draft_answers
+
+    code = ExitCode.OK
+    for named in drafts:
+        if given.command == "approve":
+            done = draft_answers.approve_draft(project, named)
+            print(f"{done.id}: {join_few(done.tasks)} stand in {display(done.plan)}")
+            print("next: runner validate, then runner")
+        elif given.command == "reject":
+            code = _reject(given, project, named)
+        else:
+            code = _edit(project, named)
+    return code
+
+
+def _reject(given: argparse.Namespace, project: Project, named: str) -> ExitCode:
+    from runner.app.draft.draft_answers import reject_draft
+
+    with _open_console(project, is_quiet=False) as (observer, asker):
+        came = reject_draft(project, named, given.reason, observer, asker)
+    return tell_drafted(project, came)
+
+
+def _edit(project: Project, named: str) -> ExitCode:
+    from runner.app.draft.draft_answers import edit_draft
+    from runner.commands.running.terminal_review import edit_content
+
+    class Editor:
+        def edit(self, path: str, content: bytes) -> bytes:
+            return edit_content(path, content, project.environ)
+
+    edited = edit_draft(project, named, Editor())
+    if edited is None:
+        print(f"{named.upper()} is as it was")
+        return ExitCode.OK
+    for said in edited.mistakes:
+        print(f"to mend: {display(said)}")
+    verb = "edit" if edited.mistakes else "approve"
+    print(f"DRAFT-{edited.number} is edited and waits; next: runner {verb} DRAFT-{edited.number}")
+    return ExitCode.OK
