@@ -14,10 +14,6 @@ from typing import TYPE_CHECKING
 
 from runner.languages.registry import code_language
 from runner.model import Finding, Severity
-from runner.secrets.detect_secrets import is_lock_file
-from runner.secrets.find import find, utf8
-from runner.secrets.prefilter import Family
-from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,6 +62,8 @@ def scan_content(
 
     A scan that could not be done is a finding that refuses. Takes time linear in the size.
     """
+    from runner.secrets.redact import redact
+
     shown = redact(path)  # a finding must not repeat what the file's name gives away
     return (*_scan_name(path, shown, allowed), *_scan(content, shown, allowed))
 
@@ -81,6 +79,7 @@ def hits(content: bytes, path: str) -> tuple[Hit, ...]:
     Raises SecondOpinionError when the second scan could not be done.
     """
     from runner.secrets.detect_secrets import second_opinion
+    from runner.secrets.find import utf8
 
     text = utf8(content)
     own = _of_kind(_own(content, text), path)
@@ -88,6 +87,8 @@ def hits(content: bytes, path: str) -> tuple[Hit, ...]:
 
 
 def _scan_name(path: str, shown: str, allowed: AllowList | None) -> tuple[Finding, ...]:
+    from runner.secrets.find import find
+
     name = path.encode("utf-8", "surrogatepass")
     return tuple(
         Finding(CHECK, f"the file's name holds a secret: {secret.shape.title}",
@@ -99,6 +100,7 @@ def _scan_name(path: str, shown: str, allowed: AllowList | None) -> tuple[Findin
 
 def _scan(content: bytes, path: str, allowed: AllowList | None) -> tuple[Finding, ...]:
     from runner.secrets.detect_secrets import SecondOpinionError, second_opinion
+    from runner.secrets.find import utf8
 
     text = utf8(content)
     own = _of_kind(_own(content, text), path)
@@ -117,6 +119,8 @@ def _scan(content: bytes, path: str, allowed: AllowList | None) -> tuple[Finding
 
 def _own(content: bytes, text: bytes) -> tuple[Secret, ...]:
     """What our own shapes find; a false mark of UTF-16 must not hide what is plainly there."""
+    from runner.secrets.find import find
+
     found = find(text)
     if text is content:
         return found
@@ -126,6 +130,8 @@ def _own(content: bytes, text: bytes) -> tuple[Secret, ...]:
 
 def _of_kind(found: tuple[Secret, ...], path: str) -> tuple[Secret, ...]:
     """What counts in a file of this name: in a lock file no value that a mere name made suspect."""
+    from runner.secrets.detect_secrets import is_lock_file
+
     if not is_lock_file(path):
         return found
     return tuple(one for one in found if one.shape.name not in ("assigned", "password"))
@@ -183,6 +189,8 @@ def _of_secret(secret: Secret, text: bytes) -> Hit:
 
 
 def _of_suspicion(one: Suspicion, text: bytes) -> Hit:
+    from runner.secrets.prefilter import Family
+
     severity = Severity.ERROR if one.blocks else Severity.WARNING
     if one.family is Family.ADDRESS:
         severity = Severity.NOTE

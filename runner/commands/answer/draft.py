@@ -216,7 +216,8 @@ def answer_drafts(given: argparse.Namespace, project: Project, drafts: Sequence[
     for named in drafts:
         if given.command == "approve":
             done = draft_answers.approve_draft(project, named)
-            print(f"{done.id}: {join_few(done.tasks)} stand in {display(done.plan)}")
+            verb = "stands" if len(done.tasks) == 1 else "stand"
+            print(f"{done.id}: {join_few(done.tasks)} {verb} in {display(done.plan)}")
             print("next: runner validate, then runner")
         elif given.command == "reject":
             code = _reject(given, project, named)
