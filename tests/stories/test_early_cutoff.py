@@ -137,15 +137,18 @@ def test_text_and_status_edited_together_is_change_and_approval_in_one(built):
 EDITED = ("## TASK-001: Overlap rule", "## TASK-001: The rule of overlaps")
 
 
-def at_terminal(place, answer):
-    """Edit the first task's section, run at a terminal, and answer what it asks."""
+def at_terminal(place, *answers):
+    """Edit the first task's section, run at a terminal, and answer whenever it asks."""
     place.commit({"made/rules.py": COMMENTED})
     place.edit_plan(*EDITED)
     python = (sys.executable, "-m", "runner", "run", "--trust", "--no-sandbox", "--review", "off")
     with Terminal(python, columns=120, cwd=place.root) as terminal:
-        terminal.until("or [l]eave it STALE? ")
+        heard = terminal.until("or [l]eave it STALE? ")
         asked = terminal.said
-        terminal.send(f"{answer}\n")
+        for number, answer in enumerate(answers):
+            if number:
+                heard = terminal.until("or [l]eave it STALE? ", after=heard)
+            terminal.send(f"{answer}\n")
         return asked, terminal.wait()
 
 
@@ -162,7 +165,7 @@ def test_at_a_terminal_an_edit_is_asked_about_at_once(built):
 
 def test_at_a_terminal_what_is_there_may_be_kept_and_proven(built):
     since = len(built.events)
-    assert at_terminal(built, "x\np")[1] == 0
+    assert at_terminal(built, "x", "p")[1] == 0
     assert {mode for _, mode in modes(built, since)} == {"prove"}
     assert built.read("rules.py") == RULES
     assert set(built.statuses.values()) == {"DONE"}
