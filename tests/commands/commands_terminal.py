@@ -63,7 +63,7 @@ class Terminal:
             except OSError:  # the program has closed its side
                 return
 
-    def until(self, text, *, after=0, seconds=20.0):
+    def until(self, text, *, after=0, seconds=90.0):
         """Hear until a text has come; how much had come by then."""
         until = time.monotonic() + seconds
         while text not in self.said[after:]:
@@ -71,7 +71,7 @@ class Terminal:
             self.hear()
         return len(self.said)
 
-    def wait(self, seconds=20.0):
+    def wait(self, seconds=90.0):
         """The exit code, once the program has ended by itself; minus the signal that ended it."""
         until = time.monotonic() + seconds
         while self.code is None:

@@ -47,7 +47,7 @@ class McpClient:
         self.say(id=self._number, method=method, params=params)
         return self._number
 
-    def next(self, seconds=60):
+    def next(self, seconds=120):
         message = self.heard.get(timeout=seconds)
         assert message is not None, self.process.stderr.read()
         return message

@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 
 
-def until(holds, seconds=20.0, *, what="it"):
+def until(holds, seconds=90.0, *, what="it"):
     """Wait for something to hold, and give it."""
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
