@@ -42,7 +42,8 @@ class Call:
     """One call that is being carried out; `cancelled` ends it from another thread."""
 
     tool: Tool
-    arguments: Arguments
+    arguments: object
+    """As the client gave them: whether they are the tool's is looked at when it is carried out."""
     tell: Callable[[str], None] = lambda _: None
     """Hears how a wait goes on."""
     cancelled: threading.Event = field(default_factory=threading.Event)

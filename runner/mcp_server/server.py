@@ -129,7 +129,7 @@ class Server:
             hint = did_you_mean(str(name)[:100], TOOLS) or f"there are {', '.join(TOOLS)}"
             raise RpcError(_PARAMS, f"there is no tool {str(name)[:100]!r}; {hint}")
         arguments = params.get("arguments")
-        call = Call(TOOLS[name], {} if arguments is None else arguments)  # type: ignore[arg-type]  # checked when carried out
+        call = Call(TOOLS[name], {} if arguments is None else arguments)
         if (token := _token(params)) is not None:
             call.tell = _Progress(self, token)
         self._calls[_key(id_)] = call
