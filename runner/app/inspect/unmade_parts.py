@@ -93,14 +93,22 @@ class Supply:
         """Whether a package comes from elsewhere, as far as it can be seen without running it."""
         if package in sys.stdlib_module_names:
             return True
-        wanted = package.replace("_", "-").casefold()
-        if wanted in {one.replace("_", "-") for one in detect_stack(self.root).dependencies}:
+        if package.replace("_", "-").casefold() in self._declared:
             return True
-        for name in _ENVIRONMENTS:
-            for site in (self.root / name).glob("lib*/python*/site-packages"):
-                if (site / package).exists() or (site / f"{package}.py").exists():
-                    return True
-        return False
+        return any(
+            (site / package).exists() or (site / f"{package}.py").exists() for site in self._sites
+        )
+
+    @cached_property
+    def _declared(self) -> frozenset[str]:
+        """The packages that the project says it needs: read once for all contracts."""
+        return frozenset(one.replace("_", "-") for one in detect_stack(self.root).dependencies)
+
+    @cached_property
+    def _sites(self) -> tuple[Path, ...]:
+        """The folders of installed packages, in environments inside the project."""
+        sites = ((self.root / name).glob("lib*/python*/site-packages") for name in _ENVIRONMENTS)
+        return tuple(one for found in sites for one in found)
 
     @cached_property
     def is_open(self) -> bool:
