@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from runner.report.status_line import SastCounts
     from runner.run.journal_writer import JournalWriter
 
-SHARE_OF_RUN_TIME = 0.03
+SHARE_OF_RUN_TIME = 0.01
 """The most of a run's time that writing status lines may take; what waits is written in one go."""
 
 
