@@ -121,7 +121,6 @@ class Group:
             said.append(f"the command used more than its {more} and was ended")
         return said
 
-
     def _find_files(self, *names: str) -> Iterator[str]:
         """Files of these names in all of them; each hierarchy has the same in all its groups."""
         for folder in self.folders:
