@@ -24,7 +24,7 @@ READY := $(VENV)/.ready
 DEMO := build/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sandbox check lint types floors house reference test mutants pictures bench golden campaign demo demo-clean lock clean
+.PHONY: help setup sandbox check lint types floors house reference test vscode mutants pictures bench golden campaign demo demo-clean lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,11 @@ house: $(READY) ## What the house is made of, in figures: lines, files, names, c
 test: check sandbox ## Everything that must hold: check, then all tests, with coverage of runner/ >= 90 %
 	tests/in_memory.sh $(BIN)/python -m pytest -n $(JOBS) --cov=runner --cov-report=term:skip-covered \
 	  --cov-fail-under=$(MINIMUM_COVERAGE)
+
+vscode: $(READY) ## The extension for VS Code: types, tests against the real server, editors/vscode/dist/*.vsix (needs npm)
+	npm ci --prefix editors/vscode --ignore-scripts --no-fund --no-audit
+	RUNNER="$(abspath $(BIN))/runner" npm test --prefix editors/vscode
+	npm run package --prefix editors/vscode
 
 mutants: $(READY) sandbox ## Small faults in the product, 60 by the commit's id: do the unit tests of a room notice? MUTANTS=60 MUTANTS_IN=runner/run
 	$(BIN)/python tests/mutants.py

@@ -37,6 +37,8 @@ class DraftProposed(NamedTuple):
     by: str = ""
     """Who wrote it: an implementer's name, or `person`."""
     usage: Usage | None = None
+    imported: str = ""
+    """The form of the other tool's file whose tasks these are; their source names the file."""
 
 
 class DraftReviewed(NamedTuple):

@@ -7,8 +7,8 @@ from gates_trees import a_story
 from runner.gates import equality
 
 
-def asked(folder, path, before, after):
-    task = a_task(outputs=("any",))
+def asked(folder, path, before, after, **fields):
+    task = a_task(outputs=("any",), **fields)
     bench, _ = a_story(folder, {path: before}, {path: after}, task=task)
     (check,) = equality.checks(bench.task, bench.settings)
     return [(str(one.severity), one.path) for one in equality.prove(check, bench).findings]
@@ -61,3 +61,66 @@ def test_others_are_none(tmp_path, path, text):
 def test_what_was_so_before_is_no_news(tmp_path):
     text = a_class("return True")
     assert asked(tmp_path, "a.py", text, f"{text}\n\nx = 1\n") == []
+
+
+def a_field(words=""):
+    return (
+        "from dataclasses import dataclass, field\n\n\n@dataclass\nclass Price:\n"
+        f"    cents: int = field(default=0{words})\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.py", a_class("return abs(float(self) - float(other)) < 5", base="float")),
+        ("a.py", a_class("return self - 1 <= other <= self + 1", base="int")),
+        ("a.py", a_class("return math.isclose(self.x, other.x, rel_tol=0.1)", base="object")),
+        ("a.py", a_class("return isinstance(other, Shown) and len(self) == len(other)")),
+        ("a.py", a_class("return self.lower() == other.lower()")),
+        ("a.py", a_class("return round(self.x) == round(other.x)", base="object")),
+        ("a.py", a_class("return self.cents // 10 == other.cents // 10", base="object")),
+        ("a.py", a_class("return super().__eq__(other) or True")),
+        ("a.py", a_class("return str(self) == other or abs(self - other) < 2")),
+        ("a.py", "class A:\n    pass\n\n\nA.__eq__ = lambda self, other: True\n"),
+        ("a.py", "def same(a, b):\n    return True\n\n\nclass A:\n    __eq__ = same\n"),
+        ("a.py", "A = type('A', (str,), {'__eq__': lambda a, b: True, '__hash__': None})\n"),
+        ("a.py", "class A:\n    pass\n\n\nsetattr(A, '__eq__', lambda a, b: True)\n"),
+        ("a.py", "class A(str):\n    def __ne__(self, other):\n        return False\n"),
+        ("a.js", "class A {\n  equals(o) {\n    return Math.abs(this.x - o.x) < 5;\n  }\n}\n"),
+        ("a.go", "package a\n\nfunc (a A) Equal(b A) bool {\n\treturn a.x-b.x < 5\n}\n"),
+    ],
+)
+def test_an_equality_that_is_only_near_is_a_question(tmp_path, path, text):
+    assert asked(tmp_path, path, "x = 1\n", text) == [("question", path)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        a_class("return len(self) == len(other) and all(a == b for a, b in zip(self, other))"),
+        a_class("if len(self.x) != len(other.x):", "    return False", "return self.x == other.x"),
+        a_class(
+            "if type(self) is not type(other):", "    return False", "return self.x == other.x"
+        ),
+        a_class("return (self.x, abs(self.y)) == (other.x, abs(other.y)) and self.z == other.z"),
+        a_class("return self is other or self.x == other.x", base="object"),
+        a_class("return hash(self) == hash(other)", base="object"),
+        "class A(str):\n    def __ne__(self, other):\n        return not self == other\n",
+    ],
+)
+def test_a_comparison_of_values_beside_others_is_exact(tmp_path, text):
+    assert asked(tmp_path, "a.py", "x = 1\n", text) == []
+
+
+def test_a_field_that_leaves_the_equality_is_a_question(tmp_path):
+    gone = a_field(", compare=False")
+    assert asked(tmp_path, "a.py", a_field(), gone) == [("question", "a.py")]
+    assert asked(tmp_path, "a.py", gone, gone + "\nx = 1\n") == []
+    assert asked(tmp_path, "a.py", "x = 1\n", gone) == []
+
+
+def test_a_plan_may_say_what_counts_as_equal(tmp_path):
+    text = a_class("return self.lower() == other.lower()")
+    prose = "Names compare without regard to case."
+    assert asked(tmp_path, "a.py", "x = 1\n", text, prose=prose) == []

@@ -12,7 +12,7 @@ from runner.app.change import change_source
 from runner.app.inspect.view import View
 from runner.errors import RunnerError
 from runner.impact.answer import Dependents, Width, judge
-from runner.impact.load_inputs import knowledge_of
+from runner.impact.inputs import knowledge_of
 from runner.model import Status
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
@@ -81,6 +81,8 @@ class ImpactRequest:
     """What differs from this revision."""
     task: str = ""
     """What this task changed when it landed."""
+    changes: tuple[Changed, ...] = ()
+    """These very changes."""
     dependents: str = ""
     """How far it is followed: `transitive`, `direct`, `none`; as the settings say for empty."""
     conservative: bool = False
@@ -118,7 +120,8 @@ def find_impact(project: Project, request: ImpactRequest) -> Impact:
 
 def require_one(request: ImpactRequest) -> None:
     """Raise RunnerError where several changes are named at once."""
-    if sum((bool(request.paths), request.since is not None, bool(request.task))) > 1:
+    named = (request.paths, request.since is not None, request.task, request.changes)
+    if sum(map(bool, named)) > 1:
         hint = "name paths, or --since REV, or --task ID"
         raise RunnerError("these are several changes at once", hint=hint)
 
@@ -127,6 +130,8 @@ def _find_changes(
     request: ImpactRequest, view: View, repository: Repository
 ) -> tuple[str, tuple[Changed, ...], str]:
     """The change in words, its files, and the task that made it, which it does not affect."""
+    if request.changes:
+        return "these changes", request.changes, ""
     if request.task:
         id_ = find_id(request.task, view.states)
         commit = _landing(id_, view, repository)

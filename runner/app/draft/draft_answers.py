@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.draft.draft_checks import Target, check_sections
+from runner.app.draft.draft_checks import Target, check_sections, find_errors
+from runner.app.draft.drafted_imports import redraft_import
 from runner.app.draft.drafting import DraftRequest, draft, ids_in_use, propose
 from runner.app.draft.wishes import Wish
+from runner.app.write.import_tasks import MARKED, WISH
 from runner.errors import ExitCode, RunnerError
 from runner.journal.draft_events import DraftLanded, DraftReviewed
 from runner.journal.log import Journal
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from runner.app.draft.drafting import Drafted
     from runner.app.observer import Observer
     from runner.journal.draft_events import DraftProposed
+    from runner.model import Task
     from runner.project import Project
     from runner.run.review import Asker
 
@@ -92,6 +95,8 @@ def reject_draft(
     with Journal.open(project.journal_path) as journal:
         word = DraftReviewed(one.number, one.digest, approved=False, reason=reason, by="person")
         journal.append(word, durable=True)
+    if one.imported:
+        return redraft_import(project, one, reason, observer, asker)
     own = one.plan if one.plan != Target.of(project).path else ""
     return draft(
         project,
@@ -151,12 +156,22 @@ def _mistakes(project: Project, one: DraftProposed) -> tuple[Remark, ...]:
     for task in own.tasks:
         if task.id in taken:
             found.append(Remark(task.line, f"{task.id} is or was another task"))
-        if task.status is not Status.PENDING:
+        if task.status is not Status.PENDING and not _is_told_there(one, task):
             found.append(Remark(task.line, f"{task.id} is {task.status}: a draft is PENDING"))
     if found or not own.tasks:
         return tuple(found)
     reading = DraftReading(tuple(one.text.split("\n")), (), places)
+    if one.imported:  # warnings of tasks as they were imported are told, as an import tells them
+        return find_errors(project, target, reading, one.text)
     return check_sections(project, target, reading, one.text).mistakes
+
+
+def _is_told_there(one: DraftProposed, task: Task) -> bool:
+    """Whether a status is what an import writes: an unproven mark, or a wish that waits."""
+    if not one.imported:
+        return False
+    marked = task.status is Status.DONE and task.note.startswith(MARKED)
+    return marked or (task.status is Status.BLOCKED and task.note == WISH)
 
 
 def _stands(project: Project, one: DraftProposed) -> bool:

@@ -91,6 +91,36 @@ def check_sections(project: Project, target: Target, reading: DraftReading, text
     )
 
 
+def find_new_problems(
+    project: Project, target: Target, reading: DraftReading, before: str, after: str
+) -> Checked:
+    """What `validate` says of the plan with the sections `after` and not with those `before`.
+
+    Told by their words alone, since lines move where a section grows.
+    """
+    name = project.root.name
+    known = {one.message for one in _problems(project, target.path, target.with_text(before, name))}
+    new = _problems(project, target.path, target.with_text(after, name))
+    found = [one for one in new if one.message not in known]
+    not_theirs = [one for one in found if any(words in one.message for words in _NOT_THEIRS)]
+    mistakes = [_remark(one, reading) for one in found if one not in not_theirs]
+    mistakes += _places(reading)
+    unique = {(one.line, one.text): one for one in mistakes}
+    return Checked(
+        tuple(sorted(unique.values(), key=lambda one: one.line)),
+        tuple(dict.fromkeys(one.message for one in not_theirs)),
+    )
+
+
+def find_errors(
+    project: Project, target: Target, reading: DraftReading, text: str
+) -> tuple[Remark, ...]:
+    """What makes the plan with these sections one that cannot be built."""
+    whole = target.with_text(text, project.root.name)
+    found = _problems(project, target.path, whole)
+    return tuple(_remark(one, reading) for one in found if one.is_error)
+
+
 def _problems(project: Project, path: str, data: bytes) -> tuple[Problem, ...]:
     """All that `validate` says of these bytes."""
     if not data:

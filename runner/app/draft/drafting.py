@@ -7,9 +7,10 @@ words. What it may set is a closed list; nothing of it runs, and no file changes
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from runner.app.build.suitability import require_trust
 from runner.app.draft.draft_checks import Checked, Target, check_sections
@@ -64,6 +65,19 @@ class DraftRequest:
     """Why a person refused the draft before."""
 
 
+class Subject(Protocol):
+    """What the rounds of a draft are about."""
+
+    def question(self) -> str:
+        """What is asked first."""
+
+    def read(self, answer: str) -> DraftReading:
+        """What an answer holds, with what is wrong with it by itself."""
+
+    def check(self, reading: DraftReading) -> Checked:
+        """What is wrong with it in its plan."""
+
+
 @dataclass(frozen=True, slots=True)
 class Drafted:
     """A draft that waits; or why there is none."""
@@ -85,7 +99,7 @@ def draft(
 
     Raises RunnerError without a program (exit 3), without trust in it (exit 3), and where it fails.
     """
-    drafter = _require_drafter(project)
+    drafter = require_drafter(project)
     target = Target.of(project, _plan_path(project, asked.new_plan))
     if asked.new_plan and target.data:
         raise RunnerError("there is a plan already", where=target.path, hint="name another file")
@@ -94,13 +108,10 @@ def draft(
         from runner.plan.diagnostic import refusal
 
         raise refusal(errors, "nothing was drafted")
-    _require_trust(project, plan, asked, asker)
-    with Repository.open(project.root) as repository, open_slots(project, repository) as opened:
-        site = opened.slots[0]
-        head = repository.head().commit or ""
-        site.reset(head)
-        made = _Making(project, asked, target, plan, site, head, observer, asker)
-        reading, checked, rounds, usage = made.go(drafter)
+    require_drafter_trust(project, plan, asker, trusted=asked.trusted)
+    with open_rounds(project, drafter, observer) as made:
+        wish = _WishSubject(made, asked, target, plan, asker)
+        reading, checked, rounds, usage = made.go(wish)
     if not reading.sections or reading.mistakes or checked.mistakes:
         return Drafted(None, (*reading.mistakes, *checked.mistakes), rounds)
     event = DraftProposed(
@@ -114,7 +125,7 @@ def draft(
         asked=tuple(said for said, _ in reading.asked),
         covered_by=tuple(", ".join(ids) for _, ids in reading.asked),
         taken_out=tuple(map(str, reading.taken_out)),
-        notes=(*checked.notes, *_estimate(project, len(reading.sections))),
+        notes=(*checked.notes, *estimate(project, len(reading.sections))),
         rounds=rounds,
         by=drafter.name,
         usage=usage,
@@ -152,7 +163,8 @@ def _plan_path(project: Project, named: str) -> str:
     return place.relative_to(project.root.resolve()).as_posix()
 
 
-def _require_drafter(project: Project) -> Drafter:
+def require_drafter(project: Project) -> Drafter:
+    """Who drafts. Raises RunnerError (exit 3) where nobody is there."""
     chosen = choose_drafter(project.settings)
     if isinstance(chosen, Finding):
         hint = (
@@ -165,63 +177,79 @@ def _require_drafter(project: Project) -> Drafter:
     return chosen
 
 
-def _require_trust(project: Project, plan: Plan, asked: DraftRequest, asker: Asker | None) -> None:
+def require_drafter_trust(
+    project: Project,
+    plan: Plan,
+    asker: Asker | None,
+    *,
+    trusted: bool,
+    again: str = "runner draft --trust …",
+) -> None:
     """The question is about all that a yes allows: the plan's commands, and who drafts."""
     name = project.settings.model_draft
     known = name.casefold() if ":" not in name else ""
     drafts = Task(DRAFT, "draft", 0, Spec("", ""), outputs=("any",), implementer=known)
     told = replace(plan, tasks=(*plan.tasks, drafts))
-    again = "runner draft --trust …"
-    require_trust(project, told, trusted=asked.trusted, asker=asker, again=again)
+    require_trust(project, told, trusted=trusted, asker=asker, again=again)
+
+
+@contextmanager
+def open_rounds(project: Project, drafter: Drafter, observer: Observer) -> Iterator[Rounds]:
+    """A scratch tree of the last commit, where somebody is asked."""
+    with Repository.open(project.root) as repository, open_slots(project, repository) as opened:
+        site = opened.slots[0]
+        head = repository.head().commit or ""
+        site.reset(head)
+        try:
+            yield Rounds(project, drafter, site, head, observer)
+        except KeyboardInterrupt:
+            raise RunnerError(
+                "drafting was stopped; nothing of it waits, and no file was changed",
+                hint="say the same command again",
+                code=ExitCode.INTERRUPTED,
+            ) from None
 
 
 @dataclass
-class _Making:
-    """The rounds of one draft."""
+class Rounds:
+    """Asks, has the answer read and checked, and asks again with what is wrong."""
 
     project: Project
-    asked: DraftRequest
-    target: Target
-    plan: Plan
+    drafter: Drafter
     site: WorkerContext
     head: str
     observer: Observer
-    asker: Asker | None
-    _may_prove: bool | None = None
 
-    def go(self, drafter: Drafter) -> tuple[DraftReading, Checked, int, Usage]:
-        taken = ids_in_use(self.project, self.target, self.plan)
-        question = compose_question(
-            analyse(self.project), self.plan, self.asked, next_number(taken), self.target.path
-        )
+    def go(self, subject: Subject) -> tuple[DraftReading, Checked, int, Usage]:
+        """The last answer, what is wrong with it, the times that it was asked, and the use."""
+        question = subject.question()
         reading, checked, usages = DraftReading(), Checked(), []
         for number in range(1, ROUNDS + 1):
             wrong = (*reading.mistakes, *checked.mistakes)
             said = _again(question, reading, wrong) if number > 1 else question
-            self.observer.say(f"draft, round {number} of {ROUNDS}: asking {drafter.name}")
-            answer = drafter.answer(self._brief(said, number), self._bench(number))
+            self.observer.say(f"draft, round {number} of {ROUNDS}: asking {self.drafter.name}")
+            answer = self.drafter.answer(self._brief(said, number), self.bench(number))
             usages.append(answer.said.usage)
             if refused := [one for one in answer.said.findings if one.refuses]:
                 one = refused[0]
                 raise RunnerError(
                     one.message, detail=one.detail, hint=one.hint, code=ExitCode.FAILED
                 )
-            reading = read_draft(answer.text, taken)
-            checked = Checked()
+            reading, checked = subject.read(answer.text), Checked()
             if reading.sections and not reading.mistakes:
-                checked = check_sections(self.project, self.target, reading, reading.text)
-                if self.asked.prove and not checked.mistakes:
-                    checked = Checked(tuple(self._prove(reading)), checked.notes)
-            if reading.sections and not (reading.mistakes or checked.mistakes):
+                checked = subject.check(reading)
+            wrong = (*reading.mistakes, *checked.mistakes)
+            if reading.sections and not wrong:
                 break
-            for remark in (*reading.mistakes, *checked.mistakes)[:20]:
+            for remark in wrong[:20]:
                 self.observer.say(str(remark))
         return reading, checked, number, together(usages)
 
     def _brief(self, text: str, number: int) -> Brief:
         return Brief(_question_task(), number, (), (), "", text)
 
-    def _bench(self, number: int) -> ImplementerContext:
+    def bench(self, number: int) -> ImplementerContext:
+        """Where round `number` is asked: the commit, which it cannot change."""
         site, settings = self.site, self.project.settings
         task = _question_task()
         return ImplementerContext(
@@ -238,20 +266,47 @@ class _Making:
             permission_floor=settings.permission_floor,
         )
 
+
+@dataclass
+class _WishSubject:
+    """A wish in words."""
+
+    made: Rounds
+    asked: DraftRequest
+    target: Target
+    plan: Plan
+    asker: Asker | None
+    _may_prove: bool | None = None
+
+    def question(self) -> str:
+        taken = ids_in_use(self.made.project, self.target, self.plan)
+        found = analyse(self.made.project)
+        return compose_question(found, self.plan, self.asked, next_number(taken), self.target.path)
+
+    def read(self, answer: str) -> DraftReading:
+        return read_draft(answer, ids_in_use(self.made.project, self.target, self.plan))
+
+    def check(self, reading: DraftReading) -> Checked:
+        checked = check_sections(self.made.project, self.target, reading, reading.text)
+        if self.asked.prove and not checked.mistakes:
+            return Checked(tuple(self._prove(reading)), checked.notes)
+        return checked
+
     def _prove(self, reading: DraftReading) -> Iterator[Remark]:
         """Each contract that passes on HEAD already: it would prove nothing. Trust comes first."""
         tests = [(one.id, command) for one in reading.sections for _, command in one.proofs]
         if self._may_prove is None:
             self._may_prove = may_run(self.asked, [one for _, one in tests], self.asker)
-        bench = replace(self._bench(0), sandbox=self.site.sandbox)
+        site, head = self.made.site, self.made.head
+        bench = replace(self.made.bench(0), sandbox=site.sandbox)
         for id_, command in tests:
-            self.site.reset(self.head)
+            site.reset(head)
             ran = work(command, replace(bench, log=None), {"RUNNER_TASK": id_})
             if ran.passed:
                 said = f"{command} of {id_} passes on HEAD already: it proves nothing"
                 hint = "have it test what is not there yet"
                 yield Remark(reading.line_of(id_, command), said, hint)
-        self.site.reset(self.head)
+        site.reset(head)
 
 
 def may_run(asked: DraftRequest, commands: Sequence[str], asker: Asker | None) -> bool:
@@ -297,7 +352,7 @@ def _again(question: str, reading: DraftReading, wrong: Sequence[Remark]) -> str
     )
 
 
-def _estimate(project: Project, count: int) -> Iterator[str]:
+def estimate(project: Project, count: int) -> Iterator[str]:
     """What tasks took here before, times as many."""
     done = [one for one in project.state().tasks.values() if one.status is Status.DONE]
     if not done:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.app.write.import_tasks import read_text
+from runner.app.write.foreign_files import read_text
 from runner.errors import ExitCode, RunnerError
 from runner.process.tools import capture, which
 from runner.secrets.redact import redact

@@ -20,6 +20,7 @@ from runner.model import Severity, Status
 from runner.plan.diagnostic import Problem
 from runner.plan.globs import Claims, folders_of, is_glob, matches, may_overlap
 from runner.plan.spans import Places
+from runner.process.environments import IN_REPOSITORY
 from runner.repo.git import text
 from runner.repo.read import Repository
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from runner.model import Task
     from runner.plan.spans import Position
 
-_ENVIRONMENTS = (".venv", "venv", "env")
 _TESTERS = frozenset({"pytest", "py.test"})
 _STARTERS = frozenset({"node", "npx", "bunx", "deno", "vitest", "jest", "mocha", "tsx"})
 _QUIET = frozenset({"cd", "true", ":", "export", "set", "test", "["})
@@ -93,14 +93,22 @@ class Supply:
         """Whether a package comes from elsewhere, as far as it can be seen without running it."""
         if package in sys.stdlib_module_names:
             return True
-        wanted = package.replace("_", "-").casefold()
-        if wanted in {one.replace("_", "-") for one in detect_stack(self.root).dependencies}:
+        if package.replace("_", "-").casefold() in self._declared:
             return True
-        for name in _ENVIRONMENTS:
-            for site in (self.root / name).glob("lib*/python*/site-packages"):
-                if (site / package).exists() or (site / f"{package}.py").exists():
-                    return True
-        return False
+        return any(
+            (site / package).exists() or (site / f"{package}.py").exists() for site in self._sites
+        )
+
+    @cached_property
+    def _declared(self) -> frozenset[str]:
+        """The packages that the project says it needs: read once for all contracts."""
+        return frozenset(one.replace("_", "-") for one in detect_stack(self.root).dependencies)
+
+    @cached_property
+    def _sites(self) -> tuple[Path, ...]:
+        """The folders of installed packages, in environments inside the project."""
+        sites = ((self.root / name).glob("lib*/python*/site-packages") for name in IN_REPOSITORY)
+        return tuple(one for found in sites for one in found)
 
     @cached_property
     def is_open(self) -> bool:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.answer.waiver import Waive, waive
+from runner.app.write.foreign_files import gather
 from runner.errors import ExitCode, RunnerError
 from runner.model import Status
 from runner.plan.document import read_plan
-from runner.plan.foreign import find_form, read_foreign
+from runner.plan.foreign import read_foreign
 from runner.plan.foreign.base import Form, State
 from runner.plan.foreign.render import NewSection, is_as_meant, plain_title
 from runner.plan.foreign.trackers import parent_of, with_children
@@ -26,137 +26,17 @@ from runner.secrets.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from runner.app.write.foreign_files import ForeignFile
     from runner.model import Task
     from runner.plan.foreign.base import ForeignTask
     from runner.project import Project
 
-
-_USUAL = (
-    "tasks.md",
-    "specs/*/tasks.md",
-    ".kiro/specs/*/tasks.md",
-    "openspec/changes/*/tasks.md",
-    "changes/*/tasks.md",
-    ".taskmaster/tasks/tasks.json",
-    "tasks/tasks.json",
-    "tasks.json",
-    ".beads/issues.jsonl",
-    "issues.jsonl",
-    "backlog/tasks/*.md",
-    "tasks/*.md",
-)
-"""Where the tools keep them; a folder is searched in this order, and the first that fits counts."""
-_LARGEST = 10_000_000
-"""Bytes of one file."""
-_SECONDS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignFile:
-    """A file that holds tasks."""
-
-    shown: str
-    """How Source names it: relative to the project where it lies in it."""
-    text: str
-    form: Form
-
-    @property
-    def space(self) -> str:
-        """Within what its keys are unique: one file, or all tasks of a Backlog.md."""
-        return "" if self.form is Form.BACKLOG else self.shown
-
-
-def gather(root: Path, source: str, form: Form | None, stdin: str) -> list[ForeignFile]:
-    """What `source` holds. Raises RunnerError where no tasks are there in a form that is known."""
-    if source == "-":
-        return [_file("stdin", stdin, form)]
-    if source.startswith(("https://", "http://")):
-        return [_file(source.partition("?")[0].partition("#")[0], _fetch(source), form)]
-    place = Path(source)
-    if place.is_dir():
-        found = list(_in_folder(root, place, form))
-        if found:
-            return found
-        raise RunnerError(
-            "no tasks of another tool are in this folder",
-            where=source,
-            hint="name the file; known are: " + ", ".join(Form),
-        )
-    return [_file(_shown(root, place), read_text(place), form)]
-
-
-def _in_folder(root: Path, folder: Path, form: Form | None) -> Iterator[ForeignFile]:
-    for pattern in _USUAL:
-        found = [one for one in sorted(folder.glob(pattern), key=_natural) if one.is_file()]
-        read = [(one, read_text(one)) for one in found]
-        files = [
-            ForeignFile(_shown(root, one), text, known)
-            for one, text in read
-            if (known := form or find_form(text))
-        ]
-        if files:
-            yield from files
-            return
-
-
-def _natural(path: Path) -> tuple[object, ...]:
-    import re
-
-    parts = re.split(r"(\d+)", path.as_posix())
-    return tuple((1, int(one), "") if one.isdigit() else (0, 0, one) for one in parts)
-
-
-def _shown(root: Path, place: Path) -> str:
-    try:
-        return place.resolve().relative_to(root.resolve()).as_posix()
-    except ValueError:
-        return place.as_posix()
-
-
-def read_text(place: Path) -> str:
-    """A file as text, every byte kept. Raises RunnerError."""
-    try:
-        if place.stat().st_size > _LARGEST:
-            raise RunnerError("this file is larger than 10 MB", where=str(place), hint="split it")
-        return place.read_bytes().decode("utf-8", "surrogateescape")
-    except OSError as error:
-        raise RunnerError(
-            f"it cannot be read: {error.strerror}", where=str(place), hint="name a file or folder"
-        ) from None
-
-
-def _file(shown: str, text: str, form: Form | None) -> ForeignFile:
-    known = form or find_form(text)
-    if known is None:
-        raise RunnerError(
-            "no tasks were found in a form that is known",
-            where=shown,
-            hint=f"say which with --from: {', '.join(Form)}",
-        )
-    return ForeignFile(shown, text, known)
-
-
-def _fetch(address: str) -> str:
-    """The text behind an address; nothing is sent but the question."""
-    from urllib.error import URLError
-    from urllib.request import Request, urlopen
-
-    headers = {"User-Agent": "task-graph-runner"}
-    try:
-        request = Request(address, headers=headers)  # noqa: S310  # http and https alone come here
-        with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310  # the same
-            data: bytes = answer.read(_LARGEST + 1)
-    except (URLError, OSError, ValueError) as error:
-        raise RunnerError(
-            f"it cannot be fetched: {error}", where=address, hint="save it, and name the file"
-        ) from None
-    if len(data) > _LARGEST:
-        raise RunnerError("it is larger than 10 MB", where=address)
-    return data.decode("utf-8", "replace")
-
-
 WISH = "imported without output files and proof"
 """Why a task is BLOCKED that says only what is wished for."""
+
+
+MARKED = "unproven: marked as done in "
+"""How the note of a task begins whose source has a mark: a mark is typed, not proven."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +75,14 @@ class ImportResult:
         return tuple(one for one in self.added if one.note == WISH)
 
     @property
+    def early(self) -> tuple[NewSection, ...]:
+        """Those that are marked as done while something that they come after is not."""
+        open_ = {one.id for one in self.added if one.status is not Status.DONE}
+        return tuple(
+            one for one in self.added if one.status is Status.DONE and open_.intersection(one.needs)
+        )
+
+    @property
     def without_proof(self) -> tuple[tuple[NewSection, str], ...]:
         """Those with files and no proof, each with the contract it could have."""
         open_ = (one for one in self.added if one.outputs and not one.test)
@@ -204,7 +92,10 @@ class ImportResult:
 def import_tasks(project: Project, request: ImportRequest) -> ImportResult:
     """Append what is new to the plan. Raises RunnerError for what cannot be read."""
     path, data = _plan_of(project)
-    old = read_plan(data, path, prefixes=project.settings.id_prefixes).tasks
+    old = (
+        *read_plan(data, path, prefixes=project.settings.id_prefixes).tasks,
+        *_drafted(project, path),
+    )
     files = gather(project.root, request.source, request.form, request.stdin)
     maker = _Maker(old, _highest(project, old), request)
     for one in files:
@@ -233,9 +124,17 @@ def _plan_of(project: Project) -> tuple[str, bytes]:
         return named, b""
 
 
+def _drafted(project: Project, path: str) -> Iterator[Task]:
+    """Tasks that wait in drafts: their ids are given, and what they were imported from is known."""
+    for one in project.state().open_drafts:
+        if one.plan == path:
+            yield from read_plan(one.text.encode(), "draft").tasks
+
+
 def _highest(project: Project, tasks: Iterable[Task]) -> int:
     """The highest number of a task that is or was: ids are never used again."""
-    known = (*(task.id for task in tasks), *project.state().tasks)
+    drafts = (id_ for one in project.state().open_drafts for id_ in one.tasks)
+    known = (*(task.id for task in tasks), *project.state().tasks, *drafts)
     numbers = (int(found[1]) for one in known if (found := re.fullmatch(r"TASK-(\d+)", one)))
     return max(numbers, default=0)
 
@@ -301,7 +200,7 @@ class _Maker:
         outputs = () if is_milestone else task.paths
         status, note = Status.PENDING, ""
         if task.state is State.DONE:
-            status, note = Status.DONE, f"unproven: marked as done in {file.shown}"
+            status, note = Status.DONE, f"{MARKED}{file.shown}"
         elif not outputs and not is_milestone:
             status, note = Status.BLOCKED, WISH
         return NewSection(

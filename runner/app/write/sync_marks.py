@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.inspect.view import View
-from runner.app.write.import_tasks import ids_by_source, read_text
+from runner.app.write.foreign_files import read_text
+from runner.app.write.import_tasks import ids_by_source
 from runner.errors import ExitCode, RunnerError
 from runner.model import Grade
 from runner.plan.foreign import find_form, read_foreign

@@ -61,7 +61,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     project = Project.open(Path.cwd(), environ, flags, plan_needed=False)
     wish = _find_wish(given, project)
     asked = DraftRequest(wish, given.new_plan, given.prove, given.trust)
-    with _open_console(project, is_quiet=given.json) as (observer, asker):
+    with open_console(project, is_quiet=given.json) as (observer, asker):
         came = draft(project, asked, observer, asker)
     return tell_drafted(project, came, as_json=given.json)
 
@@ -87,7 +87,8 @@ def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
 
 
 @contextmanager
-def _open_console(project: Project, *, is_quiet: bool) -> Iterator[tuple[Observer, Asker | None]]:
+def open_console(project: Project, *, is_quiet: bool) -> Iterator[tuple[Observer, Asker | None]]:
+    """Where somebody who drafts is heard, and a person at a terminal is asked."""
     from runner.commands.running.terminal_review import find_asker
     from runner.report.console import NORMAL, QUIET, Console, wants_colour
 
@@ -203,7 +204,7 @@ def answer_drafts(given: argparse.Namespace, project: Project, drafts: Sequence[
 def _reject(given: argparse.Namespace, project: Project, named: str) -> ExitCode:
     from runner.app.draft.draft_answers import reject_draft
 
-    with _open_console(project, is_quiet=False) as (observer, asker):
+    with open_console(project, is_quiet=False) as (observer, asker):
         came = reject_draft(project, named, given.reason, observer, asker)
     return tell_drafted(project, came)
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.errors import ExitCode
+from runner.errors import ExitCode, RunnerError
 from runner.plan.foreign.base import Form
 from runner.project import Project
 from runner.report.documents import document
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
-    from runner.app.write.import_tasks import ImportResult
+    from runner.app.write.import_tasks import ImportRequest, ImportResult
     from runner.app.write.sync_marks import SyncResult
 
 _IMPORT = """\
@@ -27,6 +27,7 @@ examples:
   runner import backlog -n              what would be written, and nothing is
   runner import todo.md                 at a terminal it asks once what proves the tasks
   runner import - --from checklist < todo.md
+  runner import specs --draft           who drafts names files and proofs; all of it waits
 
 Read are: spec-kit, Kiro, OpenSpec, Backlog.md, Task Master, beads and plain check lists.
 Titles, dependencies, criteria, priorities and files that are named come along; commands never.
@@ -44,8 +45,15 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     parser.epilog = _IMPORT if name == "import" else _SYNC
     if name == "import":
         add("source", metavar="PATH|URL|-", help="a file, a folder, an address, or `-`")
-        add("--from", dest="form", choices=[*Form], help="the form, where its shape tells not")
+        add(
+            "--from",
+            dest="form",
+            choices=[str(one) for one in Form],
+            help="the form, where its shape tells not",
+        )
         add("--test", metavar="COMMAND", default="", help="proves every task that names files")
+        add("--draft", action="store_true", help="have files and proofs drafted; it waits for you")
+        add("--trust", action="store_true", help="with --draft: start who drafts unasked")
         add("--accept-done", action="store_true", help="waive, by name, what is marked as done")
     else:
         add("--uncheck", action="store_true", help="take marks away that nothing here proves")
@@ -74,6 +82,8 @@ def _import(given: argparse.Namespace, project: Project) -> ExitCode:
     stdin = sys.stdin.read() if given.source == "-" else ""
     form = Form(given.form) if given.form else None
     request = ImportRequest(given.source, form, given.test, given.accept_done, given.dry_run, stdin)
+    if given.draft:
+        return _draft(given, project, request)
     asks = not (given.test or given.json or given.dry_run or given.source == "-")
     if asks and sys.stdin.isatty() and sys.stderr.isatty():
         seen = import_tasks(project, replace(request, dry_run=True))
@@ -87,6 +97,42 @@ def _import(given: argparse.Namespace, project: Project) -> ExitCode:
         print("\n".join(display(line) for line in done.text.splitlines()))
     print("\n".join(_import_lines(done, is_dry=given.dry_run)))
     return ExitCode.OK
+
+
+def _draft(given: argparse.Namespace, project: Project, request: ImportRequest) -> ExitCode:
+    """Have what the list lacks drafted; where it lacks nothing, import it."""
+    from runner.app.draft.drafted_imports import draft_import
+    from runner.app.write.import_tasks import import_tasks
+    from runner.commands.answer.draft import open_console, tell_drafted
+
+    if given.accept_done or given.dry_run:
+        flag = "--accept-done" if given.accept_done else "--dry-run"
+        raise RunnerError(
+            f"--draft writes nothing yet, so {flag} has no place beside it",
+            hint="runner review shows what waits; waive by name once it is written",
+        )
+    with open_console(project, is_quiet=given.json) as (observer, asker):
+        came = draft_import(project, request, observer, asker, trusted=given.trust)
+    if came.drafted is not None:
+        if not given.json:
+            print("\n".join(_read_lines(came.read)))
+        return tell_drafted(project, came.drafted, as_json=given.json)
+    done = import_tasks(project, request)
+    if given.json:
+        print(_imported(done, wrote=bool(done.added)), end="")
+    else:
+        print("\n".join(_import_lines(done, is_dry=False)))
+    return ExitCode.OK
+
+
+def _read_lines(done: ImportResult) -> Iterator[str]:
+    """What was read of a list that waits as a draft."""
+    yield f"{', '.join(done.forms)}: {plural(len(done.added), 'task')} read"
+    if done.known:
+        yield f"{plural(len(done.known), 'task')} had been imported before: {join_few(done.known)}"
+    for place, said in done.left:
+        yield f"left out, {display(place)}: {display(said)}"
+    yield ""
 
 
 def _ask_test(project: Project, count: int) -> str:
@@ -147,6 +193,8 @@ def _import_lines(done: ImportResult, *, is_dry: bool) -> Iterator[str]:
         verb = "says" if len(wishes) == 1 else "say"
         yield f"{plural(len(wishes), 'task')} only {verb} what is wished for: {join_few(wishes)}"
         yield "  add `- Output files: …` and `- Test contracts:`, and set the Status to PENDING"
+    if early := [one.id for one in done.early]:
+        yield f"marked as done before what they come after: {join_few(early)}; not built again"
     if open_ := done.without_proof:
         verb = "has" if len(open_) == 1 else "have"
         yield f"{plural(len(open_), 'task')} {verb} no proof (--test COMMAND gives them one):"

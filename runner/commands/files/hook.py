@@ -3,21 +3,26 @@
 Called by the program itself before its tool writes, with the call as JSON on standard input, as
 Claude Code and Codex (PreToolUse) and Gemini CLI (BeforeTool) hand it over. Exit 2 keeps the write
 from being made, and standard error tells the agent why; so it mends it in the same turn.
+When a session begins (SessionStart) the tree is noted; when it wants to stop (Stop) the tests run
+that its changes may affect, and exit 2 sends what fails back.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.errors import ExitCode
+from runner.errors import ExitCode, RunnerError
 from runner.text.display import display
+from runner.text.wording import finding_lines, join_few
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from runner.app.prove.session_check import StopAnswer
     from runner.model import Finding
 
 _EPILOG = """\
@@ -30,6 +35,8 @@ exit: 0 the write may be made, 2 it may not, and standard error says why
 _DENIED = ExitCode.USAGE
 """Both programs take 2 for a refusal."""
 _MOST = 32 << 20
+_MOST_SAID = 8_000
+"""Characters that an agent is told of what fails."""
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -44,13 +51,63 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     from runner.app.write.hook_answer import HookCall, judge_call
 
     named = given.rules or environ.get("RUNNER_HOOK", "")
-    answer = judge_call(HookCall(sys.stdin.buffer.read(_MOST), Path.cwd(), named), environ)
+    said = sys.stdin.buffer.read(_MOST)
+    if not named and (event := _read_event(said)) is not None:
+        return _answer_event(event, environ)
+    answer = judge_call(HookCall(said, Path.cwd(), named), environ)
     if (refused := answer.command) is not None:
-        said = f"{display(refused.path)}: {refused.message} ({refused.check})"
-        print(f"{said}\n  hint: {refused.hint}", file=sys.stderr)
+        line = f"{display(refused.path)}: {refused.message} ({refused.check})"
+        print(f"{line}\n  hint: {refused.hint}", file=sys.stderr)
     for finding in answer.findings:
         print(_format_finding(finding), file=sys.stderr)
     return ExitCode.OK if answer.is_allowed else _DENIED
+
+
+def _read_event(said: bytes) -> tuple[str, Path, str] | None:
+    """Of a session's begin or stop its name, folder and session; None for a call of a tool."""
+    try:
+        row = json.loads(said)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(row, dict) or row.get("hook_event_name") not in ("SessionStart", "Stop"):
+        return None
+    folder = row.get("cwd")
+    where = Path(folder) if isinstance(folder, str) and "\0" not in folder else Path.cwd()
+    return row["hook_event_name"], where, str(row.get("session_id"))
+
+
+def _answer_event(event: tuple[str, Path, str], environ: Mapping[str, str]) -> ExitCode:
+    """Note a session's begin, or prove what it changed. Keeps nobody back by its own failure."""
+    from runner.app.prove.session_check import check_stop, note_begin
+
+    name, folder, session = event
+    try:
+        if name == "SessionStart":
+            note_begin(folder, environ, session)
+            return ExitCode.OK
+        answer = check_stop(folder, environ, session)
+    except RunnerError as error:
+        print(json.dumps({"systemMessage": f"runner: not proven: {display(error.message)}"}))
+        return ExitCode.OK
+    if answer.note:
+        print(json.dumps({"systemMessage": f"runner: {display(answer.note)}"}))
+    if not answer.failed:
+        return ExitCode.OK
+    print("\n".join(_format_failures(answer))[:_MOST_SAID], file=sys.stderr)
+    return _DENIED
+
+
+def _format_failures(answer: StopAnswer) -> Iterator[str]:
+    """What the agent reads: what fails, and what it printed."""
+    from runner.secrets.redact import redact
+
+    changed = join_few([display(path) for path in answer.changed])
+    yield f"the plan's tests fail on what this session changed ({changed}):"
+    for one in answer.failed:
+        yield f"{display(one.task)} {display(one.contract)} failed"
+        for finding in one.findings:
+            yield from (f"  {redact(line)}" for line in finding_lines(finding))
+    yield "mend it, and never a test to make it pass; or say plainly why the change is meant"
 
 
 def _format_finding(finding: Finding) -> str:

@@ -5,6 +5,7 @@ Sources: each tool's own documentation of its files.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, replace
 from json import JSONDecodeError
@@ -288,7 +289,8 @@ def with_children(
 
 _HEAD = re.compile(r"\A---[ \t]*\r?\n(?P<head>.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _STATUS = re.compile(
-    r"^status:[ \t]*(?P<quote>['\"]?)(?P<word>[^'\"\r\n#]*?)(?P=quote)[ \t]*\r?$", re.MULTILINE
+    r"^status:[ \t]*(?P<quote>['\"]?)(?P<word>[^'\"\r\n#]*?)(?P=quote)[ \t]*(?:#[^\r\n]*)?\r?$",
+    re.MULTILINE,
 )
 _ACCEPTANCE = re.compile(r"<!--\s*AC:BEGIN\s*-->(?P<in>.*?)<!--\s*AC:END\s*-->", re.DOTALL)
 _OLD_ACCEPTANCE = re.compile(
@@ -298,6 +300,8 @@ _DESCRIPTION = re.compile(
     r"^##[ \t]+Description[ \t]*\r?\n(?P<in>.*?)(?=^##[ \t]|\Z)", re.DOTALL | re.MULTILINE
 )
 _MARKER = re.compile(r"<!--.*?-->", re.DOTALL)
+_BARE_NAME = re.compile(r"^([ \t]*(?:-|\w+:)[ \t]+)(@[^\r\n]*?)(?=[ \t]*\r?$)", re.MULTILINE)
+"""People as old versions of the tool wrote them, `assignee: @ada`: no YAML."""
 
 
 def read_backlog(text: str, *, done: str = "Done", still_open: str = "To Do") -> ForeignPlan:
@@ -347,11 +351,13 @@ def _read_head(text: str) -> dict[str, Any] | None:
 
     if "&" in text and re.search(r"(?:^|[\s\[,:])\*\w", text):
         return None  # an alias: a head of a few lines may name itself a million times
-    try:
-        head = yaml.safe_load(text)
-    except yaml.YAMLError:
-        return None
-    return head if isinstance(head, dict) else None
+    for said in (text, _BARE_NAME.sub(lambda one: one[1] + json.dumps(one[2]), text)):
+        try:
+            head = yaml.safe_load(said)
+        except yaml.YAMLError:
+            continue
+        return head if isinstance(head, dict) else None
+    return None
 
 
 def _plain(value: object) -> str:

@@ -1,0 +1,242 @@
+"""`runner import --draft`: somebody names files and proofs for tasks of another tool's list.
+
+The list's own words stay: id, title, source and order are not the drafter's to say, and its
+criteria only grow. What it could not name stays as a plain import has it. All of it waits as one
+draft, so that a crash or a person's no leaves the plan as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner.app.draft.draft_checks import Checked, Target, find_new_problems
+from runner.app.draft.draft_prompt import compose_import_question
+from runner.app.draft.drafting import (
+    Drafted,
+    estimate,
+    ids_in_use,
+    open_rounds,
+    propose,
+    require_drafter,
+    require_drafter_trust,
+)
+from runner.app.inspect.repository_analysis import analyse
+from runner.app.write.import_tasks import ImportRequest, import_tasks
+from runner.errors import RunnerError
+from runner.journal.draft_events import DraftProposed
+from runner.model import Status, digest_of
+from runner.plan.document import read_plan
+from runner.plan.drafted_sections import DraftReading, Remark, read_draft
+from runner.plan.foreign.render import is_as_meant, plain_title
+from runner.report.cost import together
+from runner.text.wording import join_few, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from runner.app.inspect.repository_analysis import Analysis
+    from runner.app.observer import Observer
+    from runner.app.write.import_tasks import ImportResult
+    from runner.model import Usage
+    from runner.plan.foreign.render import NewSection
+    from runner.project import Project
+    from runner.run.review import Asker
+
+BATCH = 20
+"""Tasks that are asked about at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedImport:
+    """What a list of another tool came to."""
+
+    read: ImportResult
+    drafted: Drafted | None
+    """None where every task has its proof, so that nobody was asked."""
+
+
+def draft_import(
+    project: Project,
+    request: ImportRequest,
+    observer: Observer,
+    asker: Asker | None = None,
+    *,
+    trusted: bool = False,
+    reason: str = "",
+) -> DraftedImport:
+    """Read a list, ask for what its open tasks lack, and have the whole wait.
+
+    Raises RunnerError as an import and a draft do.
+    """
+    read = import_tasks(project, replace(request, dry_run=True))
+    lacking = (*read.wishes, *(one for one, _ in read.without_proof))
+    if not lacking:
+        return DraftedImport(read, None)
+    drafter = require_drafter(project)
+    target = Target.of(project)
+    plan = read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
+    again = "runner import --draft --trust …"
+    require_drafter_trust(project, plan, asker, trusted=trusted, again=again)
+    wanted = {one.id for one in lacking}
+    sections = {one.id: one for one in read.added}
+    asked = [one for one in read.added if one.id in wanted]
+    taken_out: list[str] = []
+    usages: list[Usage] = []
+    rounds = 0
+    mistakes: tuple[Remark, ...] = ()
+    refused: list[str] = []
+    found = analyse(project)
+    with open_rounds(project, drafter, observer) as made:
+        for at in range(0, len(asked), BATCH):
+            batch = asked[at : at + BATCH]
+            subject = _Batch(project, found, target, sections, batch, reason)
+            reading, checked, times, usage = made.go(subject)
+            rounds, usages = rounds + times, [*usages, usage]
+            if wrong := (*reading.mistakes, *checked.mistakes):
+                mistakes = wrong
+                refused += [one.id for one in batch]
+                continue
+            sections.update((one.id, one) for one in reading.sections)
+            taken_out += map(str, reading.taken_out)
+    filled = [id_ for id_ in wanted if sections[id_].proofs]
+    if not filled:
+        return DraftedImport(read, Drafted(None, mistakes or _nothing_named(), rounds))
+    text = "\n".join(one.text for one in sections.values())
+    event = DraftProposed(
+        number=0,
+        plan=target.path,
+        text=text,
+        digest=digest_of(text.encode()),
+        tasks=tuple(sections),
+        wish=f"the tasks of {request.source}",
+        source=request.source,
+        asked=tuple(f"{one.title} ({one.source})" for one in asked),
+        covered_by=tuple(one.id if sections[one.id].proofs else "" for one in asked),
+        taken_out=tuple(taken_out),
+        notes=(*_notes(sections, wanted, refused, mistakes), *estimate(project, len(filled))),
+        rounds=rounds,
+        by=drafter.name,
+        usage=together(usages),
+        imported=read.forms[0],
+    )
+    return DraftedImport(read, Drafted(propose(project, event), (), rounds))
+
+
+def redraft_import(
+    project: Project,
+    refused: DraftProposed,
+    reason: str,
+    observer: Observer,
+    asker: Asker | None = None,
+) -> Drafted:
+    """Ask anew about the file of a draft that a person refused, with the reason."""
+    if refused.source == "-":
+        raise RunnerError(
+            "it is refused; its list came from standard input, which is gone",
+            hint="runner import - --draft < LIST",
+        )
+    came = draft_import(project, ImportRequest(refused.source), observer, asker, reason=reason)
+    return came.drafted or Drafted(None, _nothing_named())
+
+
+def _nothing_named() -> tuple[Remark, ...]:
+    return (
+        Remark(1, "no task was given files and a proof", "runner import, and add them by hand"),
+    )
+
+
+def _notes(
+    sections: Mapping[str, NewSection],
+    wanted: set[str],
+    refused: Sequence[str],
+    mistakes: Sequence[Remark],
+) -> tuple[str, ...]:
+    done = [one.id for one in sections.values() if one.status is Status.DONE]
+    left = [id_ for id_ in sections if id_ in wanted and not sections[id_].proofs]
+    said = []
+    if done:
+        said.append(
+            f"{join_few(done)}: marked as done there, so unproven here, and not asked about"
+        )
+    if left:
+        said.append(f"{join_few(left)}: left as imported, without a proof")
+    if refused:
+        first = f"; first {mistakes[0]}" if mistakes else ""
+        said.append(f"answers about {plural(len(refused), 'task')} could not be taken{first}")
+    return tuple(said)
+
+
+@dataclass
+class _Batch:
+    """Some tasks of a list that lack files or a proof."""
+
+    project: Project
+    found: Analysis
+    target: Target
+    sections: Mapping[str, NewSection]
+    """All of the list, with what earlier batches were given."""
+    batch: Sequence[NewSection]
+    reason: str
+
+    def question(self) -> str:
+        return compose_import_question(
+            self.found, self.target.path, list(self.sections.values()), self.batch, self.reason
+        )
+
+    def read(self, answer: str) -> DraftReading:
+        """The answer's sections, laid over those of the list."""
+        plan = read_plan(self.target.data, self.target.path)
+        ours = {one.id: one for one in self.batch}
+        taken = ids_in_use(self.project, self.target, plan) | self.sections.keys()
+        reading = read_draft(answer, taken - ours.keys())
+        none = {said.strip("` ") for said, ids in reading.asked if not ids}
+        mistakes, taken_out, merged = list(reading.mistakes), list(reading.taken_out), []
+        for one in reading.sections:
+            if (own := ours.get(one.id)) is None:
+                said = f"{one.id} is none of the tasks that were asked about"
+                mistakes.append(Remark(reading.line_of(one.id), said, "answer about these alone"))
+                continue
+            if plain_title(one.title) != plain_title(own.title):
+                taken_out.append(Remark(reading.line_of(one.id), f"another title of {one.id}"))
+            whole = _lay_over(own, one, self.sections)
+            merged.append(whole)
+            if not is_as_meant(whole):
+                said = f"{one.id} reads as more than its fields"
+                mistakes.append(Remark(reading.line_of(one.id), said, "plain words and paths"))
+        there = {one.id for one in merged}
+        for id_ in ours.keys() - there - none:
+            said = f"{id_} is not in the answer"
+            mistakes.append(Remark(1, said, f"give its section, or `- {id_}: none` in `asked`"))
+        for found in (mistakes, taken_out):
+            found.sort(key=lambda one: (one.line, one.text))
+        return replace(
+            reading,
+            sections=tuple(merged),
+            mistakes=tuple(mistakes),
+            taken_out=tuple(taken_out),
+        )
+
+    def check(self, reading: DraftReading) -> Checked:
+        """What `validate` says of the list with the answer that it does not say without."""
+        before = "\n".join(one.text for one in self.sections.values())
+        after = {**self.sections, **{one.id: one for one in reading.sections}}
+        whole = "\n".join(one.text for one in after.values())
+        return find_new_problems(self.project, self.target, reading, before, whole)
+
+
+def _lay_over(own: NewSection, said: NewSection, known: Mapping[str, NewSection]) -> NewSection:
+    """A task of the list with what an answer may add to it."""
+    needs = (*own.needs, *(one for one in said.needs if one in known and one != own.id))
+    return replace(
+        own,
+        status=Status.PENDING,
+        note="",
+        needs=tuple(dict.fromkeys(needs)),
+        outputs=tuple(dict.fromkeys((*own.outputs, *said.outputs))),
+        inputs=said.inputs,
+        acceptance=tuple(dict.fromkeys((*own.acceptance, *said.acceptance))),
+        tests=said.proofs,
+        type=said.type,
+        is_milestone=False,
+    )

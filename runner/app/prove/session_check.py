@@ -1,0 +1,138 @@
+"""What an assistant's session changed, proven when it wants to stop.
+
+At its start the files that differ from HEAD are noted, so that a person's own unfinished work is
+nobody's fault; at its stop the test contracts that the rest may affect run. The note lies in the
+user's cache. Nothing here is asked: commands that no person has trusted do not run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runner import effects
+from runner.app.build.suitability import require_trust
+from runner.app.change import change_source
+from runner.app.change.impact_question import ImpactRequest, find_impact
+from runner.app.prove.prove_tree import reprove
+from runner.errors import RunnerError
+from runner.implementers.command import read_regular
+from runner.project import Project
+from runner.repo.read import Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from runner.app.prove.prove_tree import Reproven
+    from runner.impact.change import Changed
+
+MOST_SENT_BACK = 3
+"""Times that one session is kept from stopping: who cannot mend it is not held forever."""
+_KEPT = 20
+_SESSION = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class StopAnswer:
+    """What is said to a session that wants to stop."""
+
+    failed: tuple[Reproven, ...] = ()
+    """What fails on its changes; it is to go on and mend it."""
+    changed: tuple[str, ...] = ()
+    note: str = ""
+    """What the person is told where nothing could be proven, or no more is sent back."""
+
+
+def note_begin(folder: Path, environ: Mapping[str, str], session: str) -> None:
+    """Note how the tree is when a session begins; nothing where the folder has no plan."""
+    project = _open(folder, environ)
+    if project is None:
+        return
+    with Repository.open(project.root) as repository:
+        head = repository.head().commit or ""
+        before = {one.path: _digest(one) for one in change_source.of_working_tree(repository)}
+    _write(project, session, {"head": head, "before": before, "sent_back": 0})
+
+
+def check_stop(folder: Path, environ: Mapping[str, str], session: str) -> StopAnswer:
+    """Run what the session's changes may affect; nothing where there are none, or no plan."""
+    project = _open(folder, environ)
+    if project is None:
+        return StopAnswer()
+    note = _read(project, session)
+    changes = _changes(project, note)
+    if not changes:
+        return StopAnswer()
+    paths = tuple(one.path for one in changes)
+    try:
+        require_trust(
+            project, project.plan(project.plan_bytes), trusted=False, asker=None,
+            again="runner impact --run",
+        )  # fmt: skip
+    except RunnerError as error:
+        return StopAnswer(changed=paths, note=f"not proven: {error.message}")
+    found = find_impact(project, ImpactRequest(changes=changes))
+    ran = reprove(project, found.answer.affected, lambda _: None)
+    failed = tuple(one for one in ran if one.failed)
+    if not failed:
+        return StopAnswer(changed=paths)
+    times = int(note.get("sent_back", 0)) if isinstance(note.get("sent_back"), int) else 0
+    if times >= MOST_SENT_BACK:
+        said = f"{len(failed)} still fail after it was told {times} times: runner impact --run"
+        return StopAnswer(changed=paths, note=said)
+    _write(project, session, {**note, "sent_back": times + 1})
+    return StopAnswer(failed, paths)
+
+
+def _changes(project: Project, note: Mapping[str, Any]) -> tuple[Changed, ...]:
+    """What differs now from when the session began."""
+    head, before = note.get("head"), note.get("before")
+    known = before if isinstance(before, dict) else {}
+    with Repository.open(project.root) as repository:
+        if isinstance(head, str) and head and repository.resolve(head) is not None:
+            _, found = change_source.since(repository, head)
+        else:
+            found = change_source.of_working_tree(repository)
+    new = (one for one in found if one.before != one.after and known.get(one.path) != _digest(one))
+    return tuple(dict.fromkeys(new))
+
+
+def _open(folder: Path, environ: Mapping[str, str]) -> Project | None:
+    """The project, where it has a plan that can be read."""
+    try:
+        project = Project.open(folder, environ, {})
+        project.plan(project.plan_bytes)
+    except (RunnerError, OSError):
+        return None
+    return project
+
+
+def _digest(one: Changed) -> str:
+    return "" if one.after is None else hashlib.sha256(one.after).hexdigest()
+
+
+def _place(project: Project, session: str) -> Path:
+    name = _SESSION.sub("", session)[:64] or "session"
+    return project.cache / "sessions" / f"{name}.json"
+
+
+def _read(project: Project, session: str) -> dict[str, Any]:
+    try:
+        note = json.loads(read_regular(_place(project, session)) or b"{}")
+    except (ValueError, RecursionError):
+        return {}
+    return note if isinstance(note, dict) else {}
+
+
+def _write(project: Project, session: str, note: Mapping[str, Any]) -> None:
+    place = _place(project, session)
+    effects.make_folder(place.parent)
+    effects.write_file(place, json.dumps(note).encode())
+    old = sorted(place.parent.glob("*.json"), key=lambda one: one.stat().st_mtime)
+    for one in old[:-_KEPT]:
+        effects.step("unlink", one)
+        one.unlink(missing_ok=True)

@@ -1,0 +1,136 @@
+"""Files of other tools: found in a folder, read, or fetched; each with its form."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import RunnerError
+from runner.plan.foreign import find_form
+from runner.plan.foreign.base import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_USUAL = (
+    "tasks.md",
+    "specs/*/tasks.md",
+    ".kiro/specs/*/tasks.md",
+    "openspec/changes/*/tasks.md",
+    "changes/*/tasks.md",
+    ".taskmaster/tasks/tasks.json",
+    "tasks/tasks.json",
+    "tasks.json",
+    ".beads/issues.jsonl",
+    "issues.jsonl",
+    "backlog/tasks/*.md",
+    "tasks/*.md",
+)
+"""Where the tools keep them; a folder is searched in this order, and the first that fits counts."""
+_LARGEST = 10_000_000
+"""Bytes of one file."""
+_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignFile:
+    """A file that holds tasks."""
+
+    shown: str
+    """How Source names it: relative to the project where it lies in it."""
+    text: str
+    form: Form
+
+    @property
+    def space(self) -> str:
+        """Within what its keys are unique: one file, or all tasks of a Backlog.md."""
+        return "" if self.form is Form.BACKLOG else self.shown
+
+
+def gather(root: Path, source: str, form: Form | None, stdin: str) -> list[ForeignFile]:
+    """What `source` holds. Raises RunnerError where no tasks are there in a form that is known."""
+    if source == "-":
+        return [_file("stdin", stdin, form)]
+    if source.startswith(("https://", "http://")):
+        return [_file(source.partition("?")[0].partition("#")[0], _fetch(source), form)]
+    place = Path(source)
+    if place.is_dir():
+        found = list(_in_folder(root, place, form))
+        if found:
+            return found
+        raise RunnerError(
+            "no tasks of another tool are in this folder",
+            where=source,
+            hint="name the file; known are: " + ", ".join(Form),
+        )
+    return [_file(_shown(root, place), read_text(place), form)]
+
+
+def _in_folder(root: Path, folder: Path, form: Form | None) -> Iterator[ForeignFile]:
+    for pattern in _USUAL:
+        found = [one for one in sorted(folder.glob(pattern), key=_natural) if one.is_file()]
+        read = [(one, read_text(one)) for one in found]
+        files = [
+            ForeignFile(_shown(root, one), text, known)
+            for one, text in read
+            if (known := form or find_form(text))
+        ]
+        if files:
+            yield from files
+            return
+
+
+def _natural(path: Path) -> tuple[object, ...]:
+    parts = re.split(r"(\d+)", path.as_posix())
+    return tuple((1, int(one), "") if one.isdigit() else (0, 0, one) for one in parts)
+
+
+def _shown(root: Path, place: Path) -> str:
+    try:
+        return place.resolve().relative_to(root.resolve()).as_posix()
+    except ValueError:
+        return place.as_posix()
+
+
+def read_text(place: Path) -> str:
+    """A file as text, every byte kept. Raises RunnerError."""
+    try:
+        if place.stat().st_size > _LARGEST:
+            raise RunnerError("this file is larger than 10 MB", where=str(place), hint="split it")
+        return place.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise RunnerError(
+            f"it cannot be read: {error.strerror}", where=str(place), hint="name a file or folder"
+        ) from None
+
+
+def _file(shown: str, text: str, form: Form | None) -> ForeignFile:
+    known = form or find_form(text)
+    if known is None:
+        raise RunnerError(
+            "no tasks were found in a form that is known",
+            where=shown,
+            hint=f"say which with --from: {', '.join(Form)}",
+        )
+    return ForeignFile(shown, text, known)
+
+
+def _fetch(address: str) -> str:
+    """The text behind an address; nothing is sent but the question."""
+    from urllib.error import URLError
+    from urllib.request import Request, urlopen
+
+    headers = {"User-Agent": "task-graph-runner"}
+    try:
+        request = Request(address, headers=headers)  # noqa: S310  # http and https alone come here
+        with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310  # the same
+            data: bytes = answer.read(_LARGEST + 1)
+    except (URLError, OSError, ValueError) as error:
+        raise RunnerError(
+            f"it cannot be fetched: {error}", where=address, hint="save it, and name the file"
+        ) from None
+    if len(data) > _LARGEST:
+        raise RunnerError("it is larger than 10 MB", where=address)
+    return data.decode("utf-8", "replace")
