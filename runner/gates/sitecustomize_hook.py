@@ -136,6 +136,8 @@ def measure_now() -> None:
     """Begin, with whichever coverage.py there is."""
     environ = os.environ
     said = {"python": "%d.%d.%d" % sys.version_info[:3]}
+    if sys.prefix != sys.base_prefix:
+        said["environment"] = sys.prefix.rpartition("/")[2]
     coverage = find_coverage(environ.get("RUNNER_COVER_OURS", ""), environ["RUNNER_COVER_PYTHON"])
     if coverage is None:
         note(missing="coverage", **said)

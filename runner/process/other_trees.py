@@ -22,6 +22,7 @@ from urllib.parse import unquote
 
 from runner import effects
 from runner.config.paths import Places
+from runner.process.environments import IN_REPOSITORY
 from runner.process.tools import tool_paths
 
 if TYPE_CHECKING:
@@ -187,7 +188,6 @@ _LINKING = (
     ("requirements.txt", r"(?m)^\s*(?:-e\s+|--editable[ =])?(?:file://)?((?:\.{1,2})?/\S+)"),
     (".cargo/config.toml", r"\"((?:\.{1,2})?/[^\"]+)\""),
 )
-_ENVIRONMENTS = (".venv", "venv", "env")
 
 
 def find_needed_paths(shown: str, environ: Mapping[str, str]) -> Iterator[str]:
@@ -198,7 +198,7 @@ def find_needed_paths(shown: str, environ: Mapping[str, str]) -> Iterator[str]:
     for name in _SEARCHED:
         yield from (part for part in environ.get(name, "").split(os.pathsep) if part[:1] == "/")
     yield from _library_folders(Path("/etc/ld.so.conf"))
-    for root in {*tools, *(f"{shown}/{name}" for name in _ENVIRONMENTS)}:
+    for root in {*tools, *(f"{shown}/{name}" for name in IN_REPOSITORY)}:
         yield from _find_linked_packages(Path(root))
     for folder in _projects(Path(shown)):
         yield from _find_linked_folders(folder)
@@ -254,7 +254,7 @@ def _projects(shown: Path) -> Iterator[Path]:
         for number, path in enumerate(shown.glob(depth)):
             if number > 1000:  # noqa: PLR2004 - folders; a plain bound
                 break
-            if path.name not in {".git", "node_modules", *_ENVIRONMENTS} and path.is_dir():
+            if path.name not in {".git", "node_modules", *IN_REPOSITORY} and path.is_dir():
                 yield path
 
 

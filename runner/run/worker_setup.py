@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.gates.proof_cache import ProofMemory
 from runner.process.base import Place, command_environment
+from runner.process.environments import find_shared_folders, with_own_tools
 from runner.process.tree import end_marked, own_prefix
 from runner.repo.pool import Pool
 from runner.repo.proposal_bounds import Bounds
@@ -30,13 +31,6 @@ if TYPE_CHECKING:
 
 
 LOGS = "artifacts/build/logs"
-_ENVIRONMENTS = (".venv", "venv", "env")
-
-
-def find_shared_folders(root: Path) -> tuple[str, ...]:
-    """Installed environments of the repository, which commands need and no task may change."""
-    found = [name for name in _ENVIRONMENTS if (root / name / "pyvenv.cfg").is_file()]
-    return (*found, *(["node_modules"] if (root / "node_modules").is_dir() else ()))
 
 
 @dataclass(slots=True)
@@ -62,7 +56,15 @@ class WorkerSetup:
         self._shares = find_shared_folders(self.root)
         self._pool = Pool(self.cache)
         self._landings = Landings(self.repository)
-        self._environment = command_environment(self.environ, pass_env=self.settings.pass_env)
+        environment = command_environment(self.environ, pass_env=self.settings.pass_env)
+        self._environment = with_own_tools(environment, self.root, may_use=self._may_use)
+
+    def _may_use(self, folder: str) -> bool:
+        """Programs that came with a clone are run inside a sandbox alone."""
+        if self.sandbox.encloses:
+            return True
+        head = self.repository.head().commit
+        return not (head and self.repository.tree_entries(head, [folder]))
 
     def site(self, number: int, crew: WorkerPool) -> WorkerContext:
         """A slot that no other process holds, with processes of an earlier run ended."""
@@ -128,7 +130,8 @@ def end_former_owner(note: Path) -> None:
     if former and former != own_prefix():
         end_marked(former)
     if former != own_prefix():
-        effects.write_file(note, own_prefix().encode())
+        # where the power fails nothing is left running, so it need not outlive that
+        effects.write_file(note, own_prefix().encode(), durable=False)
 
 
 _WITH_THE_RUN = 1.0

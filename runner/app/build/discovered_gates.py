@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.config.default_gates import Declared, needs_defaults, with_default_gates
 from runner.config.stack import detect_stack
+from runner.process.environments import IN_REPOSITORY
 from runner.process.tools import capture, which
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from runner.project import Project
 
-_ENVIRONMENTS = (".venv", "venv", "env")
 _IN_PYTHON = frozenset({"python", "ruff", "mypy"})
 """Programs that a project has in its own environment, which nobody need have activated."""
 _SECONDS = 10.0
@@ -55,7 +55,7 @@ def _places(program: str, root: Path, environ: Mapping[str, str]) -> list[tuple[
     on_path = which(program, environ)
     found = [(program, on_path)] if on_path else []
     if program in _IN_PYTHON:
-        inside = ((f"{folder}/bin/{program}", folder) for folder in _ENVIRONMENTS)
+        inside = ((f"{folder}/bin/{program}", folder) for folder in IN_REPOSITORY)
         found += [
             (named, root / named)
             for named, folder in inside

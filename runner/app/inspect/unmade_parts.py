@@ -20,6 +20,7 @@ from runner.model import Severity, Status
 from runner.plan.diagnostic import Problem
 from runner.plan.globs import Claims, folders_of, is_glob, matches, may_overlap
 from runner.plan.spans import Places
+from runner.process.environments import IN_REPOSITORY
 from runner.repo.git import text
 from runner.repo.read import Repository
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from runner.model import Task
     from runner.plan.spans import Position
 
-_ENVIRONMENTS = (".venv", "venv", "env")
 _TESTERS = frozenset({"pytest", "py.test"})
 _STARTERS = frozenset({"node", "npx", "bunx", "deno", "vitest", "jest", "mocha", "tsx"})
 _QUIET = frozenset({"cd", "true", ":", "export", "set", "test", "["})
@@ -107,7 +107,7 @@ class Supply:
     @cached_property
     def _sites(self) -> tuple[Path, ...]:
         """The folders of installed packages, in environments inside the project."""
-        sites = ((self.root / name).glob("lib*/python*/site-packages") for name in _ENVIRONMENTS)
+        sites = ((self.root / name).glob("lib*/python*/site-packages") for name in IN_REPOSITORY)
         return tuple(one for found in sites for one in found)
 
     @cached_property

@@ -13,9 +13,9 @@ from runner.errors import RunnerError
 from runner.model import Action, Change, digest_of
 from runner.plan.task_ids import task_id
 from runner.process.base import Place, command_environment
+from runner.process.environments import find_shared_folders
 from runner.process.sandbox import choose_sandbox
 from runner.repo.read import Repository
-from runner.run.worker_setup import find_shared_folders
 from runner.writes.compile_check import language_of
 from runner.writes.safe_io import read_beneath
 from runner.writes.sast_report import SastFinding, SastReport, make_unscanned

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
     from runner.gates.base import GateContext
 
+_NAME = 80
+"""Letters of what a process says of itself; it is the task's own."""
+
 
 _MOST_RUNS = 1000
 """Of test tools, in one test contract, each with a folder of its own."""
@@ -136,8 +139,8 @@ def source(bench: GateContext, path: str) -> bytes | None:
 
 
 def _tools(about: tuple[dict[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    names = ("python", "pytest", "coverage")
-    found = {name: said[name] for said in about for name in names if said.get(name)}
+    names = ("python", "pytest", "coverage", "environment")
+    found = {name: said[name][:_NAME] for said in about for name in names if said.get(name)}
     return tuple(sorted(found.items()))
 
 

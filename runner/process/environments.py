@@ -1,0 +1,158 @@
+"""Where a repository's own tools are installed: read as data, no tool manager is started.
+
+Their folders come first on the PATH of its commands, so that a contract that says `pytest` is run
+by the project's Python, whoever started the runner. Sources: poetry's `EnvManager`, hatch's
+`virtual` environments, pdm's `.pdm-python`, mise's and asdf's `.tool-versions`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from base64 import urlsafe_b64encode
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+IN_REPOSITORY = (".venv", "venv", "env")
+"""Folders of a repository where its Python environment is, by custom."""
+MODULES = "node_modules"
+_MARK = "pyvenv.cfg"
+_LARGEST = 1_000_000
+_UNFIT = re.compile(r'[ $`!*@"\\\r\n\t]')
+"""What poetry replaces in a project's name."""
+_NAME_WIDTH = 42
+_ASDF_NAMES = {"nodejs": "node", "golang": "go"}
+_VERSION = re.compile(r"[0-9][0-9A-Za-z.+_-]*")
+
+
+def find_shared_folders(root: Path) -> tuple[str, ...]:
+    """Installed environments of the repository, which commands need and no task may change."""
+    found = [name for name in IN_REPOSITORY if (root / name / _MARK).is_file()]
+    return (*found, *([MODULES] if (root / MODULES).is_dir() else ()))
+
+
+def with_own_tools(
+    environment: Mapping[str, str], root: Path, *, may_use: Callable[[str], bool]
+) -> dict[str, str]:
+    """The environment of a command, the repository's own tools first on its PATH.
+
+    `may_use` says whether a folder of the repository, by its name, may be run from. An
+    environment that the person activated stays first.
+    """
+    folders = [str(folder) for folder in _find_tool_folders(environment, root, may_use)]
+    former = environment.get("PATH", "").split(os.pathsep)
+    path = os.pathsep.join(dict.fromkeys([*folders, *filter(None, former)]))
+    return {**environment, "PATH": path}
+
+
+def _find_tool_folders(
+    environment: Mapping[str, str], root: Path, may_use: Callable[[str], bool]
+) -> Iterator[Path]:
+    activated = environment.get("VIRTUAL_ENV") or environment.get("CONDA_PREFIX")
+    if not activated:
+        found = (place / "bin" for place in _pythons(environment, root, may_use))
+        yield from [folder for folder in found if (folder / "python").exists()][:1]
+    if (root / MODULES / ".bin").is_dir() and may_use(MODULES):
+        yield root / MODULES / ".bin"
+    yield from _versions(environment, root)
+
+
+# --- Python ---------------------------------------------------------------------------
+
+
+def _pythons(
+    environment: Mapping[str, str], root: Path, may_use: Callable[[str], bool]
+) -> Iterator[Path]:
+    """Environments of the project, the likeliest first; each has a mark of being one."""
+    for name in IN_REPOSITORY:
+        if (root / name / _MARK).is_file() and may_use(name):
+            yield root / name
+    chosen = Path(_read(root / ".pdm-python").strip() or "/")
+    if chosen.parent.name == "bin" and (chosen.parent.parent / _MARK).is_file():
+        yield chosen.parent.parent
+    project = _load_toml(root / "pyproject.toml")
+    yield from _managed(environment, root, project)
+
+
+def _managed(
+    environment: Mapping[str, str], root: Path, project: Mapping[str, object]
+) -> Iterator[Path]:
+    tools, about = _table(project, "tool"), _table(project, "project")
+    name = about.get("name") or _table(tools, "poetry").get("name")
+    if not isinstance(name, str) or "/" in name:
+        return
+    home = Path(environment.get("HOME") or "/nonexistent")
+    if "poetry" in tools or (root / "poetry.lock").is_file():
+        cache = home / ".cache" / "pypoetry" / "virtualenvs"
+        known = _UNFIT.sub("_", name.lower())[:_NAME_WIDTH]
+        yield from _marked(cache, f"{known}-{_short(os.path.realpath(root))}-py*")
+    if "hatch" in tools or (root / "hatch.toml").is_file():
+        store = home / ".local" / "share" / "hatch" / "env" / "virtual"
+        yield from _marked(store, f"{name}/{_short(str(root))}/{name}")
+
+
+def _short(path: str) -> str:
+    return urlsafe_b64encode(sha256(path.encode()).digest()).decode()[:8]
+
+
+def _marked(folder: Path, pattern: str) -> list[Path]:
+    """Environments below a folder, the newest Python last by name and so first here."""
+    found = folder.glob(pattern) if folder.is_dir() else ()
+    return sorted((one for one in found if (one / _MARK).is_file()), reverse=True)
+
+
+# --- versions of tools ----------------------------------------------------------------
+
+
+def _versions(environment: Mapping[str, str], root: Path) -> Iterator[Path]:
+    """Installed tools in the versions that the repository asks for; what is not there is left."""
+    home = Path(environment.get("HOME") or "/nonexistent")
+    stores = (
+        home / ".local" / "share" / "mise" / "installs",
+        Path(environment.get("ASDF_DATA_DIR") or home / ".asdf") / "installs",
+    )
+    for tool, version in _asked(root):
+        names = dict.fromkeys((tool, _ASDF_NAMES.get(tool, tool)))
+        places = (store / name / version / "bin" for store in stores for name in names)
+        yield from [place for place in places if place.is_dir()][:1]
+
+
+def _asked(root: Path) -> Iterator[tuple[str, str]]:
+    for line in _read(root / ".tool-versions").splitlines():
+        words = line.partition("#")[0].split()
+        if len(words) > 1 and _fits(words[0], words[1]):
+            yield words[0], words[1]
+    for name in ("mise.toml", ".mise.toml"):
+        for tool, version in _table(_load_toml(root / name), "tools").items():
+            if isinstance(version, str) and _fits(tool, version):
+                yield tool, version
+
+
+def _fits(tool: str, version: str) -> bool:
+    return tool.replace("-", "").isalnum() and _VERSION.fullmatch(version) is not None
+
+
+# --- reading --------------------------------------------------------------------------
+
+
+def _read(file: Path) -> str:
+    with suppress(OSError, UnicodeDecodeError), file.open("rb") as opened:
+        return opened.read(_LARGEST).decode()
+    return ""
+
+
+def _load_toml(file: Path) -> Mapping[str, object]:
+    with suppress(tomllib.TOMLDecodeError, RecursionError):
+        return tomllib.loads(_read(file))
+    return {}
+
+
+def _table(parent: Mapping[str, object], name: str) -> Mapping[str, object]:
+    found = parent.get(name)
+    return found if isinstance(found, dict) else {}
