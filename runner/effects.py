@@ -43,9 +43,17 @@ def step(kind: str, target: str | Path) -> None:
 
 
 def write_file(
-    path: Path, content: bytes, *, mode: int = 0o644, expected: bytes | None = None
+    path: Path,
+    content: bytes,
+    *,
+    mode: int = 0o644,
+    expected: bytes | None = None,
+    durable: bool = True,
 ) -> bool:
     """Replace a file whole and durably: write beside, fsync, rename, fsync the folder.
+
+    What is not `durable` is whole for every reader, and after the power failed it may be anything:
+    only for a cache whose reader takes nothing but what fits.
 
     With `expected`, only while the file still holds these bytes just before the rename: somebody
     may have saved it meanwhile. Gives whether it was replaced. Raises OSError; the old file is
@@ -58,7 +66,8 @@ def write_file(
         try:
             os.fchmod(descriptor, mode)
             append(descriptor, content, path)
-            fsync(descriptor, path)
+            if durable:
+                fsync(descriptor, path)
         finally:
             os.close(descriptor)
         step("replace", path)
@@ -69,7 +78,8 @@ def write_file(
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
-    fsync_folder(path.parent)
+    if durable:
+        fsync_folder(path.parent)
     return True
 
 

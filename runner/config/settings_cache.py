@@ -66,7 +66,8 @@ def write(cache: Path | None, key: str, merged: Merged) -> None:
     }
     try:
         effects.make_folder(_file(cache, key).parent)
-        effects.write_file(_file(cache, key), json.dumps(document).encode(), mode=0o600)
+        content = json.dumps(document).encode()
+        effects.write_file(_file(cache, key), content, mode=0o600, durable=False)
         _drop_oldest(cache / _FOLDER)
     except OSError:
         return

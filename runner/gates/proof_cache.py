@@ -98,7 +98,7 @@ def remember(folder: Path | None, said: dict[str, object], *key: str) -> None:
     file = _file(folder, key)
     try:
         effects.make_folder(file.parent)
-        effects.write_file(file, content)
+        effects.write_file(file, content, durable=False)
         _forget_some(file.parent)
     except OSError:
         return

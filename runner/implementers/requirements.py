@@ -42,6 +42,8 @@ _COMMENT = re.compile(r"(?m)^[ \t]*#.*$")
 _ROUGHLY = re.compile(
     r"(?:^|[;&|({]|\b(?:then|do|else)\b)\s*(?:sudo|doas|pkexec)(?=\s)", re.MULTILINE
 )
+_MAY_CALL_ROOT = re.compile(r"sudo|doas|pkexec|['\"\\]")
+"""What a line holds that calls root: such a word, or what could put one together."""
 _PLAIN_PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 
 
@@ -119,6 +121,8 @@ def _commands(task: Task, gates: Iterable[GateSpec]) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)
 def _calls_root(line: str) -> bool:
+    if not _MAY_CALL_ROOT.search(line):
+        return False
     words = _command_words(line)
     if words is None:  # quotes that only the shell itself understands
         return bool(_ROUGHLY.search(line))

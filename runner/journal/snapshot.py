@@ -78,7 +78,8 @@ def save_state(journal: Path, cache: Path, state: RunState, place: Place) -> Non
         header = {**identity, "offset": place.offset, "seq": place.seq}
         header["crc"] = _crc(header, body)
         effects.make_folder(cache)
-        effects.write_file(_path(journal, cache), dump(header).encode() + b"\n" + body, mode=0o600)
+        content = dump(header).encode() + b"\n" + body
+        effects.write_file(_path(journal, cache), content, mode=0o600, durable=False)
     except OSError:
         return
 

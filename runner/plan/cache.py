@@ -258,6 +258,6 @@ def _write(folder: Path | None, name: str, stamp: list[object], content: object)
     head = json.dumps([stamp, zlib.crc32(body)]).encode()
     try:
         effects.make_folder(folder)
-        effects.write_file(folder / name, head + b"\n" + body, mode=0o600)
+        effects.write_file(folder / name, head + b"\n" + body, mode=0o600, durable=False)
     except OSError:
         return  # the next run parses again; nothing else is lost

@@ -40,7 +40,9 @@ class StatusSpan(NamedTuple):
 
     def move(self, distance: int) -> StatusSpan:
         """The same span when bytes before it were added or taken away."""
-        return self._replace(start=self.start + distance, end=self.end + distance)
+        if not distance:
+            return self
+        return StatusSpan(self.start + distance, self.end + distance, self.before, self.after)
 
 
 @lru_cache(maxsize=1024)

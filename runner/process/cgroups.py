@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from runner.process import tree
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from subprocess import Popen
 
     from runner.process.limits import Limits
@@ -111,14 +112,34 @@ class Group:
 
     def _list_reached(self) -> list[str]:
         said = []
-        if any(_count(f"{folder}/pids.events", "max") for folder in self.folders):
+        if any(_count(file, "max") for file in self._find_files("pids.events")):
             said.append(f"the command reached its limit of {self.limits.processes} processes")
-        memory = ("memory.events", "memory.oom_control")
-        if any(_count(f"{each}/{name}", "oom_kill") for each in self.folders for name in memory):
+        memory = self._find_files("memory.events", "memory.oom_control")
+        if any(_count(file, "oom_kill") for file in memory):
             bound = (self.limits.together or 0) / 2**20
             more = f"{bound:g} MiB of memory" if bound else "memory"
             said.append(f"the command used more than its {more} and was ended")
         return said
+
+    def _find_files(self, *names: str) -> Iterator[str]:
+        """Files of these names in all of them; each hierarchy has the same in all its groups."""
+        for folder in self.folders:
+            base = os.path.dirname(folder)  # noqa: PTH120 - a hot path
+            yield from (f"{folder}/{name}" for name in _find_kept(folder, base, names))
+
+
+_kept: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
+
+
+def _find_kept(folder: str, base: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of these files that a group below `base` has, such as `folder`; asked once."""
+    known = _kept.get((base, names))
+    if known is None:
+        found = tuple(name for name in names if os.path.exists(f"{folder}/{name}"))  # noqa: PTH110
+        if not os.path.isdir(folder):  # noqa: PTH112 - one that is gone says nothing of others
+            return found
+        known = _kept[base, names] = found
+    return known
 
 
 def group_for(limits: Limits, grounds: Grounds | None = None) -> Group | None:
@@ -262,8 +283,8 @@ def _count(path: str, word: str) -> int:
 
 def _read(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a hot path
-            return file.read()
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a hot path
+            return file.read().decode("utf-8", "replace")
     except OSError:
         return ""
 

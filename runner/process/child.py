@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.process import tree
-from runner.process.tree import processor_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,11 +93,11 @@ class Child:
 
     @property
     def processor(self) -> float | None:
-        """Seconds of a processor that it took; to be asked before `close`, which fetches it.
+        """Seconds of a processor that it took; to be asked after `close`, which fetches it.
 
         None of an enclosed one, whose report says it.
         """
-        return None if self.enclosed else processor_seconds(self._tree.first.pid)
+        return None if self.enclosed else self._tree.processor
 
     @property
     def busy(self) -> bool:

@@ -155,9 +155,9 @@ class _Course:
 
     def result(self, ended: Ended, began: float) -> Ran:
         """End what is left, hear the rest, and say how it went."""
-        spent = self._child.processor if ended is Ended.EXITED else None
         left = self._bury(ended)
         code = self._child.close()
+        spent = self._child.processor if ended is Ended.EXITED else None
         report = self._child.report
         if ended is Ended.EXITED and report.refusal:
             return _not_started(self._output, began, report.refusal, CANNOT_RUN)

@@ -67,6 +67,8 @@ class Tree:
         self.first = first
         self._wrapper = wrapper
         self._started = started  # the moment before it was, in clock ticks since boot
+        self.processor: float | None = None
+        """Seconds of a processor that it and what it waited for took; known once it is closed."""
 
     def survivors(self) -> list[Process]:
         """The command's live processes that were orphaned; fetches those that died."""
@@ -98,9 +100,20 @@ class Tree:
 
     def close(self) -> None:
         """Fetch the first process and forget the command. Its number may be used again then."""
-        self.first.wait()
+        self._fetch_first()
         with _lock:
             _running.pop(self.first.pid, None)
+
+    def _fetch_first(self) -> None:
+        if self.first.returncode is not None:
+            return
+        try:
+            _, status, used = os.wait4(self.first.pid, 0)
+        except ChildProcessError:  # somebody fetched it: Popen knows what to say then
+            self.first.wait()
+            return
+        self.first.returncode = os.waitstatus_to_exitcode(status)
+        self.processor = used.ru_utime + used.ru_stime
 
     def _owns(self, orphan: Process) -> bool:
         if orphan.session == self.first.pid:
@@ -262,13 +275,6 @@ def process(pid: int) -> Process | None:
     return Process(pid, name, state.decode(), int(parent), int(session), int(started))
 
 
-def processor_seconds(pid: int) -> float | None:
-    """Seconds of a processor that a process and what it waited for took; a zombie still tells."""
-    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    spent = fields[11:15]  # utime, stime, cutime, cstime
-    return sum(map(int, spent)) / _TICKS if spent else None
-
-
 def environment(pid: int) -> bytes:
     """The environment a process was started with, NUL-separated; empty when not readable."""
     return _read(f"/proc/{pid}/environ")
@@ -280,10 +286,16 @@ def children(pid: int) -> list[int]:
         threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - a hot path
     except OSError:
         return []
-    if not os.path.exists(f"/proc/{pid}/task/{pid}/children"):  # noqa: PTH110 - a hot path
+    if not _lists_children():
         return [each for each in everyone() if (found := process(each)) and found.parent == pid]
     lists = (_read(f"/proc/{pid}/task/{thread}/children") for thread in threads)
     return [int(child) for children_of_thread in lists for child in children_of_thread.split()]
+
+
+@lru_cache(maxsize=1)
+def _lists_children() -> bool:
+    """Whether this kernel says of a thread what it has started (CONFIG_PROC_CHILDREN)."""
+    return os.path.exists(f"/proc/{os.getpid()}/task/{os.getpid()}/children")  # noqa: PTH110 - text
 
 
 def descendants(pid: int) -> list[int]:
@@ -302,9 +314,20 @@ def everyone() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - a hot path
 
 
+_CHUNK = 1 << 16
+
+
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a hot path
-            return file.read()
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return b""
+    try:
+        said = os.read(descriptor, _CHUNK)
+        while len(said) and (more := os.read(descriptor, _CHUNK)):
+            said += more
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
+    return said

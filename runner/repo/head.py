@@ -17,6 +17,7 @@ WAITING_BASE = "refs/worktree/runner/manual/base"
 """The commit that those landings stand on: they count while it is the one checked out."""
 _DEPTH = 5
 """How many symbolic refs git follows (refs.c, SYMREF_MAXDEPTH)."""
+_CHUNK = 1 << 16
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -117,7 +118,8 @@ def find_waiting_above(head: Head) -> str | None:
 def read_waiting(head: Head) -> tuple[str, str]:
     """What the landings that wait stand on, and the last of them; empty where there are none."""
     # refs of one work tree are in no packed-refs
-    return _read(head.git_dir / WAITING_BASE), _read(head.git_dir / WAITING_TIP)
+    base = _read(f"{head.git_dir}/{WAITING_BASE}")
+    return base, _read(f"{head.git_dir}/{WAITING_TIP}")
 
 
 def find_head(root: Path, folders: Folders | None = None) -> Head:
@@ -125,9 +127,9 @@ def find_head(root: Path, folders: Folders | None = None) -> Head:
     folders = folders or find_git(root)
     if folders is None:
         raise RunnerError("this folder is in no git repository", where=str(root), hint="git init")
-    if (folders.common / "reftable").is_dir():
+    if os.path.isdir(f"{folders.common}/reftable"):  # noqa: PTH112 - asked for every task
         return _ask_head(folders)
-    said = _head_text(folders.git / "HEAD")
+    said = _head_text(folders.git)
     if not said.startswith("ref:"):
         return Head(
             None, said or None, detached=True, git_dir=folders.git, common_dir=folders.common
@@ -166,33 +168,43 @@ def _common_folder(git: Path) -> Path:
     return Path(os.path.realpath(git / said)) if said else git
 
 
-def _head_text(head: Path) -> str:
+def _head_text(git: Path) -> str:
     # git before 1.5 and some tools still keep HEAD as a symbolic link to the branch's file
-    if head.is_symlink():
-        target = head.readlink().as_posix()
-        return f"ref: {target}" if target.startswith("refs/") else _read(head)
-    return _read(head)
+    head = f"{git}/HEAD"
+    try:
+        target = os.readlink(head)  # noqa: PTH115 - asked for every task
+    except OSError:
+        return _read(head)
+    return f"ref: {target}" if target.startswith("refs/") else _read(head)
 
 
 def _loose(folders: Folders, ref: str) -> str:
     own = ref.startswith(("refs/bisect/", "refs/worktree/", "refs/rewritten/"))
     if ".." in ref.split("/"):
         return ""
-    return _read((folders.git if own else folders.common) / ref)
+    return _read(f"{folders.git if own else folders.common}/{ref}")
 
 
 def _find_packed(folders: Folders, ref: str) -> str:
-    packed = _read(folders.common / "packed-refs")
+    packed = _read(f"{folders.common}/packed-refs")
     found = re.search(rf"^([0-9a-f]+) {re.escape(ref)}$", packed, re.MULTILINE)
     return found[1] if found else ""
 
 
-def _read(path: Path) -> str:
+def _read(path: Path | str) -> str:
     try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - asked for every task
-            return file.read().decode("utf-8", "surrogateescape").strip()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
         return ""
+    try:
+        said = b""
+        while more := os.read(descriptor, _CHUNK):
+            said += more
+    except IsADirectoryError:
+        return ""
+    finally:
+        os.close(descriptor)
+    return said.decode("utf-8", "surrogateescape").strip()
 
 
 def _ask_head(folders: Folders) -> Head:

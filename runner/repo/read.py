@@ -44,6 +44,7 @@ class Repository:
         self._objects = ObjectReader(self.git)
         self.trees = TreeMemory()
         """What was read of its trees; for scratch slots, too, which borrow its objects."""
+        self._told: tuple[tuple[str, ...], bytes] = ((), b"")
         self._configuration: Configuration | None = None
         self._configured: tuple[StatCache, ...] | None = None
         self._closed_with: list[Callable[[], None]] = []
@@ -204,6 +205,8 @@ class Repository:
         """The tree of a commit or tree; the empty tree for no commit. Raises GitError."""
         if not commit:
             return self.empty_tree()
+        if commit in self.trees.commits:
+            return self.trees.commits[commit]
         return self.git.line("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
 
     def diff_trees(self, old: str | None, new: str | None) -> tuple[TreeChange, ...]:
@@ -232,6 +235,18 @@ class Repository:
         words = ("log", "--max-count=1", "--diff-filter=A", "--no-renames", "--format=%H")
         options = ("--no-show-signature", "--end-of-options", tip, "--", self.prefix.whole(path))
         return text(self.git.run(*words, *options)).strip()
+
+    def tell_history(self, tip: str, *options: str) -> bytes:
+        """What `git log` with these options says of a commit's history, which never changes.
+
+        Git is asked once of the same; only the last answer is kept.
+        """
+        asked = (tip, *options)
+        if self._told[0] != asked:
+            said = self.git.run("log", *options, "--end-of-options", tip, "--")
+            self._told = (asked, said)
+            return said
+        return self._told[1]
 
     def message(self, commit: str) -> str:
         """The whole message of a commit. Raises GitError."""

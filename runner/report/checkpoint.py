@@ -156,7 +156,7 @@ def _criteria(criteria: Criteria) -> str:
 # --- checkpoint file ------------------------------------------------------------------
 
 
-SHARE_OF_RUN_TIME = 0.03
+SHARE_OF_RUN_TIME = 0.01
 """The most of a run's time that writing status lines may take; what waits is written in one go."""
 
 

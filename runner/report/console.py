@@ -198,7 +198,8 @@ class Console:
 
     def _put(self, text: str) -> None:
         """Bring a text to the stream; the lock is held."""
-        print(text, file=self._stream, flush=True)
+        self._stream.write(f"{text}\n")  # at once: an unbuffered stream would write its end apart
+        self._stream.flush()
 
     def _clear(self) -> None:
         """Take away what would be in a prompt's way: plain lines never are."""

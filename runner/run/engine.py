@@ -203,8 +203,7 @@ class Engine:
             self._settle(assignment.task, outcome)
         if started:
             self.ledger.sync()
-        for assignment, slot in started:
-            self.crew.start(assignment, slot)
+        self.crew.start_together(started)
         return effects.monotonic() >= until
 
     def _note_standing(self, outcome: Outcome) -> None:

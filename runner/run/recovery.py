@@ -173,7 +173,7 @@ def _only_retries(said: Status, known: TaskState) -> bool:
 
 def _any_since(repository: Repository, head: str, since: str, ids: set[str]) -> bool:
     """Whether any of these tasks landed since the plan was committed first."""
-    if not since:
+    if since in ("", head):
         return False
     found = repository.log_trailers(head, since=since)
     return any(one.task in ids and not one.checked for one in found)

@@ -130,7 +130,8 @@ def end_former_owner(note: Path) -> None:
     if former and former != own_prefix():
         end_marked(former)
     if former != own_prefix():
-        effects.write_file(note, own_prefix().encode())
+        # where the power fails nothing is left running, so it need not outlive that
+        effects.write_file(note, own_prefix().encode(), durable=False)
 
 
 _WITH_THE_RUN = 1.0

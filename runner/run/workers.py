@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Lock
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,7 +15,7 @@ from runner.run.attempt import attempt, stand
 from runner.run.review import Answer, Ruling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from runner.journal.events import Event as Happening
     from runner.journal.sessions import PermissionAnswered, PermissionAsked
@@ -178,6 +179,12 @@ class InlineExecutor(Executor):
         return future
 
 
+def _attempt_when(opened: Event, assignment: Assignment, site: WorkerContext) -> Outcome:
+    """The attempt, as soon as whoever hands out work lets all of it begin."""
+    opened.wait()
+    return attempt(assignment, site)
+
+
 class WorkerPool:
     """Hands assignments to free slots and brings back what the workers say."""
 
@@ -208,6 +215,7 @@ class WorkerPool:
         self._sites: dict[int, WorkerContext] = {}
         self._free = list(range(1 if inline else slots))[::-1]
         self._busy: dict[str, int] = {}
+        self._at_once: Callable[[Assignment, WorkerContext], Outcome] | None = None
         self.lanes = SpareSlots(
             len(self._free), lambda: len(self._busy), lambda number: make_site(number, self)
         )
@@ -248,10 +256,26 @@ class WorkerPool:
             site = self._sites[number] = self._make_site(number, self)
         self._endings.pop(number, None)
         self._busy[assignment.task.id] = number
-        future = self._executor.submit(attempt, assignment, site)
+        work = self._at_once or attempt
+        future = self._executor.submit(work, assignment, site)
         future.add_done_callback(
             lambda done: self._inbox.put(Finished(assignment.task.id, done.result))
         )
+
+    def start_together(self, given: Sequence[tuple[Assignment, int]]) -> None:
+        """Give each assignment to the slot that was taken for it; none begins before all are given.
+
+        Making a thread waits until it runs: beside workers that are busy, for each of them in turn.
+        """
+        opened = Event()
+        if len(given) > 1 and isinstance(self._executor, ThreadPoolExecutor):
+            self._at_once = partial(_attempt_when, opened)
+        try:
+            for assignment, number in given:
+                self.start(assignment, number)
+        finally:
+            self._at_once = None
+            opened.set()
 
     def ends(self, number: int) -> Event:
         """What is set when the work in a slot is to end: all of it, or that task alone."""

@@ -109,8 +109,11 @@ def find_missing_compiler(
     tree: Path, paths: Iterable[str], found: Callable[[str], object]
 ) -> Finding | None:
     """The refusal that writing these paths would end in, since their compiler is not there."""
+    written = tuple(paths)
+    if not written:
+        return None
     chosen = {compiler.tool: compiler for compiler in compilers()}
-    for job in project_jobs(tree, paths):
+    for job in project_jobs(tree, written):
         local, folder = chosen[job.tool].local, PurePosixPath(job.folder)
         own = local and any((tree / one / local).exists() for one in (folder, *folder.parents))
         if not own and found(job.tool) is None:

@@ -286,6 +286,25 @@ def test_a_run_with_nothing_to_do_loads_neither_git_nor_what_proves(shop, ready,
     assert built <= MOST_MODULES
 
 
+_LOADED = (
+    "import sys; bare = set(sys.modules); from runner.cli import main; code = main(sys.argv[1:]);"
+    "print(code, len(sys.modules.keys() - bare), sorted({'pydantic', 'networkx', 'markdown_it',"
+    " 'rich', 'bandit', 'runner.plan.foreign', 'runner.app.inspect.unmade_parts'}"
+    " & set(sys.modules)))"
+)
+MOST_MODULES_OF_A_CHECK = 555
+"""What a run of one check may load, GitPython with all of its own among it."""
+
+
+def test_a_run_of_one_check_loads_nothing_that_it_does_not_need(workplace):
+    workplace.plan(a_task("TASK-001", tests=("true",)))
+    argv = [sys.executable, "-c", _LOADED, "run", "--trust", "--no-sandbox"]
+    done = subprocess.run(argv, cwd=workplace.root, capture_output=True, text=True, check=True)
+    code, count, heavy = done.stdout.splitlines()[-1].split(" ", 2)
+    assert (code, heavy) == ("0", "[]"), done.stderr
+    assert int(count) <= MOST_MODULES_OF_A_CHECK
+
+
 def test_nor_where_a_person_s_word_is_all_that_says_done(workplace):
     workplace.plan(a_task("TASK-001", status="DONE", tests=("true",)))
     workplace.run("--no-sandbox")

@@ -1,7 +1,10 @@
 """Scratch trees are lent for proofs as long as no task wants the slot."""
 
+import threading
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
+from runner.run import workers
 from runner.run.workers import SpareSlots
 
 
@@ -82,3 +85,26 @@ def test_what_works_elsewhere_claims_a_slot_without_a_tree():
     assert made.trees == []
     with lanes.lend() as tree:
         assert tree is made.trees[0]  # a claim that is over is nobody's
+
+
+def test_of_attempts_that_are_started_together_none_begins_before_all_are_given(monkeypatch):
+    begun, given = threading.Event(), []
+
+    def begin(assignment, _site):
+        begun.set()
+        return assignment.task.id
+
+    def make_site(number, _crew):
+        given.append((number, begun.wait(0.05)))
+        return SimpleNamespace(close=lambda: None)
+
+    monkeypatch.setattr(workers, "attempt", begin)
+    crew = workers.WorkerPool(3, make_site)
+    tasks = [SimpleNamespace(task=SimpleNamespace(id=f"TASK-{n}")) for n in range(3)]
+    crew.start_together([(one, crew.take_slot()) for one in tasks])
+    came = [crew.wait(90) for _ in tasks]
+    assert given == [(0, False), (1, False), (2, False)]
+    assert {(one.task, one.result()) for one in came} == {(f"TASK-{n}",) * 2 for n in range(3)}
+    crew.start_together([(tasks[0], crew.take_slot())])
+    assert crew.wait(90).result() == "TASK-0"
+    crew.close()

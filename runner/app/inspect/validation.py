@@ -9,20 +9,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
-from runner.app.inspect.unmade_parts import find_unmade
 from runner.app.inspect.unready_tasks import Verdicts, unready
 from runner.errors import ExitCode
-from runner.implementers.registry import IMPLEMENTERS
+from runner.implementers.registry import IMPLEMENTERS, knows, list_names
 from runner.journal.snapshot import pause_collections
 from runner.model import Severity
 from runner.plan.diagnostic import Problem, render
-from runner.plan.foreign import find_form
 from runner.plan.ownership import OwnershipMap
 from runner.plan.patterns import PatternIndex
 from runner.plan.spans import Places
 from runner.project import PATTERNS
 from runner.repo.head import OWNERSHIP_MAP, PLANS
-from runner.repo.read import Repository
 from runner.run.resource_locks import capacities, too_much_of
 from runner.text.wording import did_you_mean, plural
 
@@ -88,12 +85,18 @@ def find_unmade_parts(project: Project, reading: Reading) -> tuple[Problem, ...]
     """What nobody makes; nothing of a plan with mistakes, whose fields may be lost in them."""
     if any(problem.is_error for problem in reading.problems):
         return ()
+    from runner.app.inspect.unmade_parts import find_unmade  # no run asks this
+
     return find_unmade(project.root, reading.data, reading.plan.path, reading.plan.tasks)
 
 
 def _of_another_tool(reading: Reading) -> Iterator[Problem]:
     """An error where the file is one of another tool: it holds no task as it stands."""
-    form = None if reading.plan.tasks else find_form(reading.data.decode("utf-8", "replace"))
+    if reading.plan.tasks:
+        return
+    from runner.plan.foreign import find_form
+
+    form = find_form(reading.data.decode("utf-8", "replace"))
     if form is not None:
         path = reading.plan.path
         into = "behind it, as sections" if path in PLANS else f"into {PLANS[0]}"
@@ -129,9 +132,9 @@ def _find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
     places = Places(reading.data, reading.plan.path)
     for task in named:
         name = task.implementer
-        if name.casefold() not in IMPLEMENTERS:
+        if not knows(name):
             at = places.find(task, "implementer", name)
-            hint = did_you_mean(name, IMPLEMENTERS) or f"one of {', '.join(IMPLEMENTERS)}"
+            hint = did_you_mean(name, IMPLEMENTERS) or f"one of {list_names()}"
             said = f'there is no implementer "{name}"'
             yield Problem(
                 said,
@@ -178,6 +181,7 @@ def _bad_skills(project: Project) -> Iterator[Problem]:
     from runner.context.skills import skills_of
     from runner.context.tree import Tree
     from runner.plan.task_types import Kind
+    from runner.repo.read import Repository
 
     with Repository.open(project.root) as repository:
         tree = Tree.of(repository, commit, project.settings)

@@ -104,7 +104,7 @@ def _keep(project: Project, key: str, files: Mapping[str, list[int]]) -> None:
     try:
         effects.make_folder(project.cache)
         data = json.dumps({"key": key, "files": files}).encode("utf-8", "surrogateescape")
-        effects.write_file(project.cache / _KEPT, data, mode=0o600)
+        effects.write_file(project.cache / _KEPT, data, mode=0o600, durable=False)
     except (OSError, UnicodeError):
         return  # git is asked again next time; nothing else is lost
 
@@ -182,7 +182,7 @@ def _keys(
     with suppress(OSError):  # git is asked again next time; nothing else is lost
         effects.make_folder(project.cache)
         data = json.dumps({"asked": asked, "keys": keys}).encode()
-        effects.write_file(project.cache / _VERIFIED_KEPT, data, mode=0o600)
+        effects.write_file(project.cache / _VERIFIED_KEPT, data, mode=0o600, durable=False)
     return frozenset(keys)
 
 

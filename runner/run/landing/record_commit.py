@@ -104,5 +104,7 @@ def _write(repository: Repository, root: Path, head: Head, document: Document) -
     content = document.content_to_commit(committed or b"", working)
     if content == (committed or b""):  # also: a file nobody has committed, with nothing of ours
         return None
+    if committed is None:
+        return _Write(document.path, 0o100644, content)
     entry = repository.tree_entries(head.commit, [document.path]).get(document.path)
     return _Write(document.path, entry.mode if entry else 0o100644, content)

@@ -149,7 +149,7 @@ def _of_needs(task: Task, states: Mapping[str, TaskState]) -> str:
     return ""
 
 
-SHARE_OF_RUN_TIME = 0.05
+SHARE_OF_RUN_TIME = 0.02
 """The most of a run's time that writing statuses may take."""
 _REMEMBERED = 4
 """Texts of the plan whose spans are kept: the committed one, the one on disk, and their edits."""

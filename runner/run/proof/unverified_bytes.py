@@ -246,10 +246,11 @@ def _blobs(repository: Repository, tree: str, paths: list[str]) -> dict[str, str
 
 def _landings(repository: Repository, head: str) -> list[_Landing]:
     """The commits in which bytes of tasks came, newest first; undo and replay are the runner's."""
-    out = repository.git.run(
-        *("log", "-z", "--topo-order", "--no-color", "--no-show-signature", "--no-notes"),
+    out = repository.tell_history(
+        head,
+        *("-z", "--topo-order", "--no-color", "--no-show-signature", "--no-notes"),
         *("--fixed-strings", "--grep=Task: ", f"--grep={UNDOES}: ", f"--grep={RESTORES}: "),
-        *("--format=%H%n%B", "--end-of-options", head, "--"),
+        "--format=%H%n%B",
     )
     found = []
     for entry in text(out).split("\0"):
