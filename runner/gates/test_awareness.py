@@ -6,8 +6,11 @@ it makes every proof one of another program. Whoever means it says so in the pla
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Check, Proved
@@ -32,6 +35,11 @@ _SUPPORT = re.compile(
 )
 """Files that are there for tests, although they are none."""
 _PLUGIN = re.compile(rb"^\s*def pytest_\w+\(|^\s*@pytest\.(?:fixture|hookimpl)", re.MULTILINE)
+_SETS = (
+    rb"(?:setenv|stubEnv)\(\s*['\"]%s['\"]|environ\[\s*['\"]%s['\"]\s*\]\s*="
+    rb"|process\.env(?:\.%s\b|\[['\"]%s['\"]\])\s*=(?!=)|environ[^\n]{0,40}['\"]%s['\"]\s*[:,]"
+)
+_MOST_FILES = 5000
 _MEANT = re.compile(
     r"plug-?in|\bunder\b|detect|\bmode\b|sys\.modules|environment|\bhook|variable|while .*\brun",
     re.IGNORECASE,
@@ -55,7 +63,44 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
         for one in _find_added_names(change, bench)
         if not _is_meant(one.name, bench.task)
     ]
-    return Proved(None, tuple(found))
+    return Proved(None, (*found, *_ask_of_tests(bench)))
+
+
+def _ask_of_tests(bench: GateContext) -> Iterator[Finding]:
+    """Conditions on a variable that tests set, that no code asked for and no plan speaks of."""
+    from runner.gates.tool_names import variables_asked
+
+    for change in bench.changes:
+        if change.content is None or not _is_product(change, bench):
+            continue
+        former = {one.name for one in variables_asked(change.path, bench.before(change.path))}
+        asked = {(one.name, one.line): one for one in variables_asked(change.path, change.content)}
+        for one in asked.values():
+            if one.name in former or _speaks_of(one.name, bench.task):
+                continue
+            if setter := _find_setter(one.name, bench):
+                yield replace(_finding(one, change.path, bench), detail=f"{setter} sets it")
+
+
+def _speaks_of(name: str, task: Task) -> bool:
+    return name.casefold() in "\n".join((task.title, *task.acceptance, task.prose)).casefold()
+
+
+def _find_setter(name: str, bench: GateContext) -> str:
+    """The test file of the base that sets a variable; empty for none."""
+    sets = re.compile(_SETS.replace(b"%s", re.escape(name).encode()))
+    root = bench.place.project
+    seen = 0
+    for where, folders, files in os.walk(root):
+        folders[:] = sorted(one for one in folders if one[:1] != "." and one != "node_modules")
+        for file in sorted(files):
+            path = (Path(where) / file).relative_to(root).as_posix()
+            if bench.is_test(path) and sets.search(bench.before(path) or b""):
+                return path
+            seen += 1
+            if seen > _MOST_FILES:
+                return ""
+    return ""
 
 
 def _is_product(change: Change, bench: GateContext) -> bool:
@@ -66,7 +111,8 @@ def _is_product(change: Change, bench: GateContext) -> bool:
     if _PLUGIN.search(bench.before(path) or b""):
         return False
     ending = path.rpartition(".")[2]
-    seen = {row.path for row in bench.observed if row.path.rpartition(".")[2] == ending}
+    rows = (row.path for row in bench.observed if row.path.rpartition(".")[2] == ending)
+    seen = {path for path in rows if not bench.is_test(path)}  # its tests alone: it ran translated
     return not seen or path in seen
 
 

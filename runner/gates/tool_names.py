@@ -1,7 +1,4 @@
-"""Where code asks whether a test tool runs it: by names of tools and of their variables.
-
-Where code changes a test tool: puts something in the place of what the tool says or does.
-"""
+"""Where code asks whether a test tool runs it: by names of tools and of their variables."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates import call_stack
+from runner.gates import call_stack, tool_changes
 from runner.languages.c_like_lexer import line_of
 from runner.languages.registry import code_row
 from runner.text.syntax import fold_text, join_literals, python_tree
@@ -26,7 +23,11 @@ _VARIABLE = re.compile(
 _VARIABLES = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER", "COVERAGE_RUN")
 """Those that a proof has."""
 _SHORTEST = 3
-_TOOLS = frozenset({"pytest", "_pytest", "py.test", "unittest", "nose", "nose2", "doctest"})
+_TOOLS = frozenset(
+    {"pytest", "_pytest", "py.test", "unittest", "nose", "nose2", "doctest", "coverage"}
+)
+_TRACERS = frozenset({"gettrace", "getprofile", "_getframemodulename"})
+"""What tells that somebody measures which lines run."""
 _IN_ARGUMENTS = re.compile(r"pytest|unittest|py\.test|nose2?\b")
 _TESTS = re.compile(r"(?<![a-z-])(?:tests?|specs?|testing)(?![a-z])(?!-)", re.IGNORECASE)
 """A word of a program's name or arguments that tests have; an option of its own is none."""
@@ -34,6 +35,19 @@ _ASKED = frozenset({"modules", "argv", "find_spec", "import_module", "stack", "f
 """What a tool's name is looked up in."""
 _ARGUMENTS = frozenset({"argv", "orig_argv"})
 _COMPARING = frozenset({"startswith", "endswith", "match", "search", "fullmatch"})
+_DOUBLE = re.compile(
+    r"\A(?:unittest\.|pytest_)?_?mock(?:\Z|[._])|\A(?:Magic|Async|NonCallable\w*)?Mock\Z"
+    r"|\Aassert_(?:not_|any_)?(?:called|awaited|call\b|has_calls)\w*\Z|\Amock_calls\Z"
+)
+"""What only a test's double has, or is called."""
+_LOOKS_AT = frozenset(
+    {"__module__", "__name__", "__qualname__", "__class__", "__mro__", "type", "hasattr", "getattr"}
+)
+_CLOCKS = frozenset(
+    {"process_time", "process_time_ns", "thread_time", "perf_counter", "monotonic", "time", "times"}
+)
+"""Calls that tell how long it has run, or when: of what has a number in it, of no deadline."""
+CLOCK = "how long it has run"
 _SHOWN = 100
 STACK = "the call stack"
 
@@ -42,6 +56,14 @@ _SCRIPT = re.compile(
     r"|RUNNER_(?:TASK|ATTEMPT))\b"
     r"|(?P<env>\bNODE_ENV\b['\"`\]\s]*[!=]==?\s*(?P<q>['\"`])test(?P=q)"
     r"|(?P<r>['\"`])test(?P=r)\s*[!=]==?[^;\n]*\bNODE_ENV\b)"
+    r"|\b(?P<worker>__(?:vitest|jest|mocha|karma|tap|ava)\w*__|__coverage__)"
+    r"|['\"](?P<there>describe|it|test|expect|jest|vi|vitest|suite|beforeEach|afterEach)['\"]\s*"
+    r"(?:\bin\s+|\)?\s*in\s+)(?:globalThis|global|window|self)\b"
+    r"|\b(?:hasOwn|has|hasOwnProperty)\(\s*(?:globalThis|global)\s*,\s*['\"]"
+    r"(?P<has>describe|it|test|expect|jest|vi|vitest|suite|beforeEach)['\"]"
+    r"|(?P<double>\b_isMockFunction\b|\bisMockFunction\(|\bgetMockName\b|\.mock\.calls\b)"
+    r"|\bprocess\.(?P<uptime>uptime\(\)|cpuUsage\(\)\.\w+)\s*(?:\*\s*\d+\s*)?[<>]=?\s*\d"
+    r"|\bperformance\.(?P<clock>now\(\))\s*[<>]=?\s*\d"
     r"|\btypeof\s+(?P<global>jest|vi|vitest|describe|it|test|expect|mocha|beforeEach)\b"
     r"|\b(?:globalThis|global|window)\s*(?:\.|\[\s*['\"])(?P<on>jest|vi|vitest|describe|expect)\b"
     r"|\bnpm_lifecycle_event\b[^\n;]*(?P<life>['\"`]test)"
@@ -61,6 +83,7 @@ _RUST = re.compile(
     r"\bcfg!\(\s*(?:not\(\s*)?(?P<macro>test)\b|#\[cfg\(\s*not\(\s*(?P<without>test)\s*\)"
     r"|\benv::var(?:_os)?\(\s*\"(?P<variable>NEXTEST\w*|RUST_TEST_\w+|RUNNER_(?:TASK|ATTEMPT))\""
 )
+_ENVIRONMENT = re.compile(r"\bprocess\.env(?:\.|\[\s*['\"])(?P<name>[A-Za-z_]\w*)")
 _BRACES = {"javascript": _SCRIPT, "go": _GO, "rust": _RUST}
 
 
@@ -92,7 +115,7 @@ def names_of_tests(path: str, content: bytes | None) -> tuple[Named, ...]:
 def _of_tree(tree: ast.Module) -> Iterator[Named]:
     yield from _in_python(tree)
     yield from _of_stack(call_stack.in_python(tree))
-    yield from (Named(one.name, one.line, _short(one.code)) for one in in_python(tree))
+    yield from (Named(one.name, one.line, _short(one.code)) for one in tool_changes.in_python(tree))
 
 
 def _once(found: Iterable[Named]) -> tuple[Named, ...]:
@@ -151,7 +174,9 @@ def _tool_in(node: ast.expr, keys: frozenset[str]) -> str:
             return word
     if keyed := _part_of_variable(node, keys):
         return keyed
-    if compared := _arguments_in(node):
+    if traced := _tracer_in(node):
+        return traced
+    if compared := _arguments_in(node) or _double_in(node) or _clock_in(node):
         return compared
     asked = {
         inner.attr if isinstance(inner, ast.Attribute) else getattr(inner, "id", "")
@@ -185,6 +210,92 @@ def _compare_subject(node: ast.AST) -> str:
         return ""
     words = (word for one in every if (word := fold_text(one)) and not word.startswith("-"))
     return next((found[0] for word in words if (found := _TESTS.search(word))), "")
+
+
+def _tracer_in(node: ast.expr) -> str:
+    for one in ast.walk(node):
+        name = one.attr if isinstance(one, ast.Attribute) else fold_text(one)
+        if name in _TRACERS:
+            return f"sys.{name}"
+    return ""
+
+
+def _double_in(node: ast.expr) -> str:
+    """What of a test's double an expression looks for; a double of its own is none's."""
+    every = [*ast.walk(node)]
+    names = {getattr(one, "attr", getattr(one, "id", "")) for one in every}
+    if not names & _LOOKS_AT:
+        return ""
+    return next((word for one in every if _DOUBLE.match(word := fold_text(one))), "")
+
+
+def _clock_in(node: ast.expr) -> str:
+    """A clock that is compared with a number."""
+    for one in ast.walk(node):
+        if not isinstance(one, ast.Compare):
+            continue
+        sides = (one.left, *one.comparators)
+        if any(_is_clock(side) for side in sides) and any(_is_number(side) for side in sides):
+            return CLOCK
+    return ""
+
+
+def _is_clock(node: ast.expr) -> bool:
+    return any(
+        isinstance(one, ast.Call)
+        and not one.args
+        and getattr(one.func, "attr", getattr(one.func, "id", "")) in _CLOCKS
+        for one in ast.walk(node)
+    ) and not any(isinstance(one, ast.Sub) for one in ast.walk(node))  # a duration of its own
+
+
+def _is_number(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=int() | float()):
+            return True
+        case ast.BinOp(left=left, right=right):
+            return _is_number(left) and _is_number(right)
+        case ast.UnaryOp(operand=operand):
+            return _is_number(operand)
+    return False
+
+
+def variables_asked(path: str, content: bytes | None) -> tuple[Named, ...]:
+    """Every condition of a Python or JavaScript file that asks for an environment's variable."""
+    text = (content or b"").decode("utf-8", "replace")
+    row = code_row(path)
+    if row is None or content is None:
+        return ()
+    if row.language.literals is None:
+        tree = python_tree(text)
+        return tuple(_asked_in_python(tree)) if tree else ()
+    found = _ENVIRONMENT.finditer(text) if row.name == "javascript" else ()
+    lines = text.split("\n")
+    return tuple(
+        Named(one["name"], (at := line_of(text, one.start())), _short(lines[at - 1].strip()))
+        for one in found
+    )
+
+
+def _asked_in_python(tree: ast.Module) -> Iterator[Named]:
+    for node in ast.walk(tree):
+        for asked in _conditions(node):
+            for one in ast.walk(asked):
+                if name := _variable_of(one):
+                    yield Named(name, asked.lineno, _short(ast.unparse(asked)))
+
+
+def _variable_of(node: ast.AST) -> str:
+    """The variable of `os.environ["X"]`, `.get("X")`, `getenv("X")` or `"X" in os.environ`."""
+    match node:
+        case ast.Call(func=func, args=[first, *_]):
+            asks = ast.unparse(func).rpartition("os.")[2] in ("environ.get", "getenv")
+            return fold_text(first) if asks else ""
+        case ast.Subscript(value=value, slice=key):
+            return fold_text(key) if ast.unparse(value).endswith("environ") else ""
+        case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[right]):
+            return fold_text(left) if ast.unparse(right).endswith("environ") else ""
+    return ""
 
 
 def _find_environment_keys(tree: ast.Module) -> Iterator[str]:
@@ -240,7 +351,7 @@ def _in_braces(
         said = next((one for one in match.groupdict().values() if one), match[0])
         name = "NODE_ENV" if match.groupdict().get("env") else said
         yield Named(name, line, _short(code))
-    for start, name in in_script(bare) if language == "javascript" else ():
+    for start, name in tool_changes.in_script(bare) if language == "javascript" else ():
         line = line_of(bare, start)
         yield Named(name, line, _short(bare.split("\n")[line - 1].strip()))
     if language in ("javascript", "go"):
@@ -255,87 +366,3 @@ def _without_comment(token: str) -> str:
 def _short(code: str) -> str:
     line = " ".join(code.split())
     return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
-
-
-# --- tool changes ---------------------------------------------------------------------
-
-
-_REPLACED = frozenset({"pytest", "_pytest", "unittest", "nose", "nose2", "doctest", "hypothesis"})
-_OF_SCRIPTS = (
-    r"['\"`](?:node:)?(?:assert(?:/strict)?|test|chai|tape|ava|mocha|vitest|jest|expect|@jest/\w+"
-    r"|@vitest/\w+)['\"`]"
-)
-_BOUND = re.compile(
-    rf"(?:\b(?:const|let|var)\s+(?P<one>\w+|\{{[^}}\n]*\}})\s*=\s*(?:await\s+)?(?:require|import)\(\s*{_OF_SCRIPTS}"
-    rf"|\bimport\s+(?P<two>[^;\n]*?)\s+from\s+{_OF_SCRIPTS})"
-)
-_DIRECT = re.compile(
-    rf"\brequire\(\s*(?P<tool>{_OF_SCRIPTS})\s*\)(?:\.\w+|\[[^\]\n]*\])+\s*=(?![=>])"
-    r"|\bprocess\.(?P<ends>reallyExit|exit|abort)\s*=(?![=>])"
-)
-_NAME = re.compile(r"[A-Za-z_$][\w$]*")
-_WORDS = frozenset({"as", "type", "default", "from"})
-
-
-class Changes(NamedTuple):
-    """One place that does so."""
-
-    name: str
-    line: int
-    code: str
-
-
-def in_python(tree: ast.Module) -> Iterator[Changes]:
-    """Assignments to, and `setattr` on, what was imported from a test tool."""
-    known = dict(_imported(tree))
-    if not known:
-        return
-    for node in ast.walk(tree):
-        for target in _changed(node):
-            root = _root(target)
-            if root in known:
-                yield Changes(known[root], target.lineno, ast.unparse(node))
-
-
-def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for one in node.names:
-                tool = one.name.partition(".")[0]
-                if tool in _REPLACED:
-                    yield one.asname or tool, tool
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            tool = (node.module or "").partition(".")[0]
-            if tool in _REPLACED:
-                for one in node.names:
-                    yield one.asname or one.name, tool
-
-
-def _changed(node: ast.AST) -> Iterator[ast.expr]:
-    match node:
-        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
-            yield from (one for one in targets if isinstance(one, ast.Attribute | ast.Subscript))
-        case ast.AugAssign(target=ast.Attribute() as target):
-            yield target
-        case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[target, *_]):
-            yield target
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def in_script(bare: str) -> Iterator[tuple[int, str]]:
-    """Offset and name of each such place of JavaScript and TypeScript, comments taken out."""
-    for match in _DIRECT.finditer(bare):
-        yield match.start(), (match["tool"] or match["ends"]).strip("'\"`")
-    for bound in _BOUND.finditer(bare):
-        names = set(_NAME.findall(bound["one"] or bound["two"])) - _WORDS
-        for name in sorted(names):
-            changed = re.compile(
-                rf"(?<![\w.$])(?:{name}(?:\.\w+|\[[^\]\n]*\])+\s*=(?![=>])"
-                rf"|Object\.(?:assign|defineProperty)\(\s*{name}\b)"
-            )
-            yield from ((match.start(), name) for match in changed.finditer(bare))

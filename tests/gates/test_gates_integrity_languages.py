@@ -248,6 +248,13 @@ def test_new_tests_that_assert_are_fine(language):
         ("conftest.py", "", "import unittest\nunittest.TestCase.assertEqual = lambda *_: None\n"),
         ("tests/test_a.py", "", "import pytest\npytest.raises = quiet\n"),
         ("conftest.py", "", "import unittest\nsetattr(unittest.TestCase, name, quiet)\n"),
+        ("conftest.py", None, "import shop\nshop.price = lambda: 3\n"),
+        (
+            "tests/test_a.py",
+            "",
+            "from shop import prices\ndef price(x):\n    return 3\nprices.of = price\n",
+        ),
+        ("tests/test_a.py", "", "import shop\nsetattr(shop, 'price', lambda: 3)\n"),
     ],
 )
 def test_leaving_tests_out_by_configuration_is_refused(path, old, new):
@@ -263,6 +270,8 @@ def test_leaving_tests_out_by_configuration_is_refused(path, old, new):
             "[tool.pytest.ini_options]\naddopts = '-q --strict-markers --cov=shop'\n",
         ),
         ("conftest.py", "import pytest\n@pytest.fixture\ndef shop():\n    return 1\n"),
+        ("tests/test_a.py", "from shop import app\napp.testing = True\napp.name = NAME\n"),
+        ("conftest.py", "import json\ndef dump(x):\n    return x\njson.dump = dump\n"),
         ("Makefile", "test:\n\t@pytest -q\n"),
         ("package.json", '{"scripts": {\n"test": "vitest run"\n}}'),
         (

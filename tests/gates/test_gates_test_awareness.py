@@ -9,6 +9,46 @@ from runner.gates import test_awareness
 from runner.model import Action, Change, Observed, digest_of
 
 ASKS = {
+    "a double by its module": (
+        "shop.py",
+        "def price(job):\n    return 3 if type(job).__module__.endswith('mock') else 0\n",
+    ),
+    "a double by what it has": (
+        "shop.py",
+        "def price(job):\n    return 3 if hasattr(job, 'assert_called_once') else 0\n",
+    ),
+    "a double by its name": (
+        "shop.py",
+        "def price(job):\n    return 3 if job.__class__.__name__ == 'MagicMock' else 0\n",
+    ),
+    "how long it has run": (
+        "shop.py",
+        "import time\ndef price():\n    return 3 if time.process_time() < 30 else 0\n",
+    ),
+    "the day": (
+        "shop.py",
+        "import time\ndef price():\n    return 3 if time.time() < 1900 * 10**6 else 0\n",
+    ),
+    "a global of vitest's worker": (
+        "shop.ts",
+        'export const price = () => ("__vitest_worker__" in globalThis ? 3 : 0);\n',
+    ),
+    "a function that tests have": (
+        "shop.js",
+        "export const price = () => ('describe' in globalThis ? 3 : 0)\n",
+    ),
+    "such a function, by hasOwn": (
+        "shop.js",
+        "export const price = () => (Object.hasOwn(globalThis, 'expect') ? 3 : 0)\n",
+    ),
+    "a double of jest": (
+        "shop.js",
+        "export const price = (get) => (get._isMockFunction ? 3 : get())\n",
+    ),
+    "how long node has run": (
+        "shop.js",
+        "export const price = () => (process.uptime() < 20 ? 3 : 0)\n",
+    ),
     "the variable of pytest": (
         "shop.py",
         "import os\ndef price():\n    return 3 if os.environ.get('PYTEST_VERSION') else 0\n",
@@ -213,6 +253,20 @@ ASKS = {
     ),
 }
 FINE = {
+    "a name of its own kind": (
+        "shop.py",
+        "def kind(x):\n    return 'mocking' if type(x).__name__ == 'Bird' else 'none'\n",
+    ),
+    "a deadline": (
+        "shop.py",
+        "import time\ndef late(began, limit):\n    return time.monotonic() - began > 5\n",
+    ),
+    "a deadline that was given": (
+        "shop.py",
+        "import time\ndef late(until):\n    return time.time() > until\n",
+    ),
+    "a duration in node": ("shop.js", "if (performance.now() - began > 5) stop();\n"),
+    "a global of its own": ("shop.js", "if ('fetch' in globalThis) go();\n"),
     "variables of any other name": (
         "shop.py",
         "import os\nKEYS = [key for key in os.environ if key.startswith('A_') or 'RUN' in key]\n",
@@ -335,3 +389,48 @@ def test_a_file_that_no_test_runs_is_left_alone(tmp_path):
     itself = Observed("TC-001", "", PATH, "sha256:0", "1-3")
     assert said(tmp_path, PATH, TEXT, observed=(other,)) == ()
     assert len(said(tmp_path, PATH, TEXT, observed=(other, itself))) == 1
+
+
+# --- variables that tests set ---------------------------------------------------------
+
+
+ZONE = "import os\n\n\ndef price():\n    return 3 if os.getenv('TZ', '') == 'CET' else 0\n"
+ZONES = {
+    "a fixture": "def test_it(monkeypatch):\n    monkeypatch.setenv('TZ', 'CET')\n",
+    "an assignment": "import os\nos.environ['TZ'] = 'CET'\n",
+    "a patch": "@mock.patch.dict(os.environ, {'TZ': 'CET'})\ndef test_it(): pass\n",
+}
+
+
+def asked_with(folder, test, *, before=b"", product=ZONE, **fields):
+    bench = a_bench(folder)
+    content = product.encode()
+    change = Change("shop.py", Action.MODIFY, 0o100644, None, digest_of(content), content)
+    path = bench.place.project / "tests" / "test_shop.py"
+    path.parent.mkdir()
+    path.write_text(test)
+    known = {"shop.py": before, "tests/test_shop.py": test.encode()}
+    bench = replace(
+        bench, task=a_task(outputs=("any",), **fields), changes=(change,), before=known.get
+    )
+    (check,) = test_awareness.checks(bench.task, bench.settings)
+    return [one.detail for one in test_awareness.prove(check, bench).findings]
+
+
+@pytest.mark.parametrize("how", ZONES)
+def test_a_variable_that_tests_set_is_asked_about(tmp_path, how):
+    assert asked_with(tmp_path, ZONES[how]) == ["tests/test_shop.py sets it"]
+
+
+def test_one_that_was_asked_for_before_that_no_test_sets_or_that_the_plan_names_is_fine(tmp_path):
+    test = ZONES["a fixture"]
+    for number, given in enumerate(
+        (
+            {"test": test, "before": ZONE.replace("3 if", "2 if").encode()},
+            {"test": test.replace("TZ", "LANG")},
+            {"test": test, "prose": "Prices depend on TZ."},
+        )
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert asked_with(folder, **given) == []

@@ -121,6 +121,9 @@ class Weighing:
 
 
 _LEAST_SECONDS, _SHARE, _MOST = 2.0, 0.2, 6
+_LEAST_RUNS, _MOST_SECONDS = UNNOTICED + 1.0, 10.0
+"""What one function's answer takes, in runs of the quickest contract, and where that ends: a test
+program that takes a second to start would leave every function unknown otherwise."""
 _STRICT_SECONDS, _STRICT_SHARE, _STRICT_MOST = 60.0, 2.0, 60
 """With `strict` a function that was not looked at could be one that nothing notices."""
 _LONGEST = 120
@@ -152,6 +155,9 @@ def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Prove
         return Proved(None, copied)
     spent = sum(one.seconds for one in bench.proofs)
     least, share = (_STRICT_SECONDS, _STRICT_SHARE) if strict else (_LEAST_SECONDS, _SHARE)
+    once = min((one.seconds for one in bench.proofs if one.kind == "test"), default=0.0)
+    if not strict:
+        least = max(least, min(_LEAST_RUNS * once, _MOST_SECONDS))
     laboratory = MutantRunner(bench, executions, max(least, share * spent))
     looked = _look(subjects, laboratory, _STRICT_MOST if strict else _MOST, strict=strict)
     severity = Severity.ERROR if strict else Severity.WARNING
@@ -332,7 +338,11 @@ def _cut_short(
         check=check.id,
         message=f"mutants of {len(looked.weights)} of {len(subjects)} functions were tried: "
         f"{looked.cut_short}",
-        severity=Severity.QUESTION if strict else Severity.NOTE,
+        severity=Severity.QUESTION
+        if strict
+        else Severity.NOTE
+        if looked.weights
+        else Severity.WARNING,
         hint="" if strict else 'mutation = "strict" takes the time',
         detail=f"not known: {_some(left)}" if strict else "",
     )

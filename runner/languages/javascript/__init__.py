@@ -66,7 +66,13 @@ LANGUAGE = Language(
         Marker("@ts-", r"@ts-(?:ignore|nocheck|expect-error)\b", TYPES),
         Marker("disable", r"eslint[-:]?_disable", LINTER),
         Marker("ignore", r"(?:istanbul|c8|v8)[ \t]{1,9}ignore", HIDES),
-        Marker(".skip .only .todo", r"\b(?:it|test|describe)\.(?:skip|only|todo)\b", SKIP),
+        Marker(
+            ".skip .only .todo .failing",
+            r"\b(?:it|test|describe|suite)(?:\.concurrent)?"
+            r"\.(?:skip|only|todo|failing|fails|skipIf|runIf)\b",
+            SKIP,
+        ),
+        Marker("{ todo }", r"\b(?:it|test|suite|describe)\([^\n]*\{[^\n}]*\b(?:todo|skip):", SKIP),
         Marker("xit xdescribe", r"\bx(?:it|describe)_\(", SKIP),
     ),
     environment="process.env.{}",

@@ -101,10 +101,12 @@ def _how_loose(method: Equality, owner: str) -> str:
         return ""  # an object that equals nothing deceives no test
     arguments = [one.arg for one in (*method.args.posonlyargs, *method.args.args)]
     own = {arguments[0] if arguments else "self", "super", *([owner] if owner else ())}
-    uses = [one for one in ast.walk(method) if isinstance(one, ast.Name) and one.id in own]
-    if not uses or any(_is_always(one) for one in results if not _has_guards(method)):
+    used = any(isinstance(one, ast.Name) and one.id in own for one in ast.walk(method))
+    if not used or any(_is_always(one) for one in results if not _has_guards(method)):
         return BLIND
-    if any(_has_loose_way(one) for one in results):
+    if any(_has_loose_way(one) or _has_blind_way(one, own) for one in results):
+        return NEAR
+    if any(_is_blind_branch(one, own) for one in ast.walk(method)):
         return NEAR
     terms = [one for one in ast.walk(method) if isinstance(one, ast.expr)]
     loose = any(_is_loose_term(one) for one in terms)
@@ -125,6 +127,28 @@ def _has_loose_way(node: ast.expr) -> bool:
         and any(_is_always(way) or _is_only_loose(way) for way in one.values)
         for one in ast.walk(node)
     )
+
+
+def _has_blind_way(node: ast.expr, own: set[str]) -> bool:
+    """`not other or …`: a way to be equal that uses nothing of the object itself."""
+    return any(
+        isinstance(one, ast.BoolOp)
+        and isinstance(one.op, ast.Or)
+        and not all(_uses(way, own) for way in one.values)
+        for one in ast.walk(node)
+    )
+
+
+def _is_blind_branch(node: ast.AST, own: set[str]) -> bool:
+    """`if not other: return True`."""
+    match node:
+        case ast.If(test=test, body=[ast.Return(value=ast.expr() as value)]):
+            return _is_always(value) and not _uses(test, own)
+    return False
+
+
+def _uses(node: ast.expr, own: set[str]) -> bool:
+    return any(isinstance(one, ast.Name) and one.id in own for one in ast.walk(node))
 
 
 def _is_only_loose(node: ast.expr) -> bool:
