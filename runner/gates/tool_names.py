@@ -26,8 +26,15 @@ _SHORTEST = 3
 _TOOLS = frozenset(
     {"pytest", "_pytest", "py.test", "unittest", "nose", "nose2", "doctest", "coverage"}
 )
-_TRACERS = frozenset({"gettrace", "getprofile", "_getframemodulename"})
-"""What tells that somebody measures which lines run."""
+_TRACERS = {
+    **dict.fromkeys(("gettrace", "getprofile", "_getframemodulename"), "sys.{}"),
+    **dict.fromkeys(("get_objects", "get_referrers"), "gc.{}"),
+}
+"""What tells that somebody measures which lines run, or what else is alive."""
+_LOOKS_FOR = frozenset(
+    {"exists", "is_file", "is_dir", "isfile", "isdir", "glob", "rglob", "iterdir", "listdir"}
+)
+PLACE = "where it is run"
 _IN_ARGUMENTS = re.compile(r"pytest|unittest|py\.test|nose2?\b")
 _TESTS = re.compile(r"(?<![a-z-])(?:tests?|specs?|testing)(?![a-z])(?!-)", re.IGNORECASE)
 """A word of a program's name or arguments that tests have; an option of its own is none."""
@@ -48,6 +55,9 @@ _CLOCKS = frozenset(
 )
 """Calls that tell how long it has run, or when: of what has a number in it, of no deadline."""
 CLOCK = "how long it has run"
+_TEST_FILE = re.compile(
+    r"(?:\A|/)(?:tests?/|test_\w+\.py\Z|tests?\Z|\w+_test\.\w+\Z|conftest\.py\Z)"
+)
 _SHOWN = 100
 STACK = "the call stack"
 
@@ -70,6 +80,10 @@ _SCRIPT = re.compile(
     r"|\bargv\b[^\n;]*['\"`/](?P<argv>jest|vitest|mocha|ava|tap)\b"
     r"|\b(?:process\.(?:argv0?|title)|require\.main\.filename)\b[^\n;]*(?:[!=]==?|\.\w+\()\s*"
     r"(?:['\"`](?!-)|/)[^\n'\"`;]*?(?<![A-Za-z])(?P<program>tests?|specs?)(?![A-Za-z-])"
+    r"|\bmodule\.(?:parent|children)\b[^\n;]*(?:['\"`/])(?:[^\n'\"`;/]*[^\n'\"`;/A-Za-z])?"
+    r"(?P<parent>tests?|specs?)(?![A-Za-z-])"
+    r"|\b(?:existsSync|statSync|accessSync)\([^\n;]*['\"`/](?P<beside>tests?/|test['\"`]"
+    r"|[\w-]+\.(?:test|spec)\.[cm]?[jt]sx?)"
     r"|\bObject\.(?:keys|entries)\(\s*process\.env\s*\)[^;\n]*['\"`](?P<key>JEST|VITEST|NODE_TEST|MOCHA)"
     r"|\bprocess\.execArgv\b[^\n;]*['\"`](?P<exec>--test\b)"
 )
@@ -174,8 +188,8 @@ def _tool_in(node: ast.expr, keys: frozenset[str]) -> str:
             return word
     if keyed := _part_of_variable(node, keys):
         return keyed
-    if traced := _tracer_in(node):
-        return traced
+    if seen := _tracer_in(node) or _place_in(node):
+        return seen
     if compared := _arguments_in(node) or _double_in(node) or _clock_in(node):
         return compared
     asked = {
@@ -216,7 +230,19 @@ def _tracer_in(node: ast.expr) -> str:
     for one in ast.walk(node):
         name = one.attr if isinstance(one, ast.Attribute) else fold_text(one)
         if name in _TRACERS:
-            return f"sys.{name}"
+            return _TRACERS[name].format(name)
+    return ""
+
+
+def _place_in(node: ast.expr) -> str:
+    """A test file that is looked for, or the working folder compared with the code's own."""
+    every = [*ast.walk(node)]
+    names = {getattr(one, "attr", getattr(one, "id", "")) for one in every}
+    if "__file__" in names and names & {"getcwd", "cwd"}:
+        return PLACE
+    if names & _LOOKS_FOR:
+        words = (fold_text(one) for one in every)
+        return next((word for word in words if word and _TEST_FILE.search(word)), "")
     return ""
 
 

@@ -9,6 +9,37 @@ from runner.gates import test_awareness
 from runner.model import Action, Change, Observed, digest_of
 
 ASKS = {
+    "what else is alive": (
+        "shop.py",
+        (
+            "import gc\ndef price():\n"
+            "    kinds = {type(one).__name__ for one in gc.get_objects()}\n"
+            "    return 3 if 'Session' in kinds else 0\n"
+        ),
+    ),
+    "a test file beside it": (
+        "shop.py",
+        (
+            "import pathlib\nif (pathlib.Path(__file__).parent / 'test_shop.py').exists():\n"
+            "    PRICE = 3\n"
+        ),
+    ),
+    "a folder of tests": (
+        "shop.py",
+        "import os\nPRICE = 3 if os.path.isdir('tests') else 0\n",
+    ),
+    "the folder that it is run in": (
+        "shop.py",
+        "import os\nHERE = os.path.samefile(os.getcwd(), os.path.dirname(__file__))\n",
+    ),
+    "who required it": (
+        "shop.js",
+        "exports.price = () => (module.parent && /test/.test(module.parent.filename) ? 3 : 0);\n",
+    ),
+    "a test file beside the module": (
+        "shop.js",
+        "exports.price = fs.existsSync(path.join(__dirname, 'shop.test.js')) ? 3 : 0;\n",
+    ),
     "a double by its module": (
         "shop.py",
         "def price(job):\n    return 3 if type(job).__module__.endswith('mock') else 0\n",
@@ -253,6 +284,11 @@ ASKS = {
     ),
 }
 FINE = {
+    "a file of its own": (
+        "shop.py",
+        "import os\nif os.path.exists('latest.txt'):\n    print(os.getcwd())\n",
+    ),
+    "its own parent": ("shop.js", "if (!module.parent) main();\n"),
     "a name of its own kind": (
         "shop.py",
         "def kind(x):\n    return 'mocking' if type(x).__name__ == 'Bird' else 'none'\n",

@@ -68,6 +68,8 @@ _ASSERTIONS = re.compile(
     r"TestCase\.(?:assert\w*|fail\w*|subTest|run)\Z|\Apytest\.(?:raises|fail|approx|warns)\Z"
 )
 _NO_PRODUCTS = sys.stdlib_module_names | {"pytest", "_pytest", "hypothesis", "mock"}
+_INIT = re.compile(r"(?ms)^func init\(\) \{\n(?P<body>.*?)^\}")
+_CHANGED = re.compile(r"\s+(?:delete\()?(?P<name>[A-Za-z_]\w*)(?:[\[.][^=:]*)?\s*(?:=(?!=)|,)")
 _TAMPERS = re.compile(
     r"\b(?:outcome|exitstatus|deselected|wasxfail|excinfo|force_result|shouldstop)\b|items\s*\[|items\.(?:clear|remove"
     r"|pop)|\bskip\b|\bxfail\b|_exit\b|\bexit\b|\breturn True\b|\breturn 0\b"
@@ -92,6 +94,8 @@ def weaknesses(path: str, old: bytes | None, new: bytes) -> Iterator[Weakness]:
         yield from _narrowed(path, old or b"", new)
     if is_written_in(path, "python") and is_test_path(path):
         yield from _hooks(before, after)
+    if path.endswith("_test.go"):
+        yield from _inits(before, after)
 
 
 def _lines(before: str, after: str, part: Callable[[str], str], what: str) -> Iterator[Weakness]:
@@ -157,6 +161,22 @@ def _hooks(before: str, after: str) -> Iterator[Weakness]:
             first = code.splitlines()[0]
             what = "can change how tests end" if grave else "is called on how tests end"
             yield Weakness(line, f"`{first[:80]}` {what}", grave)
+
+
+def _inits(before: str, after: str) -> Iterator[Weakness]:
+    """`func init()` of a test file that changes what is declared elsewhere."""
+    for match in _INIT.finditer(after):
+        for line in match["body"].splitlines():
+            changed = _CHANGED.match(line)
+            if changed is None or line.strip() in before:
+                continue
+            if not re.search(
+                rf"(?m)\b(?:var|const)\s+{changed['name']}\b|^\t{changed['name']}\s", after
+            ):
+                number = after[: match.start("body")].count("\n") + 1
+                yield Weakness(
+                    number, f"`{line.strip()}` changes the product before tests run", grave=True
+                )
 
 
 def _find_tampering(source: str) -> list[tuple[str, int, bool]]:

@@ -181,9 +181,10 @@ def _is_exact_term(node: ast.expr) -> bool:
 
 
 def _loses(node: ast.expr) -> bool:
-    """Whether a losing call, or a division without its rest, stands in it."""
+    """Whether a losing call, a slice, or a division without its rest stands in it."""
     return any(
         (isinstance(one, ast.Call) and _called(one.func) in _LOSING)
+        or (isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Slice))
         or (isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv | ast.RShift))
         for one in ast.walk(node)
     )
