@@ -24,7 +24,7 @@ READY := $(VENV)/.ready
 DEMO := build/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sandbox check lint types floors house reference test vscode mutants bench golden campaign demo demo-clean lock clean
+.PHONY: help setup sandbox check lint types floors house reference test vscode mutants pictures bench golden campaign demo demo-clean lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ mutants: $(READY) sandbox ## Small faults in the product, 60 by the commit's id:
 golden: $(READY) ## Write the expected texts in tests/golden/ anew; read the difference before you commit it
 	UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests -k golden
 	git diff --stat -- tests/golden
+
+pictures: $(READY) sandbox ## The pictures in docs/pictures, by Chromium
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python scripts/pictures.py
 
 bench: $(READY) ## The quick benchmarks beside the peers; benchmarks/README.md has the long ones
 	$(BIN)/python benchmarks/peers/run.py --quick

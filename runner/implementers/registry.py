@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.implementers import blocks, check, command
 from runner.implementers.agents import presets, program
-from runner.implementers.agents.acp import is_acp
+from runner.implementers.agents.acp import PREFIX, is_acp
 from runner.implementers.base import CHECK, Drafter
 from runner.implementers.llm import model
 from runner.model import Finding, Spec, Task
@@ -31,6 +31,16 @@ IMPLEMENTERS: dict[str, Kind] = {
 }
 
 
+def list_names() -> str:
+    """Every name that a plan may call, in words."""
+    return ", ".join((*IMPLEMENTERS, f"{PREFIX}NAME"))
+
+
+def knows(name: str) -> bool:
+    """Whether somebody has this name."""
+    return name.casefold() in IMPLEMENTERS or is_acp(name)
+
+
 def choose(task: Task, settings: Settings) -> Implementer | Finding:
     """The implementer of a task, or the reason that there is none, with what would help."""
     name = _name_for(task, settings)
@@ -46,11 +56,10 @@ def choose(task: Task, settings: Settings) -> Implementer | Finding:
     if kind is None and is_acp(name):
         kind = program.AgentKind(name.casefold())
     if kind is None:
-        known = ", ".join(IMPLEMENTERS)
         return Finding(
             CHECK,
             f'there is no implementer "{display(name)}"',
-            hint=did_you_mean(name, IMPLEMENTERS) or f"one of {known}, acp:NAME",
+            hint=did_you_mean(name, IMPLEMENTERS) or f"one of {list_names()}",
         )
     return kind.for_task(task, settings)
 

@@ -38,9 +38,10 @@ class Journal:
     Make one with `Journal.open`. `run` goes into every record and may be set at any time.
     """
 
-    def __init__(self, path: Path, descriptor: int, *, run: str = "") -> None:
+    def __init__(self, path: Path, descriptor: int, *, run: str = "", via: str = "") -> None:
         self.path = path
         self.run = run
+        self._producer = f"{PRODUCER} via {via}" if via else PRODUCER
         self._descriptor = descriptor
         self._writing = Lock()
         self._syncing = Lock()
@@ -52,14 +53,16 @@ class Journal:
         self._broken: OSError | None = None
 
     @classmethod
-    def open(cls, path: Path, *, run: str = "") -> Journal:
+    def open(cls, path: Path, *, run: str = "", via: str = "") -> Journal:
         """Open or make the journal, and cut a last line that is not whole.
+
+        `via` is from where a person's word comes, such as `page`; records tell it as producer.
 
         Raises RunnerError when the line before is damaged too, when a newer runner wrote the
         journal, or when the path is no plain file of our own (a link, a pipe).
         """
         make_plain_folder(path.parent)
-        journal = cls(path, _open(path), run=run)
+        journal = cls(path, _open(path), run=run, via=via)
         try:
             with journal._lock():  # its own
                 journal._look()  # its own
@@ -143,7 +146,8 @@ class Journal:
         first = origin or (self._origins.get(led, led) if led else new)
         moment = effects.timestamp()
         return Record(
-            new, self._seq + 1, moment, self.run, name, task, attempt, led, first, PRODUCER, event
+            *(new, self._seq + 1, moment, self.run, name, task, attempt, led, first),
+            *(self._producer, event),
         )
 
     def _write(self, line: bytes) -> None:

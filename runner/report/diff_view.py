@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from runner.model import Action
 from runner.report.line_match import hunks, stretches
@@ -45,7 +45,7 @@ _SIGNS = {"-": f"{_RED}-{_END}", "+": f"{_GREEN}{_BOLD}+{_END}"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class Side:
     """One version of a file: its lines for comparing, and the same lines as they are shown."""
 
     lines: tuple[str, ...] = ()
@@ -128,12 +128,12 @@ def _crlf(content: bytes | None) -> bool:
 
 
 def _body(before: bytes | None, change: Change, *, colour: bool) -> Iterator[_Line]:
-    old, new = _side(before), _side(change.content)
+    old, new = side_of(before), side_of(change.content)
     if old.binary or new.binary:
         yield _Line("", f"binary: {_size(before)} before, {_size(change.content)} now")
         if new.binary or not new.lines:
             return
-        old = _Side()
+        old = Side()
     ink = _Ink(change.path, old, new, colour=colour)
     for hunk in hunks(stretches(old.lines, new.lines)):
         yield _Line("@", _where(hunk))
@@ -158,16 +158,17 @@ def _range(start: int, end: int) -> str:
     return str(begin) if size == 1 else f"{begin},{size}"
 
 
-def _side(content: bytes | None) -> _Side:
+def side_of(content: bytes | None) -> Side:
+    """One version of a file, its secrets blotted out."""
     if not content:
-        return _Side()
+        return Side()
     encoding = _MARKS.get(content[:2])
     if encoding:
         content = content[2:].decode(encoding, "replace").encode("utf-8", "replace")
         if not content:  # the mark alone
-            return _Side()
+            return Side()
     if len(content.translate(None, _TEXTUAL)) * _BINARY_SHARE > len(content):
-        return _Side(binary=True)
+        return Side(binary=True)
     ending = "\r" if _crlf(content) else ""
     lines = _split(content)
     shown = tuple(
@@ -176,7 +177,7 @@ def _side(content: bytes | None) -> _Side:
     open_end = not content.endswith(b"\n")
     if open_end:  # it differs from the same line with an end
         lines = (*lines[:-1], lines[-1] + "\n")
-    return _Side(lines, shown, open_end)
+    return Side(lines, shown, open_end)
 
 
 def _split(content: bytes) -> tuple[str, ...]:
@@ -201,7 +202,7 @@ def _mask_secrets(content: bytes) -> bytes:
 class _Ink:
     """The lines of a stretch, plain or coloured; the new text is highlighted once."""
 
-    def __init__(self, path: str, old: _Side, new: _Side, *, colour: bool) -> None:
+    def __init__(self, path: str, old: Side, new: Side, *, colour: bool) -> None:
         self._old, self._new = old, new
         self._colour = colour
         self._pairs = _MOST_PAIRS
@@ -218,7 +219,7 @@ class _Ink:
         yield from self._sign_lines("+", self._new, news, {**self._style_lines(news), **right})
 
     def _sign_lines(
-        self, sign: str, side: _Side, places: range, ready: dict[int, str]
+        self, sign: str, side: Side, places: range, ready: dict[int, str]
     ) -> Iterator[_Line]:
         """Lines of one side; `ready` are those that have their colours already."""
         if ready:
@@ -251,7 +252,11 @@ class _Ink:
         return left, right
 
 
-def _emphasise(old: str, new: str) -> tuple[str, str] | None:
+Pieces: TypeAlias = "tuple[tuple[str, bool], ...]"
+"""A line cut where changed words begin and end; whether each piece was changed."""
+
+
+def words_changed(old: str, new: str) -> tuple[Pieces, Pieces] | None:
     """Both lines with what differs marked; None where they have too little in common."""
     olds, news = _WORDS.findall(old), _WORDS.findall(new)
     if not olds or not news or max(len(olds), len(news)) > _MOST_WORDS:
@@ -263,9 +268,20 @@ def _emphasise(old: str, new: str) -> tuple[str, str] | None:
     left, right = [], []
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
         changed = tag != "equal"
-        left.append(_run("".join(olds[i1:i2]), _RED, changed=changed))
-        right.append(_run("".join(news[j1:j2]), _GREEN, changed=changed))
-    return "".join(left), "".join(right)
+        left.append(("".join(olds[i1:i2]), changed))
+        right.append(("".join(news[j1:j2]), changed))
+    return tuple(left), tuple(right)
+
+
+def _emphasise(old: str, new: str) -> tuple[str, str] | None:
+    pair = words_changed(old, new)
+    if pair is None:
+        return None
+    left, right = pair
+    return (
+        "".join(_run(text, _RED, changed=changed) for text, changed in left),
+        "".join(_run(text, _GREEN, changed=changed) for text, changed in right),
+    )
 
 
 def _run(text: str, colour: str, *, changed: bool) -> str:

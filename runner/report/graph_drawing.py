@@ -222,8 +222,8 @@ class _Lanes:
 # --- svg ------------------------------------------------------------------------------
 
 
-_WIDE, _HIGH = 220, 44
-_GAP_X, _GAP_Y = 60, 16
+BOX_WIDE, BOX_HIGH = 220, 44
+BOX_GAP, _GAP_Y = 60, 16
 _BEND_HIGH = 8
 _MARGIN = 16
 _LETTERS = 30
@@ -234,8 +234,8 @@ def svg(tasks: Iterable[Node], statuses: Mapping[str, Status], *, title: str = "
     """A picture from left to right, one column a layer; statuses in words, signs and colours."""
     by_id = {task.id: task for task in tasks}
     laid = layers(filter_needs({id_: task.depends_on for id_, task in by_id.items()}))
-    places = _places(laid)
-    wide = max(len(laid.rows) * (_WIDE + _GAP_X) - _GAP_X, 0) + 2 * _MARGIN
+    places = place_spots(laid)
+    wide = max(len(laid.rows) * (BOX_WIDE + BOX_GAP) - BOX_GAP, 0) + 2 * _MARGIN
     high = round(max((y + _height(spot) for spot, (_, y) in places.items()), default=0))
     high += 2 * _MARGIN
     boxes = (
@@ -267,10 +267,10 @@ _ARROW = (
 
 
 def _height(spot: Spot) -> int:
-    return _HIGH if spot.task else _BEND_HIGH
+    return BOX_HIGH if spot.task else _BEND_HIGH
 
 
-def _places(laid: Layers) -> dict[Spot, tuple[float, float]]:
+def place_spots(laid: Layers) -> dict[Spot, tuple[float, float]]:
     """The upper left corner of every spot, near to its neighbours as far as the order lets it."""
     joined = neighbours(laid.edges)
     middle: dict[Spot, float] = {}
@@ -284,7 +284,7 @@ def _places(laid: Layers) -> dict[Spot, tuple[float, float]]:
             _settle(row, middle, joined)
     highest = min((at - _height(spot) / 2 for spot, at in middle.items()), default=0.0)
     return {
-        spot: (column * (_WIDE + _GAP_X), middle[spot] - _height(spot) / 2 - highest)
+        spot: (column * (BOX_WIDE + BOX_GAP), middle[spot] - _height(spot) / 2 - highest)
         for column, row in enumerate(laid.rows)
         for spot in row
     }
@@ -312,9 +312,14 @@ def _settle(
 
 
 def _edge(edge: Sequence[Spot], places: Mapping[Spot, tuple[float, float]]) -> str:
+    path = edge_path(edge, places)
+    return f'<path d="{path}" fill="none" stroke="#6e7781" marker-end="url(#end)"/>'
+
+
+def edge_path(edge: Sequence[Spot], places: Mapping[Spot, tuple[float, float]]) -> str:
     """A curve from the right side of a box to the left side of another, through its bends."""
     x, y = places[edge[0]]
-    x, y = x + _WIDE, y + _HIGH / 2
+    x, y = x + BOX_WIDE, y + BOX_HIGH / 2
     path = f"M{x:.0f} {y:.1f}"
     for spot in edge[1:]:
         to_x, to_y = places[spot]
@@ -323,9 +328,9 @@ def _edge(edge: Sequence[Spot], places: Mapping[Spot, tuple[float, float]]) -> s
         path += f"C{half:.0f} {y:.1f} {half:.0f} {to_y:.1f} {to_x:.0f} {to_y:.1f}"
         x, y = to_x, to_y
         if not spot.task:
-            x += _WIDE
+            x += BOX_WIDE
             path += f"H{x:.0f}"
-    return f'<path d="{path}" fill="none" stroke="#6e7781" marker-end="url(#end)"/>'
+    return path
 
 
 def _box(task: Node, status: Status, x: float, y: float) -> str:
@@ -334,7 +339,8 @@ def _box(task: Node, status: Status, x: float, y: float) -> str:
     return (
         f'<g transform="translate({x:.0f} {y:.1f})">'
         f"<title>{_text(task.id)}: {_text(task.title)} ({status})</title>"
-        f'<rect width="{_WIDE}" height="{_HIGH}" rx="6" fill="{look.fill}" stroke="{look.edge}"/>'
+        f'<rect width="{BOX_WIDE}" height="{BOX_HIGH}" rx="6"'
+        f' fill="{look.fill}" stroke="{look.edge}"/>'
         f'<text x="10" y="18" fill="{look.text}" font-weight="bold">{escape(_xml(head))}</text>'
         f'<text x="10" y="35" fill="{look.text}">{escape(_xml(cut(display(task.title), _LETTERS)))}'
         "</text></g>"

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pytest
 from workplace import NO_PROOF, a_task
 
-from runner.app.answer.answers import Answered, Approve, Became, Reject, approve, reject
+from runner.app.answer.answer_types import Answered, Approve, Became, Reject
+from runner.app.answer.answers import approve, reject
 from runner.app.answer.attempts import retry
 from runner.app.answer.branch_adoption import Adopt, adopt_branch
 from runner.app.answer.decision_record import accept, decide, load_index, search_patterns

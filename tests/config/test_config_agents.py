@@ -30,12 +30,13 @@ def test_models_are_a_table_and_each_kind_of_session_has_its_own(load):
 
 
 def test_a_repository_names_neither_the_program_nor_what_it_is_given(load):
-    theirs = 'agent_command = "sh"\nagent_env = ["AWS_SECRET"]\nagent_files = [".ssh/id"]\n'
+    theirs = 'agent_command = "sh"\nacp_command = "sh"\n'
+    theirs += 'agent_env = ["AWS_SECRET"]\nagent_files = [".ssh/id"]\n'
     loaded = load(repository=theirs + '[model]\nexecute = "theirs"\n')
-    assert loaded.settings.agent_command == ""
+    assert loaded.settings.agent_command == loaded.settings.acp_command == ""
     assert loaded.settings.agent_env == ()
     assert loaded.settings.agent_files == ()
-    assert len(loaded.notes) == 3
+    assert len(loaded.notes) == 4
     assert loaded.settings.model_execute == "theirs"
 
 

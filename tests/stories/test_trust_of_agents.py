@@ -45,3 +45,11 @@ def test_so_is_what_the_repositorys_settings_choose(workplace, called, settings,
     assert shown in ended.err
     assert not called.exists()
     assert not workplace.has("owned")
+
+
+def test_an_agent_of_the_protocol_that_a_plan_calls_is_part_of_the_question(workplace):
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"], fields=["Implementer: acp:codex"]))
+    assert "0 mistakes" in workplace.runner("validate").out
+    said = workplace.run(trust=False)
+    assert said.code == 3
+    assert "TASK-001: the agent program acp:codex, with your login and the network" in said.err

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from runner.app.answer import waiting
+from runner.app.answer.answer_types import Answered, Approved, Became, HeldChange
 from runner.app.answer.between_runs import answer_at_once
+from runner.app.answer.shown_digest import require_unmoved
 from runner.app.answer.waiting import (
     DRAFT,
     PERMISSION,
@@ -52,82 +53,11 @@ from runner.writes.staging import Staging
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from runner.app.answer.answer_types import Approve, Reject
     from runner.journal.events import Event
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.project import Project
-
-
-class Became(StrEnum):
-    """What a person's word made of one thing that waited."""
-
-    APPROVED = "approved"
-    REJECTED = "rejected"
-    DROPPED = "dropped"
-    """A held change that breaks others: what it breaks is DONE again."""
-    DROPPED_LATER = "dropped-later"
-    """The same while a run is going on: the next one drops it."""
-    PLANNED_AGAIN = "planned-again"
-    OUT_OF_PLANS = "out-of-plans"
-    """So many plans were refused that the next run blocks it."""
-    DENIED = "denied"
-    """It goes on without the calls that it asked for."""
-    STANDS = "stands"
-    """What was built is DONE for the task as it is written now."""
-    EDITED = "edited"
-    PLAN_EDITED = "plan-edited"
-    UNCHANGED = "unchanged"
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """One answer that is in the journal."""
-
-    task: str
-    became: Became
-    plans_refused: int = 0
-    draft: str = ""
-    """The branch that keeps the work of a change that was dropped."""
-    done_again: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class HeldChange:
-    """A held change after an approval of something that it breaks."""
-
-    culprit: str
-    missing: tuple[str, ...]
-    """What is still to be approved before it lands."""
-    victims: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Approved:
-    """What an approval came to."""
-
-    answered: tuple[Answered, ...]
-    held: tuple[HeldChange, ...]
-    """The changes on which what was approved is built anew."""
-    is_next_run: bool
-    """Whether something goes on with the next run by itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Approve:
-    """What is to go on: by number in the list or by id, or everything."""
-
-    named: tuple[str, ...] = ()
-    every: bool = False
-    reuse: bool = False
-    """Of a STALE task: what is there is only proven again, nobody implements."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reject:
-    """What is refused, and why; without a reason the person is asked for one."""
-
-    named: tuple[str, ...]
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +95,11 @@ def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) 
     with open_desk(project) as desk:
         chosen = desk.waiting if asked.every else desk.choose(asked.named)
         chosen = resolve_targets(desk, chosen, every=asked.every)
+        require_unmoved(project, desk.state, chosen, asked.seen)
         if asked.reuse:
             require_reusable(chosen)
         answered = []
-        with open_journal(project) as journal:
+        with open_journal(project, asked.via) as journal:
             for one in chosen:
                 for event in _approvals(desk.state, one, reuse=asked.reuse):
                     note_answer(journal, desk.state.task(one.task), event)
@@ -270,7 +201,9 @@ def reject(
 ) -> tuple[Answered, ...]:
     """Refuse what was chosen. Raises RunnerError without a reason, or with nothing to refuse."""
     with open_desk(project) as desk:
-        chosen = _culprits_first(desk.choose(asked.named), desk.waiting)
+        named = desk.choose(asked.named)
+        require_unmoved(project, desk.state, named, asked.seen)
+        chosen = _culprits_first(named, desk.waiting)
         reason = asked.reason or ask_reason()
         if not reason:
             raise RunnerError(
@@ -283,7 +216,7 @@ def reject(
                     hint=f"runner why {one.task}; runner retry {one.task} has it tried again",
                 )
         answered = []
-        with open_journal(project) as journal:
+        with open_journal(project, asked.via) as journal:
             for one in chosen:
                 answered.append(_reject(desk, journal, one, reason))
                 tell(answered[-1])
@@ -386,9 +319,9 @@ def note_what_follows(project: Project, chosen: Sequence[Waiting]) -> None:
                 note_answer(journal, state.task(one.task), event)
 
 
-def open_journal(project: Project) -> Journal:
-    """The journal, to write answers down."""
-    return Journal.open(project.journal_path)
+def open_journal(project: Project, via: str = "") -> Journal:
+    """The journal, to write answers down that came this way; empty from a terminal."""
+    return Journal.open(project.journal_path, via=via)
 
 
 def note_answer(journal: Journal, known: TaskState, event: Event) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from runner.project import Project
 
 
-def retry(project: Project, named: Sequence[str], reason: str) -> tuple[str, ...]:
+def retry(project: Project, named: Sequence[str], reason: str, *, via: str = "") -> tuple[str, ...]:
     """Have tasks tried again, with a `reason` that the next attempt reads; gives their ids.
 
     Raises RunnerError for one that is DONE, and for work that waits for an answer instead.
@@ -44,7 +44,7 @@ def retry(project: Project, named: Sequence[str], reason: str) -> tuple[str, ...
         held = {one.task: one for one in desk.known}
         for id_ in ids:
             _require_open(desk, id_, held.get(id_))
-        with open_journal(project) as journal:
+        with open_journal(project, via) as journal:
             for id_ in ids:
                 known = desk.state.task(id_)
                 if known.status is Status.PENDING and not reason:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from runner.app.answer.answers import Answered, Became, note_what_follows, open_desk
+from runner.app.answer.answer_types import Answered, Became
+from runner.app.answer.answers import note_what_follows, open_desk, open_journal
+from runner.app.answer.shown_digest import require_unmoved
 from runner.app.answer.waiting import PERMISSION, PLAN, find_plan, find_task
 from runner.app.write.workplace import Workplace
 from runner.context.task_plan import plan_text
 from runner.errors import RunnerError
 from runner.journal.events import WriteReviewed
-from runner.journal.log import Journal
 from runner.journal.sessions import PlanProposed, PlanReviewed
 from runner.model import Finding, digest_of
 from runner.repo.commit import commit_tree
@@ -41,9 +42,17 @@ class Editor(Protocol):
 
 
 def edit(
-    project: Project, named: tuple[str, ...], editor: Editor, tell: Callable[[Answered], None]
+    project: Project,
+    named: tuple[str, ...],
+    editor: Editor,
+    tell: Callable[[Answered], None],
+    *,
+    seen: str = "",
+    via: str = "",
 ) -> tuple[Answered, ...]:
     """Let a person change what they named: plans first; the next run goes on with what they leave.
+
+    `seen` and `via` are as in `Approve`.
 
     Raises RunnerError for what cannot be edited, where an editor says no, and for what can be no
     plan of its task.
@@ -51,14 +60,15 @@ def edit(
     answered = []
     with open_desk(project) as desk:
         chosen = desk.choose(named)
+        require_unmoved(project, desk.state, chosen, seen)
         for one in chosen:
             _refuse_question(one)
             if one.kind == PLAN:
-                answered.append(_edit_plan(desk, one.task, editor))
+                answered.append(_edit_plan(desk, one.task, editor, via))
                 tell(answered[-1])
         for one in chosen:
             if one.kind != PLAN:
-                answered.append(_edit_writes(desk, one, editor))
+                answered.append(_edit_writes(desk, one, editor, via))
                 tell(answered[-1])
     return tuple(answered)
 
@@ -72,13 +82,13 @@ def _refuse_question(one: Waiting) -> None:
 # --- held writes ----------------------------------------------------------------------
 
 
-def _edit_writes(desk: Desk, one: Waiting, editor: Editor) -> Answered:
+def _edit_writes(desk: Desk, one: Waiting, editor: Editor, via: str) -> Answered:
     """Let a person change held writes; the next run takes them through pipeline and proof."""
     _require_editable(desk, one)
     made = [_edit_change(desk.project, change, editor) for change in one.changes]
     if made == list(one.changes):
         return Answered(one.task, Became.UNCHANGED)
-    _keep_writes(desk, one, made)
+    _keep_writes(desk, one, made, via)
     note_what_follows(desk.project, (replace(one, changes=tuple(made)),))
     return Answered(one.task, Became.EDITED)
 
@@ -108,14 +118,14 @@ def _edit_change(project: Project, change: Change, editor: Editor) -> Change:
             return replace(change, after=digest_of(change.content))
 
 
-def _keep_writes(desk: Desk, one: Waiting, made: list[Change]) -> None:
+def _keep_writes(desk: Desk, one: Waiting, made: list[Change], via: str) -> None:
     """Put the edited proposal in the place of the held one, and write down whose it is."""
     known = desk.state.task(one.task)
     assert known.held is not None
     message = f"held({one.task}): edited by a person\n"
     commit = commit_tree(desk.repository, known.held.base or None, made, message, sign=False)
     keep_ref(desk.repository, known.held.ref, commit.sha)
-    with Journal.open(desk.project.journal_path) as journal:
+    with open_journal(desk.project, via) as journal:
         for old, new in zip(one.changes, made, strict=True):
             # who edits a proposal has seen all of it: what they left as it was is approved, too
             how = "edited" if old != new else "applied"
@@ -126,7 +136,7 @@ def _keep_writes(desk: Desk, one: Waiting, made: list[Change]) -> None:
 # --- plans ----------------------------------------------------------------------------
 
 
-def _edit_plan(desk: Desk, id_: str, editor: Editor) -> Answered:
+def _edit_plan(desk: Desk, id_: str, editor: Editor, via: str) -> Answered:
     """Let a person change a plan: what they leave is approved by its digest."""
     project, task = desk.project, find_task(desk.project, id_)
     assert task is not None  # its plan waits, so the plan's file has it
@@ -144,7 +154,7 @@ def _edit_plan(desk: Desk, id_: str, editor: Editor) -> Answered:
         PlanProposed(plan, path, digest_of(text), what=task.spec.what),
         PlanReviewed(digest_of(text), approved=True, review="edited", by="person"),
     )
-    with Journal.open(project.journal_path) as journal:
+    with open_journal(project, via) as journal:
         for event in events:
             attempt = desk.state.task(id_).last_attempt
             journal.append(event, task=id_, attempt=attempt, durable=True)

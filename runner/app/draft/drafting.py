@@ -20,6 +20,7 @@ from runner.app.prove.prove_tree import open_slots
 from runner.context.brief import Brief
 from runner.errors import ExitCode, RunnerError
 from runner.gates.base import command_limits
+from runner.implementers.agents.acp import is_acp
 from runner.implementers.base import Drafter, ImplementerContext, Mode
 from runner.implementers.command import work
 from runner.implementers.registry import DRAFT, choose_drafter
@@ -187,7 +188,7 @@ def require_drafter_trust(
 ) -> None:
     """The question is about all that a yes allows: the plan's commands, and who drafts."""
     name = project.settings.model_draft
-    known = name.casefold() if ":" not in name else ""
+    known = name.casefold() if ":" not in name or is_acp(name) else ""
     drafts = Task(DRAFT, "draft", 0, Spec("", ""), outputs=("any",), implementer=known)
     told = replace(plan, tasks=(*plan.tasks, drafts))
     require_trust(project, told, trusted=trusted, asker=asker, again=again)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.inspect.unready_tasks import Verdicts, unready
 from runner.errors import ExitCode
-from runner.implementers.registry import IMPLEMENTERS
+from runner.implementers.registry import IMPLEMENTERS, knows, list_names
 from runner.journal.snapshot import pause_collections
 from runner.model import Severity
 from runner.plan.diagnostic import Problem, render
@@ -132,9 +132,9 @@ def _find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
     places = Places(reading.data, reading.plan.path)
     for task in named:
         name = task.implementer
-        if name.casefold() not in IMPLEMENTERS:
+        if not knows(name):
             at = places.find(task, "implementer", name)
-            hint = did_you_mean(name, IMPLEMENTERS) or f"one of {', '.join(IMPLEMENTERS)}"
+            hint = did_you_mean(name, IMPLEMENTERS) or f"one of {list_names()}"
             said = f'there is no implementer "{name}"'
             yield Problem(
                 said,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.answer.answers import Answered, Approve, HeldChange
+    from runner.app.answer.answer_types import Answered, Approve, HeldChange
     from runner.model import Finding
 
 _EPILOGS = {
@@ -98,12 +98,13 @@ def _answer_tasks(
     given: argparse.Namespace, project: Project, named: tuple[str, ...], environ: Mapping[str, str]
 ) -> ExitCode:
     from runner.app.answer import answers
+    from runner.app.answer.answer_types import Approve, Reject
 
     match given.command:
         case "approve":
-            return _approve(project, answers.Approve(named, given.all, given.reuse))
+            return _approve(project, Approve(named, given.all, given.reuse))
         case "reject":
-            answers.reject(project, answers.Reject(named, given.reason), _tell, _ask_reason)
+            answers.reject(project, Reject(named, given.reason), _tell, _ask_reason)
             print("next: runner")
         case "retry":
             from runner.app.answer.attempts import retry
@@ -149,7 +150,7 @@ def _tell(one: Answered) -> None:
 
 
 def _describe(one: Answered) -> str:
-    from runner.app.answer.answers import Became
+    from runner.app.answer.answer_types import Became
 
     name, refused = display(one.task), one.plans_refused
     kept = f"; its work is kept on {display(one.draft)}" if one.draft else ""

@@ -99,10 +99,11 @@ def open_console(project: Project, *, is_quiet: bool) -> Iterator[tuple[Observer
 
 def tell_drafted(project: Project, came: Drafted, *, as_json: bool = False) -> ExitCode:
     """Print the draft that waits, or why none could be taken."""
+    from runner.app.answer.waiting_document import describe_draft
     from runner.report.documents import document
 
     if as_json:
-        found = came.proposed and _data(came.proposed)
+        found = came.proposed and describe_draft(came.proposed)
         mistakes = [{"line": one.line, "text": one.text, "hint": one.hint} for one in came.mistakes]
         print(document("draft", draft=found, mistakes=mistakes, rounds=came.rounds), end="")
     elif came.proposed is None:
@@ -124,12 +125,15 @@ def tell_drafted(project: Project, came: Drafted, *, as_json: bool = False) -> E
 
 def show_drafts(project: Project, given: argparse.Namespace) -> ExitCode:
     """`runner review DRAFT-1`: it whole."""
+    from runner.app.answer.waiting_document import describe_draft
     from runner.app.draft.draft_answers import find_draft
     from runner.report.documents import document
 
     drafts = [find_draft(project, word) for word in given.what]
     if given.json:
-        print(document("review", waiting=[_data(one) for one in drafts], staged=[]), end="")
+        print(
+            document("review", waiting=[describe_draft(one) for one in drafts], staged=[]), end=""
+        )
         return ExitCode.OK
     for one in drafts:
         print("\n".join((f"DRAFT-{one.number}", *_lines(project, one, whole=True))))
@@ -141,36 +145,6 @@ def format_draft(project: Project, named: str, *, whole: bool) -> Iterator[str]:
     from runner.app.draft.draft_answers import find_draft
 
     yield from _lines(project, find_draft(project, named), whole=whole)
-
-
-def as_data(project: Project, named: str) -> dict[str, object]:
-    """A draft for programs."""
-    from runner.app.draft.draft_answers import find_draft
-
-    return _data(find_draft(project, named))
-
-
-def _data(one: DraftProposed) -> dict[str, object]:
-    covered = [
-        {"asked": said, "tasks": [word for word in ids.split(", ") if word]}
-        for said, ids in zip(one.asked, one.covered_by, strict=False)
-    ]
-    return {
-        "id": f"DRAFT-{one.number}",
-        "kind": "draft",
-        "plan": one.plan,
-        "digest": one.digest,
-        "tasks": list(one.tasks),
-        "text": one.text,
-        "wish": one.wish,
-        "source": one.source or None,
-        "asked": covered,
-        "takenOut": list(one.taken_out),
-        "notes": list(one.notes),
-        "mistakes": list(one.mistakes),
-        "rounds": one.rounds,
-        "by": one.by,
-    }
 
 
 def _lines(project: Project, one: DraftProposed, *, whole: bool) -> Iterator[str]:

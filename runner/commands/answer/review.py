@@ -18,6 +18,7 @@ from runner.app.answer.waiting import (
     list_staged_by_hand,
     list_waiting,
 )
+from runner.app.answer.waiting_document import describe_waiting
 from runner.app.inspect.view import View
 from runner.app.write.workplace import display_path
 from runner.commands.files.staged_write import as_data
@@ -82,7 +83,7 @@ def _review(
     shown = choose_waiting(project, given.what, known) if given.what else waiting
     by_hand = () if given.what else list_staged_by_hand(project, state)
     if given.json:
-        waits = [_as_data(project, state, one) for one in shown]
+        waits = [describe_waiting(project, state, one) for one in shown]
         print(document("review", waiting=waits, staged=[as_data(one) for one in by_hand]))
         return ExitCode.OK
     if not shown and not by_hand:
@@ -203,56 +204,3 @@ def _show_stale(project: Project, repository: Repository, id_: str) -> None:
         print("     that commit is gone: the history was rewritten")
     for change, before in built or ():
         print(redact(_diff(project, change, before)))
-
-
-# --- for programs ---------------------------------------------------------------------
-
-
-def _as_data(project: Project, state: RunState, one: Waiting) -> dict[str, object]:
-    known = state.task(one.task)
-    changes = [
-        {
-            "path": change.path,
-            "action": str(change.action),
-            "before": change.before,
-            "after": change.after,
-        }
-        for change in one.changes
-    ]
-    return {
-        "id": one.task,
-        "title": one.title,
-        "kind": one.kind,
-        "note": one.note,
-        "changes": changes,
-        "questions": [finding.message for finding in open_questions(known)],
-        **_by_kind(project, state, one),
-        **({"culprit": one.culprit, "approved": known.approved} if one.culprit else {}),
-    }
-
-
-def _by_kind(project: Project, state: RunState, one: Waiting) -> dict[str, object]:
-    """What only this kind of waiting has."""
-    match one.kind:
-        case "stale":
-            stale = find_stale_work(project, one.task)
-            return {
-                "commit": stale.commit or None,
-                "asked": stale.asked,
-                "edited": stale.edited,
-                "tests": [{"id": test.id, "command": test.command} for test in stale.contracts],
-            }
-        case "plan":
-            planned = find_plan(state, one.task)
-            return {"plan": planned.plan, "path": planned.path, "digest": planned.digest}
-        case "draft":
-            from runner.commands.answer.draft import as_data
-
-            return {"draft": as_data(project, one.task)}
-        case "permission":
-            return {"asks": [call._asdict() for call in state.task(one.task).asks]}
-        case "regression":
-            from runner.app.answer import waiting
-
-            return waiting.as_data(state, one.task)
-    return {}

@@ -7,14 +7,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.inspect.status_document import (
+    describe_status,
+    describe_task,
+    sum_usage,
+)
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import GateCompleted
 from runner.journal.read_journal import read_journal
 from runner.model import Reason, Status
 from runner.project import Project
-from runner.report.cost import ProofCosts, cost, cost_part, per_proven, together
-from runner.report.documents import document, grade_part
+from runner.report.cost import ProofCosts, cost, per_proven
+from runner.report.documents import document
 from runner.report.table import GAP, table
 from runner.text.display import display
 from runner.text.width import columns, pad
@@ -24,7 +29,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from runner.model import Usage
     from runner.plan.outline import OutlineTask
 
 _EXAMPLES = {
@@ -126,39 +130,12 @@ def _status(typed: str) -> Status:
 
 
 def _document(command: str, view: View, shown: Iterable[OutlineTask]) -> str:
-    tasks = [_task(view, task) for task in shown]
     if command != "status":
-        return document(command, tasks=tasks)
-    live = view.live
-    return document(
-        "status",
-        title=view.title,
-        counts={str(status): number for status, number in view.counts().items()},
-        unproven=view.find_unproven(),
-        ready=[task.id for task in view.ready()],
-        run={"pid": live.pid, "started": live.started} if live else None,
-        mistakes=view.mistakes,
-        tasks=tasks,
-        **cost_part(_total_usage(view)),
-    )
+        return document(command, tasks=[describe_task(view, task) for task in shown])
+    return document("status", **describe_status(view, shown))
 
 
-def _task(view: View, task: OutlineTask) -> dict[str, object]:
-    known = view.states[task.id]
-    return {
-        "id": task.id,
-        "title": task.title,
-        "status": known.status,
-        "note": view.note(task),
-        "reason": known.reason,
-        "verified": view.is_verified(task.id) if known.status is Status.DONE else None,
-        **grade_part(view.grades.get(task.id)),
-        "ready": view.is_ready(task),
-        "waitsFor": view.waits_for(task),
-        "dependsOn": task.depends_on,
-        "line": task.line,
-        **cost_part(known.usage),
-    }
+# --- for people -----------------------------------------------------------------------
 
 
 def _is_proven(view: View, id_: str) -> bool:
@@ -166,19 +143,11 @@ def _is_proven(view: View, id_: str) -> bool:
     return graded is not None and graded.is_proven
 
 
-def _total_usage(view: View) -> Usage:
-    """What agents and models have used for all tasks of the plan."""
-    return together(known.usage for known in view.states.values())
-
-
-# --- for people -----------------------------------------------------------------------
-
-
 def _status_text(view: View, shown: list[OutlineTask]) -> str:
     rows = [(task.id, _word(view, task), task.title, _note(view, task)) for task in shown]
     ready = view.ready()
     proven = ((one.usage, _is_proven(view, id_)) for id_, one in view.states.items())
-    used = ", ".join(filter(None, (cost(_total_usage(view)), per_proven(proven))))
+    used = ", ".join(filter(None, (cost(sum_usage(view)), per_proven(proven))))
     parts = [_counts(view, len(ready)) + (f"used so far: {used}\n" if used else "")]
     if rows:
         parts.append(table(("TASK", "STATUS", "TITLE", "NOTE"), rows, width=_width()))

@@ -100,6 +100,8 @@ class Client:
     _number: int = 0
     _asked: int = 0
     _said: str = ""
+    _is_within: bool = False
+    """Whether a part of a message was printed, and its end was not."""
     _calls: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     # --- the course -------------------------------------------------------------------
@@ -290,11 +292,10 @@ class Client:
         """Print what it said; `ends` where its message is over."""
         if self._said:
             emit("text", text=self._said)
-            self._said = ""
-        elif ends:
-            return
-        if ends:
+            self._said, self._is_within = "", True
+        if ends and self._is_within:
             emit("message")
+            self._is_within = False
 
 
 def _refusal(error: object) -> _Refusal:

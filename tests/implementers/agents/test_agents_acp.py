@@ -198,6 +198,17 @@ def test_methods_of_a_client_are_declined(acp, method):
     assert answer["error"]["code"] == -32601
 
 
+def test_a_plan_and_an_answer_in_words_come_of_what_it_says_last(acp, office):
+    plan = '```json plan\n{"steps": ["Write it"], "files": ["src/app.py"]}\n```'
+    look = {"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "Look", "kind": "read"}
+    acp.does(course(chunk("I look.\n"), look, chunk("Here:\n"), chunk(plan)))
+    assert acp.implement(mode=Mode.PLAN).plan.files == ("src/app.py",)
+    acp.does(course(chunk("I look.\n"), look, chunk("The an"), chunk("swer.")))
+    chosen = choose(office.task(implementer="acp:scripted"), office.settings)
+    answer = chosen.answer(office.brief(), office.bench(Mode.DRAFT, limits=SLOW))
+    assert (answer.text, answer.said.findings) == ("The answer.", ())
+
+
 # --- failures -------------------------------------------------------------------------
 
 
@@ -283,6 +294,7 @@ def test_who_cancels_is_told_to_the_agent(acp, office):
     threading.Thread(target=cancel).start()
     said = acp.implement()
     assert "was cancelled" in said.findings[0].message
+    assert acp.told("session/cancel") == {"sessionId": acp_agent.SESSION}
 
 
 def test_budget_and_circles_end_it(acp):

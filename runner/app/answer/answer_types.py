@@ -1,0 +1,85 @@
+"""What a person can say to what waits, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Became(StrEnum):
+    """What a person's word made of one thing that waited."""
+
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    DROPPED = "dropped"
+    """A held change that breaks others: what it breaks is DONE again."""
+    DROPPED_LATER = "dropped-later"
+    """The same while a run is going on: the next one drops it."""
+    PLANNED_AGAIN = "planned-again"
+    OUT_OF_PLANS = "out-of-plans"
+    """So many plans were refused that the next run blocks it."""
+    DENIED = "denied"
+    """It goes on without the calls that it asked for."""
+    STANDS = "stands"
+    """What was built is DONE for the task as it is written now."""
+    EDITED = "edited"
+    PLAN_EDITED = "plan-edited"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One answer that is in the journal."""
+
+    task: str
+    became: Became
+    plans_refused: int = 0
+    draft: str = ""
+    """The branch that keeps the work of a change that was dropped."""
+    done_again: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HeldChange:
+    """A held change after an approval of something that it breaks."""
+
+    culprit: str
+    missing: tuple[str, ...]
+    """What is still to be approved before it lands."""
+    victims: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """What an approval came to."""
+
+    answered: tuple[Answered, ...]
+    held: tuple[HeldChange, ...]
+    """The changes on which what was approved is built anew."""
+    is_next_run: bool
+    """Whether something goes on with the next run by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Approve:
+    """What is to go on: by number in the list or by id, or everything."""
+
+    named: tuple[str, ...] = ()
+    every: bool = False
+    reuse: bool = False
+    """Of a STALE task: what is there is only proven again, nobody implements."""
+    seen: str = ""
+    """Digest of what the person was shown: anything else is not answered; empty asks nothing."""
+    via: str = ""
+    """From where the word came: `page`; empty from a terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """What is refused, and why; without a reason the person is asked for one."""
+
+    named: tuple[str, ...]
+    reason: str = ""
+    seen: str = ""
+    """Digest of what the person was shown, as in `Approve`."""
+    via: str = ""

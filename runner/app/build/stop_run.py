@@ -1,0 +1,34 @@
+"""A person ends the run that is going on, from another process; what is done stays done."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.journal.lock import RunLock
+from runner.project import BUILD
+
+if TYPE_CHECKING:
+    from runner.journal.lock import Holder
+    from runner.project import Project
+
+
+def stop_run(project: Project) -> Holder:
+    """Ask the run to end, as Ctrl-C does. Raises RunnerError where none is going on."""
+    lock = RunLock(project.root / BUILD)
+    holder = lock.holder()
+    if holder is None:
+        raise RunnerError("no run is going on here", hint="runner status", code=ExitCode.CONFLICT)
+    try:
+        # The number may be given out again between the look and the signal (pidfd_open(2)).
+        process = os.pidfd_open(holder.pid)
+    except ProcessLookupError:
+        raise RunnerError("the run has just ended", code=ExitCode.CONFLICT) from None
+    try:
+        if holder.lives():
+            signal.pidfd_send_signal(process, signal.SIGINT)
+    finally:
+        os.close(process)
+    return holder

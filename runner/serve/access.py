@@ -1,0 +1,120 @@
+"""Who may come in: links that die with their first use, and sessions of two secrets.
+
+A cookie alone reads pages and nothing else: cookies ignore ports (RFC 6265, section 8.5), so every
+other server on this host is sent it. What changes or streams carries a second secret, too, which
+only this origin's scripts have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner import effects
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_BYTES = 32
+_MOST_SESSIONS = 64
+_LINK_LASTS = 3_600.0
+"""Seconds in which a link can be opened."""
+_BURST = 300.0
+_PER_SECOND = 40.0
+"""Requests of one session: a page with its parts takes five."""
+_STRANGERS_BURST, _STRANGERS_PER_SECOND = 40.0, 4.0
+
+
+@dataclass(slots=True)
+class Bucket:
+    """A token bucket: so many at once, so many a second in the long run."""
+
+    burst: float
+    per_second: float
+    _left: float = -1.0
+    _at: float = 0.0
+
+    def take(self, now: float) -> float:
+        """0 where one more is allowed; else the seconds until it is."""
+        left = self.burst if self._left < 0 else self._left + (now - self._at) * self.per_second
+        self._left, self._at = min(self.burst, left), now
+        if self._left >= 1:
+            self._left -= 1
+            return 0.0
+        return (1 - self._left) / self.per_second
+
+
+@dataclass(slots=True)
+class Session:
+    """One browser that opened a link: digests of what it was given, never the secrets."""
+
+    secret: bytes
+    bucket: Bucket = field(default_factory=lambda: Bucket(_BURST, _PER_SECOND))
+
+    def knows(self, secret: str) -> bool:
+        """Whether this is its second secret."""
+        return hmac.compare_digest(_digest(secret), self.secret)
+
+
+class Links:
+    """Links that nobody has opened yet: empty files named by their digests, in a private folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def make(self) -> str:
+        """A new token."""
+        token = secrets.token_urlsafe(_BYTES)
+        effects.make_folder(self._folder)
+        self._folder.chmod(0o700)
+        effects.write_file(self._folder / _digest(token).hex(), b"", mode=0o600)
+        return token
+
+    def redeem(self, token: str) -> bool:
+        """Whether the token is one, for the first and last time: who removes its file has it."""
+        file = self._folder / _digest(token).hex()
+        try:
+            age = time.time() - file.stat().st_mtime
+            effects.step("unlink", file)
+            file.unlink()
+        except OSError:
+            return False
+        return age < _LINK_LASTS
+
+    def forget(self) -> None:
+        """Take away what was never opened."""
+        for file in self._folder.glob("*"):
+            file.unlink(missing_ok=True)
+
+
+class Access:
+    """The sessions of one server; they end with it."""
+
+    def __init__(self, links: Links, instance: str) -> None:
+        self._links = links
+        self.cookie = f"runner-{instance}"
+        """The name of its cookie: two servers on one host do not take each other's away."""
+        self._sessions: dict[bytes, Session] = {}
+        self.strangers = Bucket(_STRANGERS_BURST, _STRANGERS_PER_SECOND)
+
+    def open(self, token: str) -> tuple[str, str] | None:
+        """The cookie's value and the second secret for a link; None for one that is none."""
+        if not self._links.redeem(token):
+            return None
+        cookie, secret = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
+        while len(self._sessions) >= _MOST_SESSIONS:
+            self._sessions.pop(next(iter(self._sessions)))
+        self._sessions[_digest(cookie)] = Session(_digest(secret))
+        return cookie, secret
+
+    def find(self, cookie: str) -> Session | None:
+        """The session of a cookie's value."""
+        return self._sessions.get(_digest(cookie))
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "replace")).digest()

@@ -1,0 +1,319 @@
+"""What a person does from the page or its API: each is one call of a use case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.app.answer import answers, held_edit
+from runner.app.answer.answer_types import Answered, Approve, Became, Reject
+from runner.app.answer.attempts import cancel, retry
+from runner.app.answer.shown_digest import require_unmoved, take_turn
+from runner.app.answer.waiting import DRAFT, list_waiting
+from runner.app.build.stop_run import stop_run
+from runner.app.change.transaction import ChangeRequest, change
+from runner.app.inspect.view import View
+from runner.app.write.plan_save import EditableText, save_plan_text
+from runner.errors import ExitCode, RunnerError
+from runner.mcp_server.calls import Call, Caller
+from runner.mcp_server.tools import TOOLS, ArgumentError
+from runner.process.own_command import OwnCommand
+from runner.repo.read import Repository
+from runner.run.selection import find_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runner.model import Finding
+    from runner.project import Project
+    from runner.serve.builds import Build
+
+VIA = "page"
+_LONGEST_REASON = 10_000
+_DRAFT_REFUSES_WITHIN = 3.0
+"""Seconds in which a draft that cannot be made has said so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What an action came to, in words for a person."""
+
+    text: str
+    next: str = ""
+    tone: str = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The fields of a form, or of a JSON object, looked at when they are asked for."""
+
+    fields: Mapping[str, object]
+
+    def text(self, name: str, *, needed: bool = False, most: int = _LONGEST_REASON) -> str:
+        """One text. Raises RunnerError where it is none, is missing, or is too long."""
+        value = self.fields.get(name, "")
+        if not isinstance(value, str) or "\0" in value:
+            raise RunnerError(f"{name} is no text")
+        if len(value) > most:
+            raise RunnerError(f"{name} has more than {most} characters")
+        if needed and not value.strip():
+            raise RunnerError(f"{name} is missing")
+        return value.strip() if most == _LONGEST_REASON else value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts; words of one text, too."""
+        value = self.fields.get(name, [])
+        if isinstance(value, str):
+            return tuple(value.replace(",", " ").split())
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise RunnerError(f"{name} is no list of texts")
+        return tuple(value)
+
+    def flag(self, name: str) -> bool:
+        """Whether something is meant."""
+        return self.fields.get(name) in (True, "yes", "on", "true")
+
+
+# --- what waits -----------------------------------------------------------------------
+
+
+def approve_item(build: Build, given: Given) -> Said:
+    """Let one thing go on, exactly as it was shown."""
+    item, seen = given.text("item", needed=True), given.text("seen", needed=True)
+    project = build.open()
+    with take_turn(project):
+        if _is_draft(item):
+            from runner.app.draft.draft_answers import approve_draft
+
+            _require_draft(project, item, seen)
+            landed = approve_draft(project, item)
+            return Said(f"{landed.id} is written into the plan", "Start the build, or look at Plan")
+        asked = Approve((item,), reuse=given.flag("reuse"), seen=seen, via=VIA)
+        came = answers.approve(project, asked, _ignore)
+    names = ", ".join(one.task for one in came.answered)
+    for held in came.held:
+        if held.missing:
+            missing = ", ".join(held.missing)
+            return Said(
+                f"{names} approved", f"{held.culprit} lands once {missing} is approved, too"
+            )
+        return Said(f"{names} approved", f"It is built anew on the change of {held.culprit}")
+    return Said(f"{names} approved", _goes_on(project))
+
+
+def reject_item(build: Build, given: Given) -> Said:
+    """Refuse one thing, for a reason that the next attempt reads."""
+    item, seen = given.text("item", needed=True), given.text("seen", needed=True)
+    reason = given.text("reason")
+    if not reason:
+        raise RunnerError("a rejection needs a reason", hint="the next attempt reads it")
+    project = build.open()
+    if _is_draft(item):
+        with take_turn(project):
+            _require_draft(project, item, seen)
+        return _begin_command(build, ["reject", item, f"--reason={reason}"], f"{item} goes back")
+    with take_turn(project):
+        came = answers.reject(project, Reject((item,), reason, seen=seen, via=VIA), _ignore)
+    return Said(
+        "; ".join(_REJECTED[one.became].format(one.task) for one in came), _goes_on(project)
+    )
+
+
+_REJECTED = {
+    Became.REJECTED: "{0} rejected",
+    Became.DROPPED: "{0} rejected; what it breaks is DONE again",
+    Became.DROPPED_LATER: "{0} rejected; the next run drops it",
+    Became.PLANNED_AGAIN: "the plan of {0} goes back: it is planned again",
+    Became.OUT_OF_PLANS: "the plan of {0} goes back: it was the last try, the next run blocks it",
+    Became.DENIED: "{0} goes on without it",
+    Became.STANDS: "{0} stands as it was built: DONE",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _PageEditor:
+    """The texts that came with the form."""
+
+    given: Given
+
+    def edit(self, path: str, content: bytes) -> bytes:
+        """The text of this path; what was not in the form stays."""
+        name = f"file:{path}"
+        if name not in self.given.fields:
+            return content
+        known = EditableText.of(content)
+        if known is None:
+            raise RunnerError("this file is no plain text", where=path, hint="runner edit ID")
+        return known.encode(self.given.text(name, most=1 << 20))
+
+    def try_again(self, findings: tuple[Finding, ...]) -> bool:
+        """Nobody is asked: the form is still there."""
+        hint = findings[0].hint
+        raise RunnerError("the edited text holds a secret; nothing was taken", hint=hint)
+
+
+def edit_item(build: Build, given: Given) -> Said:
+    """Take a person's own text in the place of what waits; the next run proves it."""
+    item, seen = given.text("item", needed=True), given.text("seen", needed=True)
+    project = build.open()
+    with take_turn(project):
+        if _is_draft(item):
+            from runner.app.draft.draft_answers import edit_draft
+
+            _require_draft(project, item, seen)
+            name = next((one for one in given.fields if one.startswith("file:")), "")
+            editor = _DraftEditor(given.text(name, most=1 << 20))
+            edited = edit_draft(project, item, editor)
+            return Said(f"{item} is as it was" if edited is None else f"{item} is edited and waits")
+        came = held_edit.edit(project, (item,), _PageEditor(given), _ignore, seen=seen, via=VIA)
+    if all(one.became is Became.UNCHANGED for one in came):
+        return Said(f"{item} is as it was", tone="wait")
+    return Said(f"{item} edited: it passes every check and proof again", _goes_on(project))
+
+
+@dataclass(frozen=True, slots=True)
+class _DraftEditor:
+    text: str
+
+    def edit(self, path: str, content: bytes) -> bytes:
+        del path
+        known = EditableText.of(content)
+        return known.encode(self.text) if known else content
+
+
+def _is_draft(item: str) -> bool:
+    return item.upper().startswith("DRAFT-")
+
+
+def _require_draft(project: Project, item: str, seen: str) -> None:
+    with Repository.open(project.root) as repository:
+        state = project.state()
+        known = list_waiting(project, repository, state)
+    chosen = [one for one in known if one.kind == DRAFT and one.task == item.upper()]
+    if not chosen:
+        raise RunnerError(f"{item} does not wait for you", code=ExitCode.CONFLICT)
+    require_unmoved(project, state, chosen, seen)
+
+
+def _goes_on(project: Project) -> str:
+    lives = View.of(project).live
+    return "The run takes it up" if lives else "Start the build to go on"
+
+
+def _ignore(_: Answered) -> None:
+    """Whoever asked is told when all of it is written down."""
+
+
+# --- a task, a run --------------------------------------------------------------------
+
+
+def retry_task(build: Build, given: Given) -> Said:
+    """Have a task tried again, with something to know."""
+    project = build.open()
+    with take_turn(project):
+        ids = retry(project, (given.text("task", needed=True),), given.text("reason"), via=VIA)
+    return Said(f"{', '.join(ids)} is tried again", _goes_on(project))
+
+
+def cancel_task(build: Build, given: Given) -> Said:
+    """End one attempt; its work is kept."""
+    known = cancel(build.open(), given.text("task", needed=True))
+    if known.open_attempt is not None:
+        return Said(f"{known.id} was asked to end", tone="wait")
+    return Said(f"the attempt at {known.id} has ended; its work is kept")
+
+
+class Runs:
+    """The runs that were begun from here: each is a process of its own that outlives us."""
+
+    def __init__(self) -> None:
+        self._callers: dict[str, Caller] = {}
+
+    def begin(self, build: Build, given: Given) -> Said:
+        """Begin a run; it trusts nothing that nobody trusted. Says at once why it does not."""
+        tasks = list(given.texts("tasks"))
+        caller = self._callers.setdefault(build.id, Caller(build.root, build.environ, build.plan))
+        try:
+            answer = caller.carry_out(Call(TOOLS["run"], {"tasks": tasks} if tasks else {}))
+        except ArgumentError as error:
+            raise RunnerError(str(error)) from error
+        document = answer.document or {}
+        if document.get("running"):
+            return Said("the build has begun")
+        said = str(document.get("said") or answer.text).strip()
+        if document.get("exit") == 0:
+            return Said("nothing is left to do: everything is DONE")
+        return Said(said or "the build has ended", tone="bad" if answer.failed else "ask")
+
+
+def stop_build(build: Build, given: Given) -> Said:
+    """End the run, as Ctrl-C does."""
+    del given
+    stop_run(build.open())
+    return Said("the run was asked to end", "What is proven stays; the next run goes on", "wait")
+
+
+# --- the plan -------------------------------------------------------------------------
+
+
+def save_plan(build: Build, given: Given) -> Said:
+    """Save the plan's text, byte for byte what was left of it untouched."""
+    seen = given.text("seen", needed=True)
+    text = given.text("text", needed=True, most=1 << 20)
+    project = build.open()
+    with take_turn(project):
+        data = save_plan_text(project, text, seen)
+    mistakes = sum(one.is_error for one in project.check_text(data, project.plan(data)).problems)
+    if mistakes:
+        return Said(f"saved, with {mistakes} to mend", "they stand beside their lines", "ask")
+    return Said("saved", "Start the build to go on")
+
+
+def change_tasks(build: Build, given: Given) -> Said:
+    """Ask something new of tasks; without `confirmed` only what that would do."""
+    project = build.open()
+    known = [task.id for task in project.outline().tasks]
+    ids = tuple(dict.fromkeys(find_id(word, known) for word in given.texts("tasks")))
+    if not ids:
+        raise RunnerError("which tasks?", hint="ids, such as TASK-003")
+    text = given.text("text", needed=True)
+    confirmed = given.flag("confirmed")
+    told = change(project, ChangeRequest(ids, text, dry_run=not confirmed))
+    stale = ", ".join(one.id for one in told.change.stale) or "nothing"
+    if not confirmed:
+        return Said(f"would become STALE: {stale}", "Confirm to record it", "ask")
+    return Said(f"CHANGE-{told.number:03d} recorded", f"STALE: {stale}; they wait under Review")
+
+
+def begin_draft(build: Build, given: Given) -> Said:
+    """Have a wish drafted by the project's own agent or model; the draft waits under Review."""
+    wish = given.text("wish", needed=True)
+    return _begin_command(build, ["draft", "--json", "--", wish], "the wish is being drafted")
+
+
+def _begin_command(build: Build, words: list[str], begun: str) -> Said:
+    command = OwnCommand(words, build.root, build.environ, stays=True)
+    try:
+        code = command.wait(_DRAFT_REFUSES_WITHIN)
+        if code is None or code in (ExitCode.OK, ExitCode.PERSON):
+            said = b"" if code is None else command.read(4_000)[1]
+            if code == ExitCode.PERSON and b"error" in said:
+                raise RunnerError(said.decode("utf-8", "replace").removeprefix("error: ").strip())
+            return Said(begun, "It waits under Review when it is there", "run")
+        raise RunnerError(command.read(4_000)[1].decode("utf-8", "replace").strip())
+    finally:
+        command.forget()
+
+
+ACTIONS: dict[str, Callable[[Build, Given], Said]] = {
+    "approve": approve_item,
+    "reject": reject_item,
+    "edit": edit_item,
+    "retry": retry_task,
+    "cancel": cancel_task,
+    "stop": stop_build,
+    "plan": save_plan,
+    "change": change_tasks,
+    "draft": begin_draft,
+}
+"""All but `run`, which remembers what it began."""

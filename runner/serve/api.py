@@ -1,0 +1,177 @@
+"""`/api/v1`: the documents that commands print with `--json`, and the answers to what waits."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from runner.app.answer.shown_digest import digest_shown
+from runner.app.answer.waiting import list_waiting
+from runner.app.answer.waiting_document import describe_waiting
+from runner.app.inspect.event_log import read_log
+from runner.app.inspect.status_document import describe_status
+from runner.app.inspect.task_document import describe_task_whole
+from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
+from runner.app.inspect.validation import validate
+from runner.app.inspect.view import View
+from runner.errors import RunnerError
+from runner.journal.codec import encode
+from runner.model import digest_of
+from runner.repo.read import Repository
+from runner.report.documents import document_line
+from runner.secrets.redact import redact
+from runner.serve.actions import Given
+from runner.serve.event_stream import Tail, follow_events
+from runner.serve.openapi import openapi_document
+from runner.serve.review_order import in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+
+    from runner.serve.actions import Said
+    from runner.serve.builds import Build, Builds
+
+V1 = "/api/v1"
+_MOST_RECORDS = 1_000
+_RECORDS = 100
+
+
+class Api:
+    """The routes, over the builds that are served."""
+
+    def __init__(
+        self,
+        builds: Builds,
+        actions: dict[str, Callable[[Build, Given], Said]],
+        is_over: Callable[[], bool],
+    ) -> None:
+        self._builds, self._actions, self._is_over = builds, actions, is_over
+
+    def routes(self) -> list[Route]:
+        """What is answered, by path."""
+        one = f"{V1}/builds/{{build}}"
+        reads = {
+            f"{V1}/openapi.json": self._openapi,
+            f"{V1}/builds": self._list_builds,
+            one: self._status,
+            f"{one}/tasks/{{task}}": self._task,
+            f"{one}/tasks/{{task}}/why": self._why,
+            f"{one}/review": self._review,
+            f"{one}/plan": self._plan,
+        }
+        found = [Route(path, answer, methods=["GET"]) for path, answer in reads.items()]
+        found.append(Route(f"{one}/events", self._events, methods=["GET"]))
+        found += [
+            Route(f"{one}/{name}", partial(self._act, name), methods=["POST"])
+            for name in self._actions
+        ]
+        return found
+
+    def _openapi(self, _: Request) -> Response:
+        return JSONResponse(openapi_document())
+
+    def _list_builds(self, _: Request) -> Response:
+        found = [{"id": one.id, "name": one.name, "root": str(one.root)} for one in self._builds]
+        return _document("builds", builds=found)
+
+    def _status(self, request: Request) -> Response:
+        view = View.of(self._build(request).open())
+        return _document("status", **describe_status(view, view.tasks))
+
+    def _task(self, request: Request) -> Response:
+        asked = find_one_task(self._build(request).open(), request.path_params["task"])
+        return _document("task", **describe_task_whole(asked, load_story(asked)))
+
+    def _why(self, request: Request) -> Response:
+        asked = find_one_task(self._build(request).open(), request.path_params["task"])
+        cause, known = explain(asked), asked.view.states[asked.id]
+        roots = list(dict.fromkeys(root.task for root in cause.roots))
+        return _document(
+            "why", task=asked.id, status=known.status, reason=known.reason, cause=cause, roots=roots
+        )
+
+    def _review(self, request: Request) -> Response:
+        project = self._build(request).open()
+        with Repository.open(project.root) as repository:
+            state = View.of(project).state
+            waiting = [one for one in list_waiting(project, repository, state) if not one.answered]
+            found = [
+                {
+                    **describe_waiting(project, state, one),
+                    "seen": digest_shown(project, state, one),
+                    "risk": list(risk.signs),
+                }
+                for one, risk in in_order(state, waiting)
+            ]
+        return _document("review", waiting=found)
+
+    def _plan(self, request: Request) -> Response:
+        project = self._build(request).open()
+        data = project.plan_bytes
+        found = validate(project)
+        return _document(
+            "plan",
+            plan=found.plan,
+            text=data.decode("utf-8", "replace"),
+            seen=digest_of(data),
+            tasks=found.tasks,
+            errors=found.errors,
+            problems=list(found.problems),
+        )
+
+    async def _events(self, request: Request) -> Response:
+        build = self._build(request)
+        project = await run_in_threadpool(build.open)
+        if "text/event-stream" in request.headers.get("accept", ""):
+            last = request.headers.get("last-event-id", "") or request.query_params.get("after", "")
+            stream = follow_events(Tail(project.journal_path, last), self._is_over)
+            return StreamingResponse(stream, media_type="text/event-stream")
+        after = _number(request, "after", 0, 1 << 53)
+        limit = _number(request, "limit", _RECORDS, _MOST_RECORDS)
+
+        def read() -> Response:
+            found = []
+            for record in read_log(project, after=after):
+                found.append(json.loads(encode(record)))
+                if len(found) >= limit:
+                    break
+            return _document("log", records=found)
+
+        return await run_in_threadpool(read)
+
+    async def _act(self, name: str, request: Request) -> Response:
+        build = self._build(request)
+        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            raise RunnerError("the API takes JSON", hint="Content-Type: application/json")
+        try:
+            fields = json.loads(await request.body() or b"{}")
+        except (ValueError, RecursionError) as error:
+            raise RunnerError("the body is no JSON") from error
+        if not isinstance(fields, dict):
+            raise RunnerError("the body is no object")
+        said = await run_in_threadpool(self._actions[name], build, Given(fields))
+        return JSONResponse({"text": said.text, "next": said.next, "tone": said.tone})
+
+    def _build(self, request: Request) -> Build:
+        return self._builds.find(request.path_params["build"])
+
+
+def _number(request: Request, name: str, default: int, most: int) -> int:
+    text = request.query_params.get(name, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > most:  # noqa: PLR2004
+        raise RunnerError(f"{name} is a number up to {most}")
+    return int(text)
+
+
+def _document(kind: str, **content: object) -> Response:
+    text = redact(document_line(kind, **content))
+    return Response(text.encode(), media_type="application/json")

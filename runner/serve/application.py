@@ -1,0 +1,101 @@
+"""The application: pages and API behind the guard, and how an error becomes an answer."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from runner.errors import RunnerError
+from runner.serve.actions import ACTIONS, Runs
+from runner.serve.api import V1, Api
+from runner.serve.guard import Guard
+from runner.serve.pages import HERE, Pages, status_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+
+    from runner.serve.access import Access
+    from runner.serve.builds import Builds
+
+_LONGEST_TOKEN = 200
+
+
+def make_application(
+    builds: Builds, access: Access, hosts: frozenset[str], is_over: Callable[[], bool]
+) -> Guard:
+    """Everything behind the guard. `hosts` are the names it answers to, with their ports."""
+    actions = {**ACTIONS, "run": Runs().begin}
+    pages = Pages(builds, actions)
+    routes = [
+        Route("/open", lambda _: pages.render("open.html"), methods=["GET"]),
+        Route("/session", _Sessions(access).open, methods=["POST"]),
+        Route("/favicon.ico", _icon, methods=["GET"]),
+        Mount("/static", StaticFiles(directory=HERE / "static")),
+        *pages.routes(),
+        *Api(builds, actions, is_over).routes(),
+    ]
+
+    def not_found(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)  # as registered below
+        said = RunnerError("there is no such page" if error.status_code == 404 else "not so")  # noqa: PLR2004
+        return _answer(pages, request, said, error.status_code)
+
+    application = Starlette(
+        routes=routes,
+        exception_handlers={
+            RunnerError: lambda request, error: _answer(
+                pages, request, _as_runner_error(error), status_of(_as_runner_error(error))
+            ),
+            HTTPException: not_found,
+        },
+    )
+    return Guard(application, access, hosts)
+
+
+def _as_runner_error(error: Exception) -> RunnerError:
+    assert isinstance(error, RunnerError)  # as registered
+    return error
+
+
+def _answer(pages: Pages, request: Request, error: RunnerError, status: int) -> Response:
+    if request.url.path.startswith(V1):
+        said = {"message": error.message, "hint": error.hint or None}
+        return JSONResponse({"error": said}, status)
+    return pages.failure(error, status)
+
+
+def _icon(_: Request) -> Response:
+    return FileResponse(HERE / "static" / "icon.svg", media_type="image/svg+xml")
+
+
+class _Sessions:
+    """Where a link becomes a session."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    async def open(self, request: Request) -> Response:
+        """The cookie in a header, the second secret in the body: once for each link."""
+        try:
+            token = json.loads(await request.body()).get("token")
+        except (ValueError, AttributeError, RecursionError):
+            token = None
+        given = None
+        if isinstance(token, str) and len(token) <= _LONGEST_TOKEN:
+            given = self._access.open(token)
+        if given is None:
+            hint = "runner serve --link"
+            said = {"message": "this link is none, or was used before", "hint": hint}
+            return JSONResponse({"error": said}, 401)
+        cookie, secret = given
+        answer = JSONResponse({"secret": secret})
+        answer.set_cookie(self._access.cookie, cookie, httponly=True, samesite="strict", path="/")
+        return answer

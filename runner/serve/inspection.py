@@ -1,0 +1,303 @@
+"""One task, and one thing that waits, as a person looks at them: words, proofs, diffs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.app.answer.shown_digest import digest_shown
+from runner.app.answer.waiting import (
+    DRAFT,
+    PERMISSION,
+    PLAN,
+    find_plan,
+    find_stale_work,
+    format_breakage,
+    list_built_changes,
+    list_waiting,
+)
+from runner.app.inspect.causes import format_cause
+from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
+from runner.app.inspect.task_view import portrait
+from runner.app.inspect.view import View
+from runner.app.write.plan_save import EditableText
+from runner.context.task_plan import plan_text
+from runner.errors import ExitCode, RunnerError
+from runner.impact.python_blocks import spans_in
+from runner.impact.store import Store
+from runner.impact.traces import Observations
+from runner.model import digest_of
+from runner.repo.read import Repository
+from runner.report.next_step import next_step
+from runner.run.permission_prompts import call_text
+from runner.run.review import open_questions
+from runner.secrets.redact import redact
+from runner.serve.graph_picture import SIGNS, TONES
+from runner.serve.review_order import assess, in_order
+from runner.serve.side_by_side import diff_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from runner.app.answer.waiting import Waiting
+    from runner.app.inspect.task_inquiry import Attempt
+    from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
+    from runner.model import Change, Finding, Proof
+    from runner.project import Project
+    from runner.serve.builds import Build
+    from runner.serve.review_order import Risk
+    from runner.serve.side_by_side import FileDiff
+
+_MOST_RAN = 3
+"""Proofs that are named beside one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """One thing in the queue."""
+
+    item: str
+    title: str
+    note: str
+    risk: Risk
+
+
+@dataclass(frozen=True, slots=True)
+class Editable:
+    """A file that may be edited in the page."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that waits, whole."""
+
+    item: str
+    title: str
+    kind: str
+    note: str
+    answered: bool
+    risk: Risk
+    seen: str
+    words: tuple[str, ...]
+    questions: tuple[Finding, ...]
+    files: tuple[FileDiff, ...]
+    proofs: tuple[Proof, ...]
+    editable: tuple[Editable, ...]
+    before: str
+    """The item before it in the queue, for `k`; empty for the first."""
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """One task, whole."""
+
+    id: str
+    title: str
+    status: str
+    tone: str
+    sign: str
+    known: TaskState
+    worth: str
+    words: tuple[str, ...]
+    why: tuple[str, ...]
+    attempts: tuple[Attempt, ...]
+    findings: tuple[Finding, ...]
+    proofs: tuple[Proof, ...]
+    files: tuple[FileDiff, ...]
+    commit: str
+    is_alive: bool
+    waits: bool
+
+
+# --- what waits -----------------------------------------------------------------------
+
+
+def list_queue(build: Build) -> tuple[QueueRow, ...]:
+    """Everything that waits, risk first."""
+    project = build.open()
+    with Repository.open(project.root) as repository:
+        state = View.of(project).state
+        waiting = [one for one in list_waiting(project, repository, state) if not one.answered]
+        return tuple(
+            QueueRow(one.task, one.title, one.note, risk) for one, risk in in_order(state, waiting)
+        )
+
+
+def inspect_item(build: Build, id_: str) -> Item:
+    """One of them. Raises RunnerError where it does not wait (any more)."""
+    project = build.open()
+    with Repository.open(project.root) as repository:
+        state = View.of(project).state
+        known = list_waiting(project, repository, state)
+        one = next((one for one in known if one.task == id_), None)
+        if one is None:
+            raise RunnerError(
+                f"{id_} does not wait for you", hint="it was answered", code=ExitCode.CONFLICT
+            )
+        order = [row.task for row, _ in in_order(state, [one for one in known if not one.answered])]
+        at = order.index(id_) if id_ in order else -1
+        return Item(
+            item=one.task,
+            title=one.title,
+            kind=one.kind,
+            note=one.note,
+            answered=one.answered,
+            risk=assess(state, one),
+            seen=digest_shown(project, state, one),
+            words=tuple(redact(line) for line in _words(project, state, one)),
+            questions=open_questions(state.task(one.task)) if one.kind == "writes" else (),
+            files=_files(project, repository, state, one),
+            proofs=_proofs(state.task(one.task)),
+            editable=_editable(project, state, one),
+            before=order[at - 1] if at > 0 else "",
+            after=order[at + 1] if 0 <= at < len(order) - 1 else "",
+        )
+
+
+def _words(project: Project, state: RunState, one: Waiting) -> Iterable[str]:
+    """What is said of it beside its files."""
+    known = state.task(one.task)
+    match one.kind:
+        case "regression":
+            yield from format_breakage(state, one.task, whole=True)
+        case "blocked":
+            yield f"next: {next_step(known, state)}"
+        case "stale":
+            stale = find_stale_work(project, one.task)
+            yield from (f"asked for since: {said}" for said in stale.asked)
+            fields = (name for name in stale.edited if name not in ("what", "change"))
+            yield from (f"edited since: {name}" for name in fields)
+            yield from (f"{one.id} ({one.shown_level}): {one.command}" for one in stale.contracts)
+        case name if name == PLAN:
+            yield from plan_text(find_plan(state, one.task).plan, one.task).splitlines()
+        case name if name == PERMISSION:
+            for asked in known.asks:
+                rule = f" ({asked.rule})" if asked.rule else ""
+                yield f"wants to call {call_text(asked)}{rule}"
+        case name if name == DRAFT:
+            yield from _draft_words(project, one.task)
+
+
+def _draft_words(project: Project, item: str) -> Iterable[str]:
+    from runner.app.draft.draft_answers import find_draft
+
+    draft = find_draft(project, item)
+    for said, ids in zip(draft.asked, draft.covered_by, strict=False):
+        yield f"asked: {said} → {ids}" if ids else f"asked, but not covered: {said}"
+    yield from (f"taken out, {said}" for said in draft.taken_out)
+    yield from (f"to mend: {said}" for said in draft.mistakes)
+    yield from (f"note: {said}" for said in draft.notes)
+    yield from ("", *draft.text.splitlines())
+
+
+def _files(
+    project: Project, repository: Repository, state: RunState, one: Waiting
+) -> tuple[FileDiff, ...]:
+    held = state.task(one.task).held
+    if one.changes and held is not None:
+        base = held.base
+        pairs = [
+            (change, repository.blob(base, change.path) if base else None) for change in one.changes
+        ]
+        return diff_files(project, pairs)
+    if one.kind == "stale" and (commit := find_stale_work(project, one.task).commit):
+        return diff_files(project, list_built_changes(project, repository, commit) or [])
+    return ()
+
+
+def diff_files(
+    project: Project, pairs: Iterable[tuple[Change, bytes | None]]
+) -> tuple[FileDiff, ...]:
+    """The files of a change, beside each line the proofs that were seen to run it."""
+    store = Store(project.cache)
+    try:
+        seen = Observations(store)
+        return tuple(diff_file(before, change, _ran(seen, change)) for change, before in pairs)
+    finally:
+        store.close()
+
+
+def _ran(seen: Observations, change: Change) -> Mapping[int, str]:
+    """By line which proofs ran these very bytes."""
+    if change.content is None:
+        return {}
+    digest = digest_of(change.content)
+    found: dict[int, dict[str, None]] = {}
+    for task, row in seen.at(change.path):
+        if row.digest != digest:
+            continue
+        for first, last in spans_in(row.lines):
+            for number in range(first, last + 1):
+                found.setdefault(number, {})[f"{task} {row.test or row.contract}"] = None
+    return {number: _join(tuple(names)) for number, names in found.items()}
+
+
+def _join(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _MOST_RAN} more" if len(names) > _MOST_RAN else ""
+    return ", ".join(names[:_MOST_RAN]) + more
+
+
+def _proofs(known: TaskState) -> tuple[Proof, ...]:
+    return tuple(known.passed.proofs if known.passed is not None else known.proofs)
+
+
+def _editable(project: Project, state: RunState, one: Waiting) -> tuple[Editable, ...]:
+    """What may be edited here; what a text field would change may not."""
+    if one.kind == "writes":
+        found = []
+        for change in one.changes:
+            known = EditableText.of(change.content) if change.content is not None else None
+            if known is not None:
+                found.append(Editable(change.path, known.text))
+        return tuple(found)
+    if one.kind == PLAN:
+        planned = find_plan(state, one.task)
+        return (Editable(planned.path, plan_text(planned.plan, one.task, one.title)),)
+    if one.kind == DRAFT:
+        from runner.app.draft.draft_answers import find_draft
+
+        return (Editable(one.task, find_draft(project, one.task).text),)
+    return ()
+
+
+# --- a task ---------------------------------------------------------------------------
+
+
+def inspect_task(build: Build, id_: str) -> Inspection:
+    """One task. Raises RunnerError for an id that no task has."""
+    project = build.open()
+    asked = find_one_task(project, id_)
+    view, known = asked.view, asked.view.states[asked.id]
+    story = load_story(asked)
+    with Repository.open(project.root) as repository:
+        waiting = list_waiting(project, repository, view.state)
+        mine = next((one for one in waiting if one.task == asked.id), None)
+        if mine is not None and mine.changes:
+            files = _files(project, repository, view.state, mine)
+        elif known.commit:
+            files = diff_files(project, list_built_changes(project, repository, known.commit) or [])
+        else:
+            files = ()
+    return Inspection(
+        id=asked.id,
+        title=asked.task.title,
+        status=str(known.status),
+        tone=TONES[known.status],
+        sign=SIGNS[known.status],
+        known=known,
+        worth=view.worth(asked.id),
+        words=tuple(redact(line) for line in portrait(asked.task, view, story.past)),
+        why=tuple(redact(line) for line in format_cause(explain(asked))),
+        attempts=story.past.attempts,
+        findings=tuple(known.findings),
+        proofs=_proofs(known),
+        files=files,
+        commit=known.commit,
+        is_alive=bool(view.live and known.open_attempt),
+        waits=mine is not None and not mine.answered,
+    )

@@ -1,0 +1,134 @@
+"""The process that serves: one socket on loopback, links on paper of the user's own."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import socket
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.errors import RunnerError
+from runner.serve.access import Access, Links
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from types import FrameType
+
+    from runner.config.paths import Places
+    from runner.serve.builds import Builds
+
+LOOPBACK = "127.0.0.1"
+_BACKLOG = 128
+_FOLDER = "serve"
+_SECONDS_TO_END = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where the server listens."""
+
+    listener: socket.socket
+    port: int
+
+    @classmethod
+    def open(cls, port: int) -> Door:
+        """Listen on loopback, on a free port for 0. Raises RunnerError where it is taken."""
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((LOOPBACK, port))
+        except OSError as error:
+            listener.close()
+            where = f"{LOOPBACK}:{port}"
+            hint = "--port 0 takes a free one"
+            raise RunnerError(
+                f"this port cannot be used: {error.strerror}", where=where, hint=hint
+            ) from error
+        listener.listen(_BACKLOG)
+        return cls(listener, listener.getsockname()[1])
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names that a request may call it by."""
+        return frozenset(f"{name}:{self.port}" for name in (LOOPBACK, "localhost"))
+
+
+def links_of(places: Places, port: int) -> Links:
+    """The links of the server on a port."""
+    return Links(_folder(places) / str(port))
+
+
+def find_ports(places: Places) -> tuple[int, ...]:
+    """The ports on which a server of this user listens now."""
+    folder = _folder(places)
+    names = [one.name for one in folder.iterdir()] if folder.is_dir() else []
+    return tuple(sorted(int(name) for name in names if name.isdigit() and _answers(int(name))))
+
+
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection((LOOPBACK, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _folder(places: Places) -> Path:
+    return places.cache / _FOLDER
+
+
+def format_link(port: int, token: str) -> str:
+    """The link: what is behind `#` never leaves the browser by itself."""
+    return f"http://{LOOPBACK}:{port}/open#{token}"
+
+
+def serve(builds: Builds, door: Door, places: Places, tell: Callable[[str], None]) -> None:
+    """Answer until SIGTERM or Ctrl-C; `tell` hears the first link. Builds go on without us."""
+    import uvicorn
+
+    from runner.serve.application import make_application
+
+    links = links_of(places, door.port)
+    links.forget()  # an older server's, on the same port: it is gone, for we listen there
+    access = Access(links, secrets.token_hex(4))
+    application = make_application(builds, access, door.hosts, lambda: server.should_exit)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            application,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=200,
+            timeout_keep_alive=15,
+            timeout_graceful_shutdown=_SECONDS_TO_END,
+        )
+    )
+    tell(format_link(door.port, links.make()))
+    try:
+        with _signals_that_end():
+            server.run(sockets=[door.listener])
+    finally:
+        door.listener.close()
+
+
+@contextmanager
+def _signals_that_end() -> Iterator[None]:
+    """Let uvicorn end for a signal, and no more: once done it raises again what it caught."""
+
+    def ended(number: int, frame: FrameType | None) -> None:
+        del number, frame
+
+    heard = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(one, ended) for one in heard]
+    try:
+        yield
+    finally:
+        for one, handler in zip(heard, before, strict=True):
+            signal.signal(one, handler)

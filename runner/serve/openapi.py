@@ -1,0 +1,154 @@
+"""What `/api/v1` offers, as an OpenAPI 3.1 document."""
+
+from __future__ import annotations
+
+from runner import __version__
+
+_TEXT: dict[str, object] = {"type": "string"}
+_ITEM = {
+    "item": {"type": "string", "description": "the id of what waits: TASK-003, DRAFT-1"},
+    "seen": {
+        "type": "string",
+        "description": "the digest that came with it: only that is answered",
+    },
+}
+_SAID: dict[str, object] = {
+    "type": "object",
+    "required": ["text", "next", "tone"],
+    "properties": {"text": _TEXT, "next": _TEXT, "tone": _TEXT},
+}
+_FAILED: dict[str, object] = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["message", "hint"],
+            "properties": {"message": _TEXT, "hint": {"type": ["string", "null"]}},
+        }
+    },
+}
+_READS = {
+    "/builds": ("listBuilds", "every build that is served"),
+    "/builds/{build}": ("getStatus", "every task with its status, as `status --json`"),
+    "/builds/{build}/tasks/{task}": ("getTask", "one task whole, as `show --json`"),
+    "/builds/{build}/tasks/{task}/why": ("explainTask", "why it stands so, as `why --json`"),
+    "/builds/{build}/review": ("listReview", "what waits, as `review --json`, risk first"),
+    "/builds/{build}/plan": ("getPlan", "the plan's text with its mistakes, as `validate --json`"),
+    "/builds/{build}/events": (
+        "listEvents",
+        "records behind `after`, as `log --json`; as text/event-stream it goes on",
+    ),
+}
+_WRITES: dict[str, tuple[str, dict[str, object], tuple[str, ...]]] = {
+    "approve": (
+        "let what waits go on, exactly as it was shown",
+        {**_ITEM, "reuse": {"type": "boolean"}},
+        ("item", "seen"),
+    ),
+    "reject": ("refuse what waits", {**_ITEM, "reason": _TEXT}, ("item", "seen", "reason")),
+    "edit": (
+        "put texts in the place of what waits: fields named `file:PATH`",
+        dict(_ITEM),
+        ("item", "seen"),
+    ),
+    "retry": ("have a task tried again", {"task": _TEXT, "reason": _TEXT}, ("task",)),
+    "cancel": ("end one attempt; its work is kept", {"task": _TEXT}, ("task",)),
+    "run": (
+        "begin a build, which trusts nothing that nobody trusted",
+        {"tasks": {"type": "array", "items": _TEXT}},
+        (),
+    ),
+    "stop": ("end the run, as Ctrl-C does", {}, ()),
+    "plan": ("save the plan's text", {"text": _TEXT, "seen": _TEXT}, ("text", "seen")),
+    "change": (
+        "ask something new of tasks; without `confirmed` it only says what that would do",
+        {
+            "tasks": {"type": "array", "items": _TEXT},
+            "text": _TEXT,
+            "confirmed": {"type": "boolean"},
+        },
+        ("tasks", "text"),
+    ),
+    "draft": ("have a wish drafted", {"wish": _TEXT}, ("wish",)),
+}
+
+
+def openapi_document() -> dict[str, object]:
+    """The document."""
+    paths: dict[str, object] = {}
+    for path, (name, summary) in _READS.items():
+        paths[path] = {"get": _read(path, name, summary)}
+    for name, (summary, fields, needed) in _WRITES.items():
+        path = f"/builds/{{build}}/{name}"
+        existing = paths.setdefault(path, {})
+        assert isinstance(existing, dict)
+        existing["post"] = _write(name, summary, fields, needed)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "runner", "version": __version__},
+        "servers": [{"url": "/api/v1"}],
+        "security": [{"session": [], "secret": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "session": {"type": "apiKey", "in": "cookie", "name": "runner-INSTANCE"},
+                "secret": {"type": "apiKey", "in": "header", "name": "X-Runner-Secret"},
+            },
+            "schemas": {"Said": _SAID, "Failed": _FAILED},
+        },
+    }
+
+
+def _parameters(path: str) -> list[object]:
+    found: list[object] = [
+        {"name": name, "in": "path", "required": True, "schema": _TEXT}
+        for name in ("build", "task")
+        if f"{{{name}}}" in path
+    ]
+    if path.endswith("/events"):
+        number = {"type": "integer", "minimum": 0}
+        found.append({"name": "after", "in": "query", "schema": number})
+        bounded = {"type": "integer", "minimum": 1, "maximum": 1000}
+        found.append({"name": "limit", "in": "query", "schema": bounded})
+    return found
+
+
+def _read(path: str, name: str, summary: str) -> dict[str, object]:
+    document: dict[str, object] = {
+        "type": "object",
+        "required": ["schemaVersion", "kind"],
+        "properties": {"schemaVersion": {"type": "integer"}, "kind": _TEXT},
+    }
+    answers = {"200": _answer("the document", document), **_failures("400", "401", "404", "429")}
+    return {
+        "operationId": name,
+        "summary": summary,
+        "parameters": _parameters(path),
+        "responses": answers,
+    }
+
+
+def _write(
+    name: str, summary: str, fields: dict[str, object], needed: tuple[str, ...]
+) -> dict[str, object]:
+    body: dict[str, object] = {"type": "object", "properties": fields, "required": list(needed)}
+    said: dict[str, object] = {"$ref": "#/components/schemas/Said"}
+    failures = _failures("400", "401", "403", "404", "409", "413", "415", "429")
+    return {
+        "operationId": name,
+        "summary": summary,
+        "parameters": _parameters("{build}"),
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": {"200": _answer("what it came to", said), **failures},
+    }
+
+
+def _answer(description: str, schema: dict[str, object]) -> dict[str, object]:
+    content = {"application/json": {"schema": schema}}
+    return {"description": description, "content": content}
+
+
+def _failures(*codes: str) -> dict[str, object]:
+    schema: dict[str, object] = {"$ref": "#/components/schemas/Failed"}
+    return {code: _answer("why not", schema) for code in codes}

@@ -1,0 +1,86 @@
+"""The pictures of docs/page.md: a real build of examples/bookings, looked at with Chromium.
+
+make pictures
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "serve"))
+
+from browser import CHROMIUM, Browser  # noqa: E402 - the tests' own
+from site_process import Site  # noqa: E402
+
+PICTURES = ROOT / "docs" / "pictures"
+LARGEST = 300_000
+
+
+def main() -> int:
+    """Build a part of the plan, hold a part for review, and look."""
+    if CHROMIUM is None:
+        sys.stderr.write("error: chromium is not installed\n")
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        shop = _begin(Path(folder))
+        _run(shop, "--trust", "TASK-001", "TASK-002", "TASK-004")
+        _run(shop, "--review", "prompt", "TASK-003", "TASK-005", may_wait=True)
+        site, browser = Site(shop), Browser()
+        try:
+            _take(site, browser.tab())
+        finally:
+            browser.close()
+            site.close()
+    return 0
+
+
+def _begin(folder: Path) -> Path:
+    for name in ("home", "cache"):
+        (folder / name).mkdir()
+    os.environ |= {"HOME": str(folder / "home"), "XDG_CACHE_HOME": str(folder / "cache")}
+    shop = folder / "bookings"
+    shutil.copytree(ROOT / "examples" / "bookings", shop)
+    for words in (
+        ("init", "-q", "-b", "main"),
+        ("config", "user.name", "Ada"),
+        ("config", "user.email", "ada@example.com"),
+        ("add", "-A"),
+        ("commit", "-qm", "plan"),
+    ):
+        subprocess.run(["git", *words], cwd=shop, check=True)
+    return shop
+
+
+def _run(shop: Path, *words: str, may_wait: bool = False) -> None:
+    argv = [sys.executable, "-P", "-m", "runner", "run", *words]
+    done = subprocess.run(argv, cwd=shop, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != (3 if may_wait else 0):
+        raise SystemExit(done.returncode)
+
+
+def _take(site: Site, tab: object) -> None:
+    PICTURES.mkdir(exist_ok=True)
+    tab.enter(site.link)
+    base = tab.script("location.origin + location.pathname")
+    for name, path, width, dark in (
+        ("build", "", 1280, False),
+        ("review", "/review/TASK-003", 1280, False),
+        ("build-dark-narrow", "", 360, True),
+    ):
+        tab.go(base + path)
+        file = PICTURES / f"{name}.png"
+        tab.look(file, width=width, height=900, dark=dark)
+        size = file.stat().st_size
+        if size > LARGEST:
+            raise SystemExit(f"{file} has {size} bytes")
+        print(f"{file.relative_to(ROOT)}: {size} bytes")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
