@@ -218,6 +218,9 @@ class Settings:
     """Whether what cannot be decided counts as affected."""
     commit: str = "task"
     """`task`: one commit at each landing; `manual`: the person commits."""
+    record: str = "end"
+    """When statuses, CHECKPOINT.md and proofs without a commit are committed: `end` of each run
+    that changed them, or `never` (clones then know tasks by their commits alone)."""
     verify_at_end: bool = True
     """Whether a run that built everything proves the whole tree once more."""
     executor: str = "threads"

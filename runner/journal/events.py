@@ -61,6 +61,7 @@ class RunFinished(NamedTuple):
     head: str
     seconds: float
     counts: dict[str, int]
+    unrecorded: bool = False  # whether it proved what no commit tells yet
 
 
 class RunStuck(NamedTuple):

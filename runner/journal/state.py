@@ -44,6 +44,8 @@ class RunState(NamedTuple):
     head: str = ""
     """The commit that run started on."""
     branch: str = ""
+    unrecorded: bool = False
+    """Whether what was proven without a commit is told by none yet, after a run's end."""
     ended_head: str = ""
     """The commit that the last run to end by itself ended on."""
     ended_exit: int = 0
@@ -185,6 +187,7 @@ class Folding:
 
     def _run_finished(self, record: Record, event: events.RunFinished) -> None:
         self._values.update(run_open=False, ended_head=event.head, ended_exit=event.exit)
+        self._values["unrecorded"] = event.unrecorded
         if self._now("whole_run") == record.run:  # only its own record came after that
             self._values["whole_head"] = event.head
 

@@ -58,7 +58,10 @@ class UnfinishedRuns:
     landed: dict[tuple[str, int], TaskLanded] = field(default_factory=dict)
     """Landings by task and attempt."""
     checked: list[str] = field(default_factory=list)
-    """A `Checked:` line for each task that was proven without a commit of its own."""
+    """A `Checked:` line for each task that was proven without a commit of its own; of runs that
+    ended and were not recorded, too."""
+    checked_since: str = ""
+    """The commit after which a record may tell of these already."""
     decisions: list[Record] = field(default_factory=list)
     changes: list[Record] = field(default_factory=list)
     """Changes of the specification; their documents may not say so yet."""
@@ -72,9 +75,9 @@ class UnfinishedRuns:
         story = cls()
         for record in records:
             if isinstance(record.event, RunFinished):
-                story = cls()
+                story = _left_after(story, record.event)
             else:
-                story._take(record)  # its own
+                story._take(record)  # noqa: SLF001 - its own
         return story
 
     @property
@@ -90,6 +93,7 @@ class UnfinishedRuns:
         match record.event:
             case RunStarted(head=head) if not self._begun:
                 self.head, self._begun = head, True
+                self.checked_since = self.checked_since or head
             case TaskLanded():
                 self.landed[record.task, record.attempt] = record.event
             case TaskDone(commit=""):
@@ -102,6 +106,13 @@ class UnfinishedRuns:
                 self.moving = record
             case HistoryMoved():
                 self.moving = None
+
+
+def _left_after(story: UnfinishedRuns, ended: RunFinished) -> UnfinishedRuns:
+    """What is left of the story when a run has ended: what no commit tells yet."""
+    if not ended.unrecorded:
+        return UnfinishedRuns()
+    return UnfinishedRuns(checked=story.checked, checked_since=story.checked_since)
 
 
 def format_checked_line(record: Record) -> str:
@@ -201,5 +212,5 @@ def find_unrecorded_checks(repository: Repository, story: UnfinishedRuns) -> lis
     """What the next record commit has yet to say of tasks without a commit of their own."""
     if not story.checked:
         return []
-    said = find_checked_in(repository, story.head)
+    said = find_checked_in(repository, story.checked_since)
     return [line for line in story.checked if line not in said]

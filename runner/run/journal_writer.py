@@ -137,7 +137,13 @@ def begin(
 
 
 def finish(
-    ledger: JournalWriter, *, exit_code: int, head: str, began: float, ids: Sequence[str]
+    ledger: JournalWriter,
+    *,
+    exit_code: int,
+    head: str,
+    began: float,
+    ids: Sequence[str],
+    unrecorded: bool = False,
 ) -> None:
     """Say in the journal that the run ended, with how many tasks stand where."""
     counts: dict[str, int] = {}
@@ -150,6 +156,7 @@ def finish(
             head=head,
             seconds=round(effects.monotonic() - began, 3),
             counts=counts,
+            unrecorded=unrecorded,
         ),
         durable=True,
     )

@@ -28,13 +28,13 @@ def test_the_first_landing_is_the_root_commit_and_an_untracked_plan_stays_untrac
     workplace.plan(ONE, commit=False)
     ended = workplace.run()
     assert ended.code == 0, ended.said
-    assert workplace.subjects == ["feat(TASK-001): greeting", "chore(runner): record"]
-    assert workplace.git("show", "--name-only", "--format=", "HEAD~1") == "hello.txt"
+    assert workplace.subjects == ["feat(TASK-001): greeting"]
+    assert workplace.git("show", "--name-only", "--format=", "HEAD") == "hello.txt"
     assert workplace.read("hello.txt") == "hello\n"
     assert "?? TASK-GRAPH.md" in workplace.dirt
     assert workplace.statuses == {"TASK-001": "DONE"}
     assert workplace.run().code == 0
-    assert len(workplace.subjects) == 2
+    assert len(workplace.subjects) == 1
 
 
 def test_init_then_run_builds_in_an_empty_repository(workplace):

@@ -180,7 +180,7 @@ def test_after_a_reset_with_an_untracked_plan_what_is_gone_is_built_again(workpl
     workplace.commit({"x.txt": "x\n"})
     workplace.plan(A, B, commit=False)
     assert workplace.run().code == 0
-    workplace.git("reset", "-q", "--hard", "HEAD~3")
+    workplace.git("reset", "-q", "--hard", "HEAD~2")
     assert workplace.status_line("TASK-001") == "- Status: DONE"
     ended = workplace.run()
     assert ended.code == 0, ended.said

@@ -93,6 +93,9 @@ class Session:
             recovery.finish_landed(self.ledger)
             if crashed:
                 self._put_right(self._load_unfinished())
+            elif self.ledger.state.unrecorded and self._is_recorded():
+                story = self._load_unfinished()
+                self.checked = crash_cleanup.find_unrecorded_checks(self.repository, story)
         except BaseException:
             self._stack.close()
             raise
@@ -293,21 +296,35 @@ class Session:
         self.scans.collect(wait=True)
         self.checkpoint.close(self.ledger)
         self.shadow.catch_up()
-        commit = record(
-            self.repository,
-            self.project.root,
-            self.branch,
-            (
-                QuotedPlan(plan, self.desk.quotes, self._find_waiting, self.project.plan),
-                self.ownership,
-                self.checkpoint,
-                self.decisions,
-                self.desk.document,
-                self.ignore,
-            ),
-            [("Checked", line) for line in self.checked],
-        )
+        commit = self._record(plan) if self._is_recorded() else None
         head = commit or self.repository.head().commit or ""
         run, told = self.ledger.run, (int(code), head, self.elapsed)
         self.manifest.write(self.ledger.state, run, *told, self._grades)
-        finish(self.ledger, exit_code=code, head=head, began=self.began, ids=ids)
+        finish(
+            self.ledger,
+            exit_code=code,
+            head=head,
+            began=self.began,
+            ids=ids,
+            unrecorded=commit is None and (bool(self.checked) or self.ledger.state.unrecorded),
+        )
+
+    def _is_recorded(self) -> bool:
+        """Whether this run ends with a record commit.
+
+        Not before the person committed the plan: a first try leaves no commit of ours behind.
+        """
+        if self.project.settings.record == "never":
+            return False
+        head = self.repository.head()
+        if head.beneath is not None or not head.commit:
+            return head.beneath is not None
+        return self.repository.blob(head.commit, self.project.plan_path) is not None
+
+    def _record(self, plan: PlanDocument) -> str | None:
+        documents = (
+            QuotedPlan(plan, self.desk.quotes, self._find_waiting, self.project.plan),
+            *(self.ownership, self.checkpoint, self.decisions, self.desk.document, self.ignore),
+        )
+        told = [("Checked", line) for line in self.checked]
+        return record(self.repository, self.project.root, self.branch, documents, told)

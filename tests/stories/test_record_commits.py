@@ -1,0 +1,79 @@
+"""When a run commits its own documents: not before the person committed the plan, or never."""
+
+from workplace import Workplace, a_task
+
+CHECK = a_task("TASK-001", "Check", tests=["grep -q shop README.md"])
+MORE = a_task("TASK-002", "More", tests=["test -f README.md"])
+BLOCKS = a_task("TASK-003", "Words", blocks={"words.py": "WORDS = 1\n"}, tests=["test -f words.py"])
+
+
+def records(place):
+    return [one for one in place.subjects if one == "chore(runner): record"]
+
+
+def messages(place):
+    return place.git("log", "--format=%B")
+
+
+def test_a_plan_that_nobody_committed_leaves_no_commit(workplace):
+    workplace.commit({"README.md": "# shop\n"})
+    before = workplace.head
+    workplace.plan(CHECK, commit=False)
+    assert workplace.run("--no-sandbox").code == 0
+    assert workplace.head == before
+    assert workplace.statuses == {"TASK-001": "DONE"}
+
+
+def test_what_it_proved_is_recorded_once_the_plan_is_committed(workplace, tmp_path):
+    workplace.commit({"README.md": "# shop\n"})
+    workplace.plan(CHECK, commit=False)
+    workplace.run("--no-sandbox")
+    workplace.git("add", "TASK-GRAPH.md")
+    workplace.git("commit", "-qm", "plan")
+    workplace.plan(CHECK.replace("PENDING", "DONE"), MORE)
+    assert workplace.run("--no-sandbox").code == 0
+    assert len(records(workplace)) == 1
+    assert "Checked: TASK-001 " in messages(workplace)
+    assert "Checked: TASK-002 " in messages(workplace)
+    workplace.git("clone", "-q", str(workplace.root), str(tmp_path / "clone"))
+    clone = Workplace(tmp_path / "clone", workplace.home)
+    assert clone.runner("evidence", "1").code == 0
+
+
+def test_it_is_recorded_by_a_run_that_has_nothing_else_to_do(workplace):
+    workplace.commit({"README.md": "# shop\n"})
+    workplace.plan(CHECK, commit=False)
+    workplace.run("--no-sandbox")
+    workplace.commit(message="plan")
+    workplace.run("--no-sandbox")
+    assert "Checked: TASK-001 " in messages(workplace)
+    workplace.run("--no-sandbox")
+    assert messages(workplace).count("Checked: TASK-001 ") == 1
+
+
+def test_never_leaves_what_tasks_wrote_alone_in_commits(workplace):
+    workplace.commit({"README.md": "# shop\n", "runner.toml": 'record = "never"\n'})
+    workplace.plan(CHECK, BLOCKS)
+    assert workplace.run("--no-sandbox").code == 0
+    assert records(workplace) == []
+    assert len(workplace.landings) == 1
+    assert workplace.statuses == {"TASK-001": "DONE", "TASK-003": "DONE"}
+    assert workplace.run("--no-sandbox").code == 0
+    assert len(workplace.landings) == 1  # nothing is built twice
+
+
+def test_after_never_the_end_of_a_run_tells_all_of_it(workplace):
+    workplace.commit({"README.md": "# shop\n", "runner.toml": 'record = "never"\n'})
+    workplace.plan(CHECK)
+    workplace.run("--no-sandbox")
+    workplace.plan(CHECK.replace("PENDING", "DONE"), MORE)
+    workplace.run("--no-sandbox")
+    workplace.commit({"runner.toml": 'record = "end"\n'})
+    workplace.plan(
+        CHECK.replace("PENDING", "DONE"),
+        MORE.replace("PENDING", "DONE"),
+        a_task("TASK-004", "Last", tests=["true"]),
+    )
+    workplace.run("--no-sandbox")
+    told = messages(workplace)
+    assert [told.count(f"Checked: TASK-00{one} ") for one in (1, 2, 4)] == [1, 1, 1]
