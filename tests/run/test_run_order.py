@@ -53,6 +53,10 @@ class Clockwork:
     def take_slot(self):
         return self._free.pop()
 
+    def start_together(self, given):
+        for assignment, slot in given:
+            self.start(assignment, slot)
+
     def start(self, assignment, slot):
         id_ = assignment.task.id
         self.started.append(id_)

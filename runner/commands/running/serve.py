@@ -16,7 +16,6 @@ examples:
   runner serve                      prints a link; open it in a browser on this machine
   runner serve --also ../other      more builds on one page
   runner serve --link               a new link to the server that is running: each opens once
-  runner run --serve                a page beside the build
 
 It listens on this machine alone. Builds begun from it go on when it ends.
 """

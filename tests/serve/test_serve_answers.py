@@ -1,0 +1,254 @@
+"""Builds that are watched and answered from the page: what was shown is what is answered."""
+
+import http.client
+import json
+import threading
+
+import pytest
+from browser import CHROMIUM, MISSING, Browser
+from site_plans import GREET, NOTE
+
+SLOW = """\
+## TASK-003: Slow
+- Status: PENDING
+- Command: `sleep 60`
+- Proof: none — it only waits
+"""
+
+
+@pytest.fixture
+def held(workplace, serve):
+    """TASK-001 is proven, and waits for a person."""
+    workplace.plan(GREET, NOTE)
+    assert workplace.run("--review", "prompt").code == 3
+    return serve()
+
+
+def journal(workplace, kind=""):
+    lines = workplace.read("artifacts/build/journal.jsonl").splitlines()
+    return [one for one in map(json.loads, lines) if kind in ("", one["type"])]
+
+
+def waiting(site):
+    return site.api(f"/builds/{site.build}/review")[1]["waiting"]
+
+
+def test_an_approval_is_of_what_was_shown_and_says_that_it_came_from_the_page(workplace, held):
+    (one,) = waiting(held)
+    assert one["risk"] == ["writes"]
+    answer = f"/builds/{held.build}/approve"
+    status, said = held.post(answer, {"item": "TASK-001", "seen": "sha256:0"})
+    assert (status, said["error"]["message"]) == (409, "TASK-001 is not what you were shown")
+    assert journal(workplace, "write.reviewed") == []
+    status, said = held.post(answer, {"item": "TASK-001", "seen": one["seen"]})
+    assert (status, said["text"]) == (200, "TASK-001 approved")
+    assert {one["producer"].partition(" ")[2] for one in journal(workplace, "write.reviewed")} == {
+        "via page"
+    }
+    assert waiting(held) == []
+    status, _ = held.post(answer, {"item": "TASK-001", "seen": one["seen"]})
+    assert status == 409
+    assert workplace.run().code == 0
+    assert workplace.read("greet.py") == 'TEXT = "hello"\n'
+
+
+def test_of_two_answers_at_once_one_wins_and_the_other_is_told(workplace, held):
+    (one,) = waiting(held)
+    fields = {"item": "TASK-001", "seen": one["seen"]}
+    statuses, ready = [], threading.Barrier(2)
+
+    def answer(name, more):
+        ready.wait()
+        statuses.append(held.post(f"/builds/{held.build}/{name}", fields | more)[0])
+
+    both = [
+        threading.Thread(target=answer, args=("approve", {})),
+        threading.Thread(target=answer, args=("reject", {"reason": "no"})),
+    ]
+    for each in both:
+        each.start()
+    for each in both:
+        each.join()
+    statuses.sort()
+    assert statuses[0] == 200
+    assert statuses[1] in (400, 409)
+    said = journal(workplace, "write.reviewed") + journal(workplace, "write.rejected")
+    assert len({each["type"] for each in said}) == 1
+
+
+def test_a_rejection_needs_a_reason_which_the_next_attempt_reads(workplace, held):
+    (one,) = waiting(held)
+    fields = {"item": "TASK-001", "seen": one["seen"]}
+    path = f"/b/{held.build}/do/reject"
+    status, said = held.form(path, fields | {"reason": " "})
+    assert status == 400
+    assert "a rejection needs a reason" in said
+    status, said = held.form(path, fields | {"reason": "<b>shout</b>"})
+    assert status == 200
+    assert "TASK-001 rejected" in said
+    assert journal(workplace, "write.rejected")[-1]["reason"] == "<b>shout</b>"
+
+
+def test_an_edit_is_proven_again_before_it_lands(workplace, held):
+    (one,) = waiting(held)
+    text = 'TEXT = "hello"\r\nMORE = 1\r\n'  # as a form sends it
+    fields = {"item": "TASK-001", "seen": one["seen"], "file:greet.py": text}
+    status, said = held.form(f"/b/{held.build}/do/edit", fields)
+    assert status == 200
+    assert "TASK-001 edited" in said
+    assert workplace.run().code == 0
+    assert workplace.read("greet.py") == 'TEXT = "hello"\nMORE = 1\n'
+
+
+def test_a_run_begun_here_outlives_the_server_and_is_stopped_from_another(workplace, serve):
+    workplace.plan(GREET, SLOW)
+    assert workplace.run("TASK-001").code == 0  # which trusts the plan's commands
+    site = serve()
+    status, said = site.post(f"/builds/{site.build}/run", {})
+    assert (status, said["text"]) == (200, "the build has begun")
+    site.close()
+    other = serve()
+    assert other.api(f"/builds/{other.build}")[1]["run"] is not None
+    assert other.post(f"/builds/{other.build}/stop", {})[0] == 200
+    other.until(lambda: other.api(f"/builds/{other.build}")[1]["run"] is None)
+    status, said = other.post(f"/builds/{other.build}/stop", {})
+    assert (status, said["error"]["message"]) == (409, "no run is going on here")
+
+
+def test_a_run_begun_here_trusts_nothing(workplace, site):
+    status, said = site.post(f"/builds/{site.build}/run", {})
+    assert status == 200
+    assert said["tone"] != "done"
+    assert not workplace.has("greet.py")
+
+
+def test_a_plan_is_saved_byte_for_byte_or_not_at_all(workplace, site):
+    plan = site.api(f"/builds/{site.build}/plan")[1]
+    path = f"/b/{site.build}/do/plan"
+    before = (workplace.root / "TASK-GRAPH.md").read_bytes()
+    text = plan["text"].replace("\n", "\r\n")
+    assert site.form(path, {"seen": plan["seen"], "text": text})[0] == 200
+    assert (workplace.root / "TASK-GRAPH.md").read_bytes() == before
+    workplace.edit_plan("Greeting", "Salutation")
+    status, said = site.form(path, {"seen": plan["seen"], "text": text})
+    assert status == 409
+    assert "the plan was changed meanwhile" in said
+    assert "Salutation" in workplace.read("TASK-GRAPH.md")
+
+
+def test_a_stream_that_is_cut_goes_on_without_a_gap_and_without_a_double(workplace, site):
+    assert workplace.run().code == 0
+    wanted = [one["seq"] for one in journal(workplace)]
+    heard, last = [], ""
+    for cut in range(1, 200):
+        events = follow(site, last, most=1 + cut % 5)
+        heard += [int(one.rpartition(":")[2]) for one in events]
+        last = events[-1] if events else last
+        if len(heard) >= len(wanted):
+            break
+    assert heard == wanted
+    other = follow(site, "another-journal:5", most=1)
+    assert other[0].endswith(":1")
+
+
+def follow(site, last, most):
+    """The ids of the next events; then the connection is cut."""
+    client = http.client.HTTPConnection("127.0.0.1", site.port, timeout=90)
+    client.request(
+        "GET",
+        f"/api/v1/builds/{site.build}/events",
+        headers={
+            "Cookie": site.cookie,
+            "X-Runner-Secret": site.secret,
+            "Accept": "text/event-stream",
+            "Last-Event-ID": last,
+        },
+    )
+    answer, found = client.getresponse(), []
+    while len(found) < most:
+        line = answer.readline().decode().rstrip("\n")
+        if line.startswith("id: "):
+            found.append(line.removeprefix("id: "))
+    client.close()
+    return found
+
+
+HOSTILE = (
+    "<script>window.hit=1</script>", "<img src=x onerror=window.hit=1>", '"><svg onload=hit()>',
+    "'onmouseover='hit()", "</title><script>hit()</script>", "</textarea><script>hit()</script>",
+    "{{ 7*7 }}", "{% raw %}", "${7*7}", "javascript:hit()", "<!--", "]]>", "&lt;script&gt;",
+    "<a href=javascript:hit()>x</a>", "<style>*{display:none}</style>", "<base href=//evil>",
+    "<meta http-equiv=refresh content=0>", "<iframe src=//evil>", "<form action=//evil>",
+    "hx-get=/x hx-trigger=load", "<div hx-get=/b hx-trigger=load>", "<b data-hx-on:load=hit()>",
+    "\u202egnp.exe", "\u200bzero", "\ufeffmark", "\x1b[31mred", "a\u0000b".replace("\0", "␀"),
+    "😀" * 50, "x" * 500, "<math><mi xlink:href=javascript:hit()>", "%3Cscript%3E",
+)  # fmt: skip
+
+
+def test_hostile_texts_are_shown_as_texts(workplace, serve):
+    assert len(HOSTILE) >= 30
+    tasks = [
+        GREET.replace("TASK-001", f"TASK-{number:03d}")
+        .replace("Greeting", text)
+        .replace("greet", f"greet{number}")
+        .replace("- Status: PENDING", f"- Status: BLOCKED — {text}\n- Acceptance:\n  - {text}")
+        for number, text in enumerate(HOSTILE, start=1)
+    ]
+    workplace.plan(*tasks, title="<script>window.hit=1</script>")
+    site = serve()
+    pages = ["", "/review", "/plan", "/plan?edit", "/log", "/log?task=TASK-001", "/new"]
+    pages += [f"/tasks/TASK-{number:03d}" for number in range(1, len(HOSTILE) + 1)]
+    for path in pages:
+        status, body = site.get(f"/b/{site.build}{path}")
+        assert status == 200, (path, body)
+        low = body.lower()
+        for markup in (
+            "<script>",
+            "<img",
+            "<svg onload",
+            "<iframe",
+            "<style",
+            "<base",
+            "<b data",
+            "<a href=javascript",
+            "<div hx-get=/b ",
+            "<math",
+            "<form action",
+            " style=",
+        ):
+            assert markup not in low, (path, markup)
+        if path != "/plan?edit":  # there the bytes stand as they are
+            for sign in ("\u202e", "\u200b", "\x1b"):
+                assert sign not in body, path
+
+
+def test_the_document_of_the_api_names_what_is_answered(site):
+    status, document = site.api("/openapi.json")
+    assert status == 200
+    for path, ways in document["paths"].items():
+        if "get" in ways:
+            real = path.replace("{build}", site.build).replace("{task}", "TASK-001")
+            assert site.api(real)[0] == 200, path
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
+def test_a_held_write_is_approved_with_a_key_in_a_real_browser(workplace, held):
+    browser = Browser()
+    try:
+        tab = browser.tab()
+        tab.enter(held.new_link())
+        assert "#" not in tab.script("location.href")
+        tab.until("document.body.innerText.includes('Waits for you')")
+        tab.go(f"{held.origin}/b/{held.build}/review/TASK-001")
+        tab.until("!!sessionStorage.getItem('runner-secret') && !!window.htmx")
+        tab.key("a")
+        tab.until("document.body.innerText.includes('TASK-001 approved')")
+        assert tab.errors == []
+        tab.go(f"{held.origin}/b/{held.build}")
+        tab.until("document.querySelector('.figures').innerText.includes('nothing to answer')")
+        assert workplace.run().code == 0
+        tab.until("document.body.innerText.includes('Everything is done')")  # by itself
+        assert tab.errors == []
+    finally:
+        browser.close()
+    assert len(journal(workplace, "write.reviewed")) >= 1
