@@ -59,6 +59,8 @@ def write_file(
     may have saved it meanwhile. Gives whether it was replaced. Raises OSError; the old file is
     then untouched and nothing is left beside it.
     """
+    # In the same folder, as rename(2) is one step only within a file system; hidden, and with pid
+    # and time, so that two writers never share one and a sweep can tell whose it was.
     beside = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     step("open", path)
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
@@ -79,6 +81,7 @@ def write_file(
         beside.unlink(missing_ok=True)
         raise
     if durable:
+        # A rename is in the folder, and an fsync of the file says nothing of that: fsync(2).
         fsync_folder(path.parent)
     return True
 
@@ -95,6 +98,8 @@ def append(descriptor: int, content: bytes, target: str | Path = "") -> None:
     step("write", target)
     view = memoryview(content)
     while view:
+        # write(2) may take less than it was given (a signal, a disk nearly full), without an
+        # error.
         view = view[os.write(descriptor, view) :]
 
 

@@ -105,6 +105,8 @@ class RunLock:
 
     def _lock(self, descriptor: int) -> None:
         try:
+            # Not fcntl(2)'s locks: those go as soon as any descriptor of the file is closed, and
+            # `holder` opens and closes one.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             holder = _read(descriptor)

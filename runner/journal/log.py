@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 PRODUCER = f"runner/{__version__}"
+# O_APPEND: the kernel finds the end and writes there in one step, open(2), so that no writer can
+# lay its record over another's. O_NONBLOCK: opening a pipe that somebody put there would wait for
+# ever.
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _REMEMBERED = 4096
 
@@ -162,6 +165,8 @@ class Journal:
             self._refuse_broken()
             if end <= self._durable:
                 return
+            # Read before the fsync: what others append while it goes on is perhaps not on disk
+            # with it.
             reached = self._end
             try:
                 effects.fsync(self._descriptor, self.path)
@@ -171,6 +176,9 @@ class Journal:
             self._durable = max(self._durable, end, reached)
 
     def _refuse_broken(self) -> None:
+        # After an fsync that failed Linux marks the pages clean, and the next fsync says 0 though
+        # nothing was written (fsync(2), ERRORS; PostgreSQL's "fsyncgate" of 2018). So it is not
+        # tried again.
         if self._broken is not None:
             raise OSError(
                 self._broken.errno or errno.EIO,
@@ -192,6 +200,8 @@ class Journal:
         """See what others appended; a number must never be used twice."""
         self._refuse_broken()
         found = os.fstat(self._descriptor)
+        # A checkout or `git clean` may remove the file under an open descriptor: appends would go
+        # on into an inode that nobody can find again.
         if found.st_nlink == 0 or found.st_size < self._end:
             raise RunnerError(
                 "the journal was removed or cut while the runner was writing it",
@@ -208,6 +218,8 @@ class Journal:
         record = self._whole(line, start)
         if record is None and line:
             effects.step("truncate", self.path)
+            # Only under the lock: without it this half of a line may be another process's write
+            # that goes on. Its run got no answer for it, so nobody has acted on the record.
             os.ftruncate(self._descriptor, start)
             size = start
             start, line = last_line(self._descriptor, size)

@@ -69,9 +69,14 @@ def read_places(
             except UnfitRecordError as error:
                 raise damage(path, place, str(error)) from error
             except BadRecordError as error:
+                # Appends come one after the other, so a crash tears the last line and no other. A
+                # torn line with something behind it was damaged by somebody else, and what it said
+                # may matter.
                 if file.read(1):
                     raise damage(path, place, str(error)) from error
                 return
+            # Each line's sum is right if whole lines are taken out or come twice, as a merge of
+            # two clones' journals has them: the numbers tell.
             _check_order(path, place, record)
             place = Place(
                 place.offset + len(line), place.line + 1 if place.line >= 0 else -1, record.seq

@@ -109,6 +109,10 @@ def _identity(journal: Path, offset: int) -> dict[str, Any]:  # JSON, compared a
             "format": FORMAT,
             "runner": __version__,
             "shape": _SHAPE,
+            # Inode and first record: a journal that was replaced by another. The last bytes before
+            # the offset (the last record's sum): one that was rewritten up to there. Nothing of it
+            # is proof against forgery; the snapshot lies in the user's own cache, where a clone
+            # cannot put one.
             "inode": os.fstat(file.fileno()).st_ino,
             "first": crc32(first),
             "last": last.decode("ascii", "replace") if last.endswith(b"}\n") else "",

@@ -24,6 +24,9 @@ REJECTED = "rejected: is tried again with the next `runner`"
 
 
 def _fold_started(task: TaskState, record: Record, event: events.AttemptStarted) -> TaskState:
+    # Tries, findings and money belong to a wording of the task: edited, it begins with a clean
+    # slate. A fold of an old journal must come to the same, so this is told by the recorded
+    # digests alone, never by the plan as it is now.
     same = task.tried is None or task.tried == event.spec
     attempt = Open(
         record.attempt,
@@ -143,6 +146,8 @@ def _fold_failed(task: TaskState, record: Record, event: events.TaskFailed) -> T
 
 def _fold_landed(task: TaskState, record: Record, event: events.TaskLanded) -> TaskState:
     landed = Landed(event.commit, event.tree, record.attempt, event.paths, event.late)
+    # Not yet DONE: a crash may come between the two records. `landed` is what recovery looks for
+    # (`run/recovery.finish_landed`).
     return task._replace(landed=landed, held=None)
 
 
@@ -214,6 +219,8 @@ def _fold_blocked(task: TaskState, record: Record, event: events.TaskBlocked) ->
         note=event.note,
         reason=event.reason,
         draft=event.draft or task.draft,
+        # The block may tell of another reason than the last attempt's; what that found is still
+        # what a person needs to read.
         findings=event.findings or task.findings,
         open_attempt=None,
         passed=task.passed if task.held else None,  # held work lands with the proof it passed

@@ -93,10 +93,17 @@ class Bubblewrap:
 
     def _walls(self, network: Network) -> tuple[str, ...]:
         """Namespaces, capabilities, and an end that comes with our own."""
+        # The pid namespace is what ends everything: the kernel kills all of it with its first
+        # process, pid_namespaces(7), however often a command forks or calls setsid.
         walls = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+        # die-with-parent is PR_SET_PDEATHSIG, whose parent is the thread that forked and not the
+        # process, prctl(2): the thread that starts a command has to attend to it until its end.
+        # new-session: on our own terminal a command could type into it (TIOCSTI, CVE-2017-5226).
         walls += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
         walls += ["--hostname", "sandbox"]
         if "--disable-userns" in self.features:
+            # In a user namespace of its own a command would have all capabilities again,
+            # user_namespaces(7), and reach code of the kernel that is written for root.
             walls += ["--unshare-user", "--disable-userns"]
         if network is not Network.YES:
             walls += ["--unshare-net"]
@@ -155,6 +162,8 @@ def probe(read: tuple[Path, ...]) -> Bubblewrap | str:
     _, text = capture([str(program), "--help"], Path("/"), {}, _PATIENCE)
     offered = frozenset(word for word in _OPTIONAL if word in text.decode("utf-8", "replace"))
     said = b""
+    # A kernel that lets us make user namespaces may still refuse to bound them (no write to
+    # /proc/sys/user there), so less is tried before bubblewrap is given up.
     for features in dict.fromkeys((offered, offered - {"--disable-userns"})):
         found = Bubblewrap(program, features, read)
         code, said = capture(found.trial(), Path("/"), {}, _PATIENCE)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from runner.process.limits import Limits
 
 _WANTED = ("memory", "pids")
+# In this order: memory with swap may never be below memory alone, which begins unbounded (EINVAL;
+# cgroup-v1/memory.rst in the kernel documentation).
 _FIRST_MEMORY = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
 _PATIENCE = 0.5
 """Seconds that a group is tried to be taken away: its last process may not be fetched yet."""
@@ -81,6 +83,8 @@ class Group:
         """Put the first process into the group of version 2, which takes whole processes only."""
         if not self.unified:
             return
+        # WNOWAIT leaves it to Popen to be fetched; WEXITED since it may die before it ever stops:
+        # waitid(2).
         os.waitid(os.P_PID, first.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         try:
             _write(f"{self.unified}/cgroup.procs", str(first.pid))
@@ -163,6 +167,9 @@ def group_for(limits: Limits, grounds: Grounds | None = None) -> Group | None:
 def _values_of_unified(limits: Limits, controllers: frozenset[str]) -> dict[str, int | None]:
     values: dict[str, int | None] = {}
     if "memory" in controllers and limits.together:
+        # Without a bound on swap the limit is met by swapping, and the machine stands still. The
+        # group ends as a whole, since a build that lost only its compiler may go on and seem to
+        # pass: cgroup-v2.rst, memory.oom.group.
         values |= {"memory.max": limits.together, "memory.swap.max": 0, "memory.oom.group": 1}
     if "pids" in controllers:
         values["pids.max"] = limits.processes
@@ -241,6 +248,8 @@ def _enable_controllers(folder: str) -> set[str]:
     if missing:
         words = " ".join(f"+{name}" for name in sorted(missing))
         with suppress(OSError):
+            # "No internal processes", cgroups(7): a group with processes of its own cannot give
+            # controllers on (EBUSY), so ours have to go a level down first.
             if folder.endswith((".scope", ".service")):
                 _step_down(folder)
             _write(f"{folder}/cgroup.subtree_control", words)
@@ -260,6 +269,8 @@ def _sweep(base: str) -> None:
         for entry in os.scandir(base):
             word, _, rest = entry.name.partition("-")
             pid = rest.partition("-")[0]
+            # The pid is of the namespace of its maker, where it may live though nobody bears it
+            # here: so age decides, too.
             gone = word == "runner" and pid.isdigit() and not tree.process(int(pid))
             if gone and time.time() - entry.stat().st_mtime > _YOUNG:
                 _remove(entry.path)

@@ -41,10 +41,14 @@ if TYPE_CHECKING:
 
 OLDEST = 3
 """Before Linux 6.2, Landlock let any file be truncated, and files never change folders."""
+# Bits as in <linux/landlock.h>. REFER (1 << 13, since ABI 2) is among _EVERYTHING: a ruleset
+# without it has every link and rename between folders refused with EXDEV, landlock(7).
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _REMOVE_FILE, _MAKE_REG, _TRUNCATE, _IOCTL_DEV = 1 << 5, 1 << 8, 1 << 14, 1 << 15
 _MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
+# A rule about a file that holds a right of folders is refused with EINVAL: landlock_add_rule(2),
+# and landlock_append_fs_rule in security/landlock/fs.c.
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _EVERYTHING = (1 << 16) - 1 & ~(_MAKE_CHAR | _MAKE_BLOCK)
 _OF_DEVICES = _READ_FILE | _WRITE_FILE | _READ_DIR | _IOCTL_DEV
@@ -115,6 +119,9 @@ class Landlock:
     def _restrict(self, command: Command, own: Path) -> None:
         """Bind this thread; raises OSError where the kernel refuses."""
         syscalls.give_up_privileges()
+        # No new privileges before this: without that, or CAP_SYS_ADMIN, landlock_restrict_self(2)
+        # and seccomp(2) both say EPERM. The filter comes last, as it is asked about every call
+        # after it.
         ruleset = self._ruleset(command, own)
         try:
             syscalls.restrict_self(ruleset)
@@ -125,7 +132,12 @@ class Landlock:
             syscalls.filter_calls(program)
 
     def _ruleset(self, command: Command, own: Path) -> int:
+        # A ruleset that names a right this kernel does not know is refused (EINVAL), and one it
+        # does know but nobody handles is not held at all: so each version gets exactly its own
+        # bits. Bit 15, controls of devices, came with ABI 5.
         known = (1 << (16 if self.version >= _WITH_DEVICES else 15)) - 1
+        # Landlock knows bind and connect of TCP alone; UDP, raw and other families are left to the
+        # call filter, which is why both are needed: landlock(7), "Network flags".
         closed = command.network is Network.NO and self.version >= _WITH_PORTS
         scope = _ABSTRACT_AND_SIGNALS if self.version >= _WITH_SCOPE else 0
         ports = _BIND_AND_CONNECT if closed else 0
@@ -175,6 +187,8 @@ def _of_the_machine(
 def _allow(ruleset: int, path: str, access: int) -> None:
     """Allow it, where the path is there: a link that dangles or a tool that went is no matter."""
     try:
+        # O_PATH opens what may not be read. The rule is then about the inode and not about the
+        # name: renaming or replacing the path later gives away nothing.
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError as problem:
         if problem.errno in {errno.ENOENT, errno.EACCES, errno.ENOTDIR, errno.ELOOP}:
@@ -229,6 +243,8 @@ def probe(read: tuple[Path, ...]) -> Landlock | str:
         except OSError as problem:
             said.append(f"{problem.filename}: {problem.strerror}")
 
+    # A restriction is of one thread and can never be taken back, so it is tried in a thread that
+    # ends.
     thread = threading.Thread(target=attempt)
     thread.start()
     thread.join()

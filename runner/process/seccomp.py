@@ -43,6 +43,8 @@ _ABSENT: tuple[tuple[str, int, int], ...] = (
 _CLONE, _UNSHARE, _IOCTL, _SOCKET, _PRLIMIT = (56, 220), (272, 97), (16, 29), (41, 198), (302, 261)
 _NAMESPACES = 0x7E020000
 """All CLONE_NEW* flags that clone(2) takes."""
+# CLONE_NEWTIME lies where clone(2) has the signal of its end, so only unshare(2) and clone3 take
+# it.
 _NEW_TIME = 0x80
 _TTY = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: typing into the terminal on behalf of the person."""
@@ -102,10 +104,14 @@ def _steps(column: int, sockets: Sockets) -> list[_Step]:
     """The program: by the architecture first, then by number, then by arguments."""
     architecture = tuple(_ARCHITECTURES.values())[column]
     steps = [
+        # A number is another call on another architecture, and x86-64 kernels run i386 programs,
+        # too: seccomp(2) warns of filters that do not look at it first.
         _Step(_LOAD, _ARCHITECTURE),
         _Step(_EQUAL, architecture, "", "absent"),
         _Step(_LOAD, _NUMBER),
     ]
+    # x32 calls bear the architecture of x86-64 and bit 30 in their number: each denied call would
+    # have a second name without this.
     steps += [_Step(_AT_LEAST, _X32, "absent")] if column == 0 else []
     for calls, end in ((_ABSENT, "absent"), (_DENIED, "denied")):
         numbers = (call[1:][column] for call in calls)
@@ -114,7 +120,11 @@ def _steps(column: int, sockets: Sockets) -> list[_Step]:
     steps += _by_argument(
         _UNSHARE[column], _FIRST, [_Step(_ANY_BIT, _NAMESPACES | _NEW_TIME, "denied")]
     )
+    # Only the low half is compared since the kernel looks at no more: a filter that compared 64
+    # bits let TIOCSTI pass with a high bit set (CVE-2019-10063, flatpak).
     steps += _by_argument(_IOCTL[column], _SECOND, [_Step(_EQUAL, each, "denied") for each in _TTY])
+    # prlimit(2) changes limits of any process of the same person, ours too: it may be about the
+    # caller alone, which is 0.
     itself, another = _Step(_EQUAL, 0, "allowed"), _Step(_AT_LEAST, 0, "denied")
     steps += _by_argument(_PRLIMIT[column], _FIRST, [itself, another])
     families = [_Step(_EQUAL, family, "allowed") for family in _FAMILIES[sockets]]

@@ -38,6 +38,8 @@ _TELL_EVERY = 0.25
 _NOT_HELD = b"runner: without a sandbox, network registries is as yes\n"
 _PAUSES = (0.05, 0.2, 0.5)
 """Seconds between tries to start a command that the system would not start."""
+# All else of execve(2) and fork(2) passes or is of the machine: EAGAIN (too many processes),
+# ENOMEM, EMFILE and ENFILE, ETXTBSY of a program that is just being written.
 _ITS_OWN = frozenset(
     {
         *(errno.ENOENT, errno.EACCES, errno.E2BIG, errno.ENOEXEC, errno.ENOTDIR, errno.ELOOP),
@@ -45,6 +47,7 @@ _ITS_OWN = frozenset(
     }
 )
 """Why a command itself cannot be started, on every machine like this one."""
+# As a shell says it: found and not executable, not found (POSIX, Shell Command Language, 2.8.2).
 CANNOT_RUN = 126
 NOT_FOUND = 127
 
@@ -322,6 +325,8 @@ def _room(folder: Path) -> int:
         return _LITTLE
     if not disk.f_blocks:
         return _LITTLE
+    # A disk may run out of inodes before bytes; file systems that have no fixed number of them say
+    # 0 of 0: statvfs(3).
     if disk.f_files and not disk.f_ffree:
         return 0
     # what is kept back for root is there for root

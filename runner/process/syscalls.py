@@ -14,6 +14,7 @@ from functools import lru_cache
 _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP, _PR_SET_SECCOMP = 38, 24, 22
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 _SECCOMP_MODE_FILTER = 2
+# _LINUX_CAPABILITY_VERSION_3 of capget(2): two rows of three 32-bit words, the 24 bytes below.
 _CAPABILITY_VERSION = 0x20080522
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 """The same on all architectures but alpha."""
@@ -34,6 +35,8 @@ def _check(result: int, what: str) -> int:
 
 
 def _prctl(option: int, first: int, second: object, what: str) -> None:
+    # prctl(2) is variadic, and several options demand that what they do not use is zero: a plain
+    # int of ctypes leaves the upper half of a register as it was.
     words = (ctypes.c_ulong(first), second, ctypes.c_ulong(0), ctypes.c_ulong(0))
     _check(_libc().prctl(option, *words), what)
 
@@ -49,6 +52,8 @@ def _syscall(number: int, *arguments: object) -> int:
 def give_up_privileges() -> None:
     """No capabilities, none to be had by executing anything either."""
     _prctl(_PR_SET_NO_NEW_PRIVS, 1, ctypes.c_ulong(0), "no_new_privs")
+    # Dropping from the bounding set takes CAP_SETPCAP, which the last line here gives up; whoever
+    # is not root has it not, and nothing to drop: capabilities(7).
     if os.geteuid() == 0:
         for number in range(_last_capability() + 1):
             _prctl(_PR_CAPBSET_DROP, number, ctypes.c_ulong(0), "capability bounding set")
@@ -66,6 +71,7 @@ def _last_capability() -> int:
 def filter_calls(program: bytes) -> None:
     """Have the kernel ask this BPF program (`seccomp.program`) before each call."""
     code = ctypes.create_string_buffer(program, len(program))
+    # struct sock_fprog has native alignment: the pointer stands behind padding, hence "@".
     filter_ = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
     words = ctypes.create_string_buffer(filter_, len(filter_))
     _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, words, "seccomp")
@@ -83,6 +89,8 @@ def landlock_version() -> int:
 
 def new_ruleset(files: int, ports: int, scope: int, version: int) -> int:
     """A descriptor of rules that handle these accesses; what no rule allows is then denied."""
+    # The kernel takes a longer structure than it knows only if the rest is zero, else E2BIG:
+    # landlock_create_ruleset(2). Ports came with ABI 4, the scope with 6.
     sizes = {1: 8, 2: 8, 3: 8, 4: 16, 5: 16}
     attributes = struct.pack("=QQQ", files, ports, scope)[: sizes.get(version, 24)]
     return _check(_syscall(_CREATE_RULESET, attributes, len(attributes), 0), "landlock")
@@ -90,6 +98,7 @@ def new_ruleset(files: int, ports: int, scope: int, version: int) -> int:
 
 def allow(ruleset: int, path: int, access: int) -> None:
     """Allow this access at and below what a descriptor stands for."""
+    # struct landlock_path_beneath_attr is packed: twelve bytes, no padding behind the descriptor.
     rule = struct.pack("=Qi", access, path)
     _check(_syscall(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0), "landlock rule")
 

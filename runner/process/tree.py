@@ -54,6 +54,7 @@ def own_prefix() -> str:
 
 @lru_cache(maxsize=1)
 def _prefix(pid: int, outer: str | None) -> str:
+    # A number is given out again, a number with its start is not: proc(5), starttime.
     own = process(pid)
     started = own.started if own else 0
     return f"{outer}/{pid}.{started}." if outer else f"{pid}.{started}."
@@ -164,6 +165,8 @@ def end_marked(prefix: str) -> int:
 
 def _adopt_orphans() -> None:
     """Become the parent of orphaned descendants; where that is refused, groups must do."""
+    # A subreaper is one for itself alone: what fork(2) makes is none, prctl(2). So the pid is
+    # remembered, and not that it was done.
     global _adopting  # noqa: PLW0603 - set once per process, and again after a fork
     if _adopting != os.getpid():
         import ctypes
@@ -260,6 +263,8 @@ class Process:
 
 def ticks() -> int:
     """The moment now as `Process.started` says it."""
+    # starttime counts the time a machine slept, and CLOCK_MONOTONIC does not: proc(5),
+    # clock_gettime(2).
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS)
 
 
@@ -268,6 +273,8 @@ def process(pid: int) -> Process | None:
     stat = _read(f"/proc/{pid}/stat")
     if not stat:
         return None
+    # The name stands in brackets and may hold blanks and brackets itself: the last one ends it.
+    # What follows begins with field 3, the state, of proc(5).
     head, _, rest = stat.rpartition(b")")
     fields = rest.split()
     name = head.partition(b"(")[2].decode("utf-8", "replace")
@@ -288,6 +295,8 @@ def children(pid: int) -> list[int]:
         return []
     if not _lists_children():
         return [each for each in everyone() if (found := process(each)) and found.parent == pid]
+    # proc(5) promises a whole list only of children that stand still. While one is read others may
+    # fork: whoever ends them looks again until none is found.
     lists = (_read(f"/proc/{pid}/task/{thread}/children") for thread in threads)
     return [int(child) for children_of_thread in lists for child in children_of_thread.split()]
 

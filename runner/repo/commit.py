@@ -131,6 +131,8 @@ def _move_branch(repo: Repository, head: Head, old: str | None, new: str, why: s
     """
     git = repo.folders.git
     logs = [git / "logs" / name for name in ("HEAD", head.ref)]
+    # Packed refs, worktrees and symbolic branches are not met here: a ref that is not a loose file
+    # of one line is left to git.
     known = ((git / "HEAD", f"ref: {head.ref}\n"), (git / head.ref, f"{old}\n"))
     is_branch = head.ref.startswith("refs/heads/") and old is not None
     if not (is_branch and repo.is_plain() and all(map(_is_plain_file, logs))):
@@ -151,6 +153,9 @@ def _move_branch(repo: Repository, head: Head, old: str | None, new: str, why: s
             if not all(_holds(file, said) for file, said in known):
                 return False
             branch.write(new.encode() + b"\n")
+            # The log before the ref, as in git: a crash in between leaves a line too many, which
+            # harms nothing, and not a commit that the reflog never heard of, which a prune might
+            # take.
             for log in logs:
                 _append_log(log, entry)
             branch.place()

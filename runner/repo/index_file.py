@@ -25,6 +25,8 @@ _MTIME, _MODE, _SIZE = 8, 24, 36
 """Where they stand in an entry, four bytes each."""
 _LINK = GITLINK.to_bytes(4)
 _VERSIONS = (2, 3)
+# The two flags are a person's word or sparse checkout's about a file (assume-valid; skip-worktree,
+# intent-to-add), which an entry written anew would forget.
 _EXTENDED, _ASSUMED, _STAGE, _LENGTH = 0x4000, 0x8000, 0x3000, 0x0FFF
 _CACHED_TREE = b"TREE"
 
@@ -122,6 +124,8 @@ def read_index(path: Path) -> IndexFile:
 
 
 def _parse(data: bytes, written: int) -> IndexFile:
+    # An index that was written with index.skipHash ends in zeros, git-config(1), and goes to git
+    # as well.
     signature, version, count = struct.unpack_from(">4sII", data)
     whole = hashlib.sha1(data[:-_SUM], usedforsecurity=False).digest() == data[-_SUM:]
     if signature != b"DIRC" or version not in _VERSIONS or not whole:
@@ -132,17 +136,25 @@ def _parse(data: bytes, written: int) -> IndexFile:
         flags = data[at + 60] << 8 | data[at + 61]
         length = flags & _LENGTH
         if (
+            # Whole seconds, though git may compare nanoseconds (USE_NSEC): this calls more entries
+            # racy than there are, never fewer.
             data[at + _MTIME : at + _MTIME + 4] >= second
             and data[at + _MODE : at + _MODE + 4] != _LINK
         ):
             racy.append(at)
         fixed = _FIXED + 2 if flags & _EXTENDED else _FIXED
+        # Twelve bits hold a length up to 4094; beyond it the NUL says where a name ends
+        # (gitformat-index).
         if length == _LENGTH:
             length = data.index(b"\0", at + fixed) - at - fixed
+        # One to eight NULs fill an entry up to a multiple of eight bytes, counted from its own
+        # begin.
         at += (fixed + length + 8) & ~7
         begins.append(at)
     end = len(data) - _SUM
     for name in _names_of_extensions(data, at, end):
+        # Most others describe the same entries a second time (untracked cache, fsmonitor, end of
+        # entries, split index): left as they are they would be lies.
         if name != _CACHED_TREE:
             raise UnusualError
     files = (begin for begin in racy if data[begin + _MODE : begin + _MODE + 4] != _LINK)
@@ -174,6 +186,8 @@ def _invalidate(extension: bytes, paths: Iterable[bytes]) -> bytes:
         above = path
         while above := above.rpartition(b"/")[0]:
             stale.add(above)
+    # Folders stand in the order of a walk into the depth, each with how many stand below it; one
+    # that is unknown has -1 and no object name (gitformat-index, "Cache tree").
     files, out, at, open_folders = set(paths), [], 8, [(b"", 1)]
     while at < len(extension):
         while open_folders[-1][1] == 0:

@@ -53,6 +53,9 @@ class LockFile:
         effects.step("open", git / f"{name}.lock")
         taken = cls(git / name, own, os.open(own, _NEW, 0o666))
         try:
+            # In this order: between a link and a flock that came second another run would find the
+            # lock unheld, and take it for a dead one's. link(2) fails where the name is there,
+            # just as the O_EXCL of git's own locks does, so both keep each other out.
             fcntl.flock(taken._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.link(own, taken._lock)
         except (FileExistsError, BlockingIOError):
@@ -83,6 +86,7 @@ class LockFile:
     def place(self) -> None:
         """Let the file be what was written."""
         effects.step("replace", self._path)
+        # A flock is of the open file, not of its name, and outlives the rename.
         os.replace(self._lock, self._path)
         self._forget()
 
@@ -104,8 +108,12 @@ def free_dead_locks(git: Path) -> None:
             descriptor = os.open(own, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # The kernel lets go of a flock when the last descriptor is closed, flock(2), thus
+                # also of one whose owner was killed: to have got it is to know that nobody lives.
                 lock = git / f"{unquote(name[_ID:])}.lock"
                 with suppress(FileNotFoundError):
+                    # The same inode, or it is no lock of ours: the dead one may have put it in
+                    # place already, and another git may have made its own under that name since.
                     if os.path.samestat(os.fstat(descriptor), lock.lstat()):
                         effects.unlink(lock)
                 effects.unlink(own)

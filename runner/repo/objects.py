@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from runner.repo.git import ObjectReader
 
+# As git writes them: what bears its content's digest as its name must never be edited in place.
 _MODE = 0o444
 _MOST_ENTRIES = 200_000
 """Names in trees that are remembered: about 40 MB."""
@@ -92,6 +93,8 @@ class Objects:
             return self.entries(said)
         if kind != "tree":
             raise GitError("cat-file", f"{tree} is no tree that is here", 1)
+        # A tree is entries without separators: mode, blank, name, NUL, and then the raw digest,
+        # whose bytes may be anything; only its width tells where the next one begins.
         width = hashlib.new(self.object_format).digest_size
         listed: Entries = {}
         at = 0

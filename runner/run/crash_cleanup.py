@@ -173,6 +173,8 @@ def adopt_unknown(lander: Lander, ledger: JournalWriter, story: UnfinishedRuns) 
             continue
         if commit.commit in known or ledger.state.task(task).commit == commit.commit:
             continue
+        # Only the tip: what lies deeper was in the real tree when the next commit was made on it,
+        # since one landing is finished before another begins.
         if commit.commit == head:
             made = Made(commit.commit, commit.tree, commit.parent or None)
             changes = changes_between(repository, made.parent, head)
@@ -201,6 +203,8 @@ def close_writes(
     )
     for task, attempt in open_ones:
         held = ledger.state.task(task).held
+        # It is no crash's: the approved bytes wait beside the branch, and land or are refused
+        # later.
         if held is not None and held.attempt == attempt:
             continue
         commit = landed.get((task, attempt), "")

@@ -131,11 +131,16 @@ def own_readings(
 
 
 def _read_one(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
+    # No run is alive where this is asked, so whoever began it is gone; told first, so that all rules
+    # below read a task at rest.
     if known.open_attempt is not None or known.status is Status.IN_PROGRESS:
         yield _make_interrupted("the run that began it has ended")
         known = _as_pending(known)
     if not facts.descends:
         yield from _on_another_branch(task, known, facts)
+    # Three texts are compared: the file, the journal, and what was last published into the file.
+    # The file alone says nothing: DONE can be a person's word as well as what a run wrote before
+    # `git checkout` brought it back.
     elif task.status in (known.status, known.published or Status.PENDING) or (
         known.published is not None and facts.is_older(task, "")
     ):
@@ -273,6 +278,8 @@ def _not_as_known(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator
     landed = facts.landed.get(task.id)
     spec = landed.spec if landed is not None else None
     if landed is not None and spec is not None and known.status in _ITS_WORK_MAY_COUNT:
+        # A rebase gives commits new names and leaves trailers alone: what they say of the same
+        # text counts, whichever journal it came from.
         same = known.status is Status.DONE or spec.what == task.spec.what
         if same and facts.is_older(task, landed.commit):
             yield from _by_its_trailers(task, known, landed, spec, facts)
@@ -297,6 +304,8 @@ def _out_of_reach(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator
     """Another branch, or a history that was rewritten: then the work is there all the same."""
     match facts.presence(known.commit, task.outputs):
         case Presence.STANDS:
+            # Once: else each run would adopt it anew, and the journal grow by a record a task and
+            # run.
             if known.note != REWRITTEN:
                 yield TaskAdopted(
                     spec=known.spec,

@@ -70,6 +70,9 @@ def recover(lander: Lander, ledger: JournalWriter) -> str:
 def finish_landed(ledger: JournalWriter) -> None:
     """Say DONE of tasks whose commit is on the branch and whose DONE a crash cut off."""
     for id_, known in tuple(ledger.state.tasks.items()):
+        # The records come in the order landing, landed, done, each durable before the next begins:
+        # IN-PROGRESS with a landing is a crash between the last two, and nothing of the tree is to
+        # be done.
         if known.landed is not None and known.status is Status.IN_PROGRESS and known.tried:
             ledger.note(
                 TaskDone(
@@ -214,6 +217,8 @@ def _landings(
                 if commit.spec_what and commit.spec_proof
                 else None
             )
+            # A record commit tells of a task without bytes of its own: it is no commit that one
+            # could revert, or whose files could be asked.
             sha = "" if commit.checked else commit.commit
             is_about_it = not commit.checked or _can_say(repository, commit.commit)
             proofs = tuple(proofs_told(commit.trailers.get("Proof", ())))

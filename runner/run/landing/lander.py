@@ -139,6 +139,8 @@ class Lander:
         refusal = self.refusal(head, outcome)
         if refusal is not None:
             return refusal
+        # The objects are durable before the journal names them, and the journal before the branch
+        # moves: at each instant what is named by the next step is there already.
         commit = self.commit(task, outcome, head.commit, review)
         self.ledger.note(
             TaskLanding(
@@ -152,6 +154,8 @@ class Lander:
             attempt=outcome.attempt,
             durable=True,
         )
+        # The compare-and-swap is the landing. What was looked at above may have changed since:
+        # only here, under git's own lock of the ref, is it decided.
         if not move_branch(self.repository, head, commit.sha):
             self.catch_up()
             return self._refusal(self.repository.head(), outcome) or Moved(
@@ -220,6 +224,8 @@ class Lander:
 
         `own` are the task's paths where commits of others landed in the same step.
         """
+        # The files come last, since they are the only part that can be made again from the commit;
+        # a person's edit that came meanwhile stays, and ours waits as a staged write.
         late = landing.place(self.root, changes, converts=self._converts)
         for change in late:
             self.staging.stage([change], run=self.ledger.run, task=task, attempt=attempt)
@@ -255,6 +261,7 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
         return None  # it was to land on another branch than is checked out now
     if head.commit is None and event.parent:
         return None
+    # What `place` writes beside a file before the rename; no name of it is in any record.
     for path in event.paths:
         sweep_beneath(lander.root, path)
     found = (
@@ -266,6 +273,8 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
     )
     if found is None:
         reached = (head.commit or "") == event.parent and bool(event.commit)
+        # `git gc` prunes objects that nothing refers to (two weeks, gc.pruneExpire): then the work
+        # is lost and the task runs again.
         if not reached or repository.resolve(event.commit) is None:
             return None
         if not move_branch(repository, head, event.commit):
