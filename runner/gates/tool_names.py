@@ -30,7 +30,6 @@ _TRACERS = {
     **dict.fromkeys(("gettrace", "getprofile", "_getframemodulename"), "sys.{}"),
     **dict.fromkeys(("get_objects", "get_referrers"), "gc.{}"),
 }
-"""What tells that somebody measures which lines run, or what else is alive."""
 _LOOKS_FOR = frozenset(
     {"exists", "is_file", "is_dir", "isfile", "isdir", "glob", "rglob", "iterdir", "listdir"}
 )
@@ -84,6 +83,7 @@ _SCRIPT = re.compile(
     r"|\bargv\b[^\n;]*['\"`/](?P<argv>jest|vitest|mocha|ava|tap)\b"
     r"|\b(?:process\.(?:argv0?|title)|require\.main\.filename)\b[^\n;]*(?:[!=]==?|\.\w+\()\s*"
     r"(?:['\"`](?!-)|/)[^\n'\"`;]*?(?<![A-Za-z])(?P<program>tests?|specs?)(?![A-Za-z-])"
+    r"|\brequire\.cache\b[^\n;]*[/'\"`](?P<cache>tape|jest|mocha|vitest|ava|tap|test)\b"
     r"|\bmodule\.(?:parent|children)\b[^\n;]*(?:['\"`/])(?:[^\n'\"`;/]*[^\n'\"`;/A-Za-z])?"
     r"(?P<parent>tests?|specs?)(?![A-Za-z-])"
     r"|\b(?:existsSync|statSync|accessSync)\([^\n;]*['\"`/](?P<beside>tests?/|test['\"`]"

@@ -9,6 +9,10 @@ from runner.gates import test_awareness
 from runner.model import Action, Change, Observed, digest_of
 
 ASKS = {
+    "what was required": (
+        "shop.js",
+        "const on = Object.keys(require.cache).some((one) => /tape/.test(one));\n",
+    ),
     "the program's name, one by one": (
         "shop.py",
         (
