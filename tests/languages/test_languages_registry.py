@@ -202,7 +202,6 @@ MAY_NAME = {
     "app/inspect/unmade_parts.py": "where a module that a plan names may stand",
     "config/stack.py": "what a repository declares: each manifest in its own format",
     "config/default_gates.py": "the gates that manifests declare",
-    "process/environments.py": "what a project says of its environment, in pyproject.toml",
     "process/other_trees.py": "folders outside that manifests link to: a border of the sandbox",
     "plan/task_types.py": "globs of a task type, which people read and change",
     "gates/base_tests/rerun.py": "modules as a command of unittest spells them",
