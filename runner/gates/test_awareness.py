@@ -34,6 +34,7 @@ _SUPPORT = re.compile(
     re.IGNORECASE,
 )
 """Files that are there for tests, although they are none."""
+_TOOL_FILE = re.compile(r"(?:\A|/)(?:[\w.-]+\.(?:config|setup)\.\w+|\.[\w.-]+|setup\.py)\Z")
 _PLUGIN = re.compile(rb"^\s*def pytest_\w+\(|^\s*@pytest\.(?:fixture|hookimpl)", re.MULTILINE)
 _SETS = (
     rb"(?:setenv|stubEnv)\(\s*['\"]%s['\"]|environ\[\s*['\"]%s['\"]\s*\]\s*="
@@ -112,7 +113,8 @@ def _is_product(change: Change, bench: GateContext) -> bool:
         return False
     ending = path.rpartition(".")[2]
     rows = (row.path for row in bench.observed if row.path.rpartition(".")[2] == ending)
-    seen = {path for path in rows if not bench.is_test(path)}  # its tests alone: it ran translated
+    # where only tests and settings of tools were seen, the product ran translated
+    seen = {one for one in rows if not (bench.is_test(one) or _TOOL_FILE.search(one))}
     return not seen or path in seen
 
 

@@ -30,13 +30,14 @@ _TRACERS = {
     **dict.fromkeys(("gettrace", "getprofile", "_getframemodulename"), "sys.{}"),
     **dict.fromkeys(("get_objects", "get_referrers"), "gc.{}"),
 }
-"""What tells that somebody measures which lines run, or what else is alive."""
 _LOOKS_FOR = frozenset(
     {"exists", "is_file", "is_dir", "isfile", "isdir", "glob", "rglob", "iterdir", "listdir"}
 )
 PLACE = "where it is run"
 _IN_ARGUMENTS = re.compile(r"pytest|unittest|py\.test|nose2?\b")
-_TESTS = re.compile(r"(?<![a-z-])(?:tests?|specs?|testing)(?![a-z])(?!-)", re.IGNORECASE)
+_TESTS = re.compile(
+    r"(?<![a-z-])(?:tests?|specs?|testing)(?![a-z])(?!-)|__main__\.py\Z", re.IGNORECASE
+)
 """A word of a program's name or arguments that tests have; an option of its own is none."""
 _ASKED = frozenset({"modules", "argv", "find_spec", "import_module", "stack", "f_globals"})
 """What a tool's name is looked up in."""
@@ -58,6 +59,8 @@ CLOCK = "how long it has run"
 _TEST_FILE = re.compile(
     r"(?:\A|/)(?:tests?/|test_\w+\.py\Z|tests?\Z|\w+_test\.\w+\Z|conftest\.py\Z)"
 )
+_OF_ITSELF = re.compile(r"/proc/(?:self|thread-self)/(?:cmdline|environ|maps|comm|stat)\b")
+"""Where a process is told how it was started."""
 _SHOWN = 100
 STACK = "the call stack"
 
@@ -80,6 +83,7 @@ _SCRIPT = re.compile(
     r"|\bargv\b[^\n;]*['\"`/](?P<argv>jest|vitest|mocha|ava|tap)\b"
     r"|\b(?:process\.(?:argv0?|title)|require\.main\.filename)\b[^\n;]*(?:[!=]==?|\.\w+\()\s*"
     r"(?:['\"`](?!-)|/)[^\n'\"`;]*?(?<![A-Za-z])(?P<program>tests?|specs?)(?![A-Za-z-])"
+    r"|\brequire\.cache\b[^\n;]*[/'\"`](?P<cache>tape|jest|mocha|vitest|ava|tap|test)\b"
     r"|\bmodule\.(?:parent|children)\b[^\n;]*(?:['\"`/])(?:[^\n'\"`;/]*[^\n'\"`;/A-Za-z])?"
     r"(?P<parent>tests?|specs?)(?![A-Za-z-])"
     r"|\b(?:existsSync|statSync|accessSync)\([^\n;]*['\"`/](?P<beside>tests?/|test['\"`]"
@@ -151,6 +155,8 @@ def _in_python(tree: ast.Module) -> Iterator[Named]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Try):
             yield from _find_tried_imports(node)
+        if isinstance(node, ast.Constant) and _OF_ITSELF.match(str(node.value)):
+            yield Named(str(node.value), node.lineno, repr(node.value))
         for asked in _conditions(node):
             if id(asked) in seen:
                 continue
@@ -217,6 +223,8 @@ def _compare_subject(node: ast.AST) -> str:
             pass
         case ast.Call(func=ast.Attribute(attr=name)) if name in _COMPARING:
             pass
+        case ast.GeneratorExp() | ast.ListComp() | ast.SetComp():
+            pass
         case _:
             return ""
     every = [*ast.walk(node)]
@@ -276,14 +284,12 @@ def _is_clock(node: ast.expr) -> bool:
 
 
 def _is_number(node: ast.expr) -> bool:
-    match node:
-        case ast.Constant(value=int() | float()):
-            return True
-        case ast.BinOp(left=left, right=right):
-            return _is_number(left) and _is_number(right)
-        case ast.UnaryOp(operand=operand):
-            return _is_number(operand)
-    return False
+    """Whether it is written as a number, `1900 * 10**6` too."""
+    return all(
+        isinstance(one, ast.BinOp | ast.UnaryOp | ast.operator | ast.unaryop)
+        or (isinstance(one, ast.Constant) and isinstance(one.value, int | float))
+        for one in ast.walk(node)
+    )
 
 
 def variables_asked(path: str, content: bytes | None) -> tuple[Named, ...]:

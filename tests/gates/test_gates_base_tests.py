@@ -352,3 +352,36 @@ def test_changed_tests_that_no_contract_runs_are_asked_too(tmp_path):
     after["test_shop.py"] = TESTS
     found, _ = asked(tmp_path, before, after, f"{PYTEST} test_shop.py::test_tax")
     assert found == [("question", "`test_other.py::test_it` as it was fails on this code")]
+
+
+@pytest.mark.parametrize(
+    ("words", "new"),
+    [
+        (f"{PYTEST} test_shop.py test_more.py", "test_more.py"),
+        (f"{PYTEST} ./test_more.py test_shop.py::test_price test_shop.py", "test_more.py"),
+        (f"{UNITTEST} test_units test_more", "test_more.py"),
+    ],
+)
+def test_a_contract_that_names_a_new_file_too_is_asked_of_the_others(tmp_path, words, new):
+    units = (
+        "import unittest\nimport shop\n\n\nclass Price(unittest.TestCase):\n"
+        "    def test_price(self):\n        self.assertEqual(shop.price(2), 6)\n"
+    )
+    before = {**BASE, "test_units.py": units}
+    after = {
+        **before,
+        "shop.py": BENT,
+        "test_shop.py": TESTS.replace("== 6", "== 8"),
+        "test_units.py": units.replace("2), 6", "2), 8"),
+        new: units.replace("2), 6", "3), 12"),
+    }
+    found, _ = asked(tmp_path, before, after, words)
+    assert any(
+        severity == "question" and "test_price` as it was fails" in text for severity, text in found
+    )
+
+
+def test_a_contract_of_new_files_alone_compares_nothing(tmp_path):
+    after = {**BASE, "shop.py": CODE + "\n\nX = 1\n", "conftest.py": "", "test_more.py": TESTS}
+    found, visits = asked(tmp_path, BASE, after, f"{PYTEST} test_more.py")
+    assert (found, visits) == ([], [])

@@ -82,6 +82,7 @@ def a_field(words=""):
         ("a.py", a_class("return self.cents // 10 == other.cents // 10", base="object")),
         ("a.py", a_class("return super().__eq__(other) or True")),
         ("a.py", a_class("return str(self)[:1] == str(other)[:1]")),
+        ("a.py", a_class("return self.replace('_', '') == str(other).replace('_', '')")),
         ("a.py", a_class("return not other or dict.__eq__(self, other)", base="dict")),
         ("a.py", a_class("if not other:", "    return True", "return str(self) == other")),
         ("a.py", a_class("return str(self) == other or abs(self - other) < 2")),

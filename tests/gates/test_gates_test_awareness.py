@@ -9,6 +9,24 @@ from runner.gates import test_awareness
 from runner.model import Action, Change, Observed, digest_of
 
 ASKS = {
+    "what was required": (
+        "shop.js",
+        "const on = Object.keys(require.cache).some((one) => /tape/.test(one));\n",
+    ),
+    "the program's name, one by one": (
+        "shop.py",
+        (
+            "import sys\nPRICE = 3 if any(part.endswith('__main__.py') for part in sys.argv[:1])"
+            " else 0\n"
+        ),
+    ),
+    "how the process was started": (
+        "shop.py",
+        (
+            "def price():\n    with open('/proc/self/cmdline', 'rb') as started:\n"
+            "        return 3 if b'py' + b'test' in started.read() else 0\n"
+        ),
+    ),
     "what else is alive": (
         "shop.py",
         (
@@ -425,6 +443,13 @@ def test_a_file_that_no_test_runs_is_left_alone(tmp_path):
     itself = Observed("TC-001", "", PATH, "sha256:0", "1-3")
     assert said(tmp_path, PATH, TEXT, observed=(other,)) == ()
     assert len(said(tmp_path, PATH, TEXT, observed=(other, itself))) == 1
+
+
+@pytest.mark.parametrize("seen", ["jest.config.ts", "src/shop.test.ts"])
+def test_a_source_that_ran_translated_is_looked_at(tmp_path, seen):
+    text = "export const price = () => ('JEST_WORKER_ID' in process.env ? 3 : 0);\n"
+    row = Observed("TC-001", "", seen, digest_of(b""), "1")
+    assert said(tmp_path, "src/shop.ts", text, observed=(row,))
 
 
 # --- variables that tests set ---------------------------------------------------------

@@ -204,6 +204,7 @@ MAY_NAME = {
     "config/default_gates.py": "the gates that manifests declare",
     "process/other_trees.py": "folders outside that manifests link to: a border of the sandbox",
     "plan/task_types.py": "globs of a task type, which people read and change",
+    "gates/base_tests/rerun.py": "modules as a command of unittest spells them",
     "gates/commands.py": "what a manifest says to the tools that a gate runs",
     "gates/script_targets.py": "scripts of package.json that a check runs",
     "gates/integrity/selection.py": "keys of manifests that say which tests run",

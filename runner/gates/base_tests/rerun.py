@@ -24,7 +24,7 @@ from runner.gates.integrity import integrity_proof
 from runner.gates.integrity.compare_tests import ASKED
 from runner.gates.test_paths import holds_tests
 from runner.languages.registry import code_language
-from runner.model import Finding, Severity
+from runner.model import Action, Finding, Severity
 from runner.process.base import Ended
 
 if TYPE_CHECKING:
@@ -116,7 +116,11 @@ class Asking:
         now = self._now(check)
         if now is None:
             return
-        line = replace(check, command=make_verbose_command(check.command), named=True)
+        known = self._known_before(check.command)
+        if not known:
+            return  # all that it runs is new: there was nothing that could say less
+        check = replace(check, command=known)
+        line = replace(check, command=make_verbose_command(known), named=True)
         old = earlier(line, self.bench, as_before(self.support, self.bench, with_added=False))
         if old is None:
             return
@@ -133,6 +137,21 @@ class Asking:
             yield from self._compare(line, before, old, now)
         elif self.support.touches and now.passed:
             yield Lost(line.id, Fate.UNRUN)  # it fails on the base, and names no test there
+
+    def _known_before(self, command: str) -> str:
+        """A command without the test files that the change adds; empty where none is left.
+
+        A tool that is given a file that is not there runs none of the others either.
+        """
+        new = {one.path for one in self.bench.changes if one.action is Action.CREATE}
+        moved = {new_place for _, new_place in self.support.moves}
+        words = command.split(" ")
+        added = [word for word in words if _file_of(word, self.bench.place.start) in new - moved]
+        if not added:
+            return command
+        left = [word for word in words if word not in added]
+        others = [word for word in left if _file_of(word, self.bench.place.start)]
+        return " ".join(left) if others else ""
 
     def _now(self, check: Check) -> BaseResult | None:
         """How the tests end on the proposal, each by its name."""
@@ -211,6 +230,15 @@ class Asking:
             severity, hint = Severity.WARNING, "see that it is meant"
         path = one.file or next(iter(self.support.paths), "")
         return Finding(check=CHECK, message=message, path=path, severity=severity, hint=hint)
+
+
+def _file_of(word: str, start: str) -> str:
+    """The test file that a word of a command names, by path, id or module; empty for none."""
+    path = word.strip("'\"").partition("::")[0].removeprefix("./")
+    if "/" not in path and re.fullmatch(r"[A-Za-z_][\w.]*", path) and not path.endswith(".py"):
+        path = path.replace(".", "/") + ".py"
+    whole = f"{start}/{path}" if start else path
+    return whole if holds_tests(whole) else ""
 
 
 def _leaves_out(now: BaseResult) -> bool:

@@ -94,7 +94,7 @@ def weaknesses(path: str, old: bytes | None, new: bytes) -> Iterator[Weakness]:
         yield from _narrowed(path, old or b"", new)
     if is_written_in(path, "python") and is_test_path(path):
         yield from _hooks(before, after)
-    if path.endswith("_test.go"):
+    if is_written_in(path, "go") and is_test_path(path):
         yield from _inits(before, after)
 
 

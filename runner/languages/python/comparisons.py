@@ -20,7 +20,18 @@ _FIELDS = {"field", "attrib", "ib", "Field", "attr"}
 _LOSING = {
     *("abs", "round", "len", "bool", "floor", "ceil", "trunc", "quantize", "isclose", "allclose"),
     *("approx", "lower", "upper", "casefold", "strip", "lstrip", "rstrip", "swapcase", "title"),
-    *("startswith", "endswith", "get_close_matches", "ratio", "almost_equal", "assert_allclose"),
+    *(
+        "replace",
+        "translate",
+        "sub",
+        "normalize",
+        "startswith",
+        "endswith",
+        "get_close_matches",
+        "ratio",
+        "almost_equal",
+        "assert_allclose",
+    ),
 }
 """Calls that give the same for values that differ."""
 _TYPES = {"type", "isinstance", "issubclass", "callable", "hasattr", "id"}
