@@ -131,8 +131,8 @@ def own_readings(
 
 
 def _read_one(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
-    # No run is alive where this is asked, so whoever began it is gone; told first, so that all rules
-    # below read a task at rest.
+    # No run is alive where this is asked, so whoever began it is gone; told first, so that all
+    # rules below read a task at rest.
     if known.open_attempt is not None or known.status is Status.IN_PROGRESS:
         yield _make_interrupted("the run that began it has ended")
         known = _as_pending(known)
