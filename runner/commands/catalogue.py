@@ -70,6 +70,11 @@ TABLE = (
     Entry(
         "verify", "prove.verify", "prove a task again, or with --all everything, on HEAD as it is"
     ),
+    Entry(
+        "verify-attestation",
+        "prove.verify_attestation",
+        "whether this repository tells what a statement of a proof says; --run proves it again",
+    ),
     Entry("ship", "prove.ship", "verify everything, declare SHIP and tag the commit"),
     Entry(
         "parallel",

@@ -29,6 +29,7 @@ YOURS = frozenset(
         "notify_on",
         "draft_pr",
         "agent_command",
+        "acp_command",
         "agent_env",
         "agent_files",
     }

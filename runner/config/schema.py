@@ -185,6 +185,7 @@ class Given(BaseSettings):
     implementer: Line | None = None
     command: Line | None = None
     agent_command: Line | None = None
+    acp_command: Line | None = None
     agent_env: Names | None = None
     agent_files: Annotated[tuple[HomePath, ...], BeforeValidator(split_paths)] | None = None
     model_plan: ModelName | None = None

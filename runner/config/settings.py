@@ -96,6 +96,8 @@ class Settings:
     """What the `command` implementer runs for a task without Command."""
     agent_command: str = ""
     """What the `agent` implementer runs: any agent program that no preset knows."""
+    acp_command: str = ""
+    """What an `acp:NAME` implementer starts: any agent that speaks the Agent Client Protocol."""
     agent_env: tuple[str, ...] = ()
     """Names of more environment variables that an agent program gets, such as its login's."""
     agent_files: tuple[str, ...] = ()

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.gates import call_stack
 from runner.languages.c_like_lexer import line_of
 from runner.languages.registry import code_row
-from runner.text.constants import fold_text, join_literals
-from runner.text.syntax import python_tree
+from runner.text.syntax import fold_text, join_literals, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.implementers import blocks, check, command
 from runner.implementers.agents import presets, program
+from runner.implementers.agents.acp import is_acp
 from runner.implementers.base import CHECK, Drafter
 from runner.implementers.llm import model
 from runner.model import Finding, Spec, Task
@@ -42,12 +43,14 @@ def choose(task: Task, settings: Settings) -> Implementer | Finding:
             "the settings",
         )
     kind = IMPLEMENTERS.get(name.casefold())
+    if kind is None and is_acp(name):
+        kind = program.AgentKind(name.casefold())
     if kind is None:
         known = ", ".join(IMPLEMENTERS)
         return Finding(
             CHECK,
             f'there is no implementer "{display(name)}"',
-            hint=did_you_mean(name, IMPLEMENTERS) or f"one of {known}",
+            hint=did_you_mean(name, IMPLEMENTERS) or f"one of {known}, acp:NAME",
         )
     return kind.for_task(task, settings)
 
@@ -56,7 +59,7 @@ def choose_drafter(settings: Settings) -> Implementer | Finding:
     """Who drafts plans: `[model] draft` where that names a program, else who implements tasks."""
     named = settings.model_draft.casefold()
     question = Task(DRAFT, "a draft of a plan", 0, Spec("", ""), outputs=("any",))
-    if named in (*AGENTS, command.NAME):
+    if is_agent_name(named) or named == command.NAME:
         chosen = choose(replace(question, implementer=named), settings)
     elif ":" in named and not (settings.implementer or settings.agent_command or settings.command):
         settings = replace(settings, model_execute=settings.model_execute or settings.model_draft)
@@ -72,7 +75,12 @@ def choose_drafter(settings: Settings) -> Implementer | Finding:
 def agent_of(task: Task, settings: Settings) -> str:
     """The agent program or `model` that a task is for, here or not; empty where it is neither."""
     name = _name_for(task, settings).casefold()
-    return name if name in AGENTS else ""
+    return name if is_agent_name(name) else ""
+
+
+def is_agent_name(name: str) -> bool:
+    """Whether an implementer's name, in small letters, is that of an agent program or a model."""
+    return name in AGENTS or is_acp(name)
 
 
 def _name_for(task: Task, settings: Settings) -> str:
@@ -85,6 +93,6 @@ def _name_for(task: Task, settings: Settings) -> str:
         return command.NAME
     projects = settings.implementer or (command.NAME if settings.command else "")
     projects = projects or (program.OTHER if settings.agent_command else "")
-    if not task.writes_anything and (not projects or projects.casefold() in AGENTS):
+    if not task.writes_anything and (not projects or is_agent_name(projects.casefold())):
         return check.NAME  # there is nothing that an agent could do
     return projects

@@ -14,6 +14,7 @@ from runner import effects
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+    from typing import BinaryIO
 
 _GRACE = 5.0
 """Seconds that a command has to end in once it was asked to."""
@@ -22,13 +23,20 @@ _GRACE = 5.0
 class OwnCommand:
     """`runner …` as a child without a terminal; an open resource until it has ended.
 
-    What it says goes into files without a name, so it waits for nobody to read. With `stays` it is
+    What it says goes into files without a name, so it waits for nobody to read; it hears nothing,
+    or the file `stdin`. With `stays` it is
     a session of its own that outlives us, as a run does that somebody began from elsewhere.
     Raises OSError where it cannot start.
     """
 
     def __init__(
-        self, words: Sequence[str], cwd: Path, env: Mapping[str, str], *, stays: bool = False
+        self,
+        words: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        *,
+        stays: bool = False,
+        stdin: BinaryIO | None = None,
     ) -> None:
         argv = (sys.executable, "-P", "-m", "runner", *words)
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `forget`
@@ -39,7 +47,7 @@ class OwnCommand:
                 argv,
                 cwd=cwd,
                 env=dict(env),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL if stdin is None else stdin,
                 stdout=self._output,
                 stderr=self._errors,
                 start_new_session=stays,

@@ -1,18 +1,51 @@
-"""The full checkpoint that CHECKPOINT.md gets every few tasks."""
+"""The full checkpoint that CHECKPOINT.md gets every few tasks.
+
+CHECKPOINT.md, drawn from the journal: a line per finished task, a checkpoint every few.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runner.report.status_line import NOT_APPLICABLE, patterns_applied
+from runner import effects
+from runner.journal.events import (
+    AttemptFinished,
+    AttemptStarted,
+    CheckpointWritten,
+    TaskBlocked,
+    TaskDone,
+    TaskLanded,
+)
+from runner.journal.grading import grade_alone
+from runner.model import Status
+from runner.report.cost import cost
+from runner.report.decisions_file import BUILD, append_text
+from runner.report.status_line import (
+    NOT_APPLICABLE,
+    TaskReport,
+    format_checks,
+    patterns_applied,
+    regressions,
+    sast_counts,
+    status_line,
+)
+from runner.run.landing.status_writer import TimeQuota
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
 
+    from runner.journal.events import Record
+    from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
     from runner.model import Task
+    from runner.report.status_line import SastCounts
+    from runner.run.journal_writer import JournalWriter
+
 
 HEAD = "# Checkpoints\n\n"
 """The beginning of a new CHECKPOINT.md."""
@@ -118,3 +151,239 @@ def _criteria(criteria: Criteria) -> str:
     return f"{criteria.named} of {total} criteria have a test contract that names them" + (
         ", these have none:" if criteria.unnamed else ""
     )
+
+
+# --- checkpoint file ------------------------------------------------------------------
+
+
+SHARE_OF_RUN_TIME = 0.03
+"""The most of a run's time that writing status lines may take; what waits is written in one go."""
+
+
+@dataclass(slots=True)
+class CheckpointDocument:
+    """Hears every event; keeps counts, so that a checkpoint costs what it says and not the plan."""
+
+    root: Path
+    every: int
+    note: Callable[[CheckpointWritten, str], None]
+    sast: Callable[[str], SastCounts] = lambda _task: None
+    """What static analysis says of a task: counts, `pending`, or nothing."""
+    pattern_title: Callable[[str], str] = lambda _pattern: ""
+    sync: Callable[[], None] = lambda: None
+    """Makes the journal durable: the file says nothing that a crash could take back."""
+    sync_lines: Callable[[], None] = lambda: None
+    """The same, and that lines were written too: only what ends the file is told from a repeat."""
+    attempts: Callable[[], Iterable[Record]] = lambda: ()
+    """Reads from the journal how attempts ended."""
+    path: str = f"{BUILD}/CHECKPOINT.md"
+    ours: bool = True
+    _tasks: dict[str, Task] = field(default_factory=dict)
+    _statuses: dict[str, Status] = field(default_factory=dict)
+    _counts: Counter[Status] = field(default_factory=Counter)
+    _waiting: dict[str, None] = field(default_factory=dict)
+    """Finished tasks whose line is not written yet, in their order."""
+    _tried: dict[str, AttemptFinished] = field(default_factory=dict)
+    """The last attempt of each task that is not DONE."""
+    _said: dict[str, str | None] = field(default_factory=dict)
+    """What the implementer of each task said last of its work; None where nobody is heard."""
+    _files: dict[str, int] = field(default_factory=dict)
+    """How many files the last attempt at each task landed; 0 where it is not among them."""
+    _told: bool = False
+    """Whether this run wrote a line of any task."""
+    _scanning: set[str] = field(default_factory=set)
+    """Tasks whose line said that their scan still ran."""
+    _share: TimeQuota = field(default_factory=lambda: TimeQuota(SHARE_OF_RUN_TIME))
+
+    def know(self, tasks: Iterable[Task], state: RunState) -> None:
+        """The plan's tasks, for their titles and acceptance criteria, and how they stand."""
+        self._tasks = {task.id: task for task in tasks}
+        self._statuses = {id_: state.task(id_).status for id_ in self._tasks}
+        self._counts = Counter(self._statuses.values())
+
+    def hear(self, record: Record, state: RunState) -> None:
+        """Take down how a task stands; a finished one gets its line, now or with the next ones."""
+        if record.task in self._statuses:
+            self._counts[self._statuses[record.task]] -= 1
+            self._statuses[record.task] = status = state.task(record.task).status
+            self._counts[status] += 1
+        if isinstance(record.event, AttemptFinished) and record.event.proofs:
+            self._tried[record.task] = record.event
+        self._listen(record)
+        self._count(record)
+        if isinstance(record.event, TaskDone | TaskBlocked):
+            self._waiting.pop(record.task, None)
+            self._waiting[record.task] = None
+            if self._share.affordable:
+                self._write(state)
+
+    def catch_up(self, ledger: JournalWriter) -> None:
+        """Write the lines that a crash kept from the file, or tore."""
+        state, ends = ledger.state, (Status.DONE, Status.BLOCKED)
+        untold = (id_ for id_ in state.awaiting_line if state.task(id_).status in ends)
+        self._waiting |= dict.fromkeys(untold)
+        self._recall(state)
+        if self._waiting:
+            self._write(state)
+
+    def _recall(self, state: RunState) -> None:
+        """The state has no proofs of an attempt that failed: a killed run's are in the journal."""
+        ids = {id_ for id_ in self._waiting if state.task(id_).status is not Status.DONE}
+        untold = ids - self._tried.keys()
+        unheard = self._waiting.keys() - self._said.keys()
+        uncounted = self._waiting.keys() - self._files.keys()
+        for record in self.attempts() if untold | unheard | uncounted else ():
+            if record.task in untold and isinstance(record.event, AttemptFinished):
+                self._tried[record.task] = record.event
+            if record.task in unheard:
+                self._listen(record)
+            if record.task in uncounted:
+                self._count(record)
+
+    def _count(self, record: Record) -> None:
+        """Keep how many files an attempt landed: a run that a crash ended tells the same."""
+        match record.event:
+            case AttemptStarted():
+                self._files[record.task] = 0
+            case TaskLanded(paths=paths) if paths:
+                self._files[record.task] = len(paths)
+
+    def _listen(self, record: Record) -> None:
+        """Keep what an implementer says; of blocks nobody says more than the plan does."""
+        match record.event:
+            case AttemptStarted(implementer="blocks" | "check"):
+                self._said[record.task] = None
+            case AttemptStarted(implementer=name) if name:  # none where only the proof runs
+                self._said[record.task] = ""
+            case AttemptFinished(summary=said) if said and self._said.get(record.task) is not None:
+                self._said[record.task] = said
+
+    def close(self, ledger: JournalWriter) -> None:
+        """At the end of a run: nothing waits to be written, and the last batch is summed up."""
+        self.catch_up(ledger)
+        state = ledger.state
+        if self._told and state.since_checkpoint:
+            since, number = list(state.since_checkpoint), state.checkpoints + 1
+            self.sync_lines()
+            text = full_checkpoint(self._checkpoint(number, state, since))
+            append_text(self.root / self.path, text, head=HEAD)
+            self.note(CheckpointWritten("full", number, tuple(since)), "")
+
+    def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
+        """The file is the runner's own: it is committed as it stands."""
+        del committed
+        return working
+
+    def _write(self, state: RunState) -> None:
+        with self._share.spend():
+            self._write_all(state)
+
+    def _write_all(self, state: RunState) -> None:
+        """Append every line that waits in one durable write, then say so in the journal."""
+        self.sync()
+        text, lines, full = "", [], []
+        number = state.checkpoints
+        since = [id_ for id_ in state.since_checkpoint if id_ not in self._waiting]
+        for id_ in self._waiting:
+            text += self._line(id_, state)
+            lines.append(id_)
+            if state.task(id_).status is Status.DONE:
+                since.append(id_)
+            if len(since) >= self.every:
+                number += 1
+                text += full_checkpoint(self._checkpoint(number, state, since))
+                full.append((number, tuple(since)))
+                since = []
+        append_text(self.root / self.path, text, head=HEAD)
+        self._waiting.clear()
+        self._told = True
+        self.note(CheckpointWritten("line", state.checkpoints, tuple(lines)), "")
+        for reached, completed in full:
+            self.note(CheckpointWritten("full", reached, completed), "")
+
+    def _line(self, id_: str, state: RunState) -> str:
+        report = self._report(id_, state)
+        if report.sast == "pending":
+            self._scanning.add(id_)
+        return status_line(report) + "\n"
+
+    def _report(self, id_: str, state: RunState) -> TaskReport:
+        known = state.task(id_)
+        shown = self._find_proofs(id_, state)
+        proofs = tuple(shown.proofs)
+        return TaskReport(
+            id=id_,
+            title=self._title(id_),
+            status=known.status,
+            proofs=proofs,
+            regressions=regressions(proofs),
+            looked=format_checks(self._files.get(id_, 0), proofs),
+            coverage=shown.coverage,
+            sast=self.sast(id_),
+            patterns=self._title_patterns(known.patterns),
+            worth=self._worth(id_, known),
+            notes=tuple(note for note in (known.note, self._hear(known)) if note),
+            cost=cost(known.usage),
+        )
+
+    def _worth(self, id_: str, known: TaskState) -> str:
+        """What a DONE says of itself in the plan, where it is not proven."""
+        task = self._tasks.get(id_)
+        rests = task is not None and task.is_milestone and not known.unproven
+        if known.status is not Status.DONE or rests:
+            return ""
+        return grade_alone(known, task.outputs if task else ()).note
+
+    def _hear(self, known: TaskState) -> str:
+        return (self._said.get(known.id) or "") if known.status is Status.DONE else ""
+
+    def _find_proofs(self, id_: str, state: RunState) -> TaskState | AttemptFinished:
+        """What has a task's proofs to show: its DONE, else its last attempt."""
+        known = state.task(id_)
+        if known.status is Status.DONE:
+            return known
+        return self._tried.get(id_) or known.passed or known
+
+    def _checkpoint(self, number: int, state: RunState, completed: list[str]) -> Checkpoint:
+        patterns = dict.fromkeys(
+            pattern for id_ in completed for pattern in state.task(id_).patterns
+        )
+        return Checkpoint(
+            number=number,
+            date=effects.timestamp()[:10],
+            completed=tuple((id_, self._title(id_)) for id_ in completed),
+            pending=self._counts[Status.PENDING],
+            blocked=self._collect_notes(state, Status.BLOCKED),
+            stale=self._collect_notes(state, Status.STALE),
+            patterns=self._title_patterns(patterns),
+            regressions=self._regressions(state, completed),
+            commit=state.last_landing_head,
+            sast=self._late_scans(),
+            criteria=criteria_of(self._tasks[id_] for id_ in completed if id_ in self._tasks),
+        )
+
+    def _regressions(self, state: RunState, completed: list[str]) -> tuple[str, ...] | None:
+        """The cross-task state: what held changes break; None where no tests of others ran."""
+        held = [id_ for id_, known in self._statuses.items() if known is Status.BLOCKED]
+        said = [regressions(self._find_proofs(id_, state).proofs) for id_ in (*completed, *held)]
+        ran = [failing for failing in said if failing is not None]
+        return tuple(dict.fromkeys(check for failing in ran for check in failing)) if ran else None
+
+    def _collect_notes(self, state: RunState, status: Status) -> tuple[tuple[str, str], ...]:
+        if not self._counts[status]:
+            return ()
+        found = (id_ for id_, known in self._statuses.items() if known is status)
+        return tuple((id_, state.task(id_).note) for id_ in found)
+
+    def _late_scans(self) -> tuple[tuple[str, str], ...]:
+        """Counts of scans that still ran when their task's line was written."""
+        known = {id_: self.sast(id_) for id_ in sorted(self._scanning)}
+        late = {id_: said for id_, said in known.items() if said != "pending"}
+        self._scanning -= late.keys()
+        return tuple((id_, sast_counts(said)) for id_, said in late.items())
+
+    def _title_patterns(self, patterns: Iterable[str]) -> tuple[tuple[str, str], ...]:
+        return tuple((pattern, self.pattern_title(pattern)) for pattern in patterns)
+
+    def _title(self, id_: str) -> str:
+        return self._tasks[id_].title if id_ in self._tasks else ""

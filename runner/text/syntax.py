@@ -1,8 +1,12 @@
-"""Reads Python source into its syntax tree, one text at a time."""
+"""Reads Python source into its syntax tree, one text at a time.
+
+Texts that code puts together from constants alone: what they are when it runs.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from contextlib import contextmanager
 from threading import RLock
@@ -10,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 _LOCK = RLock()  # reentrant: the collector may run any code in the middle of a parse
 _TRIES = 5
@@ -40,3 +45,121 @@ def python_tree(source: str | bytes) -> ast.Module | None:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
     return None
+
+
+# --- constants ------------------------------------------------------------------------
+
+
+_LONGEST = 10_000
+"""Characters of a text that is put together; a longer one is no name of anything."""
+_PLAIN = frozenset({"lower", "upper", "strip", "title", "capitalize", "swapcase", "casefold"})
+_REPLACING = frozenset({"replace", "removeprefix", "removesuffix"})
+_SUM = re.compile(
+    r"(?P<q>['\"`])(?P<left>[^'\"`\\\n$]*)(?P=q)[ \t]*\+[ \t]*"
+    r"(?P<p>['\"`])(?P<right>[^'\"`\\\n$]*)(?P=p)"
+)
+_LIST = re.compile(
+    r"\[(?P<items>[ \t]*(?:['\"`][^'\"`\\\n$]*['\"`](?:[ \t]*,)?[ \t]*)+)\]\.join\("
+    r"[ \t]*['\"`](?P<glue>[^'\"`\\\n$]*)['\"`][ \t]*\)"
+)
+_ITEM = re.compile(r"['\"`]([^'\"`\n]*)['\"`]")
+
+
+def fold_text(node: ast.AST) -> str:
+    """The text that an expression of constants alone comes to; empty for any other."""
+    try:
+        said = _fold(node)
+    except (ValueError, TypeError, IndexError, OverflowError, KeyError):
+        return ""
+    return said if isinstance(said, str) and len(said) <= _LONGEST else ""
+
+
+def _fold(node: ast.AST) -> object:
+    """A constant's value; raises ValueError for what is none."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _text(left) + _text(right)
+        case ast.BinOp(left=left, op=ast.Mod(), right=right):
+            return _filled(_text(left), _fold(right))
+        case ast.JoinedStr(values=items) | ast.Tuple(elts=items) | ast.List(elts=items):
+            found = tuple(_fold(one) for one in items)
+            return found if not isinstance(node, ast.JoinedStr) else "".join(map(str, found))
+        case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
+            return str(_fold(value))
+        case ast.Subscript() | ast.Call() | ast.UnaryOp():
+            return _computed(node)
+    raise ValueError
+
+
+def _computed(node: ast.Subscript | ast.Call | ast.UnaryOp) -> object:
+    match node:
+        case ast.Subscript(value=value, slice=ast.Slice() as part):
+            ends = (part.lower, part.upper, part.step)
+            return _text(value)[slice(*(_number(one) for one in ends))]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -(_number(operand) or 0)
+        case ast.Call(func=ast.Name(id="chr"), args=[code], keywords=[]):
+            return chr(_number(code) or 0)
+        case ast.Call(func=ast.Attribute(value=of, attr=name), args=given, keywords=[]):
+            return _called(_fold(of), name, [_fold(one) for one in given])
+    raise ValueError
+
+
+def _text(node: ast.AST) -> str:
+    said = _fold(node)
+    if not isinstance(said, str) or len(said) > _LONGEST:
+        raise ValueError
+    return said
+
+
+def _number(node: ast.AST | None) -> int | None:
+    said = None if node is None else _fold(node)
+    if said is not None and not isinstance(said, int):
+        raise ValueError
+    return said
+
+
+def _filled(text: str, values: object) -> str:
+    """`text % values`, of plain `%s` alone: a width would make any length of it."""
+    if re.search(r"%(?!s)", text):
+        raise ValueError
+    return text % values
+
+
+def _called(of: object, name: str, given: list[object]) -> object:
+    """A method of a text or of bytes that puts together or takes apart, and no other."""
+    if isinstance(of, bytes) and name == "decode" and not given:
+        return of.decode()
+    if not isinstance(of, str) or not all(isinstance(one, str | tuple) for one in given):
+        raise ValueError
+    texts = [one for one in given if isinstance(one, str)]
+    if name in _PLAIN and not given:
+        return getattr(of, name)()
+    if name in _REPLACING and len(texts) == len(given):
+        return getattr(of, name)(*texts)
+    if name == "join" and len(given) == 1:
+        return of.join(str(one) for one in given[0])  # type: ignore[attr-defined]  # str or tuple
+    if name == "format" and not re.search(r"\{[^{}]+\}", of):
+        return of.format(*texts)
+    raise ValueError
+
+
+def join_literals(text: str) -> str:
+    """Code of a language with braces, where literals that are added or joined are one.
+
+    No line moves to another.
+    """
+    before = ""
+    while before != text:
+        before = text
+        text = _LIST.sub(
+            lambda found: _quoted(found["glue"].join(_ITEM.findall(found["items"]))), text
+        )
+        text = _SUM.sub(lambda found: _quoted(found["left"] + found["right"]), text)
+    return text
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'

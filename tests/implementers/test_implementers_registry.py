@@ -44,8 +44,8 @@ def test_an_unknown_name_gets_did_you_mean():
     finding = choose(a_task(implementer="blcoks"), Settings())
     assert finding.message == 'there is no implementer "blcoks"'
     assert finding.hint == 'did you mean "blocks"?'
-    listed = "one of blocks, command, check, model, claude, codex, gemini, opencode, aider, agent"
-    assert choose(a_task(implementer="zzz"), Settings()).hint == listed
+    known = "blocks, command, check, model, claude, codex, gemini, opencode, aider, agent"
+    assert choose(a_task(implementer="zzz"), Settings()).hint == f"one of {known}, acp:NAME"
 
 
 def test_each_is_registered_under_its_own_name(monkeypatch):

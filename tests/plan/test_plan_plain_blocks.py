@@ -6,8 +6,7 @@ import pytest
 from growth import grows_as_its_input
 
 from runner.plan.document import read_plan
-from runner.plan.markdown import _parsed, parse
-from runner.plan.plain_blocks import plain_blocks
+from runner.plan.markdown import _parsed, parse, plain_blocks
 
 _PLAIN = (
     *("", "", "", "## TASK-001: One", "# Title", "Text one", "text  ", "**bold** x", "`code` x"),

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.context.decisions import PATH, read_decisions
-from runner.context.library import (
+from runner.context.patterns import (
     FOLDER,
     HEAD,
     INDEX,
+    Search,
     file_of,
     free_id,
     pattern_ids,
@@ -26,7 +27,6 @@ from runner.context.library import (
     text_of,
     with_row,
 )
-from runner.context.patterns import Search
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import DecisionMade
 from runner.journal.folder import make_plain_folder

@@ -22,7 +22,7 @@ from runner.project import BUILD, PATTERNS
 from runner.repo.head import find_waiting_above
 from runner.repo.lock_files import free_dead_locks
 from runner.repo.read import Repository
-from runner.report.checkpoint_file import CheckpointDocument
+from runner.report.checkpoint import CheckpointDocument
 from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
 from runner.report.manifest import Manifest
 from runner.report.task_report import ReportsDocument

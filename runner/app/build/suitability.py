@@ -13,6 +13,7 @@ from runner.app.build.run_parts import sandbox_of
 from runner.app.build.run_status import find_missing
 from runner.config.trust import Trust, commands_shown, group_alike
 from runner.errors import ExitCode, RunnerError
+from runner.implementers.agents.acp import is_acp
 from runner.implementers.registry import AGENTS, agent_of, choose
 from runner.journal.events import TaskReopened
 from runner.model import BlockKind, Network
@@ -277,7 +278,7 @@ def _agents(settings: Settings, files: Mapping[str, str], plan: Plan) -> Iterato
     named = {task.implementer.casefold(): task.id for task in reversed(plan.tasks)}
     if file := files.get("implementer"):
         named.setdefault(settings.implementer.casefold(), file)
-    for name in AGENTS:
+    for name in (*AGENTS, *sorted(filter(is_acp, named))):
         if name in named:
             with_key = name == "model"
             yield named[name], "a model, with your key" if with_key else _AGENT.format(name)

@@ -15,7 +15,7 @@ from runner.history.blame import lines_of, stretches
 from runner.impact.command_index import Named
 from runner.impact.config_files import is_own_document
 from runner.impact.history import find_touching_commits, proposals
-from runner.impact.ownership_check import Fault, faults
+from runner.impact.owners import Fault, faults
 from runner.model import Status
 from runner.plan.ownership import OwnershipMap, add_owners
 from runner.repo.git import text

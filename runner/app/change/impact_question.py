@@ -12,7 +12,7 @@ from runner.app.change import change_source
 from runner.app.inspect.view import View
 from runner.errors import RunnerError
 from runner.impact.answer import Dependents, Width, judge
-from runner.impact.load_inputs import knowledge_of
+from runner.impact.inputs import knowledge_of
 from runner.model import Status
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository

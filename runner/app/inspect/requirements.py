@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
 from runner.errors import RunnerError
 from runner.implementers.agents.presets import PRESETS
-from runner.implementers.agents.program import OTHER
+from runner.implementers.agents.program import OTHER, AgentProgram
 from runner.implementers.registry import agent_of, choose
 from runner.implementers.requirements import needs_root
 from runner.model import Finding
@@ -93,16 +93,18 @@ def _agents(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
     users.pop("", None)
     for name, task in sorted(users.items()):
         chosen, preset = choose(task, project.settings), PRESETS.get(name)
+        if isinstance(chosen, AgentProgram):
+            preset = chosen.preset if chosen.preset.starts else preset
         sign = "agent" if name == OTHER else f"agent {name}"
         if isinstance(chosen, Finding):
             yield Diagnostic(sign, State.MISSING, chosen.message, chosen.hint)
         elif preset is None:
             named = project.settings.agent_command if name == OTHER else ""
             yield Diagnostic(sign, State.OK, named or project.settings.model_execute or "set")
-        elif found := which(preset.program, project.environ):
+        elif found := which(preset.starts or preset.program, project.environ):
             yield Diagnostic(sign, State.OK, str(found))
         else:
-            text = f"{preset.program} is not on PATH"
+            text = f"{preset.starts or preset.program} is not on PATH"
             yield Diagnostic(sign, State.MISSING, text, f"{preset.install}, and log in")
 
 

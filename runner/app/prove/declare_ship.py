@@ -10,6 +10,7 @@ from runner import effects
 from runner.app.build.run_status import SHIP, last_ship_tag
 from runner.app.build.session import Session
 from runner.app.build.suitability import require_suitable
+from runner.app.prove.attest import FOLDER, attest_ship
 from runner.app.prove.publish import last_verification
 from runner.app.prove.verified_tree import find_unverified_tasks
 from runner.app.prove.verify_done import stale_what_fails
@@ -19,8 +20,10 @@ from runner.journal.grading import grades_of
 from runner.journal.tree_events import ShipDeclared
 from runner.model import Grade, ProvenBy, digest_of
 from runner.model.grades import is_code
-from runner.repo.refs import free_tag, make_tag, require_free
+from runner.project import BUILD
+from runner.repo.refs import free_tag, make_tag, require_free, slug
 from runner.report import checkpoint
+from runner.report.attestations import encode
 from runner.report.decisions_file import append_text
 from runner.report.ship import find_explained, find_unproven, ship_text, tag_message
 from runner.run import recovery
@@ -66,6 +69,8 @@ class Shipped:
     """Where the whole tree falls short."""
     unproven: tuple[str, ...] = ()
     """What was shipped without a proof, by id: asked for, or the plan says why there is none."""
+    attestation: str = ""
+    """The file with the statement of it, from the root of the repository."""
 
 
 def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> Shipped:
@@ -88,7 +93,17 @@ def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> 
     if shortfall is not None:
         stale_what_fails(project, shortfall, say)
         return Shipped(verified, shortfall=shortfall)
-    return Shipped(verified, tag, commit, unproven=tuple(find_unproven(grades)))
+    told = _attest(project, tag, commit)
+    return Shipped(verified, tag, commit, unproven=tuple(find_unproven(grades)), attestation=told)
+
+
+def _attest(project: Project, tag: str, commit: str) -> str:
+    """Leave the statement of the ship beside its logs; the path."""
+    path = f"{BUILD}/{FOLDER}/{slug(tag)}.json"
+    statement = attest_ship(project, tag, commit, effects.timestamp())
+    effects.make_folder((project.root / path).parent)
+    effects.write_file(project.root / path, encode(statement).encode())
+    return path
 
 
 def _refuse_twice(project: Project) -> None:

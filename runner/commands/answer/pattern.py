@@ -81,7 +81,7 @@ def _tell_found(found: Sequence[Match], words: Sequence[str], *, as_json: bool) 
 
 
 def _tell_accepted(one: Accepted, *, as_json: bool) -> None:
-    from runner.context.library import INDEX
+    from runner.context.patterns import INDEX
 
     if as_json:
         facts = {"decision": one.decision, "pattern": one.pattern, "file": one.file}

@@ -45,7 +45,12 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     parser.epilog = _IMPORT if name == "import" else _SYNC
     if name == "import":
         add("source", metavar="PATH|URL|-", help="a file, a folder, an address, or `-`")
-        add("--from", dest="form", choices=[*Form], help="the form, where its shape tells not")
+        add(
+            "--from",
+            dest="form",
+            choices=[str(one) for one in Form],
+            help="the form, where its shape tells not",
+        )
         add("--test", metavar="COMMAND", default="", help="proves every task that names files")
         add("--draft", action="store_true", help="have files and proofs drafted; it waits for you")
         add("--trust", action="store_true", help="with --draft: start who drafts unasked")

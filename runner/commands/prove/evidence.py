@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.prove.attest import attest_task
 from runner.app.prove.find_evidence import find_evidence
 from runner.commands.one_task import add_arguments
 from runner.errors import ExitCode, RunnerError
@@ -13,6 +14,7 @@ from runner.journal.grading import grade_alone
 from runner.model.grades import proof_kind
 from runner.project import Project
 from runner.repo.trailers import coverage_line, tools_line
+from runner.report.attestations import encode
 from runner.report.cost import cost, cost_part
 from runner.report.documents import document, grade_part
 from runner.secrets.redact import redact
@@ -32,6 +34,7 @@ _EXAMPLES = """\
 examples:
   runner evidence TASK-003
   runner evidence 3 --json
+  runner evidence 3 --format in-toto > proof.json   for whoever has a clone, and not your word
 """
 _STANDING = {
     "current": "it stands for the task as it is written now",
@@ -44,13 +47,22 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """What `runner evidence` takes."""
     del name
     add_arguments(parser, _EXAMPLES)
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "in-toto"),
+        default="text",
+        help="in-toto: a statement of its proof that others can check, as its commit tells it",
+    )
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the evidence; exit 1 for a task that has none."""
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     found = find_evidence(project, given.id)
-    if given.json:
+    if given.format == "in-toto":
+        print(encode(attest_task(project, found.task.id, found.known.spec)), end="")
+        return ExitCode.OK
+    if given.json or given.format == "json":
         print(redact(_document(found)), end="")
         return ExitCode.OK if found.evidence else ExitCode.FAILED
     if found.evidence is None:

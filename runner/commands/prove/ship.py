@@ -96,10 +96,12 @@ def _say(done: Shipped, *, as_json: bool) -> None:
             commit=commit,
             verified=verified,
             unproven=list(done.unproven),
+            attestation=done.attestation,
         )
         print(said, end="")
         return
     print(f"SHIP: {plural(verified.tasks, 'task')} as {display(tag)} on {commit[:12]}")
     if done.unproven:
         print(f"shipped without a proof: {join_few(done.unproven)}; the tag says why")
+    print(f"what others can check: {done.attestation} (runner verify-attestation)")
     print(f"publish it: git push --follow-tags; what is in it: git show {display(tag)}")

@@ -107,6 +107,8 @@ def hold_session(
 ) -> Session:
     """Let the program work once, to its end or to a limit."""
     found = program_outside(program.preset.program, bench)
+    if found is not None and program.preset.starts:
+        found = found if program_outside(program.preset.starts, bench) else None
     if found is None:
         said = Said(findings=(program.make_missing(),), failure=Failure.DETERMINISTIC)
         return Session(said, "")
@@ -244,8 +246,9 @@ class _SessionContext:
     def _path(self) -> str:
         """PATH, with the folders of the program, and of what a person's own line begins with."""
         path = path_with(self.bench.environment.get("PATH", ""), self.found)
-        first = next(iter(self.program.line.split()), "")
-        own = program_outside(first, self.bench) if first.startswith("/") else None
+        first = self.program.preset.starts or next(iter(self.program.line.split()), "")
+        is_looked_for = bool(self.program.preset.starts) or first.startswith("/")
+        own = program_outside(first, self.bench) if is_looked_for else None
         return path_with(path, own) if own is not None else path
 
     def _rules(self) -> hooking.Rules:
@@ -295,7 +298,9 @@ class _SessionContext:
             decisions=decisions_in(redact(written, known), text),
             usage=transcript.usage,
         )
-        setting = Setting(self.program.name, self.bench, self._limits(), self.program.preset.signs)
+        preset, limits = self.program.preset, self._limits()
+        is_ours = bool(preset.starts)
+        setting = Setting(self.program.name, self.bench, limits, preset.signs, is_ours)
         return with_ending(said, evaluate_ending(ran, transcript, limit, setting))
 
 

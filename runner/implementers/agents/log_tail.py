@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.implementers.agents.output_parsers import hear
+from runner.implementers.agents.preset import Dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from runner.implementers.agents.preset import Dialect
     from runner.implementers.agents.transcript import Transcript
     from runner.implementers.base import Allowance
 
 _EVERY = 0.1
 _QUIET = 8.0
 """Seconds of silence after which a person is told what the program said last."""
+SILENCE_OF_ACP = 10.0
+"""The same where every update is an event, so that silence within the work is told, too."""
 _CHUNK = 1 << 20
 _LONGEST_LINE = 8 << 20
 
@@ -77,6 +79,8 @@ class Following:
         """Its last line in words."""
         self._rest = b""
         self._over = threading.Event()
+        self._is_acp = dialect is Dialect.ACP
+        self._patience = SILENCE_OF_ACP if self._is_acp else _QUIET
         self._quiet_since: float | None = effects.monotonic()
         """None once the silence that lasts was told, or where silence means work."""
         self._thread = threading.Thread(target=self._follow, name="agent-log", daemon=True)
@@ -110,13 +114,13 @@ class Following:
     def _tell_silence(self) -> None:
         """Pass on what a program waits with that has not begun to work: a login, the network."""
         since = self._quiet_since
-        if since is None or effects.monotonic() - since < _QUIET:
+        if since is None or effects.monotonic() - since < self._patience:
             return
         self._quiet_since = None
         rest = self._rest.decode("utf-8", "replace").strip()
         last = rest if rest and not rest.startswith("{") else self._last
         said = f"it says: {last}" if last else "it may wait for the network or a login"
-        self._transcript.tell(f"nothing for {_QUIET:g} s; {said}")
+        self._transcript.tell(f"nothing for {self._patience:g} s; {said}")
 
     def _judge(self) -> None:
         """End the program where it is in a circle, hopeless, or has used up what it may."""
@@ -140,7 +144,7 @@ class Following:
     def _hear(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace").rstrip("\r")
         if text.startswith("{"):  # an event: it works, and thinking is silent
-            self._quiet_since = None
+            self._quiet_since = effects.monotonic() if self._is_acp else None
         elif text.strip():
             self._last, self._quiet_since = text.strip(), effects.monotonic()
         hear(self._dialect, unescape_secrets(text, self._known), self._transcript)

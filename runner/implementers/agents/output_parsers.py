@@ -216,6 +216,45 @@ def _gemini(row: Row, into: Transcript) -> None:
             into.ended, into.error = True, ""
 
 
+# --- acp: what `acp_client` prints ------------------------------------------------------
+
+
+def _acp(row: Row, into: Transcript) -> None:
+    kind = _text(row, "type").removeprefix("acp.")
+    if kind == "text":
+        into.says(_text(row, "text"), goes_on=into.goes_on)
+        into.goes_on = True
+    elif kind == "message":
+        into.goes_on = False
+    elif kind == "failed":
+        into.record_failure(_text(row, "message"))
+    elif kind == "end":
+        into.ended, into.error = True, ""
+    else:
+        _acp_course(kind, row, into)
+
+
+def _acp_course(kind: str, row: Row, into: Transcript) -> None:
+    """What it does on its way."""
+    if kind == "call":
+        into.record_call(_text(row, "id"), _text(row, "name"), row.get("arguments"))
+    elif kind == "return":
+        into.record_return(_text(row, "id"), failed=bool(row.get("failed")))
+    elif kind == "usage":
+        read = ("inputTokens", "cachedReadTokens", "cachedWriteTokens")
+        used = Usage(_count(row, *read), _count(row, "outputTokens"), into.usage.dollars)
+        into.record_total_usage(used)
+    elif kind == "context":
+        into.record_usage("context", Usage(_count(row, "used"), 0, _cost(row, "dollars")))
+    elif kind == "permission" and not row.get("allowed"):
+        into.tell(f"not permitted: {_text(row, 'title')}: {_text(row, 'why')}")
+    elif kind == "plan":
+        entries = row.get("entries")
+        rows = entries if isinstance(entries, list) else []
+        if steps := "; ".join(one for one in rows if isinstance(one, str)):
+            into.tell(f"its plan: {steps}")
+
+
 # --- opencode: run --format json ------------------------------------------------------
 
 
@@ -284,4 +323,5 @@ _SPOKEN: dict[Dialect, Callable[[Row, Transcript], None]] = {
     Dialect.CODEX: _codex,
     Dialect.GEMINI: _gemini,
     Dialect.OPENCODE: _opencode,
+    Dialect.ACP: _acp,
 }

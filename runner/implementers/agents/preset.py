@@ -122,6 +122,8 @@ def _wait(text: str) -> float:
     return 0.0
 
 
+ACP_COMMAND = "RUNNER_ACP_COMMAND"
+"""The variable by which our client of the Agent Client Protocol is told what to start."""
 MODEL, BRIEF, HOME, FILE, DOLLARS = "{model}", "{brief}", "{home}", "{file}", "{dollars}"
 """What stands in arguments for the model's name, the brief's file, the folder of its HOME, a file
 of the project, and what may be spent."""
@@ -143,6 +145,8 @@ class Dialect(StrEnum):
     GEMINI = "gemini"
     OPENCODE = "opencode"
     AIDER = "aider"
+    ACP = "acp"
+    """What our own client of the Agent Client Protocol prints."""
 
 
 class Hooks(StrEnum):
@@ -191,6 +195,8 @@ class Preset:
     """What is set for it in any case."""
     seeds: tuple[tuple[str, str, str], ...] = ()
     """Variable, path below HOME, content: a file it needs where this variable is the login."""
+    starts: str = ""
+    """The agent that `program`, which is ours then, starts by itself."""
     hooks: Hooks = Hooks.NONE
     aside: tuple[str, ...] = ()
     """Names in the tree's first folder that would configure it: a clone's word. They are put out

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from runner.context.task_plan import files_of, plan_text
+from runner.implementers.agents.acp import is_acp, line_of, make_preset
 from runner.implementers.agents.preset import Dialect, Hooks, Models, Preset
 from runner.implementers.agents.presets import PRESETS
 from runner.implementers.base import CHECK, Answer, Mode, Said
@@ -192,7 +193,7 @@ class AgentProgram:
 
         if refused := self._refuse_sandbox(sandbox):
             return refused
-        found = program_beside(self.preset.program, path, (root,))
+        found = program_beside(self.preset.starts or self.preset.program, path, (root,))
         return None if found is not None else self.make_missing()
 
     def make_missing(self) -> Finding:
@@ -200,7 +201,7 @@ class AgentProgram:
         preset = self.preset
         return Finding(
             CHECK,
-            f"{preset.program} is not on PATH",
+            f"{preset.starts or preset.program} is not on PATH",
             hint=f"{preset.install} (tried with {preset.checked}), and log in",
         )
 
@@ -231,6 +232,8 @@ class AgentKind:
 
     def for_task(self, task: Task, settings: Settings) -> AgentProgram | Finding:
         """The program as the person's settings want it."""
+        if is_acp(self.name):
+            return self._speaking(task, settings)
         preset = PRESETS.get(self.name)
         line = "" if preset else (settings.agent_command or "")
         if preset is None and not line:
@@ -240,8 +243,22 @@ class AgentKind:
                 hint='set agent_command = "…" in your own settings, or name one of '
                 + ", ".join(PRESETS),
             )
+        return self._make(preset or _of_a_person(line), line, settings)
+
+    def _speaking(self, task: Task, settings: Settings) -> AgentProgram | Finding:
+        """An agent of the Agent Client Protocol."""
+        line = line_of(self.name, settings.acp_command)
+        if not line:
+            return Finding(
+                CHECK,
+                f"{task.id} is for {display(self.name)}, and no program is known for it",
+                hint='set acp_command = "…" in your own settings, such as "gemini --acp"',
+            )
+        return self._make(make_preset(self.name, line), line, settings)
+
+    def _make(self, preset: Preset, line: str, settings: Settings) -> AgentProgram:
         return AgentProgram(
-            preset=preset or _of_a_person(line),
+            preset=preset,
             line=line,
             models=_models(settings, self.name),
             more_variables=settings.agent_env,

@@ -116,6 +116,8 @@ class Transcript:
     """Whether it came to the end of its answer."""
     usage: Usage = field(default_factory=Usage)
     calls: Calls = field(default_factory=Calls)
+    goes_on: bool = False
+    """Whether what it says next belongs to the same message."""
     circle: Finding | None = None
     """Told when its calls went in a circle."""
     _open: dict[str, Call] = field(default_factory=dict)
@@ -210,6 +212,8 @@ class Setting:
     limits: Limits
     """Those it ran under."""
     signs: tuple[Sign, ...]
+    is_told_by_us: bool = False
+    """Whether a program of ours speaks for the agent: its exit code says nothing more."""
 
     @property
     def is_short_of_time(self) -> bool:
@@ -272,7 +276,8 @@ def _evaluate_failure(ran: Ran, transcript: Transcript, setting: Setting) -> End
         return Ending(Finding(CHECK, f"{name} crashed: {crash}", hint=hint, detail=talk))
     said = f"{name} failed: {_line(words or transcript.text)}"
     if told is None:
-        return Ending(plainly or Finding(CHECK, said))
+        of_ours = setting.is_told_by_us and transcript.error
+        return Ending(plainly if plainly and not of_ours else Finding(CHECK, said, detail=talk))
     finding = Finding(CHECK, said, hint=told.hint, detail=talk)
     return Ending(finding, told.failure, told.retry_after)
 

@@ -216,7 +216,7 @@ class Tracer:
 
     def _load_knowledge(self, base: str, change: tuple[Changed, ...]) -> Knowledge:
         from runner.gates.contracts.compatibility import is_breaking
-        from runner.impact.load_inputs import refresh
+        from runner.impact.inputs import refresh
 
         if self._knowledge is None:
             self._knowledge = self._read(base)
@@ -230,7 +230,7 @@ class Tracer:
 
     def _read(self, base: str) -> Knowledge:
         """The first reading; a large repository takes seconds, which is said."""
-        from runner.impact.load_inputs import knowledge_of
+        from runner.impact.inputs import knowledge_of
 
         patience = Timer(_PATIENCE, self.say, (_READING,))
         patience.daemon = True

@@ -1,0 +1,226 @@
+"""Evidence that travels: a task's proof, or a whole ship, as a statement that strangers can check.
+
+Made from what the commits tell, never from the journal alone: whoever has a clone can make the
+same statement again, and that is how one is checked.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.app.build.run_status import SHIP
+from runner.errors import ExitCode, RunnerError
+from runner.journal.evidence import from_commit
+from runner.model import digest_of
+from runner.model.grades import strongest
+from runner.model.task import MILESTONE
+from runner.model.words import ProvenBy
+from runner.repo.read import Repository
+from runner.repo.trailers import parse_message
+from runner.report.attestations import (
+    SUMMARY,
+    TOLD,
+    Fault,
+    find_differences,
+    find_digest,
+    find_shape_faults,
+    ship_statement,
+    task_statement,
+)
+from runner.text.wording import short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.journal.evidence import Evidence
+    from runner.model import Spec
+    from runner.project import Project
+    from runner.report.attestations import Object
+    from runner.report.documents import Json
+
+_LARGEST = 10_000_000
+"""Bytes of a statement that is read at all."""
+_MAKE = "one is made by: runner evidence ID --format in-toto"
+FOLDER = "attestations"
+"""Where a ship leaves its statement, below artifacts/build."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What checking a statement came to."""
+
+    kind: str
+    """`task` or `ship`; empty where the statement says neither."""
+    name: str
+    """The task, or the tag."""
+    commit: str
+    """The commit that tells the proof."""
+    faults: tuple[Fault, ...]
+    spec: Spec | None = None
+    """What a task was to do and how it was proven, where the statement is true."""
+
+
+def attest_task(project: Project, id_: str, spec: Spec | None) -> Object:
+    """The statement of a task's proof under these digests.
+
+    Raises RunnerError (exit 1) where no commit tells a proof: nothing was run, or it is not
+    committed.
+    """
+    with Repository.open(project.root) as repository:
+        head = repository.head().commit
+        told = _told(repository, head) if head and spec else iter(())
+        found = next((one for one in told if (one.task, one.spec) == (id_, spec)), None)
+    if found is None:
+        raise RunnerError(
+            f"no commit tells a proof of {id_}: there is nothing to attest",
+            hint=f"what is known of it: runner evidence {id_}",
+            code=ExitCode.FAILED,
+        )
+    if not _is_proven(found):
+        raise RunnerError(
+            f"nothing that could have failed ran for {id_}: there is nothing to attest",
+            where=f"commit {short(found.told_in)}",
+            hint=f"give it a test contract, or see runner evidence {id_}",
+            code=ExitCode.FAILED,
+        )
+    return task_statement(found)
+
+
+def attest_ship(project: Project, tag: str, commit: str, when: str) -> Object:
+    """The statement of a ship: its plan, and the proofs that commits tell of its tasks.
+
+    `when` is RFC 3339 in UTC.
+    """
+    with Repository.open(project.root) as repository:
+        return _ship_of(project, repository, tag, commit, when)
+
+
+def check_attestation(project: Project, data: bytes) -> Checked:
+    """Look a statement up in this repository. Raises RunnerError for what is no JSON."""
+    statement = _read(data)
+    faults = list(find_shape_faults(statement))
+    if faults or not isinstance(statement, dict):
+        return Checked("", "", "", tuple(faults))
+    with Repository.open(project.root) as repository:
+        if statement["predicateType"] == SUMMARY:
+            return _check_ship(project, repository, statement)
+        return _check_task(repository, statement)
+
+
+def require_still_asked(project: Project, found: Checked) -> None:
+    """Raise RunnerError (exit 1) where the plan has other work, or another proof, of that task."""
+    tasks = {task.id: task for task in project.check_sound().plan.tasks}
+    if found.kind == "task" and (found.name not in tasks or tasks[found.name].spec != found.spec):
+        raise RunnerError(
+            f"the plan asks for something else of {found.name} than what was attested",
+            hint=f"prove it where it was told: git switch --detach {short(found.commit)}",
+            code=ExitCode.FAILED,
+        )
+
+
+def _read(data: bytes) -> Json:
+    try:
+        found: Json = json.loads(data[: _LARGEST + 1], object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        large = len(data) > _LARGEST
+        raise RunnerError(
+            "this is no attestation: it is no JSON that can be read",
+            detail=f"it is larger than {_LARGEST} bytes" if large else str(error),
+            hint=_MAKE,
+            code=ExitCode.FAILED,
+        ) from error
+    return found
+
+
+def _once(pairs: list[tuple[str, Json]]) -> Object:
+    """An object; of a name that stands twice readers would take different ones."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
+
+
+def _is_proven(evidence: Evidence) -> bool:
+    by = strongest(evidence.proofs)
+    return by is not None and by is not ProvenBy.STATIC
+
+
+def _told(repository: Repository, tip: str) -> Iterator[Evidence]:
+    """What commits tell of tasks, newest first."""
+    found = (from_commit(commit) for commit in repository.log_trailers(tip))
+    return (one for one in found if one is not None)
+
+
+# --- one task -------------------------------------------------------------------------
+
+
+def _check_task(repository: Repository, statement: Object) -> Checked:
+    predicate = statement["predicate"]
+    configuration = predicate.get("configuration") if isinstance(predicate, dict) else None
+    told_in = find_digest(configuration, TOLD, "gitCommit")
+    task = _task_of(configuration)
+    head = repository.head().commit
+    if not told_in or not task:
+        lacks = Fault("predicate.configuration", "it does not say which commit tells the proof")
+        return Checked("task", task, told_in, (lacks,))
+    if head is None or not repository.resolve(f"{told_in}^{{commit}}"):
+        missing = Fault("predicate.configuration", f"commit {short(told_in)} is not in this clone")
+        return Checked("task", task, told_in, (missing,))
+    told = (one for one in _told(repository, told_in) if one.told_in == told_in)
+    found = next((one for one in told if one.task == task), None)
+    if found is None:
+        silent = Fault(
+            "predicate.configuration", f"commit {short(told_in)} tells nothing of {task}"
+        )
+        return Checked("task", task, told_in, (silent,))
+    faults = [*find_differences(statement, task_statement(found))]
+    if found.commit and repository.tree_of(found.commit) != found.tree:
+        faults.append(Fault("subject", "the commit has another tree than its message says"))
+    if not _is_proven(found):
+        faults.append(Fault("predicate", "nothing that could have failed ran"))
+    return Checked("task", task, told_in, tuple(faults), found.spec)
+
+
+def _task_of(configuration: Json) -> str:
+    for one in configuration if isinstance(configuration, list) else ():
+        name = str(one.get("name") or "") if isinstance(one, dict) else ""
+        if name.endswith(f"/{TOLD}"):
+            return name.removesuffix(f"/{TOLD}")
+    return ""
+
+
+# --- a ship ---------------------------------------------------------------------------
+
+
+def _ship_of(project: Project, repository: Repository, tag: str, commit: str, when: str) -> Object:
+    data = repository.blob(commit, project.plan_path) or b""
+    tasks = project.plan(data).tasks
+    told: dict[tuple[str, Spec], Evidence] = {}
+    for one in _told(repository, commit):
+        told.setdefault((one.task, one.spec), one)
+    found = {task.id: told.get((task.id, task.spec)) for task in tasks}
+    statements = {id_: task_statement(one) for id_, one in found.items() if one and _is_proven(one)}
+    asked = {task.id for task in tasks if task.type != MILESTONE}
+    plan = (project.plan_path, digest_of(data))
+    whole = asked <= statements.keys()
+    tree = repository.tree_of(commit)
+    return ship_statement(tag, commit, tree, plan, when, statements, whole=whole)
+
+
+def _check_ship(project: Project, repository: Repository, statement: Object) -> Checked:
+    subject, predicate = statement["subject"], statement["predicate"]
+    first = subject[0] if isinstance(subject, list) else None
+    tag = str(first.get("name") or "") if isinstance(first, dict) else ""
+    commit = find_digest(subject, tag, "gitCommit")
+    if not commit or not repository.resolve(f"{commit}^{{commit}}"):
+        missing = Fault("subject[0]", f"commit {short(commit) or tag} is not in this clone")
+        return Checked("ship", tag, commit, (missing,))
+    faults = []
+    declared = parse_message(repository.message(commit)).trailers.get(SHIP, ())
+    if tag not in declared:
+        faults.append(Fault("subject[0]", f"commit {short(commit)} does not declare that ship"))
+    when = str(predicate.get("timeVerified")) if isinstance(predicate, dict) else ""
+    faults += find_differences(statement, _ship_of(project, repository, tag, commit, when))
+    return Checked("ship", tag, commit, tuple(faults))

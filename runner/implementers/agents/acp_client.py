@@ -1,0 +1,375 @@
+"""One session of the Agent Client Protocol (version 1), held from inside the sandbox.
+
+Started as a program of its own where any agent program is: `python -m …acp_client`, with the
+prompt on standard input. It starts the agent, tells it what is asked, answers its questions by the
+rules beside it, and prints what came of it as lines of JSON, which `output_parsers` reads. It
+offers the agent no files and no terminals: the tree is asked what changed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from runner.implementers.agents.acp_permissions import Asked, answer_permission
+from runner.implementers.agents.preset import ACP_COMMAND
+from runner.process.dialogue import Dialogue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import FrameType
+
+VERSION = 1
+_LOGIN = -32000
+_NO_METHOD, _BAD_PARAMS = -32601, -32602
+_LONGEST_SAID = 2_000
+_MOST_ASKED = 500
+_STOPS = {
+    "max_tokens": "it stopped at its limit of tokens",
+    "max_turn_requests": "it stopped at its limit of requests in one turn",
+    "refusal": "it refuses to go on",
+    "cancelled": "it was cancelled",
+}
+_TO_END = 3
+"""Seconds that an agent has after it was told that its session is cancelled."""
+
+
+class _Over(Exception):  # noqa: N818 - no error: the session's end
+    """The session cannot go on; its words say why."""
+
+
+class _Asked(Exception):  # noqa: N818 - the same
+    """Somebody wants the session to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """An error that the agent answered with."""
+
+    code: object
+    words: str
+
+    def end(self, doing: str) -> NoReturn:
+        """End the session with it."""
+        if self.code == _LOGIN:
+            raise _Over(f"not logged in: {self.words}")
+        raise _Over(f"{doing}: {self.words}")
+
+
+def emit(kind: str, **said: object) -> None:
+    """Print one event."""
+    sys.stdout.write(json.dumps({"type": f"acp.{kind}", **said}) + "\n")
+    sys.stdout.flush()
+
+
+def log(line: str) -> None:
+    """Print a line that is no event."""
+    if line.strip():
+        sys.stdout.write(f"log: {line}\n")
+        sys.stdout.flush()
+
+
+def _told(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _rows(value: object) -> Iterator[Mapping[str, Any]]:
+    yield from (one for one in value if isinstance(one, dict)) if isinstance(value, list) else ()
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+@dataclass
+class Client:
+    """The session and its agent."""
+
+    wire: Dialogue
+    folder: str
+    """The project's folder, as the agent sees it."""
+    rules: str = ""
+    """The file of rules, as the hook reads it."""
+    model: str = ""
+    session: str = ""
+    _number: int = 0
+    _asked: int = 0
+    _said: str = ""
+    _calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    # --- the course -------------------------------------------------------------------
+
+    def hold(self, prompt: str) -> None:
+        """Initialize, open a session, ask, and hear it to its end. Raises _Over."""
+        known = self._initialize()
+        opened = self._open(known)
+        self.session = _text(opened.get("sessionId"))
+        if not self.session:
+            raise _Over("it opened a session without a name")
+        if self.model:
+            self._choose_model(opened)
+        content = [{"type": "text", "text": prompt}]
+        done = self.request("session/prompt", {"sessionId": self.session, "prompt": content})
+        self.flush()
+        if isinstance(done, _Refusal):
+            done.end("it could not answer")
+        usage = _told(done.get("usage"))
+        if usage:
+            emit("usage", **{name: usage.get(name) for name in usage})
+        reason = _text(done.get("stopReason"))
+        if reason != "end_turn":
+            raise _Over(_STOPS.get(reason, f"it stopped: {reason or 'it did not say why'}"))
+        emit("end")
+
+    def cancel(self) -> None:
+        """Tell the agent that its session ends."""
+        if self.session:
+            self._send({"method": "session/cancel", "params": {"sessionId": self.session}})
+
+    def _initialize(self) -> Mapping[str, Any]:
+        can = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
+        who = {"name": "runner", "title": "runner", "version": "1"}
+        asked = {"protocolVersion": VERSION, "clientCapabilities": can, "clientInfo": who}
+        known = self.request("initialize", asked)
+        if isinstance(known, _Refusal):
+            known.end("it did not begin")
+        version = known.get("protocolVersion")
+        if version != VERSION or isinstance(version, bool):
+            raise _Over(f"it speaks version {version} of the protocol, and we speak {VERSION}")
+        emit("began", agent=_text(_told(known.get("agentInfo")).get("name")))
+        return known
+
+    def _open(self, known: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A session; where it wants a login, by a key that is in the environment alone."""
+        asked = {"cwd": self.folder, "mcpServers": []}
+        opened = self.request("session/new", asked)
+        for method in _methods_of_keys(known):
+            if not isinstance(opened, _Refusal) or opened.code != _LOGIN:
+                break
+            if not isinstance(self.request("authenticate", {"methodId": method}), _Refusal):
+                opened = self.request("session/new", asked)
+        if isinstance(opened, _Refusal):
+            opened.end("it opened no session")
+        return opened
+
+    def _choose_model(self, opened: Mapping[str, Any]) -> None:
+        """Have it use the model of the settings. Raises _Over where it offers no such one."""
+        session, wanted = self.session, self.model
+        offered = _told(opened.get("models")).get("availableModels")
+        if wanted in {_text(one.get("modelId")) for one in _rows(offered)}:
+            asked = {"sessionId": session, "modelId": wanted}
+            done = self.request("session/set_model", asked)
+        else:
+            option = next(_options_of_models(opened, wanted), "")
+            if not option:
+                raise _Over(f"model {wanted} does not exist for it")
+            asked = {"sessionId": session, "configId": option, "value": wanted}
+            done = self.request("session/set_config_option", asked)
+        if isinstance(done, _Refusal):
+            done.end(f"model {wanted} is not supported")
+
+    # --- the wire ---------------------------------------------------------------------
+
+    def request(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | _Refusal:
+        """Its result, or its error; what comes meanwhile is heard and answered."""
+        self._number += 1
+        number = self._number
+        self._send({"id": number, "method": method, "params": params})
+        while True:
+            row = self._next()
+            if "method" in row:
+                self._hear(row)
+            elif row.get("id") == number and not isinstance(row.get("id"), bool):
+                if "error" in row:
+                    return _refusal(row["error"])
+                return _told(row.get("result"))
+
+    def _send(self, row: Mapping[str, Any]) -> None:
+        line = json.dumps({"jsonrpc": "2.0", **row}).encode()
+        if not self.wire.say(line):
+            raise _Over(self._gone())
+
+    def _next(self) -> Mapping[str, Any]:
+        """The next message; lines that are none are logs."""
+        while (line := self.wire.read()) is not None:
+            try:
+                row = json.loads(line) if line.lstrip().startswith(b"{") else None
+            except (ValueError, RecursionError):
+                row = None
+            if isinstance(row, dict):
+                return row
+            log(line.decode("utf-8", "replace"))
+        raise _Over(self._gone())
+
+    def _gone(self) -> str:
+        code = self.wire.end()
+        last = [line for line in self.wire.last_errors.splitlines() if line.strip()]
+        why = f": {last[-1].strip()}" if last else ""
+        return f"the agent ended with exit {code} before it had answered{why}"
+
+    # --- what the agent says ------------------------------------------------------------
+
+    def _hear(self, row: Mapping[str, Any]) -> None:
+        method, params = row.get("method"), _told(row.get("params"))
+        if "id" not in row:
+            if method == "session/update" and params.get("sessionId") == self.session:
+                self._update(_told(params.get("update")))
+            return
+        if method == "session/request_permission":
+            self._permit(row["id"], params)
+            return
+        said = f"{_text(method)} is not offered: work in the folder itself"
+        self._send({"id": row["id"], "error": {"code": _NO_METHOD, "message": said}})
+
+    def _permit(self, number: object, params: Mapping[str, Any]) -> None:
+        """Answer a question by the rules. Raises _Over where it asks without end."""
+        self.flush()
+        self._asked += 1
+        if self._asked > _MOST_ASKED:
+            raise _Over(f"it asked for permission more than {_MOST_ASKED} times")
+        options = list(_rows(params.get("options")))
+        call = _told(params.get("toolCall"))
+        if params.get("sessionId") != self.session or not options or not call:
+            error = {"code": _BAD_PARAMS, "message": "this is no question of this session"}
+            self._send({"id": number, "error": error})
+            return
+        key = _text(call.get("toolCallId"))
+        whole = {**self._calls.get(key, {}), **{n: v for n, v in call.items() if v is not None}}
+        answer = answer_permission(Asked(whole, self.folder, self.rules), options)
+        emit("permission", title=_text(whole.get("title")), **answer.told)
+        self._send({"id": number, "result": {"outcome": answer.outcome}})
+
+    def _update(self, update: Mapping[str, Any]) -> None:
+        kind = update.get("sessionUpdate")
+        if kind == "agent_message_chunk":
+            content = _told(update.get("content"))
+            if content.get("type") == "text":
+                self._say(_text(content.get("text")))
+            return
+        self.flush()
+        if kind in ("tool_call", "tool_call_update"):
+            self._call(update)
+        elif kind == "plan":
+            rows = [_text(one.get("content")) for one in _rows(update.get("entries"))]
+            emit("plan", entries=rows[:50])
+        elif kind == "usage_update":
+            cost = _told(update.get("cost"))
+            dollars = cost.get("amount") if cost.get("currency") == "USD" else None
+            emit("context", used=update.get("used"), dollars=dollars)
+        else:
+            emit("update", name=_text(kind))
+
+    def _call(self, update: Mapping[str, Any]) -> None:
+        key = _text(update.get("toolCallId"))
+        if not key:
+            return
+        known = self._calls.setdefault(key, {})
+        known.update({name: value for name, value in update.items() if value is not None})
+        status = known.get("status")
+        if update.get("sessionUpdate") == "tool_call" or status in ("completed", "failed"):
+            places = [_text(one.get("path")) for one in _rows(known.get("locations"))]
+            about = {"path": places[0]} if places else {}
+            raw = known.get("rawInput")
+            named = _text(known.get("title")) or _text(known.get("kind")) or "tool"
+            emit("call", id=key, name=named, arguments={**about, **_told(raw), "title": named})
+        if status in ("completed", "failed"):
+            emit("return", id=key, failed=status == "failed")
+
+    def _say(self, text: str) -> None:
+        """Chunks come word by word: lines of them are told, and the rest at the next event."""
+        self._said += text
+        if "\n" in text or len(self._said) > _LONGEST_SAID:
+            self.flush(ends=False)
+
+    def flush(self, *, ends: bool = True) -> None:
+        """Print what it said; `ends` where its message is over."""
+        if self._said:
+            emit("text", text=self._said)
+            self._said = ""
+        elif ends:
+            return
+        if ends:
+            emit("message")
+
+
+def _refusal(error: object) -> _Refusal:
+    said = _told(error)
+    words = _text(said.get("message")) or "it did not say why"
+    data = said.get("data")
+    more = data if isinstance(data, str) else json.dumps(data) if data else ""
+    return _Refusal(said.get("code"), f"{words} {more}".strip()[:_LONGEST_SAID])
+
+
+def _methods_of_keys(known: Mapping[str, Any]) -> Iterator[str]:
+    """Ways to log in that need nobody: by a key that the agent was given in its environment."""
+    for one in _rows(known.get("authMethods")):
+        names = [_text(row.get("name")) for row in _rows(one.get("vars"))]
+        id_ = _text(one.get("id"))
+        words = f"{id_} {_text(one.get('name'))} {_text(one.get('description'))}"
+        named = [name for name in os.environ if name.endswith("_API_KEY") and name in words]
+        is_of_gemini = id_ == "gemini-api-key" and "GEMINI_API_KEY" in os.environ
+        if (names and all(os.environ.get(name) for name in names)) or named or is_of_gemini:
+            yield id_
+
+
+def _options_of_models(opened: Mapping[str, Any], wanted: str) -> Iterator[str]:
+    for one in _rows(opened.get("configOptions")):
+        if one.get("category") != "model" and one.get("id") != "model":
+            continue
+        groups = list(_rows(one.get("options")))
+        rows = [*groups, *(row for group in groups for row in _rows(group.get("options")))]
+        if wanted in {_text(row.get("value")) for row in rows}:
+            yield _text(one.get("id"))
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise _Asked
+
+
+def main(environ: Mapping[str, str]) -> int:
+    """Hold one session; exit 0 where the agent came to its end, 1 where it did not."""
+    prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
+    folder = str(Path.cwd())
+    try:
+        wire = Dialogue(("/bin/sh", "-c", environ.get(ACP_COMMAND, "")), folder, log)
+    except OSError as error:
+        emit("failed", message=f"the agent did not start: {error.strerror}")
+        return 1
+    client = Client(wire, folder, environ.get("RUNNER_HOOK", ""), environ.get("RUNNER_MODEL", ""))
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        client.hold(prompt)
+    except _Over as error:
+        client.flush()
+        emit("failed", message=str(error))
+        wire.end()
+        return 1
+    except _Asked:
+        _let_end(client)
+        return 128 + signal.SIGTERM
+    wire.end()
+    return 0
+
+
+def _let_end(client: Client) -> None:
+    """Tell the agent, and hear it for a moment more."""
+    signal.signal(signal.SIGALRM, _stop)
+    signal.alarm(_TO_END)
+    try:
+        client.cancel()
+        while client.wire.read() is not None:
+            pass
+    except (_Asked, _Over):
+        pass
+    finally:
+        signal.alarm(0)
+        client.wire.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main(os.environ))

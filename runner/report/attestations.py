@@ -1,0 +1,262 @@
+"""Statements about proofs for others to check: in-toto's Statement v1, written and read strictly.
+
+A task's proof is a test result, a ship a verification summary. Sources: in-toto attestation
+framework, spec/v1 and spec/predicates/test-result (v0.1); SLSA verification summary v1.
+Nothing stands in them that a clone could not look up in git.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from runner.model import Verdict
+from runner.report.documents import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from runner.journal.evidence import Evidence
+    from runner.report.documents import Json
+
+    Object: TypeAlias = dict[str, Json]
+
+STATEMENT = "https://in-toto.io/Statement/v1"
+TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
+SUMMARY = "https://slsa.dev/verification_summary/v1"
+VERIFIER = "urn:task-graph-runner"
+ALL_PROVEN, SOME_PROVEN = "RUNNER_ALL_PROVEN", "RUNNER_SOME_PROVEN"
+"""Levels of our own; SLSA's begin with SLSA_."""
+WHAT, PROOF, TOLD = "spec/what", "spec/proof", "told-in"
+"""Names of what a task's proof was configured by, and of the commit that tells it."""
+RESULTS = ("PASSED", "WARNED", "FAILED")
+_HEX = re.compile(r"[0-9a-f]+")
+_LENGTHS = {"sha256": (64,), "gitCommit": (40, 64), "gitTree": (40, 64)}
+
+
+class Fault(NamedTuple):
+    """What is wrong with a statement, and where in it."""
+
+    where: str
+    text: str
+
+
+def task_statement(evidence: Evidence) -> Object:
+    """The statement that the proofs of a task, as a commit tells them, passed on its tree."""
+    subject = [_descriptor("tree", "gitTree", evidence.tree)]
+    if evidence.commit:
+        subject.insert(0, _descriptor("commit", "gitCommit", evidence.commit))
+    named = {verdict: _ids(evidence, verdict) for verdict in Verdict}
+    passed, warned = named[Verdict.PASS], named[Verdict.FLAKY]
+    failed = [*named[Verdict.FAIL], *named[Verdict.KNOWN]]
+    return {
+        "_type": STATEMENT,
+        "subject": plain(subject),
+        "predicateType": TEST_RESULT,
+        "predicate": {
+            "result": "FAILED" if failed else "WARNED" if warned else "PASSED",
+            "configuration": [
+                _descriptor(f"{evidence.task}/{WHAT}", "sha256", evidence.spec.what),
+                _descriptor(f"{evidence.task}/{PROOF}", "sha256", evidence.spec.proof),
+                _descriptor(f"{evidence.task}/{TOLD}", "gitCommit", evidence.told_in),
+            ],
+            "passedTests": plain(passed),
+            "warnedTests": plain(warned),
+            "failedTests": plain(failed),
+        },
+    }
+
+
+def ship_statement(
+    tag: str,
+    commit: str,
+    tree: str,
+    plan: tuple[str, str],
+    when: str,
+    statements: Mapping[str, Object],
+    *,
+    whole: bool,
+) -> Object:
+    """The statement that a whole plan was verified; `plan` is its path and its digest.
+
+    `statements` are those of the tasks that are proven, `when` is RFC 3339 in UTC, `whole` says
+    whether these are all that there was to prove.
+    """
+    return {
+        "_type": STATEMENT,
+        "subject": [
+            _descriptor(tag, "gitCommit", commit),
+            _descriptor("tree", "gitTree", tree),
+        ],
+        "predicateType": SUMMARY,
+        "predicate": {
+            "verifier": {"id": VERIFIER},
+            "timeVerified": when,
+            "resourceUri": f"git:{commit}",
+            "policy": {"uri": plan[0], "digest": {"sha256": _bare(plan[1])}},
+            "inputAttestations": [
+                {"uri": f"{VERIFIER}:{id_}", "digest": {"sha256": digest_of_statement(one)}}
+                for id_, one in statements.items()
+            ],
+            "verificationResult": "PASSED",
+            "verifiedLevels": [ALL_PROVEN if whole else SOME_PROVEN],
+            "slsaVersion": "1.0",
+        },
+    }
+
+
+def encode(statement: Object) -> str:
+    """A statement as a file: the same statement gives the same bytes."""
+    return json.dumps(statement, ensure_ascii=True, indent=2) + "\n"
+
+
+def digest_of_statement(statement: Object) -> str:
+    """SHA-256 of its file, in hex."""
+    return hashlib.sha256(encode(statement).encode()).hexdigest()
+
+
+def _ids(evidence: Evidence, verdict: Verdict) -> list[str]:
+    return [proof.id for proof in evidence.proofs if proof.verdict is verdict]
+
+
+def _descriptor(name: str, algorithm: str, value: str) -> Object:
+    return {"name": name, "digest": {algorithm: _bare(value)}}
+
+
+def _bare(digest: str) -> str:
+    return digest.rpartition(":")[2]
+
+
+# --- read back ------------------------------------------------------------------------
+
+
+def find_shape_faults(statement: Json) -> Iterator[Fault]:
+    """What is not as the formats say, each with its place; fields beyond them are passed by."""
+    if not isinstance(statement, dict):
+        yield Fault("", "a statement is one JSON object")
+        return
+    if statement.get("_type") != STATEMENT:
+        yield Fault("_type", f"it is not {STATEMENT}")
+    yield from _descriptor_faults("subject", statement.get("subject"), named=False)
+    predicate = statement.get("predicate")
+    look = _PREDICATES.get(str(statement.get("predicateType")))
+    if look is None:
+        yield Fault("predicateType", f"it is neither {TEST_RESULT} nor {SUMMARY}")
+    elif not isinstance(predicate, dict):
+        yield Fault("predicate", "it is an object")
+    else:
+        yield from look(predicate)
+
+
+def _result_faults(predicate: Object) -> Iterator[Fault]:
+    result = predicate.get("result")
+    if result not in RESULTS:
+        yield Fault("predicate.result", f"it is one of {', '.join(RESULTS)}")
+    yield from _descriptor_faults("predicate.configuration", predicate.get("configuration"))
+    lists = [_names(predicate, name) for name in ("passedTests", "warnedTests", "failedTests")]
+    for name, found in zip(("passedTests", "warnedTests", "failedTests"), lists, strict=True):
+        if found is None:
+            yield Fault(f"predicate.{name}", "it is a list of names")
+    passed, warned, failed = (found or [] for found in lists)
+    every = [*passed, *warned, *failed]
+    if len(set(every)) < len(every):
+        yield Fault("predicate", "a test is named twice")
+    if result == "PASSED" and (warned or failed or not passed):
+        yield Fault("predicate.result", "PASSED, and not every test of it passed")
+    if result == "WARNED" and (failed or not warned):
+        yield Fault("predicate.result", "WARNED, and no test of it was, or one failed")
+
+
+def _summary_faults(predicate: Object) -> Iterator[Fault]:
+    if predicate.get("verificationResult") not in ("PASSED", "FAILED"):
+        yield Fault("predicate.verificationResult", "it is PASSED or FAILED")
+    for name in ("verifier", "policy"):
+        if not isinstance(predicate.get(name), dict):
+            yield Fault(f"predicate.{name}", "it is an object")
+    for name in ("timeVerified", "resourceUri"):
+        if not isinstance(predicate.get(name), str):
+            yield Fault(f"predicate.{name}", "it is text")
+    if not _names(predicate, "verifiedLevels"):
+        yield Fault("predicate.verifiedLevels", "it is a list of levels")
+    inputs = predicate.get("inputAttestations")
+    if inputs != []:
+        yield from _descriptor_faults("predicate.inputAttestations", inputs, named=False)
+
+
+_PREDICATES: Mapping[str, Callable[[Object], Iterator[Fault]]] = {
+    TEST_RESULT: _result_faults,
+    SUMMARY: _summary_faults,
+}
+
+
+def _descriptor_faults(where: str, found: Json, *, named: bool = True) -> Iterator[Fault]:
+    if not isinstance(found, list) or not found:
+        yield Fault(where, "it is a list of one resource at least")
+        return
+    seen = set()
+    for number, one in enumerate(found):
+        place = f"{where}[{number}]"
+        digest = one.get("digest") if isinstance(one, dict) else None
+        if not isinstance(one, dict) or not isinstance(digest, dict) or not digest:
+            yield Fault(place, "it has no digest")
+            continue
+        name = one.get("name")
+        if named and not isinstance(name, str):
+            yield Fault(f"{place}.name", "it is text")
+        key = json.dumps([name, one.get("uri"), sorted(digest)])
+        if key in seen:
+            yield Fault(place, "it stands there twice")
+        seen.add(key)
+        yield from _digest_faults(place, digest)
+
+
+def _digest_faults(place: str, digest: Object) -> Iterator[Fault]:
+    for algorithm, value in digest.items():
+        lengths = _LENGTHS.get(algorithm)
+        if not isinstance(value, str) or not _HEX.fullmatch(value):
+            yield Fault(f"{place}.digest.{algorithm}", "it is lower-case hex")
+        elif lengths and len(value) not in lengths:
+            yield Fault(f"{place}.digest.{algorithm}", f"it has not {lengths[0]} digits")
+
+
+def _names(predicate: Object, name: str) -> list[str] | None:
+    found = predicate.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        return None
+    return [str(one) for one in found]
+
+
+def find_digest(found: Json, name: str, algorithm: str) -> str:
+    """The digest of the resource of this name (or whose name ends so); empty for none."""
+    for one in found if isinstance(found, list) else ():
+        if not isinstance(one, dict):
+            continue
+        digest, called = one.get("digest"), str(one.get("name") or "")
+        if isinstance(digest, dict) and (called == name or called.endswith(f"/{name}")):
+            return str(digest.get(algorithm) or "")
+    return ""
+
+
+def find_differences(told: Json, known: Json, where: str = "") -> Iterator[Fault]:
+    """Where what is told is not what is known; fields that only the former has are passed by."""
+    if isinstance(told, dict) and isinstance(known, dict):
+        for name, value in known.items():
+            place = f"{where}.{name}" if where else name
+            yield from find_differences(told.get(name), value, place)
+    elif isinstance(told, list) and isinstance(known, list) and len(told) == len(known):
+        for number, (one, other) in enumerate(zip(told, known, strict=True)):
+            yield from find_differences(one, other, f"{where}[{number}]")
+    elif told != known:
+        yield Fault(where, f"it says {_shown(told)}; the commit says {_shown(known)}")
+
+
+def _shown(value: Json) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, _flat(value))) or "nothing"
+    return str(value) if value not in (None, "") else "nothing"
+
+
+def _flat(values: Sequence[Json]) -> list[str]:
+    return [str(one.get("name", one)) if isinstance(one, dict) else str(one) for one in values]
