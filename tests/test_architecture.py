@@ -27,6 +27,7 @@ DOORS = {
     "coverage": ("gates/coverage/", "gates/startup_lines.py"),
     "pygls": ("editor/language_server.py",),
     "lsprotocol": ("editor/language_server.py", "editor/protocol_answers.py"),
+    "psutil": ("process/process_table.py",),
     "dask": ("run/executors/",),
     "distributed": ("run/executors/",),
 }
@@ -76,6 +77,31 @@ def test_a_stranger_has_one_door(stranger: str) -> None:
         if stranger in imports_at_runtime(file)
     ]
     assert [user for user in users if not user.startswith(doors)] == []
+
+
+LINUX = (
+    "sched_getaffinity prctl pidfd_open memfd_create waitid getxattr setxattr O_PATH O_TMPFILE "
+    "CLOCK_BOOTTIME copy_file_range splice fdatasync posix_fallocate posix_fadvise pipe2 unshare "
+    "setns epoll sigtimedwait SOCK_CLOEXEC SO_PEERCRED eventfd prlimit"
+)
+"""Names of the standard library that macOS does not have."""
+OF_LINUX = (
+    "runner/process/platform.py",  # asks whether each is there
+    "runner/process/cgroups.py",  # found by what /proc says
+    *("runner/process/landlock.py", "runner/process/syscalls.py"),  # chosen on Linux alone
+    "runner/config/settings.py",  # beside what stands for it
+)
+
+
+def test_what_only_linux_has_is_asked_for_in_one_place() -> None:
+    others = [file for file in PRODUCT if file.relative_to(ROOT).as_posix() not in OF_LINUX]
+    found = [
+        f"{file.relative_to(ROOT)}:{node.lineno} {node.attr}"
+        for file in others
+        for node in ast.walk(parsed(file))
+        if isinstance(node, ast.Attribute) and node.attr in LINUX.split()
+    ]
+    assert found == []
 
 
 def test_only_the_command_line_catches_everything() -> None:

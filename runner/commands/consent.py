@@ -24,7 +24,7 @@ def add_proof_flags(parser: argparse.ArgumentParser) -> None:
     add("--trust", action="store_true", help="run this plan's commands without asking")
     add(
         "--sandbox",
-        choices=("auto", "bubblewrap", "landlock", "none"),
+        choices=("auto", "bubblewrap", "landlock", "seatbelt", "none"),
         help="what encloses commands",
     )
     add("-j", "--jobs", type=int, metavar="N", help="commands at once (default: cores)")

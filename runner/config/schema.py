@@ -203,7 +203,10 @@ class Given(BaseSettings):
     plan_review: Review | None = None
     review_command: Line | None = None
     sandbox: (
-        Annotated[Literal["auto", "bubblewrap", "landlock", "none"], BeforeValidator(lower_case)]
+        Annotated[
+            Literal["auto", "bubblewrap", "landlock", "seatbelt", "none"],
+            BeforeValidator(lower_case),
+        ]
         | None
     ) = None
     sandbox_read: Annotated[tuple[Line, ...], BeforeValidator(split_paths)] | None = None

@@ -9,6 +9,7 @@ of all inputs, and where nothing is set there is nothing to validate.
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,9 @@ MINUTE = 60.0
 
 
 def _cores() -> int:
-    return len(os.sched_getaffinity(0))
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,7 @@ class Settings:
     review_command: str = ""
     """What reviews a diff where review is `auto`: exit 0 approves, else it says why not."""
     sandbox: str = "auto"
-    """`auto`, `bubblewrap`, `landlock` or `none`."""
+    """`auto`, `bubblewrap`, `landlock`, `seatbelt` (macOS) or `none`."""
     sandbox_read: tuple[str, ...] = ()
     """More paths that a command in the sandbox may read."""
     processes: int = 4096

@@ -25,7 +25,7 @@ _SWITCHES = frozenset(
     | {"skills_auto_discover", "skills_fallback_to_builtin", "insecure_cluster"}
 )
 _REVIEWS = tuple(ReviewMode)
-_SANDBOXES = frozenset({"auto", "bubblewrap", "landlock", "none"})
+_SANDBOXES = frozenset({"auto", "bubblewrap", "landlock", "seatbelt", "none"})
 
 
 @dataclass(frozen=True, slots=True)

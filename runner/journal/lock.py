@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.folder import make_plain_folder
+from runner.process.platform import process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ class Holder(NamedTuple):
 
     pid: int
     ticks: int
-    """Start time of the process in clock ticks since boot: field 22 of /proc/PID/stat, proc(5)."""
+    """Start time of the process as `process.platform` tells it: since boot, or since 1970."""
     started: str
     """RFC 3339 in UTC."""
     command: str
@@ -145,12 +146,6 @@ def _read(descriptor: int) -> Holder | None:
 
 
 def _ticks(pid: int) -> int:
-    """Start time of a process in clock ticks since boot; -1 when there is none of that number."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 # the cheapest read there is
-            stat = file.read()
-    except OSError:
-        return -1
-    # The second field is the program's name in brackets and may hold anything, blanks too.
-    fields = stat[stat.rindex(b")") + 2 :].split()
-    return -1 if fields[0] in b"ZX" else int(fields[19])
+    """Start time of a process in clock ticks; -1 when there is none of that number."""
+    found = process(pid)
+    return found.started if found and found.alive else -1

@@ -16,6 +16,7 @@ from runner.plan.globs import GLOB_HINT, Claims, glob_fault, is_glob, matches
 from runner.plan.graph import TaskGraph
 from runner.plan.inline import plain
 from runner.plan.shell.exit_status import no_proof_in
+from runner.plan.spellings import fold_spelling
 from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def check_plan(
         *_find_listed(plan),
         *_circles(plan),
         *_find_shared_outputs(plan),
+        *_one_file_elsewhere(plan),
         *_bad_globs(plan),
         *_early_reads(plan, exists),
         *_stray_blocks(plan),
@@ -210,6 +212,22 @@ def _find_shared_outputs(plan: Plan) -> Iterator[Problem]:
                 f"they run one after the other; to choose, add {early} to Depends on of {late}",
                 Severity.WARNING,
             )
+
+
+def _one_file_elsewhere(plan: Plan) -> Iterator[Problem]:
+    """Output files that are two here and one on macOS and Windows."""
+    first: dict[str, str] = {}
+    for task in plan.by_id.values():
+        for path in task.outputs:
+            known = first.setdefault(fold_spelling(path), path)
+            if known != path and not is_glob(path):
+                yield _problem(
+                    plan,
+                    plan.places.find(task, "outputs", path),
+                    f'"{path}" and "{known}" are one file on macOS and Windows',
+                    "spell both alike, or give one of them another name",
+                    Severity.WARNING,
+                )
 
 
 def _bad_globs(plan: Plan) -> Iterator[Problem]:

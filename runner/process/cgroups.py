@@ -11,13 +11,14 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from runner.process import tree
+from runner.process.platform import process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +82,7 @@ class Group:
 
     def admit(self, first: Popen[bytes]) -> None:
         """Put the first process into the group of version 2, which takes whole processes only."""
-        if not self.unified:
+        if not self.unified or sys.platform != "linux":
             return
         # WNOWAIT leaves it to Popen to be fetched; WEXITED since it may die before it ever stops:
         # waitid(2).
@@ -231,6 +232,8 @@ def _ours(mount: str, path: str) -> str:
 
 
 def _is_delegated(folder: str) -> bool:
+    if sys.platform != "linux":
+        return False
     for name in ("user.delegate", "trusted.delegate"):
         with suppress(OSError):
             return os.getxattr(folder, name) == b"1"
@@ -271,7 +274,7 @@ def _sweep(base: str) -> None:
             pid = rest.partition("-")[0]
             # The pid is of the namespace of its maker, where it may live though nobody bears it
             # here: so age decides, too.
-            gone = word == "runner" and pid.isdigit() and not tree.process(int(pid))
+            gone = word == "runner" and pid.isdigit() and not process(int(pid))
             if gone and time.time() - entry.stat().st_mtime > _YOUNG:
                 _remove(entry.path)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.process import tree
+from runner.process import platform, tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,8 +87,7 @@ class Child:
     def exited(self) -> bool:
         """Whether the first process has ended."""
         if not self._exit_seen:
-            options = os.WEXITED | os.WNOHANG | os.WNOWAIT
-            self._exit_seen = os.waitid(os.P_PID, self._tree.first.pid, options) is not None
+            self._exit_seen = platform.has_ended(self._tree.first.pid)
         return self._exit_seen
 
     @property
@@ -110,6 +109,7 @@ class Child:
         for key, _ in self._selector.select(pause):
             move: Callable[[], None] = key.data
             move()
+        self._tree.look()
 
     def survivors(self) -> list[int]:
         """What is still alive of a command whose first process has ended."""
@@ -167,7 +167,7 @@ class Child:
 
     def _open_pipes(self) -> None:
         first = self._tree.first
-        self._pidfd = _pidfd(first.pid)
+        self._pidfd = platform.open_exit(first.pid)
         self._stdin = first.stdin.fileno() if first.stdin else None
         self._stdout = first.stdout.fileno() if first.stdout else None
         self._stderr = first.stderr.fileno() if first.stderr else None
@@ -213,13 +213,6 @@ class Child:
             self._forget(self._stdin)
             self._tree.first.stdin.close()
             self._stdin = None
-
-
-def _pidfd(pid: int) -> int | None:
-    try:
-        return os.pidfd_open(pid)
-    except OSError:
-        return None
 
 
 def _read_report(said: bytes) -> Report:
@@ -336,7 +329,7 @@ def _doors(prepared: Prepared) -> list[int]:
 
 def _file_of(content: bytes) -> int:
     """A file of memory, open at its beginning."""
-    descriptor = os.memfd_create("options")
+    descriptor = platform.new_file_of_memory()
     effects.append(descriptor, content, "options")
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor

@@ -15,27 +15,26 @@ to a container engine or a session bus.
 from __future__ import annotations
 
 import errno
-import itertools
 import os
-import shutil
 import stat
+import sys
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner import effects
 from runner.model import Network
 from runner.process import seccomp, syscalls
 from runner.process.base import Prepared
 from runner.process.limits import ulimits
 from runner.process.mounts import alternates, files_below, find_hidden_folders, real
 from runner.process.other_trees import other_trees
+from runner.process.own_folder import inner_environment, own_folder, take_away
 from runner.process.seccomp import Sockets
-from runner.process.tools import NAMES, capture, homes, tool_paths
+from runner.process.tools import NAMES, capture, tool_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from runner.process.base import Command, Place
 
@@ -68,7 +67,6 @@ _NEVER = (
     "network loopback is as yes, and no has no loopback of its own",
     "modes and times of your own files can be changed, and /tmp cannot be written by that name",
 )
-_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +85,8 @@ class Landlock:
         place = command.place
         if command.network is Network.REGISTRIES:
             raise ValueError("landlock cannot hold its network to registries; bubblewrap can")
-        own = _own_folder(place)
-        environ = _inner_environment(command.environment, own)
+        own = own_folder(place)
+        environ = inner_environment(command.environment, own)
         shell = ("/bin/sh", "-c", f'{ulimits(command.limits)}; exec "$@"', "sh")
         folder = place.tree / place.start / command.folder
         return Prepared(
@@ -96,7 +94,7 @@ class Landlock:
             environ,
             folder,
             enter=partial(self._restrict, command, own),
-            leave=partial(_take_away, own),
+            leave=partial(take_away, own),
         )
 
     def sees(self, place: Place, path: Path) -> Path:  # noqa: ARG002 - the protocol's shape
@@ -186,6 +184,8 @@ def _of_the_machine(
 
 def _allow(ruleset: int, path: str, access: int) -> None:
     """Allow it, where the path is there: a link that dangles or a tool that went is no matter."""
+    if sys.platform != "linux":
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), path)
     try:
         # O_PATH opens what may not be read. The rule is then about the inode and not about the
         # name: renaming or replacing the path later gives away nothing.
@@ -201,32 +201,12 @@ def _allow(ruleset: int, path: str, access: int) -> None:
         os.close(descriptor)
 
 
-# --- folders of its own ---------------------------------------------------------------
-
-
-def _own_folder(place: Place) -> Path:
-    """HOME and the temporary folder of one command, empty."""
-    own = place.box / f".own-{os.getpid()}-{next(_numbers)}"
-    effects.step("mkdir", own)
-    for path in (own, own / "home", own / "tmp"):
-        path.mkdir(mode=0o700)
-    return own
-
-
-def _take_away(own: Path) -> None:
-    effects.step("remove", own)
-    shutil.rmtree(own, ignore_errors=True)
-
-
-def _inner_environment(environ: Mapping[str, str], own: Path) -> dict[str, str]:
-    """HOME is an empty folder; tools that are looked for below it are named instead."""
-    return {**homes(environ), **environ, "HOME": str(own / "home"), "TMPDIR": str(own / "tmp")}
-
-
 def probe(read: tuple[Path, ...]) -> Landlock | str:
     """Landlock as it works on this machine, or the reason why it does not: a process is started."""
     import threading
 
+    if sys.platform != "linux":
+        return "Landlock is a part of Linux"  # elsewhere the same numbers are other system calls
     version = syscalls.landlock_version()
     if version < OLDEST:
         return f"Landlock needs Linux 6.2, and to be switched on (version {version} of {OLDEST})"

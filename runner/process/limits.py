@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import resource
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from runner.config.registries import Registries
 from runner.config.sizes import bytes_of
+from runner.process.platform import count_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +69,7 @@ def ulimits(limits: Limits) -> str:
         if value
     ]
     if limits.processes:
-        most = _attainable(limits.processes + _count_running(), resource.RLIMIT_NPROC)
+        most = _attainable(limits.processes + count_running(), resource.RLIMIT_NPROC)
         settings.append(f"ulimit -p {most} 2>/dev/null || ulimit -u {most}")  # dash, or bash
     return "; ".join(settings)
 
@@ -89,13 +89,6 @@ def memory_of(uses: Iterable[Resource]) -> int | None:
     """The bytes that a task says it uses; `None` where it names no memory."""
     amounts = (bytes_of(each.amount) for each in uses if each.name.casefold() == "memory")
     return next((amount for amount in amounts if amount), None)
-
-
-def _count_running() -> int:
-    """Processes and threads on this machine (proc(5), loadavg)."""
-    with suppress(OSError, ValueError, IndexError), open("/proc/loadavg", "rb") as file:  # noqa: PTH123
-        return int(file.read().split()[3].partition(b"/")[2])
-    return 0
 
 
 def _attainable(value: int, kind: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,9 +17,10 @@ from runner.process.tools import which
 if TYPE_CHECKING:
     from runner.process.base import Command, Place, Sandbox
 
-WORDS = ("auto", "bubblewrap", "landlock", "none")
+WORDS = ("auto", "bubblewrap", "landlock", "seatbelt", "none")
 _HINTS = {
     "bubblewrap": ", or set sandbox = none in your own settings",
+    "seatbelt": "it is a part of macOS alone; set sandbox = auto in your own settings",
     "landlock": " and set sandbox = auto in your own settings",
 }
 # user_namespaces(7) and Documentation/admin-guide/sysctl of the kernel; the first one is Ubuntu's
@@ -116,9 +118,10 @@ class ReadOnly:
 def choose_sandbox(wanted: str, read: tuple[Path, ...] = ()) -> Sandbox:
     """The sandbox a person's settings ask for, known to work: a process was started in it.
 
-    `auto` is bubblewrap, else none, which says whether Landlock would work: that has neither a
-    loopback nor a /tmp of a command's own, so tests that start a server or write to /tmp fail in
-    it, and it is a person's choice. `read` are further paths that a sandbox shows read-only.
+    `auto` is bubblewrap, else none, which says whether Landlock (macOS: seatbelt) would work: that
+    has neither a loopback nor a /tmp of a command's own, so tests that start a server or write to
+    /tmp fail in it, and it is a person's choice. `read` are further paths that a sandbox shows
+    read-only.
     Raises RunnerError when the word is unknown, or what it names does not work here.
     """
     if wanted not in WORDS:
@@ -129,7 +132,7 @@ def choose_sandbox(wanted: str, read: tuple[Path, ...] = ()) -> Sandbox:
     if isinstance(found, str):
         raise RunnerError(
             f"{wanted} does not work here: {found}",
-            hint=f"{explain_opening()}{_HINTS[wanted]}",
+            hint=_HINTS[wanted] if wanted == "seatbelt" else f"{explain_opening()}{_HINTS[wanted]}",
             code=ExitCode.PERSON,
         )
     return found
@@ -137,6 +140,8 @@ def choose_sandbox(wanted: str, read: tuple[Path, ...] = ()) -> Sandbox:
 
 def explain_opening(settings: Path = Path("/proc/sys")) -> str:
     """What a person may do so that bubblewrap works on this machine."""
+    if sys.platform == "darwin":
+        return 'sandbox = "seatbelt" in your own settings'
     if which("bwrap", os.environ) is None:
         return "apt-get install bubblewrap"
     for name, closed, opening in _CLOSED:
@@ -166,8 +171,13 @@ def _probe(wanted: str, read: tuple[Path, ...]) -> Sandbox | str:
         from runner.process import landlock
 
         return landlock.probe(read)
+    if wanted == "seatbelt":
+        from runner.process import seatbelt
+
+        return seatbelt.probe(read)
     found = _probe("bubblewrap", read)
     if not isinstance(found, str):
         return found
-    works = not isinstance(_probe("landlock", read), str)
-    return NoSandbox(f'{found}; sandbox = "landlock" works here' if works else found)
+    second = "seatbelt" if sys.platform == "darwin" else "landlock"
+    works = not isinstance(_probe(second, read), str)
+    return NoSandbox(f'{found}; sandbox = "{second}" works here' if works else found)

@@ -1,11 +1,12 @@
 """The processes a command has started: found whole and ended whole, whoever adopted them.
 
 A process group is not enough: `setsid` leaves it. So this process adopts the orphans of its
-descendants (PR_SET_CHILD_SUBREAPER, prctl(2)), and each command carries a mark in its
+descendants (`platform.adopt_orphans`), and each command carries a mark in its
 environment that its children inherit: what shows up here as an orphan can be told apart even
 while other commands run in other threads.
 
-What Linux says about processes in /proc (proc(5)); a process that is gone says nothing.
+Where orphans cannot be adopted (macOS), they go to the system's first process, among everybody's:
+those of a command are told there by session, mark, or by having been seen below it before.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ import signal
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from runner.process import platform
+from runner.process.platform import descendants, environment, everyone, process, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from subprocess import Popen
+
+    from runner.process.platform import Process
 
 
 MARK = "RUNNER_COMMAND"
@@ -30,7 +35,12 @@ MARK = "RUNNER_COMMAND"
 
 _KILLING = 5.0
 """Seconds that processes which keep forking are hunted for."""
-_PR_SET_CHILD_SUBREAPER = 36
+_FIRST = 1
+"""The system's first process."""
+_LOOK = 0.25
+"""Seconds between two looks at what is below a command, where orphans are not adopted."""
+_BLUR = 200
+"""Ticks by which start times differ where they are of a clock that is set."""
 
 # What this process has running is a fact about the process, hence not passed around. The lock
 # is held while a child starts, so that no other thread sees one that is not yet written down.
@@ -40,6 +50,7 @@ _signalled: set[int] = set()
 _wrappers: set[str] = set()
 _numbers = itertools.count(1)
 _adopting = 0
+_adopts = True
 
 
 def new_mark() -> str:
@@ -67,12 +78,17 @@ class Tree:
         self.mark = mark
         self.first = first
         self._wrapper = wrapper
-        self._started = started  # the moment before it was, in clock ticks since boot
+        self._started = started  # the moment before it was, in clock ticks
         self.processor: float | None = None
         """Seconds of a processor that it and what it waited for took; known once it is closed."""
+        self._seen: dict[int, int] = {}
+        """What was below it, by number, each with its start; only where nothing is adopted."""
+        self._looked = 0.0
 
     def survivors(self) -> list[Process]:
         """The command's live processes that were orphaned; fetches those that died."""
+        if not _adopts:
+            return self._astray()
         with _lock:
             orphans = [orphan for orphan in _orphans() if self._owns(orphan)]
         below = [pid for orphan in orphans for pid in descendants(orphan.pid)]
@@ -80,8 +96,10 @@ class Tree:
 
     def members(self) -> list[Process]:
         """All live processes of the command, parents first."""
-        pids = [self.first.pid, *descendants(self.first.pid)]
-        return [*_alive(pids), *self.survivors()]
+        below = _alive([self.first.pid, *descendants(self.first.pid)])
+        if not _adopts:
+            self._seen.update((each.pid, each.started) for each in below)
+        return [*below, *self.survivors()]
 
     def terminate(self) -> None:
         """Ask all to end but a sandbox's own processes, whose end would kill the others."""
@@ -115,6 +133,31 @@ class Tree:
             return
         self.first.returncode = os.waitstatus_to_exitcode(status)
         self.processor = used.ru_utime + used.ru_stime
+
+    def look(self) -> None:
+        """Remember what is below the first process now, where orphans come to nobody we know."""
+        if not _adopts and time.monotonic() - self._looked > _LOOK:
+            self._looked = time.monotonic()
+            self.members()
+
+    def _astray(self) -> list[Process]:
+        """The same as `survivors`, found among the children of the system's first process."""
+        since = self._started - _BLUR
+        orphans = [
+            each
+            for each in _alive(platform.children(_FIRST))
+            if each.started >= since and self._is_mine(each)
+        ]
+        below = [pid for orphan in orphans for pid in descendants(orphan.pid)]
+        found = orphans + _alive(below)
+        self._seen.update((each.pid, each.started) for each in found)
+        return found
+
+    def _is_mine(self, orphan: Process) -> bool:
+        if orphan.session == self.first.pid or self._seen.get(orphan.pid) == orphan.started:
+            return True
+        mark = _mark_of(orphan.pid)
+        return bool(mark) and (_within(mark, self.mark) or _is_leftover(mark))
 
     def _owns(self, orphan: Process) -> bool:
         if orphan.session == self.first.pid:
@@ -165,13 +208,9 @@ def end_marked(prefix: str) -> int:
 
 def _adopt_orphans() -> None:
     """Become the parent of orphaned descendants; where that is refused, groups must do."""
-    # A subreaper is one for itself alone: what fork(2) makes is none, prctl(2). So the pid is
-    # remembered, and not that it was done.
-    global _adopting  # noqa: PLW0603 - set once per process, and again after a fork
+    global _adopting, _adopts  # noqa: PLW0603 - set once per process, and again after a fork
     if _adopting != os.getpid():
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        _adopts = platform.adopt_orphans()
         _adopting = os.getpid()
 
 
@@ -183,7 +222,7 @@ def _orphans() -> list[Process]:
     """
     own = os.getsid(0)
     found = []
-    for pid in children(os.getpid()):
+    for pid in platform.children(os.getpid()):
         child = None if pid in _running else process(pid)
         if child is None or child.session == own:
             continue
@@ -236,107 +275,3 @@ def _is_leftover(mark: str) -> bool:
     """Whether the mark is of a command of this process that is no longer running."""
     running = (tree.mark for tree in _running.values())
     return mark.startswith(own_prefix()) and not any(_within(mark, each) for each in running)
-
-
-# --- proc -----------------------------------------------------------------------------
-
-
-_TICKS = os.sysconf("SC_CLK_TCK")
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """One process at one moment; `started` is in clock ticks since boot."""
-
-    pid: int
-    name: str
-    state: str
-    parent: int
-    session: int
-    started: int
-
-    @property
-    def alive(self) -> bool:
-        """Whether it can still do anything; a zombie only waits to be fetched."""
-        return self.state not in "ZX"
-
-
-def ticks() -> int:
-    """The moment now as `Process.started` says it."""
-    # starttime counts the time a machine slept, and CLOCK_MONOTONIC does not: proc(5),
-    # clock_gettime(2).
-    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS)
-
-
-def process(pid: int) -> Process | None:
-    """The process with this number; `None` when there is none."""
-    stat = _read(f"/proc/{pid}/stat")
-    if not stat:
-        return None
-    # The name stands in brackets and may hold blanks and brackets itself: the last one ends it.
-    # What follows begins with field 3, the state, of proc(5).
-    head, _, rest = stat.rpartition(b")")
-    fields = rest.split()
-    name = head.partition(b"(")[2].decode("utf-8", "replace")
-    state, parent, session, started = fields[0], fields[1], fields[3], fields[19]
-    return Process(pid, name, state.decode(), int(parent), int(session), int(started))
-
-
-def environment(pid: int) -> bytes:
-    """The environment a process was started with, NUL-separated; empty when not readable."""
-    return _read(f"/proc/{pid}/environ")
-
-
-def children(pid: int) -> list[int]:
-    """The processes whose parent is `pid`."""
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - a hot path
-    except OSError:
-        return []
-    if not _lists_children():
-        return [each for each in everyone() if (found := process(each)) and found.parent == pid]
-    # proc(5) promises a whole list only of children that stand still. While one is read others may
-    # fork: whoever ends them looks again until none is found.
-    lists = (_read(f"/proc/{pid}/task/{thread}/children") for thread in threads)
-    return [int(child) for children_of_thread in lists for child in children_of_thread.split()]
-
-
-@lru_cache(maxsize=1)
-def _lists_children() -> bool:
-    """Whether this kernel says of a thread what it has started (CONFIG_PROC_CHILDREN)."""
-    return os.path.exists(f"/proc/{os.getpid()}/task/{os.getpid()}/children")  # noqa: PTH110 - text
-
-
-def descendants(pid: int) -> list[int]:
-    """Children, their children and so on, parents first."""
-    found: list[int] = []
-    waiting = [pid]
-    while waiting:
-        fresh = [child for child in children(waiting.pop()) if child not in found]
-        found += fresh
-        waiting += fresh
-    return found
-
-
-def everyone() -> list[int]:
-    """The numbers of all processes that can be seen."""
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - a hot path
-
-
-_CHUNK = 1 << 16
-
-
-def _read(path: str) -> bytes:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        said = os.read(descriptor, _CHUNK)
-        while len(said) and (more := os.read(descriptor, _CHUNK)):
-            said += more
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
-    return said

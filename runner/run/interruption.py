@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode
-from runner.process.tree import descendants
+from runner.process.platform import descendants
 from runner.run.review import Answer, Said
 
 if TYPE_CHECKING:

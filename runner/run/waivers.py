@@ -7,13 +7,14 @@ it is asked for and as it is: whether it still holds.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.model import digest_of
+from runner.process.platform import environment, process
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from runner.journal.task_state import Waived
 
@@ -39,7 +40,7 @@ def why_no_person(environ: Mapping[str, str]) -> Why | None:
     """What tells that a program runs this; None where nothing does.
 
     A command can take a variable out of its own environment, but not out of the processes that
-    started it: their first one is read from the kernel (proc(5), /proc/PID/environ).
+    started it: their first one is read from the kernel, where it tells.
     """
     if _has(environ, _OF_A_RUN) or any(map(_is_of_a_run, _ancestors())):
         return Why("this is a command of a run, in its sandbox")
@@ -57,26 +58,20 @@ def _has(environ: Mapping[str, str], names: tuple[str, ...]) -> bool:
 
 
 def _ancestors() -> Iterator[int]:
-    """Ids of the processes above this one, the nearest first; none where there is no /proc."""
+    """Ids of the processes above this one, the nearest first; none where none are told."""
     pid = os.getppid()
     for _ in range(_DEEPEST):
         if pid <= 1:
             return
         yield pid
-        try:
-            said = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
-        except OSError:
+        found = process(pid)
+        if found is None:
             return
-        # the name, in brackets, may hold blanks and brackets itself
-        pid = int(said.rpartition(")")[2].split()[1])
+        pid = found.parent
 
 
 def _is_of_a_run(pid: int) -> bool:
-    process = Path(f"/proc/{pid}")
-    try:
-        given = (process / "environ").read_bytes().split(b"\0")
-    except OSError:
-        return False  # another user's process
+    given = environment(pid).split(b"\0")  # nothing of another user's process
     names = {entry.partition(b"=")[0].decode("utf-8", "replace") for entry in given}
     return "RUNNER_TASK" in names and "RUNNER_SLOT" in names
 

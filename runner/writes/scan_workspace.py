@@ -11,7 +11,6 @@ import os
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import count
-from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from runner.errors import RunnerError
 from runner.model import digest_of
 from runner.process.base import Command, Place
 from runner.process.limits import Limits
+from runner.process.platform import is_there
 from runner.process.supervise import run
 from runner.process.tools import which
 from runner.repo.tree_files import remove_tree
@@ -29,6 +29,7 @@ from runner.writes.scanners import findings_of, folder_of, select_scanners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from runner.model import Change, Digest
     from runner.process.base import Ran, Sandbox
@@ -265,7 +266,7 @@ def sweep(folder: Path) -> None:
         return
     for name in names:
         owner = name.partition("-")[0]
-        if owner.isdecimal() and not Path(f"/proc/{owner}").exists():
+        if owner.isdecimal() and not is_there(int(owner)):
             _remove(folder / name)
 
 

@@ -12,7 +12,7 @@ from runner.process.sandbox import choose_sandbox, explain_opening, landlock_gap
 def test_an_unknown_word_is_refused_with_the_known_ones():
     with pytest.raises(RunnerError) as caught:
         choose_sandbox("docker")
-    assert caught.value.hint == "one of auto, bubblewrap, landlock, none"
+    assert caught.value.hint == "one of auto, bubblewrap, landlock, seatbelt, none"
 
 
 def test_none_is_none():

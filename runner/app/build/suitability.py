@@ -18,6 +18,7 @@ from runner.implementers.registry import AGENTS, agent_of, choose
 from runner.journal.events import TaskReopened
 from runner.model import BlockKind, Network
 from runner.process.sandbox import explain_opening, landlock_gaps
+from runner.repo.windows_drives import require_no_windows_drive
 from runner.secrets.redact import redact
 from runner.text.display import display
 
@@ -43,8 +44,10 @@ def require_suitable(
 ) -> tuple[str, ...]:
     """Lines to show before a run: what is not carried into scratch trees.
 
-    Raises RunnerError for uncommitted changes of tracked files and for a merge in progress.
+    Raises RunnerError for uncommitted changes of tracked files, for a merge in progress and for a
+    folder on a drive of Windows.
     """
+    require_no_windows_drive(repository.root)
     facts = repository.state()
     if facts.ongoing:
         raise RunnerError(

@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add("--review", choices=("prompt", "auto", "off"), help="who approves writes")
     add(
         "--sandbox",
-        choices=("auto", "bubblewrap", "landlock", "none"),
+        choices=("auto", "bubblewrap", "landlock", "seatbelt", "none"),
         help="what encloses commands",
     )
     add("--json", action="store_true", help="one JSON document")

@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add(
         "-sandbox",
         "--sandbox",
-        choices=("auto", "bubblewrap", "landlock", "none"),
+        choices=("auto", "bubblewrap", "landlock", "seatbelt", "none"),
         help="what encloses it",
     )
     add("-json", "--json", action="store_true", help="one JSON document")

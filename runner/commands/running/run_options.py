@@ -60,7 +60,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add("--plan-review", choices=("prompt", "auto", "off"), help="who approves a task's own plan")
     add(
         "--sandbox",
-        choices=("auto", "bubblewrap", "landlock", "none"),
+        choices=("auto", "bubblewrap", "landlock", "seatbelt", "none"),
         help="what encloses commands",
     )
     add("--no-sandbox", action="store_true", help="the same as --sandbox none")

@@ -1,0 +1,213 @@
+"""What the system says and does of processes: Linux by its own calls, others by psutil.
+
+The one place that knows what only Linux has: /proc (proc(5)), adoption of orphans
+(PR_SET_CHILD_SUBREAPER, prctl(2)), pidfd_open(2), waitid(2) that leaves the child, memfd_create(2).
+Each is asked for when it is needed and not by the system's name, so what is missing elsewhere is
+missing by itself. A process that is gone says nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_PR_SET_CHILD_SUBREAPER = 36
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process at one moment; `started` is in clock ticks, as `ticks` says the moment now."""
+
+    pid: int
+    name: str
+    state: str
+    parent: int
+    session: int
+    started: int
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still do anything; a zombie only waits to be fetched."""
+        return self.state not in "ZX"
+
+
+@lru_cache(maxsize=1)
+def _elsewhere() -> ModuleType | None:
+    """Who tells of processes where there is no /proc; None where there is one."""
+    if os.path.exists("/proc/self/stat"):  # noqa: PTH110 - at every start
+        return None
+    from runner.process import process_table
+
+    return process_table
+
+
+# --- what a process is ----------------------------------------------------------------
+
+
+def ticks() -> int:
+    """The moment now as `Process.started` says it: since boot, or since 1970."""
+    # starttime counts the time a machine slept, and CLOCK_MONOTONIC does not: proc(5),
+    # clock_gettime(2).
+    if _elsewhere() is None and sys.platform == "linux":
+        return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS)
+    return int(time.time() * _TICKS)
+
+
+def process(pid: int) -> Process | None:
+    """The process with this number; `None` when there is none."""
+    if other := _elsewhere():
+        return _of_words(other.words_of(pid))
+    stat = _read(f"/proc/{pid}/stat")
+    if not stat:
+        return None
+    # The name stands in brackets and may hold blanks and brackets itself: the last one ends it.
+    # What follows begins with field 3, the state, of proc(5).
+    head, _, rest = stat.rpartition(b")")
+    fields = rest.split()
+    name = head.partition(b"(")[2].decode("utf-8", "replace")
+    state, parent, session, started = fields[0], fields[1], fields[3], fields[19]
+    return Process(pid, name, state.decode(), int(parent), int(session), int(started))
+
+
+def _of_words(words: tuple[int, str, str, int, int, float] | None) -> Process | None:
+    if words is None:
+        return None
+    pid, name, state, parent, session, since = words
+    return Process(pid, name, state, parent, session, int(since * _TICKS))
+
+
+def is_there(pid: int) -> bool:
+    """Whether a process of this number is there, anybody's, dead but not fetched ones too."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def environment(pid: int) -> bytes:
+    """The environment a process was started with, NUL-separated; empty when not readable."""
+    if other := _elsewhere():
+        return bytes(other.environment(pid))
+    return _read(f"/proc/{pid}/environ")
+
+
+def children(pid: int) -> list[int]:
+    """The processes whose parent is `pid`."""
+    if other := _elsewhere():
+        return [child for child, parent in other.parents().items() if parent == pid]
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - a hot path
+    except OSError:
+        return []
+    if not _lists_children():
+        return [each for each in everyone() if (found := process(each)) and found.parent == pid]
+    # proc(5) promises a whole list only of children that stand still. While one is read others may
+    # fork: whoever ends them looks again until none is found.
+    lists = (_read(f"/proc/{pid}/task/{thread}/children") for thread in threads)
+    return [int(child) for children_of_thread in lists for child in children_of_thread.split()]
+
+
+@lru_cache(maxsize=1)
+def _lists_children() -> bool:
+    """Whether this kernel says of a thread what it has started (CONFIG_PROC_CHILDREN)."""
+    return os.path.exists(f"/proc/{os.getpid()}/task/{os.getpid()}/children")  # noqa: PTH110 - text
+
+
+def descendants(pid: int) -> list[int]:
+    """Children, their children and so on, parents first."""
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        fresh = [child for child in children(waiting.pop()) if child not in found]
+        found += fresh
+        waiting += fresh
+    return found
+
+
+def everyone() -> list[int]:
+    """The numbers of all processes that can be seen."""
+    if other := _elsewhere():
+        return list(other.parents())
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - a hot path
+
+
+def count_running() -> int:
+    """Processes and threads on this machine (proc(5), loadavg), elsewhere processes alone."""
+    if other := _elsewhere():
+        return len(other.parents())
+    with suppress(ValueError, IndexError):
+        return int(_read("/proc/loadavg").split()[3].partition(b"/")[2])
+    return 0
+
+
+_CHUNK = 1 << 16
+
+
+def _read(path: str) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        said = os.read(descriptor, _CHUNK)
+        while len(said) and (more := os.read(descriptor, _CHUNK)):
+            said += more
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
+    return said
+
+
+# --- what can be done with one --------------------------------------------------------
+
+
+def adopt_orphans() -> bool:
+    """Become the parent of orphaned descendants; whether this system lets us."""
+    import ctypes
+
+    try:
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    except AttributeError:
+        return False
+
+
+def open_exit(pid: int) -> int | None:
+    """A descriptor that can be read from when the child has ended; None where there is none."""
+    if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
+
+
+def has_ended(child: int) -> bool:
+    """Whether a child of ours has ended, which is left to be fetched: its number stays its own."""
+    if sys.platform == "linux" and hasattr(os, "waitid"):
+        options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, child, options) is not None
+    found = process(child)
+    return found is None or not found.alive
+
+
+def new_file_of_memory() -> int:
+    """A file without a name, to be handed to a child by its number."""
+    if sys.platform == "linux" and hasattr(os, "memfd_create"):
+        return os.memfd_create("options")
+    descriptor, path = tempfile.mkstemp()
+    os.unlink(path)  # noqa: PTH108 - text
+    return descriptor

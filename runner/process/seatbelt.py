@@ -1,0 +1,253 @@
+"""The sandbox of macOS: a profile for sandbox-exec(1) that denies by default.
+
+Built for macOS and not yet run there: what is tested is which profile is written, and that one
+which does not hold is refused. A command runs in the scratch tree where it lies, with a HOME and
+a temporary folder of its own; it reads the system and the tool chain, and writes the tree, the
+box and its own folder. The last rule that matches wins, so what is denied by name stands last.
+
+What it does not do, and bubblewrap does: show the proposal at the repository's own path, hide
+other processes, give a loopback of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.model import Network
+from runner.process.base import Prepared
+from runner.process.limits import ulimits
+from runner.process.mounts import alternates, find_hidden_folders, real
+from runner.process.other_trees import other_trees
+from runner.process.own_folder import inner_environment, own_folder, take_away
+from runner.process.tools import NAMES, capture, tool_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from runner.process.base import Command, Place
+
+PROGRAM = Path("/usr/bin/sandbox-exec")
+"""The system's own; one that a PATH names might be anybody's."""
+_SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/System", "/opt", "/Library/Developer", "/Library/Frameworks"),
+    *("/Library/Apple", "/Library/Java", "/Applications/Xcode.app", "/private/etc"),
+    *("/private/var/db/dyld", "/private/var/db/timezone", "/private/var/db/xcode_select_link"),
+    *("/private/var/select", "/nix/store"),
+)
+"""What is read: programs, libraries, settings of the machine; nothing that is a person's."""
+_CLOSED = (
+    *("/private/etc/master.passwd", "/private/etc/krb5.keytab", "/private/etc/ssh"),
+    *("/private/etc/sudoers", "/private/etc/sudoers.d", "/private/etc/security"),
+)
+"""Keys and settings of the machine that are root's, whoever runs this."""
+_DEVICES = ("null", "zero", "random", "urandom", "tty", "fd", "stdin", "stdout", "stderr")
+_SPOKEN_TO = ("com.apple.system.opendirectoryd.libinfo", "com.apple.system.logger")
+"""Services of the system that programs need to know a user's name and to log."""
+_OF_A_NETWORK = ("com.apple.SystemConfiguration.configd", "com.apple.trustd")
+_RESOLVER = "/private/var/run/mDNSResponder"
+_HERE = '"localhost:*"'
+_NEVER = (
+    "network loopback is the machine's own, and other programs listen there",
+    "the proposal is not at the repository's own path, and other processes are seen",
+)
+_PATIENCE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seatbelt:
+    """Runs a command by a profile that denies by default."""
+
+    read: tuple[Path, ...] = ()
+    program: Path = PROGRAM
+    reason: str = ""
+    name = "seatbelt"
+    contains = False
+    encloses = True
+    gaps = _NEVER
+
+    def enclose(self, command: Command) -> Prepared:
+        """The shell that sets the limits, below sandbox-exec, in the scratch tree.
+
+        Raises ValueError for a path that no profile can name, and for a network that is held to
+        registries.
+        """
+        place = command.place
+        if command.network is Network.REGISTRIES:
+            raise ValueError("seatbelt cannot hold its network to registries; bubblewrap can")
+        own = own_folder(place)
+        try:
+            profile = write_profile(command, own, self.read)
+        except BaseException:
+            take_away(own)
+            raise
+        shell = ("/bin/sh", "-c", f'{ulimits(command.limits)}; exec "$@"', "sh")
+        return Prepared(
+            (str(self.program), "-p", profile, *shell, *command.argv),
+            inner_environment(command.environment, own),
+            place.tree / place.start / command.folder,
+            leave=partial(take_away, own),
+        )
+
+    def sees(self, place: Place, path: Path) -> Path:  # noqa: ARG002 - the protocol's shape
+        """The same path."""
+        return path
+
+
+# --- the profile ----------------------------------------------------------------------
+
+
+def write_profile(command: Command, own: Path, read: tuple[Path, ...] = ()) -> str:
+    """The profile of one command. Raises ValueError for a path that cannot be named in it."""
+    place, environ = command.place, command.environment
+    home = environ.get("HOME", "")
+    shown = str(real(place.shown))
+    closed = {home, *find_hidden_folders(home), shown}
+    tools = {
+        path
+        for path in (str(real(each)) for each in tool_paths(environ))
+        if not _holds(path, closed)
+    }
+    where = frozenset((name, environ[name]) for name in NAMES if name in environ)
+    denied = [*_CLOSED, *other_trees(shown, where, read)]
+    asked = {str(real(path)) for path in read}
+    shares = {str(real(place.shown / name)) for name in place.shares}
+    objects = (place.objects, *alternates(place.objects)) if place.objects else ()
+    borrowed = {str(real(path)) for path in objects}
+    tree, box = str(real(place.tree)), str(real(place.box))
+    written = [box, str(real(own)), *([] if command.reads_only else [tree])]
+    seen = [*_SYSTEM, *sorted(tools | asked | shares | borrowed), tree, box, str(real(own))]
+    lines = [
+        *_floor(),
+        _rule("allow", "file-read*", _folders(seen)),
+        _rule("deny", "file-read*", _folders(denied)),
+        _rule("allow", "file-read-metadata", _files(_above(seen))),
+        _rule("allow", "file-write*", _folders(written)),
+        *_network(command.network),
+    ]
+    if command.reads_only:
+        lines.append(_rule("deny", "file-write*", _folders([tree])))
+    return "\n".join(lines) + "\n"
+
+
+def _holds(folder: str, paths: Iterable[str]) -> bool:
+    """Whether one of these paths is in the folder, or is it."""
+    return any(path and (path + "/").startswith(folder.rstrip("/") + "/") for path in paths)
+
+
+def _floor() -> Iterator[str]:
+    yield "(version 1)"
+    yield "(deny default)"
+    yield from ("(allow process-fork)", "(allow process-exec)", "(allow sysctl-read)")
+    yield "(allow signal (target same-sandbox))"
+    yield "(allow process-info* (target same-sandbox))"
+    yield "(allow ipc-posix-sem)"
+    yield _rule("allow", "mach-lookup", (f"(global-name {_quote(name)})" for name in _SPOKEN_TO))
+    devices = [f"/dev/{name}" for name in _DEVICES]
+    yield _rule("allow", "file-read*", _files(["/", "/dev", *devices]))
+    yield _rule("allow", "file-write-data", _files(devices))
+
+
+def _network(network: Network) -> Iterator[str]:
+    """Nothing at all is allowed where the network is `no`: sockets of files, too, lead out."""
+    if network is Network.LOOPBACK:
+        yield f"(allow network-bind (local ip {_HERE}))"
+        yield f"(allow network-inbound (local ip {_HERE}))"
+        yield f"(allow network-outbound (remote ip {_HERE}))"
+    if network is Network.YES:
+        yield '(allow network-bind (local ip "*:*"))'
+        yield '(allow network-inbound (local ip "*:*"))'
+        yield '(allow network-outbound (remote ip "*:*"))'
+        yield _rule("allow", "network-outbound", _files([_RESOLVER]))
+        names = (f"(global-name {_quote(name)})" for name in _OF_A_NETWORK)
+        yield _rule("allow", "mach-lookup", names)
+
+
+def _rule(word: str, operation: str, filters: Iterable[str]) -> str:
+    return f"({word} {operation} {' '.join(filters)})"
+
+
+def _folders(paths: Iterable[str]) -> list[str]:
+    return [f"(subpath {_quote(path)})" for path in dict.fromkeys(paths)]
+
+
+def _files(paths: Iterable[str]) -> list[str]:
+    return [f"(literal {_quote(path)})" for path in dict.fromkeys(paths)]
+
+
+def _above(paths: Iterable[str]) -> list[str]:
+    """The folders on the way to them, which programs look at to find out where they are."""
+    above = {str(folder) for path in paths for folder in Path(path).parents}
+    return sorted(above | {"/tmp", "/var", "/etc"})  # noqa: S108 - links of macOS
+
+
+def _quote(text: str) -> str:
+    """The text in a profile's quotes; what has a meaning of its own there is refused."""
+    if not text or any(letter < " " or letter == "\x7f" for letter in text):
+        raise ValueError(f"no profile can name this path: {text!r}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"no profile can name this path: {text!r}") from error
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+# --- whether it holds -----------------------------------------------------------------
+
+
+_TRY = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5)"
+
+
+def probe(read: tuple[Path, ...] = (), program: Path = PROGRAM) -> Seatbelt | str:
+    """Seatbelt as it works here, or why it does not: what must fail in it is tried, too.
+
+    It fails closed: a profile that the system takes and does not hold is no sandbox.
+    """
+    if not os.access(program, os.X_OK):
+        return f"there is no {program}"
+    with tempfile.TemporaryDirectory(prefix="runner-") as folder, socket.socket() as open_port:
+        open_port.bind(("127.0.0.1", 0))
+        open_port.listen()
+        top = Path(os.path.realpath(folder))
+        for name in ("tree", "box", "out"):
+            effects.make_folder(top / name)
+        secret = top / "out" / "secret"
+        effects.write_file(secret, b"secret")
+        return _try_all(Seatbelt(read, program), top, open_port.getsockname()[1])
+
+
+def _try_all(found: Seatbelt, top: Path, port: int) -> Seatbelt | str:
+    out = top / "out"
+    trials = (
+        # what is tried, whether it must work, what is wrong otherwise
+        (("/bin/sh", "-c", ": > inside && cat inside"), True, "no command runs in it"),
+        (("/bin/sh", "-c", ': > "$1"', "sh", str(out / "new")), False, "it let a write pass"),
+        (("/bin/cat", str(out / "secret")), False, "it let a file be read"),
+        ((sys.executable, "-I", "-S", "-c", "pass"), True, "no Python runs in it"),
+        ((sys.executable, "-I", "-S", "-c", _TRY, str(port)), False, "it let a connection pass"),
+    )
+    for argv, works, wrong in trials:
+        code, said = _try_one(found, top, argv)
+        if (code == 0) is not works or (out / "new").exists():
+            words = said.decode("utf-8", "replace").strip()
+            return f"{wrong}: {words}" if words else wrong
+    return found
+
+
+def _try_one(found: Seatbelt, top: Path, argv: tuple[str, ...]) -> tuple[int, bytes]:
+    from runner.process.base import Command, Place, command_environment
+
+    place = Place(top / "tree", top / "shown", top / "box")
+    prepared = found.enclose(Command(argv, place, command_environment(os.environ)))
+    try:
+        return capture(prepared.argv, prepared.cwd, prepared.env, _PATIENCE)
+    finally:
+        if prepared.leave:
+            prepared.leave()
