@@ -82,7 +82,7 @@ golden: $(READY) ## Write the expected texts in tests/golden/ anew; read the dif
 	git diff --stat -- tests/golden
 
 pictures: $(READY) sandbox ## The pictures in docs/pictures, by Chromium
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python scripts/pictures.py
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tests/serve/pictures.py
 
 bench: $(READY) ## The quick benchmarks beside the peers; benchmarks/README.md has the long ones
 	$(BIN)/python benchmarks/peers/run.py --quick

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 _LARGEST = 10_000_000
 """Bytes of a statement that is read at all."""
 _MAKE = "one is made by: runner evidence ID --format in-toto"
-FOLDER = "attestations"
-"""Where a ship leaves its statement, below artifacts/build."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from runner import effects
 from runner.app.build.run_status import SHIP, last_ship_tag
 from runner.app.build.session import Session
 from runner.app.build.suitability import require_suitable
-from runner.app.prove.attest import FOLDER, attest_ship
+from runner.app.prove.attest import attest_ship
 from runner.app.prove.publish import last_verification
 from runner.app.prove.verified_tree import find_unverified_tasks
 from runner.app.prove.verify_done import stale_what_fails
@@ -99,7 +99,7 @@ def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> 
 
 def _attest(project: Project, tag: str, commit: str) -> str:
     """Leave the statement of the ship beside its logs; the path."""
-    path = f"{BUILD}/{FOLDER}/{slug(tag)}.json"
+    path = f"{BUILD}/reports/{slug(tag)}.attestation.json"
     statement = attest_ship(project, tag, commit, effects.timestamp())
     effects.make_folder((project.root / path).parent)
     effects.write_file(project.root / path, encode(statement).encode())

@@ -168,7 +168,11 @@ def test_a_joint_landing_that_is_stopped_anywhere_lands_once_and_whole(bookings,
     assert landed == ["TASK-001", "TASK-002", "TASK-002", "TASK-004"]
     for k in sample(len(whole.effects))[shard::3]:
         house, where = bookings.begin(bookings.approved), told(whole, k)
-        assert house.run(watch=stop_at(k)).code == STOPPED
+        stopped = house.run(watch=stop_at(k))
+        if stopped.code == 0:  # what another run has in hand decides how many writes it gathers
+            assert len(stopped.effects) < k, where
+        else:
+            assert stopped.code == STOPPED
         holds(house, where)
         ended = house.run()
         assert ended.code == 0, f"{where}\n{ended.said}"

@@ -12,12 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "serve"))
+from browser import CHROMIUM, Browser
+from site_process import Site
 
-from browser import CHROMIUM, Browser  # noqa: E402 - the tests' own
-from site_process import Site  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs" / "pictures"
 LARGEST = 300_000
 
@@ -79,7 +77,7 @@ def _take(site: Site, tab: object) -> None:
         size = file.stat().st_size
         if size > LARGEST:
             raise SystemExit(f"{file} has {size} bytes")
-        print(f"{file.relative_to(ROOT)}: {size} bytes")
+        sys.stdout.write(f"{file.relative_to(ROOT)}: {size} bytes\n")
 
 
 if __name__ == "__main__":
