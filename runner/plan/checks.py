@@ -217,7 +217,7 @@ def _find_shared_outputs(plan: Plan) -> Iterator[Problem]:
 def _one_file_elsewhere(plan: Plan) -> Iterator[Problem]:
     """Output files that are two here and one on macOS and Windows."""
     first: dict[str, str] = {}
-    for task in plan.by_id.values():
+    for task in sorted(plan.by_id.values(), key=lambda one: one.line):
         for path in task.outputs:
             known = first.setdefault(fold_spelling(path), path)
             if known != path and not is_glob(path):

@@ -9,6 +9,7 @@ missing by itself. A process that is gone says nothing.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -18,6 +19,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -193,6 +195,24 @@ def open_exit(pid: int) -> int | None:
         return os.pidfd_open(pid)
     except OSError:
         return None
+
+
+def interrupt(pid: int, is_it: Callable[[], bool]) -> bool:
+    """Send SIGINT to a process that `is_it` still knows; whether there was one to send it to.
+
+    Its number may be given out again between the look and the signal: pidfd_open(2) holds it.
+    """
+    process = open_exit(pid)
+    if process is None:
+        if found := is_there(pid) and is_it():
+            os.kill(pid, signal.SIGINT)
+        return found
+    try:
+        if sys.platform == "linux" and is_it():
+            signal.pidfd_send_signal(process, signal.SIGINT)
+    finally:
+        os.close(process)
+    return True
 
 
 def has_ended(child: int) -> bool:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
+from runner.process import platform
 from runner.project import BUILD
 
 if TYPE_CHECKING:
@@ -21,14 +20,6 @@ def stop_run(project: Project) -> Holder:
     holder = lock.holder()
     if holder is None:
         raise RunnerError("no run is going on here", hint="runner status", code=ExitCode.CONFLICT)
-    try:
-        # The number may be given out again between the look and the signal (pidfd_open(2)).
-        process = os.pidfd_open(holder.pid)
-    except ProcessLookupError:
-        raise RunnerError("the run has just ended", code=ExitCode.CONFLICT) from None
-    try:
-        if holder.lives():
-            signal.pidfd_send_signal(process, signal.SIGINT)
-    finally:
-        os.close(process)
+    if not platform.interrupt(holder.pid, holder.lives):
+        raise RunnerError("the run has just ended", code=ExitCode.CONFLICT)
     return holder
