@@ -34,22 +34,32 @@ if TYPE_CHECKING:
     Spans: TypeAlias = Mapping[str, StatusSpan]
 
 
+_LONGEST_REST, _TIMES_AS_LONG = 5.0, 10.0
+"""Seconds, and times as long as the last time took, after which it may be done whatever it cost."""
+
+
 @dataclass(slots=True)
 class TimeQuota:
     """Keeps what is written again and again (statuses, map, checkpoint) from growing with the plan.
 
-    The first time is always affordable; then what was spent so far must stay below the share.
+    The first time is always affordable; then what was spent so far must stay below the share. One
+    time that took long, on a disk that stood still, keeps nobody waiting for minutes: after ten
+    times as long as the last took, and a few seconds, it is affordable again.
     """
 
     most: float
     """The part of the run's time that may be spent, from 0 to 1."""
     _began: float = field(default_factory=effects.monotonic)
     _spent: float = 0.0
+    _last: float = 0.0
+    _ended: float = 0.0
 
     @property
     def affordable(self) -> bool:
         """Whether it may be done now."""
-        return self._spent <= self.most * (effects.monotonic() - self._began)
+        now = effects.monotonic()
+        rested = now - self._ended >= max(_LONGEST_REST, _TIMES_AS_LONG * self._last)
+        return rested or self._spent <= self.most * (now - self._began)
 
     @contextmanager
     def spend(self) -> Iterator[None]:
@@ -58,7 +68,9 @@ class TimeQuota:
         try:
             yield
         finally:
-            self._spent += effects.monotonic() - began
+            self._ended = effects.monotonic()
+            self._last = self._ended - began
+            self._spent += self._last
 
 
 _NOTED = (Status.BLOCKED, Status.STALE)
