@@ -24,7 +24,7 @@ READY := $(VENV)/.ready
 DEMO := build/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sandbox check lint types floors house reference test vscode mutants pictures bench golden campaign demo demo-clean lock clean
+.PHONY: help setup sandbox check lint types floors house reference test release site vscode mutants pictures bench golden campaign demo demo-clean lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,15 @@ test: check sandbox ## Everything that must hold: check, then all tests, with co
 	tests/in_memory.sh $(BIN)/python -m pytest -n $(JOBS) --cov=runner --cov-report=term:skip-covered \
 	  --cov-fail-under=$(MINIMUM_COVERAGE)
 
+release: $(READY) ## Wheel and source archive into dist/, built twice, tried without a network; bill of materials, provenance
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[release]'
+	$(BIN)/python tests/release.py
+
+site: $(READY) ## The documents as a site, build/site/index.html; a link that leads nowhere is a mistake
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[docs]'
+	$(BIN)/sphinx-build -q -W --keep-going -n -b html -d build/site.trees -c docs/site . build/site
+	cp build/site/README.html build/site/index.html
+
 vscode: $(READY) ## The extension for VS Code: types, tests against the real server, editors/vscode/dist/*.vsix (needs npm)
 	npm ci --prefix editors/vscode --ignore-scripts --no-fund --no-audit
 	RUNNER="$(abspath $(BIN))/runner" npm test --prefix editors/vscode
@@ -99,7 +108,7 @@ demo-clean: ## Forget the demo's copy
 	rm -rf $(DEMO)
 
 lock: $(READY) ## Write requirements.lock anew from pyproject.toml (needs uv)
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --upgrade \
+	uv pip compile pyproject.toml --extra dev --extra docs --extra release --universal --python-version 3.11 --upgrade \
 	  --no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
 
 clean: demo-clean ## Forget what was built, the virtual environment too

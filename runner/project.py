@@ -203,6 +203,19 @@ class Project:
         with Repository.open(self.root) as repository:
             return bool(commit) and path in repository.tree_entries(commit, [path])
 
+    def find_program(self, name: str) -> Path | None:
+        """The program that a command of this project would start by this name."""
+        from runner.process.tools import which
+
+        return which(name, self._command_environment)
+
+    @cached_property
+    def _command_environment(self) -> Mapping[str, str]:
+        from runner.process.base import command_environment
+        from runner.process.environments import with_own_tools
+
+        return with_own_tools(command_environment(self.environ), self.root, may_use=lambda _: True)
+
     def check(self) -> Reading:
         """The plan, its graph, and every problem of the file and of the graph together."""
         data = self.plan_bytes
@@ -213,13 +226,12 @@ class Project:
         from runner.plan.checks import check_plan
         from runner.plan.graph import TaskGraph
         from runner.plan.spans import Places as PlanPlaces
-        from runner.process.tools import which
 
         places = PlanPlaces(data, plan.path)
         found = check_plan(
             plan.tasks,
             places=places,
-            found=lambda name: which(name, self.environ) is not None,
+            found=lambda name: self.find_program(name) is not None,
             exists=lambda path: (self.root / path).exists(),
             strict_contracts=self.settings.strict_contracts,
         )

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent / "stories"))  # the person and their repository
+for _room in ("stories", "commands"):  # the person and their repository, and their terminal
+    sys.path.insert(0, str(Path(__file__).parent / _room))
 
 pytest.register_assert_rewrite("workplace")
 

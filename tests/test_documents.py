@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,12 @@ def test_the_readme_is_read_in_a_minute_and_leads_to_every_page():
     told = {path for path, _ in LINK.findall(text("README.md"))}
     own = {"docs/languages.md", "docs/listeners.md", "docs/follow-one-task.md"}  # for developers
     assert {page for page in GUIDES if page.startswith("docs/")} - told - own == set()
+
+
+def test_the_site_leads_to_every_page_once():
+    shown = runpy.run_path(str(ROOT / "docs/site/conf.py"))["CONTENTS"]
+    pages = [page for pages in shown.values() for page in pages.split()]
+    assert sorted(f"docs/{page}.md" for page in pages) == sorted(GUIDES[1:])
 
 
 def test_every_reason_and_exit_code_has_its_place_in_when_it_stops():

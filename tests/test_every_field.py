@@ -65,6 +65,7 @@ PLAN = """# Shop
 - Budget: 5 attempts, 30 minutes, 200k tokens, $5
 - Review: auto
 - Priority: high
+- Model: strong-2
 - Source: specs/tasks.md:12
 
 > CHANGE-001 (2026-11-22): numbers begin at 1000
@@ -125,6 +126,7 @@ NEITHER = {
     "changes": "a change is recorded by the journal as what it is",
     "literal": "how `outputs` and `inputs` are read, and so a part of them",
     "priority": "when it starts is not what it builds",
+    "model": "who builds it is not what it builds",
     "source": "where it came from is not what it builds",
 }
 """Fields of a task that no digest holds, and why."""

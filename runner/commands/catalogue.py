@@ -47,6 +47,7 @@ TABLE = (
         "running.cancel",
         "end one task's attempt in a run that is going on; keep its work",
     ),
+    Entry("lease", "running.lease", "who builds this branch, on any machine; --take takes it"),
     Entry(
         "adopt",
         "answer.adopt",
@@ -75,6 +76,7 @@ TABLE = (
         "prove.verify_attestation",
         "whether this repository tells what a statement of a proof says; --run proves it again",
     ),
+    Entry("gate", "prove.gate", "what a pull request may break, run on it as it is when merged"),
     Entry("ship", "prove.ship", "verify everything, declare SHIP and tag the commit"),
     Entry(
         "parallel",

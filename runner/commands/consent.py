@@ -56,15 +56,20 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def ask_trust(project: Project, plan: Plan, *, trusted: bool) -> None:
-    """Raise RunnerError (exit 3) unless a person lets this repository's commands run."""
+def ask_trust(
+    project: Project, plan: Plan, *, trusted: bool, again: str = "runner --trust"
+) -> None:
+    """Raise RunnerError (exit 3) unless a person lets this repository's commands run.
+
+    `again` is what to type to say so.
+    """
     from runner.app.build.suitability import require_trust
     from runner.commands.running.terminal_review import find_asker
     from runner.report.console import NORMAL, Console
 
     with Console(level=NORMAL, colour=False) as console:
         asker = find_asker(console, project.environ)
-        require_trust(project, plan, trusted=trusted, asker=asker)
+        require_trust(project, plan, trusted=trusted, asker=asker, again=again)
 
 
 def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> Project:

@@ -23,6 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser, examples: str, *, needed: boo
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
 
 
+def add_verbose(parser: argparse.ArgumentParser) -> None:
+    """`-v` of commands that leave digests out."""
+    parser.add_argument("-v", "--verbose", action="store_true", help="commits and digests in full")
+
+
 def one_task(given: argparse.Namespace, environ: Mapping[str, str]) -> OneTask:
     """The task of these flags. Raises RunnerError for an id that no task has."""
     from runner.app.inspect.task_inquiry import find_one_task

@@ -28,6 +28,8 @@ YOURS = frozenset(
         "notify_command",
         "notify_on",
         "draft_pr",
+        "publish",
+        "lease_seconds",
         "agent_command",
         "acp_command",
         "agent_env",

@@ -35,6 +35,7 @@ from runner.config.setting_types import (
     Seconds,
     Size,
     Whole,
+    empty_for_none,
     executor_name,
     format_name,
     id_prefix,
@@ -172,6 +173,8 @@ class Given(BaseSettings):
     notify_command: Line | None = None
     notify_on: Endings | None = None
     draft_pr: bool | None = None
+    publish: Annotated[Line, AfterValidator(empty_for_none)] | None = None
+    lease_seconds: Seconds | None = None
     soft_seconds: Seconds | None = None
     idle_seconds: Seconds | None = None
     hard_seconds: Seconds | None = None
@@ -190,6 +193,7 @@ class Given(BaseSettings):
     agent_files: Annotated[tuple[HomePath, ...], BeforeValidator(split_paths)] | None = None
     model_plan: ModelName | None = None
     model_execute: ModelName | None = None
+    model_escalate: Annotated[tuple[ModelName, ...], BeforeValidator(split_words)] | None = None
     model_review: ModelName | None = None
     model_draft: ModelName | None = None
     model_base_url: Annotated[str, AfterValidator(server_address)] | None = None

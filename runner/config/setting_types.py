@@ -80,6 +80,11 @@ def lower_case(value: object) -> object:
     return value.strip().lower() if isinstance(value, str) else value
 
 
+def empty_for_none(value: str) -> str:
+    """`none` in any case takes back what a layer below says."""
+    return "" if value.lower() == "none" else value
+
+
 def variable_name(value: str) -> str:
     """The name of an environment variable, or the beginning of some."""
     if not re.fullmatch(r"[A-Za-z_*][A-Za-z0-9_*]*", value):

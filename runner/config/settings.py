@@ -106,6 +106,8 @@ class Settings:
     """The model that plans, as the agent program or the provider names it; none: its default."""
     model_execute: str = ""
     """The model that writes."""
+    model_escalate: tuple[str, ...] = ()
+    """Models that write, from small to strong: the next one after each failed proof."""
     model_review: str = ""
     """The model that reviews where review is `auto` and no `review_command` is set."""
     model_draft: str = ""
@@ -224,6 +226,11 @@ class Settings:
     record: str = "end"
     """When statuses, CHECKPOINT.md and proofs without a commit are committed: `end` of each run
     that changed them, or `never` (clones then know tasks by their commits alone)."""
+    publish: str = ""
+    """The remote whose branch each landing moves first, under a lease: one clone at a time builds
+    a branch, on any machine; `none`: what lands stays here until a person pushes it."""
+    lease_seconds: float = 5 * MINUTE
+    """A lease that stays unchanged for so long may be taken over."""
     verify_at_end: bool = True
     """Whether a run that built everything proves the whole tree once more."""
     executor: str = "threads"

@@ -34,6 +34,7 @@ NOTES = {
     "review": "whether a person looks at its writes before they land",
     "no_proof": "`none — reason`: nothing has to prove it",
     "priority": "what orders tasks that are ready",
+    "model": "the model that its agent works with",
     "source": "FILE:LINE it was imported from",
 }
 """By the key of a field; a field that is not here is completed and has no hover."""

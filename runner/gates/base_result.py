@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from runner.config.default_gates import is_declared
 from runner.gates import proof_cache
 from runner.gates.base import Proved
 from runner.gates.check_run import output_of, try_check
@@ -143,11 +144,30 @@ class Compared:
 def evaluate_failure(trial: CheckRun, bench: GateContext) -> Proved:
     """What a check that failed says, measured against the tree before the change."""
     compared = _compare_with_base(trial, bench)
+    if compared is None and (seen := _find_seen_before(trial, bench)):
+        compared = Compared((), seen)
     if compared is None:
         return Proved(trial.proof, trial.findings())
     if compared.new:
         return Proved(trial.proof, _with_new(trial, compared))
     return _excuse_known(trial, compared, bench)
+
+
+def _find_seen_before(trial: CheckRun, bench: GateContext) -> tuple[str, ...]:
+    """The failing tests of a gate, where a task that changes nothing met them: all known as old.
+
+    Only of gates that nobody configured, and where the task has a proof of its own: else it is
+    there to find just them.
+    """
+    task, check = bench.task, trial.check
+    if bench.changes or bench.settings.strict or trial.ran.ended is not Ended.EXITED:
+        return ()
+    proven = task.test_contracts or task.contracts
+    if not (proven and is_declared(task, bench.settings, check.id, check.command)):
+        return ()
+    failing = make_earlier(trial, bench).failing
+    known = proof_cache.load_entry(bench.kept, *_record(check, bench))
+    return tuple(sorted(failing)) if failing <= known.keys() else ()
 
 
 def _compare_with_base(trial: CheckRun, bench: GateContext) -> Compared | None:

@@ -16,6 +16,7 @@ from runner.gates import (
     integrity,
     mutation,
     shadowing_files,
+    silent_assertions,
     test_awareness,
 )
 
@@ -35,6 +36,7 @@ FAMILIES = (
     commands,
     coverage_gate,
     shadowing_files,
+    silent_assertions,
     test_awareness,
     equality,
     mutation,

@@ -17,6 +17,7 @@ from runner.model.grades import is_static_tool
 from runner.plan.commands import swallows_failure
 from runner.plan.shell.exit_status import commands_of
 from runner.plan.shell.programs import program_of
+from runner.plan.shell.selection import without_reporting
 from runner.plan.shell.shell_nodes import pipelines, simples
 from runner.plan.shell.syntax import ShellSyntaxError, parse
 from runner.secrets.redact import redact
@@ -77,7 +78,10 @@ def _describe_change(was: str, now: str | None) -> str:
 
 def _is_kept(place: tuple[str, str], was: str, now: str | None) -> bool:
     """Whether all that ran still runs and counts; more may follow it."""
-    if now is None or not now.startswith(was):
+    if now is None:
+        return not was.strip()
+    was, now = without_reporting(was), without_reporting(now)
+    if not now.startswith(was):
         return not was.strip()
     more = now[len(was) :].strip(" \t")
     in_turn = more.startswith("&&") or (place[0] in _MAKEFILES and more.startswith("\n"))

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Check, Proved
+from runner.gates.test_paths import is_test_path
+from runner.languages.registry import code_row, is_written_in
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
 
@@ -64,7 +66,77 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
         for one in _find_added_names(change, bench)
         if not _is_meant(one.name, bench.task)
     ]
-    return Proved(None, (*found, *_ask_of_tests(bench)))
+    return Proved(None, (*found, *_ask_of_tests(bench), *_recite(bench), *_read_tests(bench)))
+
+
+def _recite(bench: GateContext) -> Iterator[Finding]:
+    """Answers of tests that a change writes into the product instead of what finds them."""
+    from runner.gates.test_answers import answers_in, recitals
+    from runner.text.literals import Source
+
+    def read(path: str, content: bytes | None) -> Source:
+        hashes = is_written_in(path, "python")
+        return Source((content or b"").decode("utf-8", "replace"), hashes=hashes)
+
+    for change in bench.changes:
+        if change.content is None or not code_row(change.path) or not _is_product(change, bench):
+            continue
+        known = {
+            (one.given, one.answers)
+            for one in answers_in(read(change.path, bench.before(change.path)))
+        }
+        new = answers_in(read(change.path, change.content))
+        if all((one.given, one.answers) in known for one in new):
+            continue
+        given = [one.given[0].strip("[]").partition(",")[0].encode() for one in new]
+        tests = [
+            read(path, content)
+            for path, content in _find_tests(bench)
+            if code_row(path) and any(one in content for one in given)
+        ]
+        for one in recitals(new, tests):
+            if (one.given, one.answers) not in known:
+                yield _tell_recited(", ".join(one.given), change.path, one.line, bench)
+
+
+def _tell_recited(given: str, path: str, line: int, bench: GateContext) -> Finding:
+    return Finding(
+        check=CHECK,
+        message=f"the code holds an answer of its tests: for {given[:60]!r} it computes nothing",
+        path=path,
+        line=line,
+        severity=Severity.WARNING if bench.by_person else Severity.QUESTION,
+        hint="have the code find the answer, for what no test gives too",
+    )
+
+
+def _read_tests(bench: GateContext) -> Iterator[Finding]:
+    """Product code that names a file or folder of the tests of this tree."""
+    root = bench.place.project
+    for change in bench.changes:
+        if change.content is None or not code_row(change.path) or not _is_product(change, bench):
+            continue
+        if _TOOL_FILE.search(change.path):
+            continue
+        former = bench.before(change.path) or b""
+        for number, line in enumerate(change.content.splitlines(), start=1):
+            named = _named_path(line) if line not in former else ""
+            if named and is_test_path(f"{named}/x") and (root / named).exists():
+                yield Finding(
+                    check=CHECK,
+                    message=f"product code that reads what belongs to tests: {named}",
+                    path=change.path,
+                    line=number,
+                    severity=Severity.WARNING if bench.by_person else Severity.QUESTION,
+                    hint="keep what the product needs with the product: tests are not installed",
+                )
+
+
+def _named_path(line: bytes) -> str:
+    """The path that the texts of a line come to, one after the other; empty for none."""
+    texts = re.findall(rb"""['"`]([\w./ -]{1,200})['"`]""", line)
+    parts = [part for text in texts for part in text.decode().split("/")]
+    return "/".join(part for part in parts if part not in ("", ".", ".."))
 
 
 def _ask_of_tests(bench: GateContext) -> Iterator[Finding]:
@@ -90,18 +162,26 @@ def _speaks_of(name: str, task: Task) -> bool:
 def _find_setter(name: str, bench: GateContext) -> str:
     """The test file of the base that sets a variable; empty for none."""
     sets = re.compile(_SETS.replace(b"%s", re.escape(name).encode()))
+    for path, _ in _find_tests(bench):
+        if sets.search(bench.before(path) or b""):
+            return path
+    return ""
+
+
+def _find_tests(bench: GateContext) -> Iterator[tuple[str, bytes]]:
+    """The tests of the proposal with what they hold: those of the first files of the tree."""
     root = bench.place.project
     seen = 0
     for where, folders, files in os.walk(root):
         folders[:] = sorted(one for one in folders if one[:1] != "." and one != "node_modules")
         for file in sorted(files):
             path = (Path(where) / file).relative_to(root).as_posix()
-            if bench.is_test(path) and sets.search(bench.before(path) or b""):
-                return path
+            if bench.is_test(path) and (Path(where) / file).is_file():
+                with (Path(where) / file).open("rb") as opened:
+                    yield path, opened.read(_LARGEST)
             seen += 1
             if seen > _MOST_FILES:
-                return ""
-    return ""
+                return
 
 
 def _is_product(change: Change, bench: GateContext) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.gates import call_stack, tool_changes
 from runner.languages.c_like_lexer import line_of
 from runner.languages.registry import code_row
-from runner.text.syntax import fold_text, join_literals, python_tree
+from runner.text.syntax import fold_text, follow_aliases, join_literals, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,30 +30,30 @@ _TRACERS = {
     **dict.fromkeys(("gettrace", "getprofile", "_getframemodulename"), "sys.{}"),
     **dict.fromkeys(("get_objects", "get_referrers"), "gc.{}"),
 }
-_LOOKS_FOR = frozenset(
-    {"exists", "is_file", "is_dir", "isfile", "isdir", "glob", "rglob", "iterdir", "listdir"}
-)
+_LOOKING = "exists is_file is_dir isfile isdir glob rglob iterdir listdir"
+_LOOKS_FOR = frozenset(_LOOKING.split())
 PLACE = "where it is run"
 _IN_ARGUMENTS = re.compile(r"pytest|unittest|py\.test|nose2?\b")
 _TESTS = re.compile(
     r"(?<![a-z-])(?:tests?|specs?|testing)(?![a-z])(?!-)|__main__\.py\Z", re.IGNORECASE
 )
 """A word of a program's name or arguments that tests have; an option of its own is none."""
-_ASKED = frozenset({"modules", "argv", "find_spec", "import_module", "stack", "f_globals"})
+_ARGUMENTS = frozenset({"argv", "orig_argv", "cmdline"})
+_ASKED = _ARGUMENTS | {"modules", "find_spec", "import_module", "stack", "f_globals"}
 """What a tool's name is looked up in."""
-_ARGUMENTS = frozenset({"argv", "orig_argv"})
+_STARTED = _ARGUMENTS | {"__main__", "__spec__", "environ", "getenv"}
+_INSIDES = re.compile(r"AssertionRewritingHook|EncodedFile|DontReadFromInput|LogCaptureHandler")
+"""What pytest puts in the place of streams, handlers and importers."""
 _COMPARING = frozenset({"startswith", "endswith", "match", "search", "fullmatch"})
 _DOUBLE = re.compile(
     r"\A(?:unittest\.|pytest_)?_?mock(?:\Z|[._])|\A(?:Magic|Async|NonCallable\w*)?Mock\Z"
     r"|\Aassert_(?:not_|any_)?(?:called|awaited|call\b|has_calls)\w*\Z|\Amock_calls\Z"
 )
 """What only a test's double has, or is called."""
-_LOOKS_AT = frozenset(
-    {"__module__", "__name__", "__qualname__", "__class__", "__mro__", "type", "hasattr", "getattr"}
-)
-_CLOCKS = frozenset(
-    {"process_time", "process_time_ns", "thread_time", "perf_counter", "monotonic", "time", "times"}
-)
+_LOOKING_AT = "__module__ __name__ __qualname__ __class__ __mro__ type hasattr getattr"
+_LOOKS_AT = frozenset(_LOOKING_AT.split())
+_TELLING = "process_time process_time_ns thread_time perf_counter monotonic time times"
+_CLOCKS = frozenset(_TELLING.split())
 """Calls that tell how long it has run, or when: of what has a number in it, of no deadline."""
 CLOCK = "how long it has run"
 _TEST_FILE = re.compile(
@@ -125,7 +125,7 @@ def names_of_tests(path: str, content: bytes | None) -> tuple[Named, ...]:
         return ()
     if row.language.literals is None:
         tree = python_tree(text)
-        return _once(_of_tree(tree)) if tree else ()
+        return _once(_of_tree(follow_aliases(tree, _ARGUMENTS | {"modules"}))) if tree else ()
     pattern, literals = _BRACES.get(row.name), row.language.literals
     return _once(_in_braces(text, pattern, literals, row.name)) if pattern and literals else ()
 
@@ -202,13 +202,13 @@ def _tool_in(node: ast.expr, keys: frozenset[str]) -> str:
         inner.attr if isinstance(inner, ast.Attribute) else getattr(inner, "id", "")
         for inner in ast.walk(node)
     }
-    if not asked & _ASKED:
-        return ""
-    for word in words:
-        if word and (word.partition(".")[0] in _TOOLS or word in _TOOLS):
+    for word in filter(None, words):
+        if asked & _ASKED and (word.partition(".")[0] in _TOOLS or word in _TOOLS):
             return word
-        if word and "argv" in asked and (found := _IN_ARGUMENTS.search(word)):
+        if asked & _STARTED and (found := _IN_ARGUMENTS.search(word)):
             return found[0]
+        if _INSIDES.search(word):
+            return word
     return ""
 
 

@@ -61,7 +61,19 @@ def choose(task: Task, settings: Settings) -> Implementer | Finding:
             f'there is no implementer "{display(name)}"',
             hint=did_you_mean(name, IMPLEMENTERS) or f"one of {list_names()}",
         )
-    return kind.for_task(task, settings)
+    named = next_model(task, settings, 0)
+    return kind.for_task(task, replace(settings, model_execute=named) if named else settings)
+
+
+def next_model(task: Task, settings: Settings, failed: int) -> str:
+    """The model for a task after so many failed proofs; empty where only the settings' is named.
+
+    A task that names one begins there; one that is no step of `escalate` stays with it.
+    """
+    steps = settings.model_escalate
+    if task.model:
+        steps = steps[steps.index(task.model) :] if task.model in steps else (task.model,)
+    return steps[min(failed, len(steps) - 1)] if steps else ""
 
 
 def choose_drafter(settings: Settings) -> Implementer | Finding:

@@ -125,6 +125,8 @@ class TaskState(NamedTuple):
     """The digests of the last attempt."""
     last_attempt: int = 0
     """The highest number an attempt ever had."""
+    plan_sessions: int = 0
+    """How many sessions only planned: they are numbered below zero, and are no attempts."""
     base: str = ""
     """The commit the last attempt was made from."""
     last_tree: str = ""

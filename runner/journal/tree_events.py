@@ -77,3 +77,17 @@ class TaskWaived(NamedTuple):
     what: Digest
     files: dict[str, str]
     """Its files and their bytes; the waiver ends where either is another one."""
+
+
+class LeaseMoved(NamedTuple):
+    """The lease under which one clone at a time builds a branch went from one holder to another.
+
+    Holders are told by their own words; an empty one is nobody.
+    """
+
+    branch: str
+    old: str
+    new: str
+    reason: str = ""
+    by: str = ""
+    """`person` where one took it; empty where it was not renewed for a whole ttl, or was lost."""

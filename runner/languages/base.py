@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 # --- what a test file claims --------------------------------------------------------------
 
@@ -74,6 +74,16 @@ class TestBody:
     """Whether it runs as it stands here, not only where another class inherits it."""
     helped: bool = False
     """Whether it calls something that asserts for it."""
+    spelled_out: frozenset[str] = frozenset()
+    """What it claims in each case, values in the place of names; empty for one that does more.
+
+    Two tests that spell out the same claim the same, one by one or in a table.
+    """
+
+    def is_told_by(self, others: Iterable[TestBody]) -> bool:
+        """Whether others, in cases that run, claim all that this one does."""
+        told = (one.spelled_out for one in others if one.is_test and one.found and not one.marks)
+        return bool(self.spelled_out) and self.spelled_out <= frozenset().union(*told)
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,6 +157,8 @@ class Task:
     """Rank among what is ready, from 0 (critical) to 4; None is 2, in the middle."""
     source: str = ""
     """`FILE:LINE` of where an imported task came from."""
+    model: str = ""
+    """The model that its agent works with; empty takes the project's."""
     no_contracts: str = ""
     """Why it has no contracts, where the plan says `Contracts: none — reason`."""
     literal: tuple[str, ...] = ()

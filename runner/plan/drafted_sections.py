@@ -44,7 +44,7 @@ _NOT_TAKEN = {
     "coverage": "Coverage", "red_first": "Red first", "uses": "Uses", "network": "Network",
     "timeout": "Timeout", "stack": "Stack", "patterns": "Patterns", "requires": "Requires",
     "budget": "Budget", "review": "Review", "changes_tests": "Changes tests",
-    "no_proof": "Proof: none", "no_contracts": "Contracts: none",
+    "model": "Model", "no_proof": "Proof: none", "no_contracts": "Contracts: none",
 }  # fmt: skip
 _EMPTY = {"network": Network.NO, "budget": Budget()}
 

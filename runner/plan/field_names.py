@@ -21,6 +21,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "gates": ("Gates",),
     "coverage": ("Coverage",),
     "implementer": ("Implementer",),
+    "model": ("Model",),
     "command": ("Command", "Run", "Cmd"),
     "red_first": ("Red first",),
     "uses": ("Uses",),

@@ -136,9 +136,15 @@ def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Com
     )
 
 
+_IN_FOLDER = re.compile(r"cd [\w./-]+ && ")
+
+
 def is_bare_command(text: str) -> bool:
-    """Whether a test without backticks is one command line: a known program, and no sentence."""
-    words = text.split()
+    """Whether a test without backticks is one command line: a known program, and no sentence.
+
+    It may begin in a folder: `cd packages/api && npm test`.
+    """
+    words = _IN_FOLDER.sub("", text).split()
     first = words[0] if words else ""
     if not (first in _TEST_PROGRAMS or _OWN_SCRIPT.fullmatch(first)) or "`" in text:
         return False

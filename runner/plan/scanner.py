@@ -89,6 +89,7 @@ _FORMS = {
     "command": _single(_CODE),
     "keywords": _single(_WORDS),
     "priority": _single(rb"critical|high|medium|low|lowest"),
+    "model": _single(rb"[A-Za-z0-9][\w./:-]*"),
     "source": _single(rb"[\w./-]+:\d+"),
     "stack": _single(_WORDS),
     "patterns": _single(_WORDS),

@@ -73,6 +73,7 @@ READERS: Mapping[str, Read] = {
     "no_proof": _by(proofs.no_proof),
     "priority": _by(values.priority),
     "source": _by(values.name),
+    "model": _by(values.model),
 }
 """Of each field, by key, what makes a value of its text; raises BadValueError where it cannot."""
 
@@ -164,5 +165,6 @@ def _adapter() -> TypeAdapter[dict[str, object]]:
         no_proof: Annotated[str, by("no_proof")]
         priority: Annotated[int | None, by("priority")]
         source: Annotated[str, by("source")]
+        model: Annotated[str, by("model")]
 
     return cast("TypeAdapter[dict[str, object]]", TypeAdapter(TaskFields))

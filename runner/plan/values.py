@@ -191,6 +191,14 @@ def priority(field: Field) -> int | None:
     return PRIORITIES.index(text)
 
 
+def model(field: Field) -> str:
+    """A model's name, as the agent program or the provider knows it."""
+    text = whole(field).strip("`")
+    if text and not re.fullmatch(r"[A-Za-z0-9][^\s`]*", text):
+        raise complain(field, f'"{text}" is no name of a model', "write one name, without blanks")
+    return text
+
+
 def percent(field: Field) -> float | None:
     """A percentage from 0 to 100."""
     text = whole(field)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tomllib
 from base64 import urlsafe_b64encode
 from contextlib import suppress
@@ -16,12 +17,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.process.base import command_environment
+from runner.process.tools import which
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
 IN_REPOSITORY = (".venv", "venv", "env")
 """Folders of a repository where its Python environment is, by custom."""
 MODULES = "node_modules"
+TEST_PROGRAMS = ("pytest", "py.test")
+"""Programs that run a project's tests in the environment they are installed in."""
 _MARK = "pyvenv.cfg"
 _LARGEST = 1_000_000
 _UNFIT = re.compile(r'[ $`!*@"\\\r\n\t]')
@@ -43,7 +49,8 @@ def with_own_tools(
     """The environment of a command, the repository's own tools first on its PATH.
 
     `may_use` says whether a folder of the repository, by its name, may be run from. An
-    environment that the person activated stays first.
+    environment that the person activated stays first, unless it is the runner's own: that one is
+    activated for the runner's sake.
     """
     folders = [str(folder) for folder in _find_tool_folders(environment, root, may_use)]
     former = environment.get("PATH", "").split(os.pathsep)
@@ -54,13 +61,70 @@ def with_own_tools(
 def _find_tool_folders(
     environment: Mapping[str, str], root: Path, may_use: Callable[[str], bool]
 ) -> Iterator[Path]:
-    activated = environment.get("VIRTUAL_ENV") or environment.get("CONDA_PREFIX")
-    if not activated:
+    activated = _activated(environment)
+    if not activated or os.path.realpath(activated) == os.path.realpath(sys.prefix):
         found = (place / "bin" for place in _pythons(environment, root, may_use))
         yield from [folder for folder in found if (folder / "python").exists()][:1]
     if (root / MODULES / ".bin").is_dir() and may_use(MODULES):
         yield root / MODULES / ".bin"
     yield from _versions(environment, root)
+
+
+def _activated(environment: Mapping[str, str]) -> str:
+    return environment.get("VIRTUAL_ENV") or environment.get("CONDA_PREFIX") or ""
+
+
+# --- programs of the runner -----------------------------------------------------------
+
+
+def find_lent_program(
+    programs: Collection[str], environ: Mapping[str, str], root: Path, needs: Collection[str]
+) -> str:
+    """The test program of the runner's own environment that one of these would be; else empty.
+
+    Its packages are the runner's, so it says little about the project. `environ` is the person's,
+    `needs` are the packages that the project declares. No mistake where the environment is the
+    project's, too: it lies in the repository, or the person activated it, it has what the project
+    needs, and the project has no other.
+    """
+    asked = next((name for name in programs if name in TEST_PROGRAMS), "")
+    if not asked or sys.prefix == sys.base_prefix:
+        return ""
+    found = which(asked, with_own_tools(command_environment(environ), root, may_use=lambda _: True))
+    own = Path(sys.prefix)
+    if found is None or found.parent != own / "bin" or own.is_relative_to(root):
+        return ""
+    activated = os.path.realpath(_activated(environ) or "/") == os.path.realpath(own)
+    alone = next(_pythons(environ, root, lambda _: True), None) is None
+    return "" if activated and alone and _has_packages(own, needs) else asked
+
+
+def explain_lent_program(program: str, root: Path) -> tuple[str, str]:
+    """What is wrong with such a program, and how it is mended."""
+    there = next((name for name in IN_REPOSITORY if (root / name / _MARK).is_file()), "")
+    said = f'"{program}" would be that of the runner\'s own environment ({sys.prefix})'
+    if there:
+        return f"{said}: {there} has none", f"{there}/bin/python -m pip install pytest"
+    if (root / "poetry.lock").is_file():
+        return said, "poetry install, with pytest among its packages"
+    if (root / "uv.lock").is_file():
+        return said, "uv sync, with pytest among its packages"
+    package = " -e ." if _load_toml(root / "pyproject.toml").get("project") else ""
+    install = f"{IN_REPOSITORY[0]}/bin/python -m pip install pytest{package}"
+    return said, f"python3 -m venv {IN_REPOSITORY[0]} && {install}"
+
+
+def _has_packages(prefix: Path, needs: Collection[str]) -> bool:
+    there = {
+        _distribution(info.name.partition("-")[0])
+        for info in prefix.glob("lib*/python*/site-packages/*.dist-info")
+    }
+    return {_distribution(name) for name in needs} <= there
+
+
+def _distribution(name: str) -> str:
+    """A package's name as packages are compared (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 # --- Python ---------------------------------------------------------------------------

@@ -268,7 +268,9 @@ def raw(path: str) -> bytes:
     return path.encode("utf-8", "surrogateescape")
 
 
-def _wrap_process(stranger: Stranger, argv: list[str], variables: Mapping[str, str]) -> Any:
+def _wrap_process(
+    stranger: Stranger, argv: list[str], variables: Mapping[str, str], *, again: bool = True
+) -> Any:
     """A started git, as GitPython wraps it. Raises OSError where the system starts nothing."""
     from git.exc import GitCommandNotFound
 
@@ -280,6 +282,8 @@ def _wrap_process(stranger: Stranger, argv: list[str], variables: Mapping[str, s
         cause = error.__cause__
         if isinstance(cause, OSError) and cause.errno != errno.ENOENT:
             raise cause from None
+        if again:  # the folder that we stand in was moved between GitPython's look and its start
+            return _wrap_process(stranger, argv, variables, again=False)
         hint = "run again to go on; if git is missing, install it"
         raise RunnerError("git could not be started", hint=hint) from error
 

@@ -88,21 +88,26 @@ def _apart(
     repository: Repository, words: tuple[str, ...], environ: Mapping[str, str]
 ) -> Iterator[Push]:
     """A git command in a folder of its own, by the person's own configuration."""
-    configuration = repository.configuration()
     with TemporaryDirectory(prefix="runner-push-") as box:
-        folder, own = Path(box) / "git", Path(box) / "config"
-        lay_out(folder, repository.lender(), (), "ref: refs/heads/none")
-        own.write_text(own_text(configuration), "utf-8", "surrogateescape")
+        folder, told = lay_apart(repository, Path(box), environ)
         # a person's own hooks are meant for their repository, which this folder is not
-        yield Push(
-            ("git", f"--git-dir={folder}", "-c", "core.hooksPath=/dev/null", *words),
-            {
-                "GIT_ALLOW_PROTOCOL": ":".join(_find_allowed(configuration)),
-                **{name: value for name, value in environ.items() if name not in _UNSAID},
-                "GIT_CONFIG_GLOBAL": str(own),
-                "GIT_CONFIG_NOSYSTEM": "1",
-            },
-        )
+        yield Push(("git", f"--git-dir={folder}", "-c", "core.hooksPath=/dev/null", *words), told)
+
+
+def lay_apart(
+    repository: Repository, box: Path, environ: Mapping[str, str]
+) -> tuple[Path, dict[str, str]]:
+    """A git folder in `box` that borrows the objects, and the environment to use it in."""
+    configuration = repository.configuration()
+    folder, own = box / "git", box / "config"
+    lay_out(folder, repository.lender(), (), "ref: refs/heads/none")
+    own.write_text(own_text(configuration), "utf-8", "surrogateescape")
+    return folder, {
+        "GIT_ALLOW_PROTOCOL": ":".join(_find_allowed(configuration)),
+        **{name: value for name, value in environ.items() if name not in _UNSAID},
+        "GIT_CONFIG_GLOBAL": str(own),
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
 
 
 def record_push(repository: Repository, remote: str, ref: str) -> None:

@@ -48,6 +48,8 @@ class Repository:
         self._configuration: Configuration | None = None
         self._configured: tuple[StatCache, ...] | None = None
         self._closed_with: list[Callable[[], None]] = []
+        self.publish: Callable[[Head, str], object] | None = None
+        """Moves a remote's branch from a head to a commit before the branch here follows."""
 
     @classmethod
     def open(cls, root: Path) -> Self:

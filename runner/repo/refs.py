@@ -13,13 +13,15 @@ from runner.errors import ExitCode, RunnerError
 from runner.repo.commit import DURABLE, commit_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from runner.repo.read import Repository
     from runner.repo.trees import Written
 
 
 _SLUG_WIDTH = 50
+_DRAFTS = "refs/runner/drafts"
+"""Of which commit each draft was made: `<task>/<branch>`."""
 
 
 def keep_ref(repo: Repository, name: str, commit: str) -> None:
@@ -69,16 +71,50 @@ def draft(
         branch = start if number == 1 else f"{start}-{number}"
         there = repo.resolve(f"refs/heads/{branch}")
         if there is None:
-            _create(repo, branch, made.sha)
+            _create(repo, task, branch, made.sha)
             return branch
         if repo.tree_of(there) == made.tree and _parent(repo, there) == parent:
             return branch
     raise AssertionError
 
 
-def _create(repo: Repository, branch: str, commit: str) -> None:
+def _create(repo: Repository, task: str, branch: str, commit: str) -> None:
+    """Make the branch, and note beside it what it was made of, in one transaction."""
+    names = (f"refs/heads/{branch}", f"{_DRAFTS}/{task}/{branch}")
+    lines = "".join(f"create {name} {commit}\n" for name in names)
     git = repo.git.with_settings(DURABLE)
-    git.run("update-ref", "-m", "runner: keep", f"refs/heads/{branch}", commit, repo.zeros())
+    git.run("update-ref", "-m", "runner: keep", "--stdin", stdin=lines.encode())
+
+
+def drop_drafts(repo: Repository, task: str) -> None:
+    """Take a task's drafts away that nobody touched since they were made.
+
+    One whose tip is another by now, or that is checked out somewhere, is a person's and stays.
+    """
+    noted = f"{_DRAFTS}/{task}/"
+    form = "--format=%(refname) %(objectname)"
+    for line in repo.git.run("for-each-ref", form, noted).decode().splitlines():
+        ref, _, commit = line.partition(" ")
+        branch = f"refs/heads/{ref.removeprefix(noted)}"
+        lines = f"delete {ref} {commit}\n"
+        if repo.resolve(branch) == commit and not _is_checked_out(repo, branch):
+            lines += f"delete {branch} {commit}\n"
+        repo.git.with_settings(DURABLE).ask("update-ref", "--stdin", stdin=lines.encode())
+
+
+def sweep_drafts(repo: Repository, is_done: Callable[[str], bool]) -> None:
+    """The same of all tasks that are over; asks no git where no draft was made."""
+    folder = repo.folders.common / _DRAFTS
+    names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else ()
+    for task in names:
+        if is_done(task):
+            drop_drafts(repo, task)
+
+
+def _is_checked_out(repo: Repository, branch: str) -> bool:
+    """Whether a work tree, this one or a linked one, is on a branch."""
+    listed = repo.git.run("worktree", "list", "--porcelain").decode("utf-8", "replace")
+    return f"branch {branch}" in listed.splitlines()
 
 
 def _parent(repo: Repository, commit: str) -> str | None:

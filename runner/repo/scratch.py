@@ -80,14 +80,15 @@ class Scratch:
         self.slot = slot
         self.bounds = Bounds()
         """What a task may propose; whoever opens it sets what the settings say."""
-        self.stopped: Callable[[], bool] = _never
+        self.stopped: Callable[[], bool] = lambda: False
         """Asked by all that takes long, whether nobody wants it any more."""
         self.tree_folder = slot / "tree"
         self.lender = lender
         self.base: str | None = None
         self._shares = shares
         self._git_folder = slot / "git"
-        self._gitlinks: dict[str, str] = {}
+        self.gitlinks: dict[str, str] = {}
+        """Submodules of the base by path, with their commits; none of them is carried."""
         self._listing: tuple[str | None, frozenset[bytes]] = (None, frozenset())
         self._spelling = Spelling()
         self._refused = ""  # what git said of what it could not hold
@@ -197,9 +198,9 @@ class Scratch:
         for path, was, now in self._objects.find_differing(known, base):
             if was is not None:
                 gone.add(path)
-                self._gitlinks.pop(text(path), None)
+                self.gitlinks.pop(text(path), None)
             if now is not None and now.mode == GITLINK:
-                self._gitlinks[text(path)] = now.sha
+                self.gitlinks[text(path)] = now.sha
             elif now is not None:
                 come.add(path)
         self._listing = (base, (paths - gone) | come)
@@ -207,11 +208,11 @@ class Scratch:
 
     def _leave_out_gitlinks(self, git: Git) -> None:
         """Have git believe that repositories inside are as they should be: none is carried."""
-        if not self._gitlinks:
+        if not self.gitlinks:
             return
-        paths = b"".join(raw(path) + b"\0" for path in self._gitlinks)
+        paths = b"".join(raw(path) + b"\0" for path in self.gitlinks)
         git.run("update-index", "-z", "--skip-worktree", "--stdin", stdin=paths)
-        for path in self._gitlinks:
+        for path in self.gitlinks:
             with suppress(OSError):
                 (self.tree_folder / path).rmdir()  # git makes a folder for each
 
@@ -292,7 +293,7 @@ class Scratch:
 
     def _compare(self, paths: Sequence[bytes]) -> Snapshot:
         """The same of a few plain files that git named, without one. Raises UnusualError."""
-        if len(paths) > _FEW or self._gitlinks:
+        if len(paths) > _FEW or self.gitlinks:
             raise UnusualError
         known, name = partial(self._objects.entry, self.base), partial(self._objects.name, "blob")
         wanted, prefix = self._while_wanted(paths), self.lender.prefix
@@ -334,8 +335,8 @@ class Scratch:
             return ask()
 
     def _bring_gitlinks_back(self, git: Git) -> None:
-        if self._gitlinks:
-            lines = (f"160000 {sha} 0\t{path}\0" for path, sha in self._gitlinks.items())
+        if self.gitlinks:
+            lines = (f"160000 {sha} 0\t{path}\0" for path, sha in self.gitlinks.items())
             git.run("update-index", "-z", "--index-info", stdin=raw("".join(lines)))
 
     def _name_tree(self, changes: Iterable[TreeChange]) -> str:
@@ -394,7 +395,3 @@ class Scratch:
 
     def _on(self, index: str) -> Git:
         return self._git.with_settings(GIT_INDEX_FILE=str(self._git_folder / index))
-
-
-def _never() -> bool:
-    return False

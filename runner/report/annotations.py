@@ -38,7 +38,7 @@ def workflow_commands(results: Results) -> Iterator[str]:
         for finding in shown:
             yield _annotation(results, task, finding)
         if task.status is Status.BLOCKED and not task.refusals:
-            yield _command("error", task.note or "blocked", task.id, results.plan, task.line)
+            yield format_command("error", task.note or "blocked", task.id, results.plan, task.line)
 
 
 def _annotation(results: Results, task: TaskResult, finding: Finding) -> str:
@@ -46,14 +46,17 @@ def _annotation(results: Results, task: TaskResult, finding: Finding) -> str:
     line = finding.line if finding.path else task.line
     message = "\n".join(filter(None, (finding.message, finding.detail, _hint(finding))))
     level = _LEVELS[finding.severity]
-    return _command(level, message, f"{task.id} {finding.check}", path, line, finding.column)
+    return format_command(level, message, f"{task.id} {finding.check}", path, line, finding.column)
 
 
-def _command(level: str, message: str, title: str, path: str, line: int, column: int = 0) -> str:
+def format_command(
+    level: str, message: str, title: str, path: str, line: int, column: int = 0
+) -> str:
+    """One workflow command: `error`, `warning` or `notice`; an empty path is no place."""
     numbers = [("line", line), ("col", column if line else 0)]
     properties = [
-        f"file={escape_annotation_property(path)}",
-        *(f"{name}={number}" for name, number in numbers if number),
+        *([f"file={escape_annotation_property(path)}"] if path else []),
+        *(f"{name}={number}" for name, number in numbers if number and path),
         f"title={escape_annotation_property(title)}",
     ]
     return f"::{level} {','.join(properties)}::{escape_annotation(message)}"
@@ -67,7 +70,7 @@ def step_summary(results: Results) -> str:
     """The page in GitHub's Markdown: counts, a row a task, and what kept tasks from landing."""
     counts = _counts(results)
     lines = [
-        f"## {_markdown(results.name or 'Task graph')}",
+        f"## {escape_markdown(results.name or 'Task graph')}",
         "",
         f"{counts} in {duration(results.seconds)}",
         "",
@@ -97,7 +100,7 @@ def _row(task: TaskResult) -> str:
         proof.verdict in (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN) for proof in task.proofs
     )
     cells = (
-        f"{_markdown(task.id)} {_markdown(task.title)}",
+        f"{escape_markdown(task.id)} {escape_markdown(task.title)}",
         f"{_SIGNS.get(task.status, '')} {task.status}".strip(),
         f"{good}/{len(task.proofs)}" if task.proofs else "—",
         str(task.attempts or "—"),
@@ -108,18 +111,18 @@ def _row(task: TaskResult) -> str:
 
 def _open_task(results: Results, task: TaskResult) -> Iterator[str]:
     yield ""
-    yield f"### {_markdown(task.id)}: {_markdown(task.note) or task.status}"
+    yield f"### {escape_markdown(task.id)}: {escape_markdown(task.note) or task.status}"
     for finding in task.refusals:
         yield ""
         place = results.place(finding.path) if finding.path else ""
         place += f":{finding.line}" if place and finding.line else ""
-        head = f"{_markdown(finding.check)}: {_markdown(finding.message)}"
-        yield f"- {_markdown(place)} {head}" if place else f"- {head}"
+        head = f"{escape_markdown(finding.check)}: {escape_markdown(finding.message)}"
+        yield f"- {escape_markdown(place)} {head}" if place else f"- {head}"
         if finding.detail:
-            yield from _fence(finding.detail[-_MOST_DETAIL:])
+            yield from fence_text(finding.detail[-_MOST_DETAIL:])
 
 
-def _fence(text: str) -> Iterator[str]:
+def fence_text(text: str) -> Iterator[str]:
     """A block that its content cannot end (CommonMark 4.5): a fence longer than any in it."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -129,7 +132,7 @@ def _fence(text: str) -> Iterator[str]:
     yield f"  {fence}"
 
 
-def _markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text of one line in which nothing is markup, HTML or a mention."""
     plain = _MARKUP.sub(r"\\\1", display(text).replace("&", "&amp;"))
     return plain.replace("<", "&lt;").replace("@", "&#64;")

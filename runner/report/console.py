@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from runner.journal.events import AttemptFinished, AttemptStarted, GateCompleted, GateStarted
 from runner.model import Status
 from runner.report.event_lines import COLOURS, event_lines, output_line
+from runner.text.wording import attempt_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -210,4 +211,4 @@ def _implementers_log(record: Record) -> str:
     from runner.run.worker_setup import LOGS
 
     alone = isinstance(record.event, AttemptStarted) and record.event.mode == "prove"
-    return "" if alone else f"{LOGS}/{record.task}/{record.attempt}/implementer.log"
+    return "" if alone else f"{LOGS}/{record.task}/{attempt_folder(record.attempt)}/implementer.log"

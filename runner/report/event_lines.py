@@ -24,7 +24,7 @@ from runner.journal.sessions import (
 from runner.journal.tree_events import TaskWaived
 from runner.model import Ending, Verdict
 from runner.text.display import display
-from runner.text.wording import refusal_lines
+from runner.text.wording import name_attempt, refusal_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -69,9 +69,10 @@ def output_line(task: str, line: str, paint: Paint) -> str:
 
 def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
     match record.event:
-        case AttemptStarted(implementer=implementer, mode=mode):
-            how = format_attempt(mode, implementer)
-            yield f"started (attempt {record.attempt}, {display(how)})"
+        case AttemptStarted(implementer=implementer, mode=mode, model=model):
+            how = format_attempt(mode, implementer) + (f", {model}" if model else "")
+            number = f"{name_attempt(record.attempt)}, " if record.attempt > 0 else ""
+            yield f"started ({number}{display(how)})"
         case GateCompleted(proof=proof):
             mark, colour = _MARKS.get(proof.verdict, ("-", "dim"))
             yield f"{paint(colour, mark)} {display(proof.id)} {proof.seconds:.2f} s"

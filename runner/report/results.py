@@ -92,7 +92,8 @@ class ResultsListener:
         event = record.event
         if isinstance(event, AttemptFinished) and event.ending is not Ending.INTERRUPTED:
             heard = self._tasks.setdefault(record.task, _Heard())
-            heard.attempts.add(record.attempt)  # one that is proven again ends twice
+            if record.attempt > 0:  # else it only planned
+                heard.attempts.add(record.attempt)  # one that is proven again ends twice
             heard.seconds += event.seconds
             heard.proofs, heard.findings = tuple(event.proofs), tuple(event.findings)
         elif isinstance(event, TaskBlocked | TaskFailed) and event.findings:

@@ -110,6 +110,7 @@ def start_of(assignment: Assignment, slot: int) -> AttemptStarted:
         mode=assignment.kind,
         task_type=brief.kind,
         searched=brief.searched,
+        model=assignment.task.model if getattr(implementer, "is_agent", False) else "",
     )
 
 
@@ -226,7 +227,7 @@ class WorkerContext:
         return {
             **self.base_environment,
             "RUNNER_TASK": assignment.task.id,
-            "RUNNER_ATTEMPT": str(assignment.attempt),
+            "RUNNER_ATTEMPT": str(assignment.brief.attempt),
             "RUNNER_SLOT": str(self.number),
             "RUNNER_PORT_BASE": str(20000 + 100 * self.number),
             **dict(assignment.secrets),

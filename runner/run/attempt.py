@@ -21,7 +21,7 @@ from runner.run.permission_prompts import Questions
 from runner.run.planned import plan_session
 from runner.run.proof.prove import bench_of, prove_standing
 from runner.run.resource_locks import is_glob
-from runner.text.wording import did_you_mean
+from runner.text.wording import attempt_folder, did_you_mean
 from runner.writes.pipeline import WriteContext as WriteBench
 from runner.writes.pipeline import admit_writes
 
@@ -168,7 +168,7 @@ def _implement(assignment: Assignment, site: WorkerContext, asked: Questions) ->
         environment=site.environment(assignment),
         tell=site.teller(assignment),
         cancelled=site.cancelled,
-        log=site.logs / assignment.task.id / str(assignment.attempt) / "implementer.log",
+        log=site.logs / assignment.task.id / attempt_folder(assignment.attempt) / "implementer.log",
         known_secrets=tuple(value for _, value in assignment.secrets),
         network=site.settings.network_for(assignment.task.network),
         left=assignment.left,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.journal.events import AttemptFinished, DecisionMade, TaskBlocked, TaskDone
 from runner.model import Ending, Reason, Usage
+from runner.repo.refs import drop_drafts
 from runner.run.landing import (
     drafts,
 )
@@ -81,7 +82,8 @@ class OutcomeRecorder:
 
     def record_interrupted(self, task: Task) -> None:
         """An attempt was ended from outside: it counts for nothing."""
-        attempt = self.ledger.state.task(task.id).last_attempt
+        known = self.ledger.state.task(task.id)
+        attempt = known.open_attempt.attempt if known.open_attempt else known.last_attempt
         event = AttemptFinished(ending=Ending.INTERRUPTED, tree="", seconds=0.0)
         self.ledger.note(event, task=task.id, attempt=attempt, durable=True)
 
@@ -159,6 +161,7 @@ class OutcomeRecorder:
     ) -> None:
         """The task is DONE, and this is what that rests on."""
         self.decisions(task, outcome)
+        drafted = bool(self.ledger.state.task(task.id).draft)
         self.ledger.note(
             TaskDone(
                 spec=task.spec,
@@ -176,6 +179,8 @@ class OutcomeRecorder:
             durable=True,
         )
         self._drop_tried(task)
+        if drafted:
+            drop_drafts(self.repository, task.id)
         if self.observe:
             self.observe(task.id, outcome)
 

@@ -104,6 +104,11 @@ class OutcomeHandler:
         """Where permission rules have a person asked."""
         return PermissionPrompts(self.ledger, self.review.asker)
 
+    def halt(self) -> None:
+        """Have nothing new started, and nothing land, since the branch is somebody else's now."""
+        self.codes.add(ExitCode.CONFLICT)
+        self.halted = True
+
     def next_again(self) -> Assignment | None:
         """Work whose proof has to run again on a moved branch."""
         return self._again.popleft()[0] if self._again else None
@@ -292,8 +297,7 @@ class OutcomeHandler:
                 self.books.block(task, outcome, Reason.POLICY, note)
             case Elsewhere(message):
                 self.books.hold(task, outcome, "conflict", message)
-                self.codes.add(ExitCode.CONFLICT)
-                self.halted = True
+                self.halt()
         return False
 
     def _put_back(self, task: Task, outcome: Outcome, how: str) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.config.stack import detect_stack
 from runner.errors import RunnerError
 from runner.implementers.agents.program import AgentProgram
 from runner.implementers.registry import choose
 from runner.implementers.requirements import find_unmet_requirements
 from runner.model import Finding, Reason
+from runner.plan.commands import executables
 from runner.plan.globs import is_glob
 from runner.plan.shell.exit_status import no_proof_in
+from runner.process.environments import TEST_PROGRAMS, explain_lent_program, find_lent_program
 from runner.process.tools import which
 from runner.run.proof_required import unprovable
 from runner.run.resource_locks import capacities, too_much
@@ -60,6 +63,8 @@ def find_lacking(
 
         if missing := find_missing_tools(task, environ):
             return Reason.TOOL, "; ".join(missing)
+    if lent := _of_its_environment(task, settings, environ, root):
+        return Reason.TOOL, lent
     outputs = [path for path in task.outputs if not is_glob(path)]
     if uncompiled := find_missing_compiler(root, outputs, find_program):
         return Reason.TOOL, uncompiled.message
@@ -85,6 +90,21 @@ def _of_its_implementer(
     if unable := _of_its_agent(chosen, settings, environ, root):
         return Reason.TOOL, _format_advice(unable)
     return None
+
+
+def _of_its_environment(
+    task: Task, settings: Settings, environ: Mapping[str, str], root: Path
+) -> str:
+    """That its tests would run in the runner's own environment, and how that is mended."""
+    if ":" in settings.executor:  # the workers' environments are not known here
+        return ""
+    contracts, gates = task.test_contracts, task.gates
+    lines = (*(one.command for one in contracts), *(one.command for one in gates))
+    programs = {name for line in lines if "test" in line for name in executables(line)}
+    if programs.isdisjoint(TEST_PROGRAMS):
+        return ""
+    lent = find_lent_program(programs, environ, root, detect_stack(root).dependencies)
+    return "; ".join(explain_lent_program(lent, root)) if lent else ""
 
 
 def no_proof(task: Task) -> str:
@@ -114,12 +134,14 @@ def _of_its_agent(
 
     if not isinstance(chosen, AgentProgram):
         return None
+    if unable := chosen.lacks_program(environ, root):  # before a sandbox is tried out
+        return unable
     read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
     try:
         sandbox = choose_sandbox(settings.sandbox, read)
     except RunnerError as error:
         return Finding(chosen.name, error.message, hint=error.hint)
-    return chosen.lacks(sandbox, environ.get("PATH", ""), root)
+    return chosen.lacks(sandbox, environ, root)
 
 
 def _format_advice(finding: Finding) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,12 @@ from runner.context.gather import surroundings_at
 from runner.context.patterns import Search, match_patterns
 from runner.gates.base_result import wants_red_first
 from runner.implementers.base import Allowance, Mode
-from runner.implementers.registry import choose
+from runner.implementers.registry import choose, next_model
 from runner.journal.events import ModeSwitched
 from runner.model import Finding, Reason, ReviewMode
 from runner.plan.task_types import kind_of
 from runner.run.assignment import Assignment
+from runner.run.limits.failure_policy import count_worked
 from runner.run.permission_prompts import answers_of
 from runner.run.planned.phases import Step, files_of_plan, plan_of, plan_told
 from runner.run.preflight import find_lacking
@@ -185,16 +186,19 @@ class Preparation:
             return self.make_carried(task, (), self.base(), attempt)
         if again := self._find_recorded(task):
             return self.make_carried(task, again, self.base(), attempt)
+        if named := next_model(task, self.settings, count_worked(known.tries)):
+            task = replace(task, model=named)
         chosen = self.implementer(task)
         implementer = None if isinstance(chosen, Finding) else chosen
         base = self.base()
         step = self.plans.step(task, base) if self.plans else Step()
+        number = -(known.plan_sessions + 1) if step.mode is Mode.PLAN else attempt
         named, new = getattr(implementer, "name", ""), known.spec is None
         return Assignment(
             task=task,
-            attempt=attempt,
+            attempt=number,
             base=base,
-            brief=self._brief_for(chosen, task, attempt, step),
+            brief=self._brief_for(chosen, task, abs(number), step),
             implementer=implementer,
             author=named,
             left=self.purse.allowance(task, known) if self.purse else Allowance(),
@@ -208,7 +212,7 @@ class Preparation:
             again=_was_tried(known),
             carried=() if step.mode is Mode.PLAN else self.edits.get(task.id, step.carried),
             review=step.review or self.review_mode(task),
-            rules=self.write_rules(task, attempt, files_of_plan(step.plan)),
+            rules=self.write_rules(task, number, files_of_plan(step.plan)),
             secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
         )
 

@@ -13,6 +13,7 @@ from runner.process.base import Command
 from runner.process.sandbox import ReadOnly
 from runner.process.supervise import run
 from runner.run.review import CHECK
+from runner.text.wording import attempt_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +46,7 @@ def review_by_agent(assignment: Assignment, site: WorkerContext, diff: str) -> S
 
 
 def _bench(assignment: Assignment, site: WorkerContext) -> ImplementerContext:
-    logs = site.logs / assignment.task.id / str(assignment.attempt)
+    logs = site.logs / assignment.task.id / attempt_folder(assignment.attempt)
     return ImplementerContext(
         place=site.place,
         sandbox=ReadOnly(site.sandbox),

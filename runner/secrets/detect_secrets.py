@@ -51,7 +51,7 @@ _LONGEST_LINE = 1000
 """Bytes of a line the backtracking plug-ins are given whole; of a longer one, a part."""
 _AROUND = 200
 _PREFIX = 8
-_SECONDS = 0.15
+_SECONDS = 0.5
 _SECONDS_PER_MB = 0.2
 """Of this thread's own processor time: a busy machine must not refuse an honest file."""
 _MOST_LOOKED_AT = 500

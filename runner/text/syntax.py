@@ -47,6 +47,26 @@ def python_tree(source: str | bytes) -> ast.Module | None:
     return None
 
 
+def follow_aliases(tree: ast.Module, names: frozenset[str]) -> ast.Module:
+    """The tree, changed in place: what `from x import a as b` and `b = x.a` bind is called `a`.
+
+    Of these `names` alone: any other may be bound to something else on the next line.
+    """
+    bound: dict[str, str] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(names=given):
+                bound |= {one.asname: one.name for one in given if one.asname and one.name in names}
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute(attr=of)) if (
+                of in names
+            ):
+                bound[name] = of
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            node.id = bound.get(node.id, node.id)
+    return tree
+
+
 # --- constants ------------------------------------------------------------------------
 
 

@@ -122,3 +122,13 @@ def nearest(word: str, known: Iterable[str]) -> str:
     spelling = {entry.casefold(): entry for entry in known}
     found = get_close_matches(word.casefold(), list(spelling), n=1, cutoff=_NEAR)
     return spelling[found[0]] if found else ""
+
+
+def name_attempt(number: int) -> str:
+    """`attempt 2`; `plan 1` of a session that only plans, which is numbered below zero."""
+    return f"plan {-number}" if number < 0 else f"attempt {number}"
+
+
+def attempt_folder(number: int) -> str:
+    """The folder of its logs: `2`, `plan-1`."""
+    return f"plan-{-number}" if number < 0 else str(number)

@@ -29,7 +29,14 @@ def hook(ground, name, *files):
 def test_every_hook_is_a_command_that_there_is():
     for one in HOOKS.values():
         assert one["entry"].split()[1] in BY_NAME
-        assert one["language"] == "python"
+        assert one["language"] == ("system" if one["id"].endswith("-system") else "python")
+
+
+def test_a_light_hook_is_its_twin_without_an_environment():
+    for name, one in HOOKS.items():
+        twin = HOOKS.get(name.removesuffix("-system"))
+        if twin is not None and twin is not one:
+            assert {**one, "id": "", "language": ""} == {**twin, "id": "", "language": ""}
 
 
 def test_a_mistake_in_the_plan_stops_a_commit(ground):

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from commands_build import FINDING, PROOF, TREE, a_ground, began, blocked, done, published
 
 from runner.journal.events import DecisionMade
@@ -19,7 +20,7 @@ def test_a_done_task_shows_plan_attempts_and_evidence(ground):
         published(ground, A="DONE"),
     )
     spec = ground.spec("TASK-001")
-    assert ground.runner("show", "1") == (
+    assert ground.runner("show", "1", "-v") == (
         0,
         f"""\
 TASK-001: task A
@@ -55,6 +56,18 @@ decisions:
 """,
         "",
     )
+
+
+@pytest.mark.parametrize("command", ["show", "evidence"])
+def test_digests_are_told_to_who_asks_for_them(ground, command):
+    a_ground(ground, "A")
+    commit = ground.git("rev-parse", "HEAD")
+    ground.journal(began(ground), *done(ground, "TASK-001", commit), published(ground, A="DONE"))
+    long = re.compile("[0-9a-f]{20}")
+    few, all_of_it = ground.runner(command, "1").out, ground.runner(command, "1", "-v").out
+    assert f"Commit          {commit[:12]}\n" in re.sub(r"(?m)^  ", "", few)
+    assert not long.search(few)
+    assert len(long.findall(all_of_it)) > 3
 
 
 def test_a_blocked_task_shows_its_findings_and_where_its_work_is(ground):
@@ -141,8 +154,6 @@ plan:
   Requires        tool make, secret TOKEN_NAME
   Budget          5 attempts, 30 minutes, 200000 tokens, $5
   Review          prompt
-  Digest, what    <digest>
-  Digest, proof   <digest>
 """
     )
 

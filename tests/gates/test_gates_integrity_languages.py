@@ -249,6 +249,9 @@ def test_new_tests_that_assert_are_fine(language):
         ("tests/test_a.py", "", "import pytest\npytest.raises = quiet\n"),
         ("conftest.py", "", "import unittest\nsetattr(unittest.TestCase, name, quiet)\n"),
         ("conftest.py", None, "import shop\nshop.price = lambda: 3\n"),
+        ("conftest.py", "", "import shop\nshop._prices['a'] = 3\n"),
+        ("conftest.py", "", "from shop import stock\nstock._known.update(a=3)\n"),
+        ("tests/conftest.py", "", "import shop\nshop.stock._limit = 0\n"),
         ("export_test.go", None, "package shop\n\nfunc init() {\n\tdividers['.'] = true\n}\n"),
         (
             "tests/test_a.py",
@@ -272,6 +275,7 @@ def test_leaving_tests_out_by_configuration_is_refused(path, old, new):
         ),
         ("conftest.py", "import pytest\n@pytest.fixture\ndef shop():\n    return 1\n"),
         ("tests/test_a.py", "from shop import app\napp.testing = True\napp.name = NAME\n"),
+        ("conftest.py", "import shop\nshop.prices.update(a=3)\nos._seen = 1\n"),
         (
             "shop_test.go",
             "package shop\n\nvar cases []int\n\nfunc init() {\n\tcases = append(cases, 1)\n}\n",

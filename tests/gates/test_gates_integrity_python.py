@@ -216,6 +216,8 @@ def test_unittest_is_read_as_well(old, new):
             "try:\n        assert f()\n    except Exception:\n        pass",
             "test_new can never fail: `assert f()`: its failure is caught",
         ),
+        ("assert lambda: f() == 1", "test_new can never fail: `assert lambda: f() == 1`"),
+        ("assert (x for x in f())", "test_new can never fail: `assert (x for x in f())`"),
     ],
 )
 def test_a_new_test_that_can_never_fail_is_refused(body, message):
@@ -238,6 +240,22 @@ def test_a_new_test_that_can_never_fail_is_refused(body, message):
 )
 def test_a_new_test_that_can_fail_is_fine(body):
     assert grave("", f"def test_new():\n    {body}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("mark", "refused"),
+    [
+        ("pytest.mark.xfail", True),
+        ("pytest.mark.xfail(reason='later')", True),
+        ("pytest.mark.xfail(strict=True)", True),
+        ("unittest.expectedFailure", True),
+        ("pytest.mark.xfail(sys.platform == 'win32', reason='no forks')", False),
+        ("pytest.mark.slow", False),
+    ],
+)
+def test_a_new_test_marked_as_failing_is_told_where_it_fails_everywhere(mark, refused):
+    found = grave("", f"@{mark}\ndef test_new():\n    assert f() == 1\n")
+    assert [("marked as failing" in one) for one in found] == [True] * refused
 
 
 # --- who may --------------------------------------------------------------------------

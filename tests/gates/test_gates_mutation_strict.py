@@ -9,7 +9,7 @@ from test_gates_mutation_python import DISCOUNT, GOOD, noticed, of
 from runner.gates.mutation import run_mutants, survivors
 from runner.gates.mutation.mutants import Mutant, Subject
 from runner.gates.mutation.run_mutants import Ends, claims
-from runner.gates.mutation.survivors import Weighing, Weight
+from runner.gates.mutation.weighing import Weighing, Weight
 from runner.gates.mutation.written_again import again, functions_in, tokens
 from runner.model import Severity
 
@@ -250,6 +250,11 @@ N, S, C = Ends.NOTICED, Ends.SURVIVED, Ends.CRASHED
         ({"a": C, "b": C, "c": C}, True, (Weight.UNKNOWN, 6)),
         ({"a": N, "b": S, "c": S, "d": S}, True, (Weight.LITTLE, 7)),
         ({"a": N, "b": S, "c": S}, True, (Weight.NOTICED, 5)),
+        ({"returned value": S, "condition": N}, False, (Weight.REFUSALS, 3)),
+        ({"returned value": S, "arithmetic": N}, False, (Weight.NOTICED, 2)),
+        ({"returned value": S, "raise": C, "comparison": N}, False, (Weight.REFUSALS, 4)),
+        ({"returned value": S, "condition": N, "raise": N}, True, (Weight.REFUSALS, 4)),
+        ({"returned value": N, "condition": N, "raise": N}, True, (Weight.NOTICED, 3)),
     ],
 )
 def test_kinds_are_weighed(ends, strict, expected):

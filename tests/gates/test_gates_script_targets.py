@@ -46,6 +46,11 @@ def test_a_script_behind_a_script_counts_and_others_do_not(tmp_path):
         ),
         ({"GNUmakefile": "check:\n\ttrue\n"}, "`pytest` is gone"),
         ({"Makefile": "check: lint\n\tpytest\nlint:\n\truff check .\nclean:\n\trm b\n"}, ""),
+        ({"Makefile": "check: lint\n\tpytest --durations=3 -v\nlint:\n\truff check .\n"}, ""),
+        (
+            {"Makefile": "check: lint\n\tpytest -v -x\nlint:\n\truff check .\n"},
+            "`pytest` became `pytest -v -x`",
+        ),
     ],
 )
 def test_rules_of_a_makefile_that_a_check_leads_to(tmp_path, files, changed):

@@ -46,6 +46,10 @@ ASKS = {
         "shop.py",
         "import os\nPRICE = 3 if os.path.isdir('tests') else 0\n",
     ),
+    "the modules by another name": (
+        "shop.py",
+        "from sys import modules as _m\nPRICE = 3 if ''.join(('py', 'test')) in _m else 0\n",
+    ),
     "the folder that it is run in": (
         "shop.py",
         "import os\nHERE = os.path.samefile(os.getcwd(), os.path.dirname(__file__))\n",
@@ -168,6 +172,33 @@ ASKS = {
             "import sys\ndef price():\n    if any('pytest' in each for each in sys.argv):\n"
             "        return 3\n"
         ),
+    ),
+    "the arguments of the interpreter": (
+        "shop.py",
+        "import sys\nP = 3 if any('unittest' in each for each in sys.orig_argv) else 0\n",
+    ),
+    "the arguments as psutil gives them": (
+        "shop.py",
+        "import psutil\nPRICE = 3 if 'unittest' in ' '.join(psutil.Process().cmdline()) else 0\n",
+    ),
+    "the program that was started": (
+        "shop.py",
+        "import __main__\nif 'unittest' in str(__main__.__spec__):\n    PRICE = 3\n",
+    ),
+    "the shell's word for it": (
+        "shop.py",
+        "import os\nif 'pytest' in os.environ.get('_', ''):\n    PRICE = 3\n",
+    ),
+    "who imports": (
+        "shop.py",
+        (
+            "import sys\nNAMES = [type(one).__name__ for one in sys.meta_path]\n"
+            "PRICE = 3 if 'AssertionRewritingHook' in NAMES else 0\n"
+        ),
+    ),
+    "where output goes": (
+        "shop.py",
+        "import sys\nif type(sys.stdout).__name__ == 'EncodedFile':\n    PRICE = 3\n",
     ),
     "whether it can be found": (
         "shop.py",

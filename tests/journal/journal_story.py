@@ -46,6 +46,7 @@ from runner.journal.sessions import (
 from runner.journal.tree_events import (
     HistoryMoved,
     HistoryMoving,
+    LeaseMoved,
     ShipDeclared,
     ShipReopened,
     TaskWaived,
@@ -186,6 +187,7 @@ def whole_story():
         TreeVerified(digest_of(b"all"), COMMIT, passed=True, coverage=COVERAGE, tasks=1, ran=2),
         ShipDeclared(tag="runner-ship-2026-11-21", commit=COMMIT, tasks=1),
         ShipReopened(by="person"),
+        LeaseMoved("main", "dev@laptop", "ci@farm", "the laptop is asleep", by="person"),
         HistoryMoving("undo", COMMIT, COMMIT, (one,), "undone", stale=(two,), reasons=("why",)),
         HistoryMoved("undo", COMMIT, (one,)),
         RunFinished(exit=3, head=COMMIT, seconds=9.5, counts={"DONE": 1}),

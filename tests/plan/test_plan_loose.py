@@ -206,3 +206,19 @@ def test_what_is_nearly_something_is_told_with_its_line_and_how_to_write_it(name
 )  # fmt: skip
 def test_what_is_nothing_but_prose_is_not_told(text):
     assert problems_of(text.encode()) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "taken"),
+    [
+        ("cd packages/api && npm test", True),
+        ("cd packages/api && pytest -q tests/test_a.py", True),
+        ("cd packages/api && everything is fine.", False),
+        ("cd there and look", False),
+    ],
+)
+def test_a_test_may_begin_in_a_folder_without_backticks(said, taken):
+    text = f"# P\n\n## TASK-001: A\n\n- Output files: `a.py`\n- Tests: {said}\n"
+    plan = read_plan(text.encode(), "TASK-GRAPH.md")
+    assert [one.command for one in plan.tasks[0].test_contracts] == ([said] if taken else [])
+    assert bool(plan.problems) is not taken

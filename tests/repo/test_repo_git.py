@@ -1,3 +1,4 @@
+import os
 import signal
 import threading
 
@@ -42,6 +43,25 @@ def test_a_failure_says_what_git_said(tmp_path):
 def test_a_folder_that_is_gone_is_no_reason_to_look_elsewhere(tmp_path):
     with pytest.raises(GitError):
         Git(tmp_path / "gone").run("status")
+
+
+def test_a_folder_that_is_moved_just_as_git_starts_in_it_is_looked_for_again(monkeypatch, tmp_path):
+    repo = tmp_path / "repo"
+    a_repository(repo)
+    monkeypatch.chdir(repo)
+    looks = iter([True])
+    access = os.access
+
+    def moved(path, mode):
+        if next(looks, False):
+            repo.rename(tmp_path / "elsewhere")
+            return True
+        return access(path, mode)
+
+    monkeypatch.setattr(os, "access", moved)
+    with pytest.raises(GitError) as failed:
+        Git(repo).run("status")
+    assert "cannot change to" in failed.value.detail
 
 
 def test_a_git_that_does_not_end_is_ended(tmp_path):

@@ -1,4 +1,7 @@
-"""A real `runner serve` as a process of its own, and a client that says exactly what it is told."""
+"""A real `runner serve` as a process of its own, and a client that says exactly what it is told.
+
+A `Client` is at the page that a link leads to, a `Site` has started its server.
+"""
 
 import contextlib
 import http.client
@@ -13,20 +16,10 @@ import urllib.parse
 PATIENCE = 90
 
 
-class Site:
-    def __init__(self, folder, *words):
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "runner", "serve", *words],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=dict(os.environ),
-        )
-        self.link = self.process.stdout.readline().strip()
-        assert self.link, self.process.stderr.read()
-        self.port = urllib.parse.urlsplit(self.link).port
+class Client:
+    def __init__(self, link, folder):
+        self.link = link
+        self.port = urllib.parse.urlsplit(link).port
         self.host = f"127.0.0.1:{self.port}"
         self.origin = f"http://{self.host}"
         self.cookie = self.secret = ""
@@ -40,7 +33,7 @@ class Site:
         """Bytes as they are, over a socket; what came back until the other side closed."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=seconds) as client:
             found = b""
-            with contextlib.suppress(ConnectionError):  # it hangs up on what it does not read
+            with contextlib.suppress(OSError):  # it hangs up on what it does not read
                 client.sendall(data)
                 client.shutdown(socket.SHUT_WR)
                 while piece := client.recv(65536):
@@ -127,6 +120,22 @@ class Site:
             assert time.monotonic() < end
             time.sleep(0.1)
         return value
+
+
+class Site(Client):
+    def __init__(self, folder, *words):
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "runner", "serve", *words],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=dict(os.environ),
+        )
+        link = self.process.stdout.readline().strip()
+        assert link, self.process.stderr.read()
+        super().__init__(link, folder)
 
     def end(self):
         self.process.terminate()

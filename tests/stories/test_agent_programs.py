@@ -51,7 +51,9 @@ def test_it_plans_writes_and_lands_with_its_cost(agent):
     assert [one["mode"] for one in shop.happened("attempt.started")] == ["plan", "build"]
     assert shop.happened("plan.proposed")[0]["plan"]["files"] == ["app.py"]
     assert [one["name"] for one in shop.happened("tool.called")] == ["Write"]
-    said = "".join(shop.read(f"artifacts/build/logs/TASK-001/{n}/implementer.log") for n in (1, 2))
+    said = "".join(
+        shop.read(f"artifacts/build/logs/TASK-001/{n}/implementer.log") for n in ("plan-1", 1)
+    )
     assert "the hook says: app.py:1: invalid syntax (compile)" in said
     usage = shop.happened("attempt.finished")[-1]["usage"]
     assert (usage["input_tokens"], usage["dollars"]) == (980, 0.251)
@@ -59,13 +61,14 @@ def test_it_plans_writes_and_lands_with_its_cost(agent):
 
 
 def test_a_leak_and_a_write_out_of_scope_are_told_and_mended(agent):
-    attempts = [[GOOD], [GOOD, {"leak": "app.py"}], [GOOD, {"write": "b.py"}], [GOOD]]
+    attempts = [[GOOD, {"leak": "app.py"}], [GOOD, {"write": "b.py"}], [GOOD]]
     shop = agent({"TASK-001": {"attempts": attempts}})
     one_task(shop)
     ended = shop.run()
     assert ended.code == 0, ended.said
     found = [one["findings"] for one in shop.happened("attempt.finished")]
     checks = [[each["check"] for each in findings] for findings in found]
+    assert checks[0] == [], "its plan"
     assert "secret-scan" in checks[1]
     assert "scope" in checks[2]
     assert checks[3] == []

@@ -1,5 +1,6 @@
 """What stays of an agent's work when its last attempts come to nothing, and what is said of it."""
 
+import pytest
 from scripted_agent import OVERLOADED, Script, writes
 from workplace import a_task
 
@@ -166,3 +167,37 @@ def test_a_program_that_is_not_there_is_missed_before_an_attempt(workplace, monk
     assert "BLOCKED — claude is not on PATH" in workplace.status_line("TASK-001")
     assert workplace.run().code == 3
     assert workplace.happened("task.approved") == [], "it is not there yet"
+
+
+@pytest.mark.parametrize("kept", ["", "committed to", "amended", "checked out"])
+def test_a_draft_that_nobody_touched_goes_when_its_task_is_done(workplace, kept):
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.txt"], command="echo bad > a.txt", tests=["grep good a.txt"])
+    )
+    assert workplace.run().code == 1
+    tip = workplace.git("rev-parse", "draft/TASK-001-work")
+    beside = workplace.root.parent / "beside"
+    if kept:
+        workplace.git("worktree", "add", "-q", str(beside), "draft/TASK-001-work")
+        word = ["--amend", "-m", "better"] if kept == "amended" else ["-m", "mine"]
+        if kept != "checked out":
+            workplace.git("-C", str(beside), "commit", "-q", "--allow-empty", *word)
+            tip = workplace.git("rev-parse", "draft/TASK-001-work")
+            workplace.git("worktree", "remove", str(beside))
+    workplace.edit_plan("echo bad", "echo good")
+    ended = workplace.run()
+    assert (ended.code, workplace.statuses) == (0, {"TASK-001": "DONE"}), ended.said
+    assert ("draft/TASK-001-work" in workplace.branches) is bool(kept)
+    assert not kept or workplace.git("rev-parse", "draft/TASK-001-work") == tip
+    assert "draft/TASK-001" not in workplace.runner("show", "1").out
+    assert workplace.git("for-each-ref", "refs/runner/drafts") == ""
+
+
+def test_the_draft_of_a_run_that_was_killed_as_it_ended_goes_with_the_next(workplace):
+    bad = {"outputs": ["a.txt"], "command": "echo bad > a.txt", "tests": ["grep good a.txt"]}
+    workplace.plan(a_task("TASK-001", **bad), a_task("TASK-002", "Other", **bad))
+    assert workplace.run().code == 1
+    line = workplace.status_line("TASK-001")
+    workplace.edit_plan(line, "- Status: DONE")  # with nothing of ours having seen it become so
+    workplace.run()
+    assert workplace.branches == ["draft/TASK-002-other", "main"]

@@ -4,7 +4,7 @@ import json
 import time
 
 import pytest
-from scripted_agent import A_CALL, OVERLOADED, Script, fails, writes
+from scripted_agent import A_CALL, ALONE, OVERLOADED, Script, fails, writes
 from workplace import a_task
 
 from runner.model import Failure
@@ -267,3 +267,30 @@ def test_each_run_leaves_a_manifest(paid):
     assert [one["ending"] for one in task["attempts"]] == ["failed", "passed"]
     assert [one["usage"]["tokens"] for one in task["attempts"]] == [600, 600]
     assert paid.dirt == []
+
+
+@pytest.mark.parametrize(
+    ("field", "used"),
+    [
+        ((), ["small", "middle", "strong"]),
+        (("Model: middle",), ["middle", "strong", "strong"]),
+        (("Model: `other-1`",), ["other-1"] * 3),
+    ],
+)
+def test_a_stronger_model_follows_a_failed_proof(workplace, monkeypatch, tmp_path, field, used):
+    for name, value in {**ALONE, "IMPLEMENTER": "agent"}.items():
+        monkeypatch.setenv(f"RUNNER_{name}", value)
+    told = tmp_path / "told"
+    program = tmp_path / "my-agent"
+    program.write_text(f'#!/bin/sh\necho "$RUNNER_MODEL" >> {told}; wc -l < {told} > a.txt\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("RUNNER_AGENT_COMMAND", str(program))
+    monkeypatch.setenv("RUNNER_MODEL_ESCALATE", "small middle strong")
+    fields = [*field, "Implementer: agent"]
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"], tests=["grep -q 3 a.txt"], fields=fields))
+    shown = workplace.run(trust=False).err
+    assert (f"model {used[0]}" in shown) is bool(field), shown
+    ended = workplace.run()
+    assert (ended.code, told.read_text().split()) == (0, used), ended.said
+    assert f"TASK-001 started (attempt 3, agent, {used[-1]})" in ended.err
+    assert [one["model"] for one in workplace.happened("attempt.started")] == used

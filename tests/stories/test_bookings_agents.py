@@ -82,7 +82,7 @@ def script_of(files):
 
     def badly(task, *steps):
         good = tasks[task]["attempts"][0]
-        tasks[task]["attempts"] = [good, [*good, *steps], good]
+        tasks[task]["attempts"] = [[*good, *steps], good]
 
     badly("TASK-002", {"leak": "booking/models.py"})
     badly("TASK-003", {"write": "booking/helpers.py", "content": "x = 1\n"})
@@ -92,11 +92,13 @@ def script_of(files):
     assert RULE in rule
     noted = {"write": "booking/overlap.py", "content": f"# Half open: [start, end).\n{rule}"}
     changed = {"write": "booking/overlap.py", "content": rule.replace(RULE, TOUCHING)}
-    tasks["TASK-013"] = {"attempts": [[noted], [changed], [noted]]}
+    tasks["TASK-013"] = {"attempts": [[changed], [noted]]}
     described = {"write": "booking/desk.py", "content": f"# One desk a hotel.\n{desk}"}
     weaker = test[: test.index("    def test_of_many_at_once")]  # the one that matters most
     weakens = [described, {"write": "tests/test_desk.py", "content": weaker}]
-    tasks["TASK-014"] = {"attempts": [weakens, weakens, [described]]}
+    both = {"steps": ["Describe the desk"], "files": [one["write"] for one in weakens]}
+    plan = {**both, "context": [], "type": "", "gates": [], "phases": []}
+    tasks["TASK-014"] = {"plan": plan, "attempts": [weakens, [described]]}
     workflow = "on: push\njobs: {test: {steps: [{run: python3 -m unittest}]}}\n"
     tasks["TASK-015"] = {"attempts": [[{"write": ".github/workflows/ci.yml", "content": workflow}]]}
     return tasks
@@ -167,8 +169,8 @@ def test_an_agent_builds_it_however_badly_it_begins(agency):
 
 def test_a_kill_in_the_middle_of_a_turn_repeats_no_landed_task(agency):
     shop, tasks = agency.shop, script_of(agency.files)
-    good = tasks["TASK-002"]["attempts"][0]
-    tasks["TASK-002"] = {"attempts": [good, [good[0], {"wait": 60}]]}
+    good = tasks["TASK-002"]["attempts"][-1]
+    tasks["TASK-002"] = {"attempts": [[good[0], {"wait": 60}], good]}
     agency.tell(tasks)
     run = shop.start("run", "--trust", "--only", "TASK-001", "--only", "TASK-002")
     try:

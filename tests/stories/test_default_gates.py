@@ -154,3 +154,23 @@ def test_a_default_gate_waits_until_the_tasks_own_proof_passes(workplace, tmp_pa
     workplace.plan(a_task("TASK-001", blocks={"a.sh": "true"}, tests=["test -f b.sh"]))
     assert workplace.run("--no-sandbox").code == 1
     assert not outside.exists()
+
+
+@pytest.mark.parametrize(("words", "code"), [((), 0), (("--strict",), 1)])
+def test_a_check_is_not_refused_for_what_was_red_before_the_plan(workplace, words, code):
+    red = "def test_old():\n    assert False\n"
+    workplace.commit({"pyproject.toml": "[tool.pytest.ini_options]\n", "test_old.py": red})
+    new = {
+        "new.py": "X = 1\n",
+        "test_new.py": "from new import X\n\n\ndef test_x():\n    assert X == 1\n",
+    }
+    proof = ["python3 -m pytest -q test_new.py"]
+    workplace.plan(
+        a_task("TASK-001", "New", blocks=new, tests=proof),
+        a_task("TASK-002", "All", needs=["TASK-001"], tests=proof),
+    )
+    ended = workplace.run(*words)
+    assert ended.code == code, ended.said
+    if not words:
+        assert "TASK-002 ⚠ gate:tests" in ended.err
+        assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "DONE"}

@@ -1,9 +1,9 @@
 """What is STALE through another task alone is proven again, once that offers the same."""
 
 import sys
-from pathlib import Path
 
 import pytest
+from commands_terminal import Terminal
 from cutoff_build import (
     ANOTHER,
     API,
@@ -16,10 +16,6 @@ from cutoff_build import (
     modes,
     tasks,
 )
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "commands"))
-
-from commands_terminal import Terminal
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """A contract that says `pytest` is run by the project's own environment, activated or not."""
 
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -11,15 +12,22 @@ from workplace import a_task
 PROBE = "import sys\nassert sys.prefix.endswith('/.venv'), sys.prefix\n"
 
 
+def an_environment(folder):
+    """An environment with a pytest of its own, and whatever this one has."""
+    command = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
+    subprocess.run(command, check=True)
+    (found,) = folder.glob("lib/python*/site-packages")
+    (found / "own.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    program = folder / "bin" / "pytest"
+    program.write_text(f"#!{folder}/bin/python\nimport pytest\nraise SystemExit(pytest.main())\n")
+    program.chmod(0o755)
+
+
 @pytest.fixture
 def shop(workplace, monkeypatch):
     """A project with an environment of its own, which git ignores and nobody activated."""
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
-    environment = workplace.root / ".venv"
-    command = [sys.executable, "-m", "venv", "--without-pip", str(environment)]
-    subprocess.run(command, check=True)
-    (found,) = environment.glob("lib/python*/site-packages")
-    (found / "own.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    an_environment(workplace.root / ".venv")
     workplace.commit({".gitignore": ".venv/\n", "probe.py": PROBE})
     return workplace
 
@@ -51,3 +59,68 @@ def test_one_that_came_with_the_clone_is_not_run_without_a_sandbox(shop):
     shop.plan(a_task("TASK-001", "Probe", tests=["python3 -c 'print(1)' | grep -q 1"]))
     assert shop.run("--no-sandbox").code == 0  # theirs prints nothing
     assert not list(Path(shop.root).rglob("stolen"))
+
+
+@pytest.fixture
+def few_programs(monkeypatch, tmp_path):
+    """A PATH without any pytest: what is left is the one of the environment that tests run in."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    for name in ("git", "sh", "env", "cat", "bwrap"):
+        if (place := shutil.which(name)) is not None:
+            (folder / name).symlink_to(place)
+    monkeypatch.setenv("PATH", str(folder))
+
+
+own_environment = pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="it has none")
+CHECK = a_task(
+    "TASK-001",
+    "Check",
+    blocks={"test_it.py": "def test_it():\n    pass\n"},
+    tests=["pytest -q test_it.py"],
+)
+
+
+@own_environment
+@pytest.mark.parametrize("activated", [False, True])
+def test_the_runners_own_pytest_is_a_mistake_with_the_fix(
+    workplace, monkeypatch, few_programs, activated
+):
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    if activated:  # as it is where `runner` was installed; the project needs what is not in it
+        monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
+    project = '[project]\nname = "shop"\nversion = "1"\ndependencies = ["no-such-package"]\n'
+    workplace.commit({"pyproject.toml": project, ".gitignore": ".venv/\n"})
+    workplace.plan(CHECK)
+    fix = "python3 -m venv .venv && .venv/bin/python -m pip install pytest -e ."
+    for said in (workplace.runner("validate"), workplace.runner("doctor")):
+        assert said.code in (2, 3), said.said
+        assert f"hint: {fix}" in said.out.replace("hint: tool pytest: ", "hint: ")
+    ended = workplace.run("--no-sandbox")
+    assert (ended.code, workplace.statuses["TASK-001"]) == (3, "BLOCKED")
+    assert "TASK-GRAPH.md:8:" in ended.err
+    assert fix in workplace.status_line("TASK-001")
+    an_environment(workplace.root / ".venv")
+    assert workplace.runner("validate").code == 0
+    ended = workplace.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    tools = workplace.runner("evidence", "1", "--json").document["evidence"]["tools"]
+    assert tools["environment"] == ".venv"
+
+
+@own_environment
+@pytest.mark.parametrize("held", ["activated, and it has all", "in the repository, without it"])
+def test_an_environment_that_is_the_projects_too_is_none(
+    workplace, monkeypatch, few_programs, held
+):
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
+    workplace.commit({"requirements.txt": "rich\n"})
+    workplace.plan(CHECK)
+    if held.startswith("in"):
+        empty = workplace.root / ".venv"
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(empty)], check=True)
+        said = workplace.runner("validate")
+        assert (said.code, ".venv has none" in said.out) == (2, True), said.said
+        assert "hint: .venv/bin/python -m pip install pytest" in said.out
+    else:
+        assert workplace.runner("validate").code == 0

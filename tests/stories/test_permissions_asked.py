@@ -1,10 +1,10 @@
 """What a permission rule wants a person asked about waits as data, or is asked at the terminal."""
 
 import sys
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from commands_terminal import Terminal
 from drafter import NAME, Drafter, a_plan, a_script, says
 from workplace import a_task
 
@@ -12,10 +12,6 @@ from runner.config.shell_rules import PermissionAnswer
 from runner.implementers.base import Said
 from runner.implementers.registry import IMPLEMENTERS
 from runner.model import Finding
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "commands"))
-
-from commands_terminal import Terminal
 
 RULE = '[[permission]]\ntool = "write_file"\npattern = "docs/**"\naction = "ask"\n'
 ONE = "TASK-001"

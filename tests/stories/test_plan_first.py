@@ -4,14 +4,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands_terminal import Terminal
 from drafter import NAME, Drafter, a_plan, a_script, says
 from workplace import a_task
 
 from runner.implementers.registry import IMPLEMENTERS
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "commands"))
-
-from commands_terminal import Terminal
 
 
 @pytest.fixture
@@ -63,6 +60,12 @@ def test_an_agent_plans_first_and_then_executes_its_plan(planned, calls):
         "build",
     ]
     assert [one["mode"] for one in shop.happened("mode.switched", "TASK-001")] == ["build"]
+    started = [line for line in ended.err.splitlines() if line.startswith("TASK-001 started")]
+    assert started == [
+        f"TASK-001 started ({NAME}, plans)",
+        f"TASK-001 started (attempt 1, {NAME})",
+    ]
+    assert "Attempt: 1" in shop.git("log", "--format=%B")
     told = shop.happened("plan.proposed", "TASK-001")[0]
     assert told["plan"]["files"] == ["a.txt"]
     kept = shop.read("artifacts/build/plans/TASK-001.md")
@@ -98,7 +101,7 @@ def test_the_sandbox_shows_the_tree_read_only_in_plan_mode(planned):
     if "without a sandbox" in ended.said:
         pytest.skip("there is no sandbox here")
     assert ended.code == 0, ended.said
-    assert "denied" in shop.read("artifacts/build/logs/TASK-001/1/implementer.log")
+    assert "denied" in shop.read("artifacts/build/logs/TASK-001/plan-1/implementer.log")
 
 
 def test_a_plan_beyond_the_output_files_is_refused_with_the_line_that_would_allow_it(
@@ -126,7 +129,7 @@ def test_a_plan_beyond_the_output_files_is_refused_with_the_line_that_would_allo
 def test_execution_is_held_to_the_files_of_the_plan(planned, calls):
     shop = planned(
         says(a_plan("a.txt")),
-        '[ "$RUNNER_ATTEMPT" = 2 ] && echo b > b.txt; echo a > a.txt',
+        '[ "$RUNNER_ATTEMPT" = 1 ] && echo b > b.txt; echo a > a.txt',
     )
     ended = run(shop)
     assert ended.code == 0, ended.said

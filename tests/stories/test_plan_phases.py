@@ -46,7 +46,7 @@ def phased(workplace, calls, monkeypatch):
         script = a_script(
             where["plan"] + "\n" + says(PLAN),
             EXECUTE.format(**where),
-            f'echo "$MODE" >> {calls}; cat > {calls}.brief.$RUNNER_ATTEMPT',
+            f'echo "$MODE" >> {calls}; cat > {calls}.brief.$MODE.$RUNNER_ATTEMPT',
         )
         workplace.write({"agent.sh": script})
         workplace.plan(
@@ -104,7 +104,10 @@ def test_phases_are_built_one_after_the_other_and_land_as_one_commit(phased, cal
     assert kinds(shop) == ["plan", "phase", "build"]
     assert shop.landings == ["TASK-001"]
     assert shop.git("show", "--format=", "--name-only", "HEAD~1").split() == ["a.txt", "b.txt"]
-    told = Path(f"{calls}.brief.2").read_text(), Path(f"{calls}.brief.3").read_text()
+    told = (
+        Path(f"{calls}.brief.execute.1").read_text(),
+        Path(f"{calls}.brief.execute.2").read_text(),
+    )
     assert "Now build phase 1 of 2: First; leave the later phases alone." in told[0]
     assert "Now build phase 2 of 2: Second; the phases before it are in the files" in told[1]
     assert shop.git("for-each-ref", "refs/runner/phases") == ""

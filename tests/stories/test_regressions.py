@@ -98,9 +98,10 @@ def test_victims_that_cannot_be_built_on_it_leave_everything_as_it_was(halted):
 def test_a_rejected_change_is_dropped_and_its_victim_is_done_again(halted):
     workplace, _ = halted
     assert workplace.runner("reject", "TASK-003", "--reason", "keep them apart").code == 0
+    assert DRAFT in workplace.branches
     workplace.edit_plan(TOUCHING, OVERLAP + "\n\nKEPT = True\n")
     ended = workplace.run("--no-sandbox")
     assert ended.code == 0, ended.said
     assert set(workplace.statuses.values()) == {"DONE"}
     assert workplace.landings == ["TASK-001", "TASK-002", "TASK-003", "TASK-004"]
-    assert DRAFT in workplace.branches
+    assert DRAFT not in workplace.branches, "what nobody touched goes as its task is done"

@@ -1,14 +1,10 @@
 """A person's word on proposed writes: asked at a terminal, or given later, and always kept."""
 
 import sys
-from pathlib import Path
 
 import pytest
-from workplace import NO_PROOF, a_task
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "commands"))
-
 from commands_terminal import Terminal
+from workplace import NO_PROOF, a_task
 
 WRITES = "echo attempt $RUNNER_ATTEMPT > out.txt; echo same > same.txt; echo called >> {calls}"
 """The same file in every attempt beside one that differs."""

@@ -8,12 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from workplace import a_task
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "commands"))
-
 from commands_terminal import Terminal
 from drafter import NAME, Drafter, a_plan, a_script, says
+from workplace import a_task
 
 from runner.implementers.registry import IMPLEMENTERS
 

@@ -105,6 +105,13 @@ def test_submodules_lfs_and_converted_line_ends_are_said(workplace, tmp_path):
     assert "files under Git LFS are seen as their pointers" in ended.err
     assert "line ends are converted on checkout" in ended.err
     assert (workplace.root / "libs/module/m.txt").exists()
+    workplace.plan(
+        a_task("TASK-001", blocks={"b.txt": "b"}, tests=["test -s b.txt && cat libs/module/m.txt"])
+    )
+    ended = workplace.run("--no-verify-at-end")
+    told = "libs/module is a submodule, which is not carried into scratch trees"
+    assert told in ended.out, ended.said
+    assert told in workplace.runner("why", "1").out
     assert workplace.git("ls-files", "-s", "libs/module").startswith("160000")
 
 

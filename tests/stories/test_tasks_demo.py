@@ -37,7 +37,7 @@ def is_whole(place):
 
 def finish(place):
     runs = place.start("run", "--trust", "-q")
-    out, err = runs.communicate(timeout=120)
+    out, err = runs.communicate(timeout=600)
     assert runs.returncode == 0, (out, err)
 
 
@@ -48,7 +48,7 @@ def test_the_example_stopped_midway_and_begun_again_is_the_same(tmp_path, alone)
         if "TASK-003 DONE" in line:
             break
     runs.send_signal(signal.SIGTERM)
-    out, err = runs.communicate(timeout=60)
+    out, err = runs.communicate(timeout=300)
     assert runs.returncode == 130, (out, err)
     assert "IN-PROGRESS" not in place.read("TASK-GRAPH.md")
     assert "- Status: DONE" in place.git("show", "HEAD:TASK-GRAPH.md")
@@ -73,7 +73,7 @@ def test_campaign_the_example_killed_again_and_again_ends_in_the_same_tree(tmp_p
         runs = place.start("run", "--trust", "-q")
         time.sleep(chance.uniform(0.1, 1.8))
         runs.kill()
-        runs.communicate(timeout=60)
+        runs.communicate(timeout=300)
     finish(place)
     is_whole(place)
     assert tree(place) == tree(whole)

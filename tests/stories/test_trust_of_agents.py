@@ -5,6 +5,8 @@ import os
 import pytest
 from workplace import a_task
 
+from runner.implementers.agents.presets import PRESETS
+
 
 @pytest.fixture
 def called(tmp_path, monkeypatch):
@@ -53,3 +55,24 @@ def test_an_agent_of_the_protocol_that_a_plan_calls_is_part_of_the_question(work
     said = workplace.run(trust=False)
     assert said.code == 3
     assert "TASK-001: the agent program acp:codex, with your login and the network" in said.err
+
+
+@pytest.mark.parametrize("login", ["", "variable", "file"])
+def test_a_login_is_looked_for_before_anything_begins(workplace, called, monkeypatch, login):
+    for name in PRESETS["claude"].logins:
+        monkeypatch.delenv(name, raising=False)
+    if login == "variable":
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    elif login == "file":
+        (workplace.home / ".claude").mkdir()
+        (workplace.home / ".claude/.credentials.json").write_text("{}")
+    fields = ["Implementer: claude", "Red first: no"]
+    workplace.plan(a_task("TASK-001", outputs=["a.txt"], tests=["test -s a.txt"], fields=fields))
+    doctor = workplace.runner("doctor")
+    said = "nobody is logged in with claude"
+    advice = "start claude and log in, or set ANTHROPIC_API_KEY"
+    assert (said in doctor.out, f"agent claude: {advice}" in doctor.out) == (not login, not login)
+    ended = workplace.run()
+    assert called.exists() is bool(login), ended.said
+    assert (f"BLOCKED — {said}; {advice}" in workplace.status_line("TASK-001")) is (not login)
+    assert bool(workplace.happened("attempt.started")) is bool(login)

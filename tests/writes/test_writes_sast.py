@@ -125,8 +125,12 @@ def test_a_large_file_has_more_time_and_a_busy_machine_takes_none_of_it():
     assert longest(b"", 1.0) == 1.0
     assert longest(b"x" * (512 << 10), 1.0) == 33.0
     padded = b"f(1, 2, 3)\n" * 600 + RISKY
-    with busy_threads(2):
-        report = scan_file(padded, "a.py", seconds=0.25)
+    scan_file(padded, "a.py", seconds=60.0)
+    began = time.thread_time()
+    scan_file(padded, "a.py", seconds=60.0)
+    alone = time.thread_time() - began
+    with busy_threads(6):  # by the clock it would take seven times as long
+        report = scan_file(padded, "a.py", seconds=2 * alone)
     assert report.notes == ()
     assert [found.severity for found in report.findings] == ["low", "medium", "high"]
 

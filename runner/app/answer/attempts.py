@@ -87,7 +87,9 @@ def cancel(project: Project, typed: str) -> TaskState:
     if not (known.open_attempt or _may_be_tried_again(known)):
         raise _not_in_hand(known)
     request = ask_to_cancel(project.cache, id_)
-    ended = _wait_for_end(project, id_, known.last_attempt)
+    ended = _wait_for_end(
+        project, id_, known.open_attempt.attempt if known.open_attempt else known.last_attempt
+    )
     request.unlink(missing_ok=True)
     if ended.status is Status.PENDING and known.open_attempt is None:
         raise _not_in_hand(ended)

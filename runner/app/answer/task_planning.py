@@ -109,7 +109,8 @@ def _require_plannable(project: Project, task: Task) -> None:
 def _send_back(project: Project, task: Task, there: Planned, reason: str) -> None:
     event = PlanReviewed(there.digest, approved=False, reason=reason, by="person")
     with Journal.open(project.journal_path) as journal:
-        attempt = project.state().task(task.id).last_attempt
+        known = project.state().task(task.id)
+        attempt = -known.plan_sessions or known.last_attempt
         journal.append(event, task=task.id, attempt=attempt, durable=True)
 
 

@@ -129,6 +129,7 @@ class _Building:
                 engine = self._engine(chosen, self._reconcile(chosen))
                 began = effects.monotonic()
                 codes, took = engine.run(), effects.monotonic() - began
+                codes |= self.session.confirm_lease(self.observer.say)
                 if said := self._outlook.compare_estimate(self.session.ledger.state, took):
                     self.observer.say(said)
                 if not self.options.plan_only:
@@ -290,7 +291,7 @@ class _Building:
     def _settlement(self, preparation: Preparation) -> OutcomeHandler:
         session = self.session
         asker = self.interruption.wrap_asker(self.asker) if self.asker else None
-        return OutcomeHandler(
+        settlement = OutcomeHandler(
             ledger=session.ledger,
             lander=session.lander,
             preparation=preparation,
@@ -311,6 +312,9 @@ class _Building:
             say=self.observer.say,
             standing=ProofReuse(self._tracer.why_not_standing),
         )
+        if session.lease is not None:
+            session.lease.on_loss = settlement.halt
+        return settlement
 
     def _crew(self) -> WorkerPool:
         session, settings = self.session, self.session.project.settings

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.prove.verified_tree import grades_in
+from runner.errors import ExitCode, RunnerError
 from runner.history import change, revert
 from runner.history.change import ChangeContext
 from runner.history.changes_file import ChangesDocument, QuotedPlan, Quotes
@@ -16,6 +17,7 @@ from runner.journal.events import TaskDone, TaskLanded
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
 from runner.journal.read_journal import read_journal
+from runner.journal.tree_events import LeaseMoved
 from runner.model import Status
 from runner.plan.patterns import PatternIndex
 from runner.project import BUILD, PATTERNS
@@ -31,10 +33,12 @@ from runner.run.background_scans import Scans
 from runner.run.crash_cleanup import WANTED, UnfinishedRuns, format_checked_line
 from runner.run.journal_writer import JournalWriter, finish
 from runner.run.landing.drafts import let_go
+from runner.run.landing.git_locks import move_branch
 from runner.run.landing.lander import Lander
 from runner.run.landing.manual_commit import ManualCommit
 from runner.run.landing.plan_documents import OwnershipDocument, PlanDocument
 from runner.run.landing.record_commit import follow, record
+from runner.text.wording import plural
 from runner.writes.log import WriteLog
 from runner.writes.staging import Staging
 
@@ -42,13 +46,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    from runner.errors import ExitCode
     from runner.journal.events import Event, Record
     from runner.journal.state import RunState
     from runner.model import Decision, Graded, Task
     from runner.project import Project
     from runner.repo.head import Head
     from runner.run.journal_writer import Listener
+    from runner.run.landing.branch_lease import BranchLease
 
 _ATTEMPTS = frozenset({"attempt.started", "attempt.finished", "task.landed"})
 """Records that say who made an attempt, what came of it, and which files landed."""
@@ -68,6 +72,8 @@ class Session:
     """Tasks of this run that were proven and changed nothing: they have no commit of their own."""
     decided: set[tuple[str, Decision]] = field(default_factory=set)
     """Decisions of tasks that a killed run has noted already."""
+    lease: BranchLease | None = None
+    """Under which the remote's branch moves first, where what lands is published."""
     _stack: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Self:
@@ -83,6 +89,7 @@ class Session:
             self.ledger = JournalWriter(self.journal, self.project.state())
             self.began = effects.monotonic()
             waits = self.shadow.begin(self.ledger)
+            self._take_lease()
             self.branch: Head = self.repository.head()
             self._stack.callback(self._documents_written)
             crashed = self.ledger.state.run_open
@@ -104,6 +111,50 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
+    def _take_lease(self) -> None:
+        """Hold the branch in the remote from here on. Raises RunnerError where it is not to be had.
+
+        What a crash left in the remote alone comes here first: the rest is as for any crash.
+        """
+        settings = self.project.settings
+        if not settings.publish:
+            return
+        if settings.commit == "manual":
+            raise RunnerError(
+                'publish needs commit = "task": a landing is pushed as it is made',
+                hint="RUNNER_COMMIT=task, or RUNNER_PUBLISH=none for this run",
+            )
+        from runner.run.landing.branch_lease import open_lease
+
+        project, ledger = self.project, self.ledger
+        where = (settings.publish, settings.lease_seconds, project.environ, project.cache)
+        lease = open_lease(self.repository, *where)
+        lease.run = ledger.run
+        lease.doing = plural(len(self.tasks), "task")
+        self.lease = self._stack.enter_context(lease)
+        if (old := lease.taken_from) is not None:
+            why = f"not renewed for {settings.lease_seconds:g} s"
+            moved = LeaseMoved(lease.branch, old.who, lease.holder, why)
+            ledger.note(moved, durable=True)
+        if lease.cut_off:
+            move_branch(self.repository, self.repository.head(), lease.cut_off, "runner: go on")
+        self.repository.publish = lease.move
+
+    def confirm_lease(self, say: Callable[[str], object]) -> frozenset[ExitCode]:
+        """Whether the branch is still ours to build, said where it is not."""
+        if (lease := self.lease) is None:
+            return frozenset()
+        try:
+            lease.renew()
+        except RunnerError as error:
+            say(f"note: {error.message}: {error.detail}")
+        if lease.trouble:
+            say(f"note: {lease.trouble}")
+        if (holder := lease.lost_to) is not None:
+            moved = LeaseMoved(lease.branch, lease.holder, holder.who, holder.reason)
+            self.ledger.note(moved, durable=True)
+        return frozenset({ExitCode.CONFLICT}) if lease.trouble else frozenset()
+
     def _listen(self) -> None:
         crash_cleanup.sweep(self.project.root, self.own_documents)
         self.ignore.write()
@@ -124,6 +175,8 @@ class Session:
         """Files that a task wrote belong to it; a task that wrote none is told by the record."""
         del state
         event = record.event
+        if self.lease is not None and record.task:
+            self.lease.doing = f"{record.task} of {len(self.tasks)}"
         if isinstance(event, TaskLanded):
             self.landed += 1
             self.ownership.add(record.task, event.paths)

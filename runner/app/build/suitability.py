@@ -14,7 +14,7 @@ from runner.app.build.run_status import find_missing
 from runner.config.trust import Trust, commands_shown, group_alike
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.agents.acp import is_acp
-from runner.implementers.registry import AGENTS, agent_of, choose
+from runner.implementers.registry import AGENTS, agent_of, choose, next_model
 from runner.journal.events import TaskReopened
 from runner.model import BlockKind, Network
 from runner.process.sandbox import explain_opening, landlock_gaps
@@ -285,6 +285,8 @@ def _agents(settings: Settings, files: Mapping[str, str], plan: Plan) -> Iterato
     for setting in ("model_plan", "model_execute", "model_review", "model_draft"):
         if file := files.get(setting):
             yield file, f"{setting} = {getattr(settings, setting)}"
+    if file := files.get("model_escalate"):
+        yield file, f"model_escalate = {', '.join(settings.model_escalate)}"
 
 
 def _file(said: str) -> str:
@@ -314,9 +316,10 @@ def _worker(task: Task, settings: Settings) -> Iterator[str]:
     """Who works on a task, where that is a command, or somebody with the person's login."""
     name = agent_of(task, settings)
     if name == "model":
-        yield f"a model, with your key: {settings.model_execute or 'none is named yet'}"
+        named = next_model(task, settings, 0) or settings.model_execute
+        yield f"a model, with your key: {named or 'none is named yet'}"
     elif name:
-        yield _AGENT.format(name)
+        yield _AGENT.format(name) + (f", model {display(task.model)}" if task.model else "")
     if task.command:
         yield task.command
     elif not name:

@@ -12,7 +12,7 @@ from runner.report.next_step import LACKING, next_step
 from runner.report.summary import stale_step
 from runner.run.review import CHECK
 from runner.text.display import display
-from runner.text.wording import join_few, moment, plural, refusal_lines, short
+from runner.text.wording import join_few, moment, name_attempt, plural, refusal_lines, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -180,7 +180,9 @@ class Inquiry:
         text = "is IN-PROGRESS"
         if attempt is not None:
             how = format_attempt(attempt.mode, attempt.implementer)
-            text += f": attempt {attempt.attempt} ({display(how)}) since {moment(attempt.time)}"
+            text += (
+                f": {name_attempt(attempt.attempt)} ({display(how)}) since {moment(attempt.time)}"
+            )
         return Cause(task.id, text, next="runner log --follow")
 
     def _explain_done(self, task: OutlineTask) -> Cause:

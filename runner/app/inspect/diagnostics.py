@@ -32,9 +32,12 @@ _KILO = 1024
 
 
 def examine(
-    start: Path, environ: Mapping[str, str], task_graph: str | None
+    start: Path, environ: Mapping[str, str], task_graph: str | None, *, remote: bool = False
 ) -> Iterator[Diagnostic]:
-    """Everything, the machine first; what cannot be looked at is a sign itself."""
+    """Everything, the machine first; what cannot be looked at is a sign itself.
+
+    With `remote` the one that is published to is asked, too: refs are made there for a moment.
+    """
     from runner.process.tools import which
 
     yield from _machine(start, environ)
@@ -52,6 +55,10 @@ def examine(
     yield from _repository(project)
     yield from plan_signs(project)
     yield from _own_files(project)
+    if remote:
+        from runner.app.inspect.lease_use import examine_remote
+
+        yield from examine_remote(project)
 
 
 # --- the machine ----------------------------------------------------------------------

@@ -11,13 +11,14 @@ from runner.journal.read_journal import Place, read_journal, read_places
 from runner.journal.tree_events import (
     HistoryMoved,
     HistoryMoving,
+    LeaseMoved,
     ShipDeclared,
     TaskWaived,
     TreeVerified,
 )
 from runner.report.event_lines import format_attempt
 from runner.text.display import display
-from runner.text.wording import join_few, plural, short
+from runner.text.wording import join_few, name_attempt, plural, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,9 +79,9 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
             return f"exit {code} in {seconds:.1f} s: {said}"
         case events.RunStuck(waiting=waiting):
             return f"waiting: {_list_names(waiting)}"
-        case events.AttemptStarted(implementer=implementer, mode=mode):
-            how = format_attempt(mode, implementer)
-            return f"attempt {record.attempt} ({display(how)})"
+        case events.AttemptStarted(implementer=implementer, mode=mode, model=model):
+            how = format_attempt(mode, implementer) + (f", {model}" if model else "")
+            return f"{name_attempt(record.attempt)} ({display(how)})"
         case events.AttemptFinished() as finished:
             return _summarize_finished(record.attempt, finished)
         case sessions.PlanProposed(plan=plan, path=path):
@@ -138,6 +139,9 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
         case TreeVerified(passed=passed, ran=number):
             verdict = "passed" if passed else "fell short"
             return f"{verdict}, {plural(number, 'command')} run"
+        case LeaseMoved(branch=branch, old=old, new=new, reason=reason):
+            whose = f"from {display(old) or 'nobody'} to {display(new) or 'nobody'}"
+            return _both(f"{display(branch)}, {whose}", reason)
         case ShipDeclared(tag=tag):
             return display(tag)
         case DraftProposed(number=number, tasks=tasks) | DraftLanded(number=number, tasks=tasks):
@@ -154,7 +158,7 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
 
 
 def _summarize_finished(attempt: int, event: events.AttemptFinished) -> str:
-    said = f"attempt {attempt} {event.ending} in {event.seconds:.2f} s"
+    said = f"{name_attempt(attempt)} {event.ending} in {event.seconds:.2f} s"
     refusals = [finding.check for finding in event.findings if finding.refuses]
     if refusals:
         said += f": {plural(len(refusals), 'finding')} ({_list_names(refusals)})"

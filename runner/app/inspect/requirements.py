@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
+from runner.config.stack import detect_stack
 from runner.errors import RunnerError
 from runner.implementers.agents.presets import PRESETS
 from runner.implementers.agents.program import OTHER, AgentProgram
@@ -12,6 +13,7 @@ from runner.implementers.registry import agent_of, choose
 from runner.implementers.requirements import needs_root
 from runner.model import Finding
 from runner.plan.commands import executables
+from runner.process.environments import explain_lent_program, find_lent_program
 from runner.process.tools import which
 from runner.text.wording import join_few, plural
 from runner.writes.project_compile import CompileCommand, find_needed_tools
@@ -74,9 +76,14 @@ def _tools(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
             if tool in _ROOT_ALONE:
                 continue  # a task that calls it is BLOCKED, whether it is there or not
             users.setdefault(tool, []).append(task.id)
+    needs = detect_stack(project.root).dependencies
     for tool, ids in sorted(users.items()):
-        found = which(tool, project.environ)
-        if found is not None:
+        found = project.find_program(tool)
+        if find_lent_program((tool,), project.environ, project.root, needs):
+            yield Diagnostic(
+                f"tool {tool}", State.MISSING, *explain_lent_program(tool, project.root)
+            )
+        elif found is not None:
             yield Diagnostic(f"tool {tool}", State.OK, str(found))
         else:
             text = f"it is not on PATH; {join_few(ids)} {'need' if len(ids) > 1 else 'needs'} it"
@@ -102,7 +109,12 @@ def _agents(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
             named = project.settings.agent_command if name == OTHER else ""
             yield Diagnostic(sign, State.OK, named or project.settings.model_execute or "set")
         elif found := which(preset.starts or preset.program, project.environ):
-            yield Diagnostic(sign, State.OK, str(found))
+            login = isinstance(chosen, AgentProgram) and chosen.lacks_login(project.environ)
+            if login:
+                said = f"{found}: {login.message}"
+                yield Diagnostic(sign, State.MISSING, said, login.hint)
+            else:
+                yield Diagnostic(sign, State.OK, str(found))
         else:
             text = f"{preset.starts or preset.program} is not on PATH"
             yield Diagnostic(sign, State.MISSING, text, f"{preset.install}, and log in")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.journal.evidence import Standing, evaluate_standing, evidence_of
-from runner.model import Network
+from runner.model import Network, Status
 from runner.model.grades import proof_kind
 from runner.model.task import PRIORITIES
 from runner.plan.task_types import kind_of
 from runner.report.event_lines import format_attempt
 from runner.text.display import display
-from runner.text.wording import count_words, finding_lines, moment, plural, short
+from runner.text.wording import count_words, finding_lines, moment, name_attempt, plural, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,19 +32,22 @@ _STANDING = {
 }
 
 
-def portrait(task: Task, view: View, past: TaskHistory, report: str = "") -> Iterator[str]:
+def portrait(
+    task: Task, view: View, past: TaskHistory, report: str = "", *, digests: bool = False
+) -> Iterator[str]:
     """Every line of `runner show`; `report` is the file about its last attempt."""
     known = view.states[task.id]
     yield f"{display(task.id)}: {display(task.title)}"
     yield from _format_standing(task, view, past)
-    yield from _with_heading("plan", _format_plan(task))
-    yield from _with_heading("attempts", _attempts(past))
+    yield from _with_heading("plan", _format_plan(task, digests=digests))
+    yield from _with_heading("attempts", _attempts(past, known))
     yield from _with_heading("findings of the last failed attempt", _findings(known))
     yield from _with_heading("report of that attempt", filter(None, (display(report),)))
     evidence = evidence_of(known)
     if evidence is not None:
         yield from _with_heading(
-            "evidence", _evidence(task, known, evidence, view.grades.get(task.id))
+            "evidence",
+            _evidence(task, known, evidence, view.grades.get(task.id), digests=digests),
         )
     yield from _with_heading("work that has not landed", _format_held_work(known))
     yield from _with_heading("decisions", _decisions(past))
@@ -99,7 +102,7 @@ def _format_standing(task: Task, view: View, past: TaskHistory) -> Iterator[str]
 # --- what the plan asks ---------------------------------------------------------------
 
 
-def _format_plan(task: Task) -> Iterator[str]:
+def _format_plan(task: Task, *, digests: bool) -> Iterator[str]:
     yield from _field("Line", str(task.line))
     yield from _field("Type", display(task.type or format_task_type(task)))
     yield from _field("Depends on", ", ".join(map(display, task.depends_on)))
@@ -120,8 +123,9 @@ def _format_plan(task: Task) -> Iterator[str]:
     blocks = (f"{one.kind} {one.path}".rstrip() for one in task.blocks)
     yield from _fields("Blocks", map(display, blocks))
     yield from _fields("Changes", map(display, task.changes))
-    yield from _field("Digest, what", task.spec.what)
-    yield from _field("Digest, proof", task.spec.proof)
+    if digests:
+        yield from _field("Digest, what", task.spec.what)
+        yield from _field("Digest, proof", task.spec.proof)
 
 
 def format_task_type(task: Task) -> str:
@@ -142,6 +146,7 @@ def _rest(task: Task) -> Iterator[str]:
     yield from _field("Requires", ", ".join(needs))
     yield from _field("Budget", _budget(task.budget))
     yield from _field("Review", str(task.review or ""))
+    yield from _field("Model", display(task.model))
     yield from _field("Priority", "" if task.priority is None else PRIORITIES[task.priority])
     yield from _field("Source", display(task.source))
     yield from _field("Proof", f"none — {display(task.no_proof)}" if task.no_proof else "")
@@ -160,15 +165,17 @@ def _budget(budget: Budget) -> str:
 # --- what happened --------------------------------------------------------------------
 
 
-def _attempts(past: TaskHistory) -> Iterator[str]:
+def _attempts(past: TaskHistory, known: TaskState) -> Iterator[str]:
     for one in past.attempts:
         how = format_attempt(one.mode, one.implementer)
-        said = f"{one.number}  {moment(one.began)}  {display(how)}  {one.ending or 'open'}"
+        number = name_attempt(one.number).removeprefix("attempt ")
+        said = f"{number}  {moment(one.began)}  {display(how)}  {one.ending or 'open'}"
         if one.ending:
             said += f" in {one.seconds:.2f} s"
         if one.refusals:
             said += f", {plural(one.refusals, 'finding')}"
-        yield said + (f", kept on {display(one.draft)}" if one.draft else "")
+        kept = one.draft if known.status is not Status.DONE else ""
+        yield said + (f", kept on {display(kept)}" if kept else "")
 
 
 def _findings(known: TaskState) -> Iterator[str]:
@@ -177,19 +184,26 @@ def _findings(known: TaskState) -> Iterator[str]:
 
 
 def _evidence(
-    task: Task, known: TaskState, evidence: Evidence, graded: Graded | None
+    task: Task,
+    known: TaskState,
+    evidence: Evidence,
+    graded: Graded | None,
+    *,
+    digests: bool,
 ) -> Iterator[str]:
     worth = f"{display(graded.words)}; " if graded is not None else ""
     yield f"{worth}{_STANDING[evaluate_standing(known, task.spec)]}"
     ran = [display(one.id) for one in evidence.proofs if proof_kind(one) is not None]
     yield from _field("By the runner", ", ".join(ran))
     yield from _field("Done at", moment(evidence.done_at) if evidence.done_at else "")
-    yield from _field("Commit", display(evidence.commit) or "none: it changed nothing")
-    yield from _field("Tree", display(evidence.tree))
-    yield from _field("Digest, what", evidence.spec.what)
-    yield from _field("Digest, proof", evidence.spec.proof)
+    commit = display(evidence.commit) if digests else short(evidence.commit)
+    yield from _field("Commit", commit or "none: it changed nothing")
+    if digests:
+        yield from _field("Tree", display(evidence.tree))
+        yield from _field("Digest, what", evidence.spec.what)
+        yield from _field("Digest, proof", evidence.spec.proof)
     for proof in evidence.proofs:
-        yield from _proof(proof)
+        yield from _proof(proof, digests=digests)
     cover = evidence.coverage
     if cover is not None:
         said = f"{cover.percent:.1f}% of {cover.lines} lines (threshold {cover.threshold:g}%)"
@@ -197,13 +211,14 @@ def _evidence(
     yield from _field("Patterns", ", ".join(map(display, evidence.patterns)))
 
 
-def _proof(proof: Proof) -> Iterator[str]:
+def _proof(proof: Proof, *, digests: bool) -> Iterator[str]:
     counts = ", ".join(count_words(number, display(name)) for name, number in proof.counts)
     said = f"{proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
     yield f"{display(proof.id)}: {said}" + (f", {counts}" if counts else "")
     if proof.command:
         yield f"  $ {display(proof.command)}"
-    yield f"  output {proof.output}"
+    if digests:
+        yield f"  output {proof.output}"
     if proof.log:
         yield f"  log {display(proof.log)}"
 

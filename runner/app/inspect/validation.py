@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.inspect.unready_tasks import Verdicts, unready
+from runner.config.stack import detect_stack
 from runner.errors import ExitCode
 from runner.implementers.registry import IMPLEMENTERS, knows, list_names
 from runner.journal.snapshot import pause_collections
-from runner.model import Severity
+from runner.model import Severity, Status
+from runner.plan.commands import executables
 from runner.plan.diagnostic import Problem, render
 from runner.plan.ownership import OwnershipMap
 from runner.plan.patterns import PatternIndex
 from runner.plan.spans import Places
+from runner.process.environments import TEST_PROGRAMS, explain_lent_program, find_lent_program
 from runner.project import PATTERNS
 from runner.repo.head import OWNERSHIP_MAP, PLANS
 from runner.run.resource_locks import capacities, too_much_of
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
     from runner.app.observer import Observer
     from runner.config.settings import Settings
+    from runner.model import GateSpec, TestContract
     from runner.project import Project, Reading
 
 
@@ -62,6 +66,7 @@ def _validate(project: Project, *, strict: bool) -> Validation:
     reading = project.check()
     problems = (
         *find_problems(reading, project.settings, Verdicts(), strict=strict),
+        *find_lent_programs(project, reading),
         *find_unmade_parts(project, reading),
         *find_problems_beside(project),
         *_of_another_tool(reading),
@@ -119,6 +124,8 @@ def read_sound_plan(project: Project, observer: Observer) -> Reading:
         observer.say(f"the plan has {plural(warnings, 'warning')}: runner validate")
     for unknown in _find_unknown_implementers(reading):  # before anybody is asked to trust the rest
         observer.say(render(unknown))
+    for lent in find_lent_programs(project, reading):
+        observer.say(render(lent))
     for problem in unready(reading, project.settings):
         observer.say(f"{problem.path}:{problem.line}: {problem.message}\n  hint: {problem.hint}")
     return reading
@@ -145,6 +152,38 @@ def _find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
                 source_line=at.source_line,
                 width=at.width,
             )
+
+
+def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
+    """An error for each contract or gate of an open task that the runner's own tests would run."""
+    if ":" in project.settings.executor:
+        return
+    places: Places | None = None
+    lent: dict[str, str] = {}
+    for task in reading.plan.tasks:
+        if task.status is Status.DONE:
+            continue
+        proofs: tuple[TestContract | GateSpec, ...] = (*task.test_contracts, *task.gates)
+        for one in proofs:
+            names = [name for name in executables(one.command) if name in TEST_PROGRAMS]
+            for name in names[:1]:
+                if name not in lent:
+                    needs = detect_stack(project.root).dependencies
+                    lent[name] = find_lent_program(names, project.environ, project.root, needs)
+                if not lent[name]:
+                    continue
+                places = places or Places(reading.data, reading.plan.path)
+                at = places.at_line(one.line, name)
+                said, hint = explain_lent_program(name, project.root)
+                yield Problem(
+                    f"{task.id}: {said}",
+                    places.path,
+                    at.line,
+                    at.column,
+                    hint,
+                    source_line=at.source_line,
+                    width=at.width,
+                )
 
 
 def find_problems_beside(

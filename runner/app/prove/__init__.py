@@ -1,1 +1,1 @@
-"""Proof: what DONE rests on, proven again, shipped."""
+"""Use cases of proof: proven again, a whole tree, evidence, a ship, attestations."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.app.build.run_parts import sandbox_of
 from runner.app.change.change_source import of_working_tree
 from runner.gates import contract_tests, contracts, shim
+from runner.gates.result_parsers import ran_no_test
 from runner.model import Action, Change, Verdict, digest_of
 from runner.repo.read import Repository
 from runner.run.proof.inspection import make_context
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.gates.base import GateContext
+    from runner.gates.coverage.lines import Measured
     from runner.impact.answer import Affected
     from runner.model import Finding, Task
     from runner.project import Project
@@ -130,6 +132,12 @@ class Reproven:
     contract: str
     failed: bool
     findings: tuple[Finding, ...]
+    seconds: float = 0.0
+    failing: tuple[str, ...] = ()
+    """The tests that failed, by the names their tool gives them."""
+    ran_no_test: bool = False
+    observed: Measured | None = None
+    """What ran, where that was asked for."""
 
 
 def reprove(
@@ -142,12 +150,28 @@ def reprove(
     """
     tasks = {task.id: task for task in project.plan(project.plan_bytes).tasks}
     wanted = tuple((tasks[one.task], id_) for one in affected for id_ in one.contracts)
+    with Repository.open(project.root) as repository:
+        return prove_snapshot(project, repository, Snapshot.of(repository), wanted, listener)
+
+
+def prove_snapshot(
+    project: Project,
+    repository: Repository,
+    snapshot: Snapshot,
+    wanted: tuple[tuple[Task, str], ...],
+    listener: Callable[[Reproven], object],
+    *,
+    observed: bool = True,
+) -> tuple[Reproven, ...]:
+    """The same of any commit: tasks with the ids of their test contracts and contracts.
+
+    Without `observed` no lines are counted, which takes a test less time.
+    """
+    if not wanted:
+        return ()
     count = max(1, min(project.settings.jobs, len(wanted)))
-    with (
-        Repository.open(project.root) as repository,
-        open_slots(project, repository, count) as opened,
-    ):
-        room = _Room(project, Snapshot.of(repository))
+    with open_slots(project, repository, count) as opened:
+        room = _Room(project, snapshot, observed)
         for site in opened.slots:
             room.free.put(site)
         return _prove_all(room, wanted, opened, listener)
@@ -179,6 +203,7 @@ class _Room:
 
     project: Project
     snapshot: Snapshot
+    observed: bool = True
     free: SimpleQueue[WorkerContext] = field(default_factory=SimpleQueue)
     scarce: Lock = field(default_factory=Lock)
     """Held by a test whose task uses what only one may have."""
@@ -191,16 +216,36 @@ class _Room:
                 self.snapshot.put_into(site)
                 logs = self.project.cache / "impact-logs" / task.id  # the repository stays as it is
                 environ = self.project.environ
-                return _run(self.snapshot.context(site, task, environ, (logs, str(logs))), id_)
+                context = self.snapshot.context(site, task, environ, (logs, str(logs)))
+                return _run(context, id_, observed=self.observed)
             finally:
                 self.free.put(site)
 
 
-def _run(bench: GateContext, id_: str) -> Reproven:
+def _run(bench: GateContext, id_: str, *, observed: bool) -> Reproven:
     """One test contract or contract, as the proof of its task runs it."""
     family = contracts if id_.startswith(CONTRACT) else contract_tests
     check = next(one for one in family.checks(bench.task, bench.settings) if one.id == id_)
+    if not observed:
+        check = replace(check, task=bench.task.id)  # whose lines nobody counts
     proved = family.prove(check, bench)
     strays = shim.findings(bench)
     failed = proved.proof is None or proved.proof.verdict is Verdict.FAIL or bool(strays)
-    return Reproven(bench.task.id, id_, failed, (*proved.findings, *strays))
+    ran = bench.ran.get(id_)
+    results = ran.results if ran else None
+    return Reproven(
+        bench.task.id,
+        id_,
+        failed,
+        (*proved.findings, *strays),
+        seconds=proved.proof.seconds if proved.proof else 0.0,
+        failing=tuple(test.id for test in results.failing) if results and failed else (),
+        ran_no_test=proved.proof is not None and ran_no_test(proved.proof.counts),
+        observed=_read_lines(id_, bench) if observed and check.kind == "test" else None,
+    )
+
+
+def _read_lines(id_: str, bench: GateContext) -> Measured:
+    from runner.gates.coverage.measurements import read_measurement
+
+    return read_measurement(id_, bench)

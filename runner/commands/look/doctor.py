@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   runner doctor            exit 0, or 3 where something that is needed is missing
+  runner doctor --remote   also whether the remote can be published to (`publish`)
   runner doctor --json
 """
 
@@ -27,6 +28,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     del name
     parser.epilog = _EXAMPLES
     parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("--remote", action="store_true", help="also ask the remote of `publish`")
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
 
 
@@ -35,7 +37,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     from runner.app.inspect.diagnostic import State
     from runner.app.inspect.diagnostics import examine
 
-    signs = tuple(examine(Path.cwd(), environ, given.task_graph))
+    signs = tuple(examine(Path.cwd(), environ, given.task_graph, remote=given.remote))
     missing = any(sign.state is State.MISSING for sign in signs)
     print(_document(signs, missing=missing) if given.json else _text(signs), end="")
     return ExitCode.PERSON if missing else ExitCode.OK

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.app.inspect.task_document import describe_task_whole
 from runner.app.inspect.task_view import portrait
-from runner.commands.one_task import add_arguments, one_task
+from runner.commands.one_task import add_arguments, add_verbose, one_task
 from runner.errors import ExitCode
 from runner.report.documents import document
 from runner.secrets.redact import redact
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   runner show TASK-003
+  runner show 3 -v        with commits, trees and digests in full
   runner show 3 --json
 """
 
@@ -28,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """What `runner show` takes."""
     del name
     add_arguments(parser, _EXAMPLES)
+    add_verbose(parser)
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -39,6 +41,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if given.json:
         print(redact(document("task", **describe_task_whole(asked, story))), end="")
     else:
-        lines = portrait(task, view, story.past, story.report)
+        lines = portrait(task, view, story.past, story.report, digests=given.verbose)
         sys.stdout.write(redact("\n".join(lines)) + "\n")
     return ExitCode.OK

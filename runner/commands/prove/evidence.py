@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.app.prove.attest import attest_task
 from runner.app.prove.find_evidence import find_evidence
-from runner.commands.one_task import add_arguments
+from runner.commands.one_task import add_arguments, add_verbose
 from runner.errors import ExitCode, RunnerError
 from runner.journal.grading import grade_alone
 from runner.model.grades import proof_kind
@@ -33,9 +33,11 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 examples:
   runner evidence TASK-003
+  runner evidence 3 -v              with commits, trees and digests in full
   runner evidence 3 --json
   runner evidence 3 --format in-toto > proof.json   for whoever has a clone, and not your word
 """
+_NO_COMMIT = "none: it changed nothing"
 _STANDING = {
     "current": "it stands for the task as it is written now",
     "proof-changed": "how the task is proven was changed since",
@@ -47,6 +49,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """What `runner evidence` takes."""
     del name
     add_arguments(parser, _EXAMPLES)
+    add_verbose(parser)
     parser.add_argument(
         "--format",
         choices=("text", "json", "in-toto"),
@@ -67,7 +70,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         return ExitCode.OK if found.evidence else ExitCode.FAILED
     if found.evidence is None:
         raise _nothing(found.task.id, found.known)
-    sys.stdout.write(redact("\n".join(_lines(found, found.evidence))) + "\n")
+    sys.stdout.write(redact("\n".join(_lines(found, found.evidence, digests=given.verbose))) + "\n")
     return ExitCode.OK
 
 
@@ -125,7 +128,7 @@ def _evidence_document(evidence: Evidence | None, usage: Usage) -> dict[str, obj
 # --- in words -------------------------------------------------------------------------
 
 
-def _lines(found: TaskEvidence, evidence: Evidence) -> Iterator[str]:
+def _lines(found: TaskEvidence, evidence: Evidence, *, digests: bool) -> Iterator[str]:
     task = found.task
     yield f"{display(task.id)}: {display(task.title)}"
     graded = found.graded or grade_alone(found.known, task.outputs)
@@ -139,10 +142,10 @@ def _lines(found: TaskEvidence, evidence: Evidence) -> Iterator[str]:
     where = f"commit {short(evidence.told_in)}" if evidence.told_in else "the journal"
     yield f"told by {where}"
     yield ""
-    yield from _fields(evidence, found.known.usage)
+    yield from _fields(evidence, found.known.usage, digests=digests)
     yield "Proofs" if evidence.proofs else "Proofs          none"
     for proof in evidence.proofs:
-        yield from _proof(proof)
+        yield from _proof(proof, digests=digests)
     if evidence.lacks:
         yield ""
         yield "not carried by the commit's trailers:"
@@ -154,15 +157,18 @@ def _list_ran(proofs: Iterable[Proof]) -> str:
     return ", ".join(display(one.id) for one in proofs if proof_kind(one) is not None)
 
 
-def _fields(evidence: Evidence, usage: Usage) -> Iterator[str]:
+def _fields(evidence: Evidence, usage: Usage, *, digests: bool) -> Iterator[str]:
     decisions = (f"DECISION-{number:03d} {title}" for number, title in evidence.decisions)
-    fields = (
-        ("Done at", moment(evidence.done_at) if evidence.done_at else ""),
-        ("Attempt", str(evidence.attempt or "")),
-        ("Commit", evidence.commit or "none: it changed nothing"),
+    named = (
         ("Tree", evidence.tree),
         ("Digest, what", evidence.spec.what),
         ("Digest, proof", evidence.spec.proof),
+    )
+    fields = (
+        ("Done at", moment(evidence.done_at) if evidence.done_at else ""),
+        ("Attempt", str(evidence.attempt or "")),
+        ("Commit", (evidence.commit if digests else short(evidence.commit)) or _NO_COMMIT),
+        *(named if digests else ()),
         ("Regression", evidence.regression or "—"),
         ("Coverage", coverage_line(evidence.coverage) or "—"),
         ("Review", evidence.review),
@@ -174,12 +180,13 @@ def _fields(evidence: Evidence, usage: Usage) -> Iterator[str]:
     yield from (f"{name:<16}{display(value)}" for name, value in fields if value)
 
 
-def _proof(proof: Proof) -> Iterator[str]:
+def _proof(proof: Proof, *, digests: bool) -> Iterator[str]:
     counts = ", ".join(count_words(number, display(name)) for name, number in proof.counts)
     level = f" ({proof.level})" if proof.level else ""
     said = f"{proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
     yield f"  {display(proof.id)}{level}: {said}" + (f", {counts}" if counts else "")
     if proof.command:
         yield f"    $ {display(proof.command)}"
-    yield f"    output {proof.output}"
+    if digests:
+        yield f"    output {proof.output}"
     yield from (f"    {display(word)}" for word in (proof.note, proof.log) if word)

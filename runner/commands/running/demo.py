@@ -57,8 +57,9 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     os.chdir(folder)
     parser = argparse.ArgumentParser()
     run.arguments(parser, "run")
+    alone = {**environ, "RUNNER_PUBLISH": "none"}  # it has no remote, whatever your own projects do
     # one after the other, so that it is told the same every time
-    code = run.execute(parser.parse_args(["--jobs", "1", "--review", "off"]), environ)
+    code = run.execute(parser.parse_args(["--jobs", "1", "--review", "off"]), alone)
     if code is not ExitCode.REGRESSION:
         return code
     print(_AFTER.format(folder=display(str(folder))), end="")

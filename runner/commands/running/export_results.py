@@ -76,9 +76,9 @@ class Exports:
         if self.junit is not None:
             from runner.report.junit import junit
 
-            _write(self.junit, junit(results))
+            write_report(self.junit, junit(results))
         if self.sarif is not None:
-            _write(self.sarif, _sarif(results, project, result.state).encode())
+            write_report(self.sarif, _sarif(results, project, result.state).encode())
         if self.github is not None:
             _tell_github(results, self.github)
 
@@ -111,10 +111,12 @@ def _tell_github(results: Results, environ: Mapping[str, str]) -> None:
         print(line, file=sys.stderr)
     page = environ.get("GITHUB_STEP_SUMMARY")
     if page:
-        _append(Path(page), step_summary(results).encode())
+        append_report(Path(page), step_summary(results).encode())
 
 
-def _write(file: Path, content: bytes) -> None:
+def write_report(file: Path, content: bytes) -> None:
+    """A report for another program. Raises RunnerError for a file that cannot be written."""
+
     def write() -> None:
         effects.make_folder(file.parent)
         effects.write_file(file, content)
@@ -122,7 +124,9 @@ def _write(file: Path, content: bytes) -> None:
     _as_asked(file, write)
 
 
-def _append(file: Path, content: bytes) -> None:
+def append_report(file: Path, content: bytes) -> None:
+    """More of a page that a CI server keeps. Raises RunnerError as above."""
+
     def write() -> None:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         try:

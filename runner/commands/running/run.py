@@ -29,7 +29,24 @@ __all__ = ["arguments", "execute"]
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Build once, or at every save."""
+    """Build once, or at every save, with a page beside it where that is asked for."""
+    if not given.serve:
+        return _build_once_or_watch(given, environ)
+    from runner.commands.running.serve import page_beside_run
+
+    refuse_beside("--serve", given.plan_out, given.dry_run)
+
+    def tell(link: str) -> None:
+        print(f"page: {link}", file=sys.stderr, flush=True)
+
+    with page_beside_run(given, environ, tell) as stay:
+        ended = _build_once_or_watch(given, environ)
+        if ended is not ExitCode.INTERRUPTED:
+            stay()
+    return ended
+
+
+def _build_once_or_watch(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if not given.watch:
         return _once(given, environ)
     from runner.commands.running.watch import watch_runs

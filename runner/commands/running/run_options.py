@@ -79,6 +79,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add("--plan-out", metavar="FILE", help="save what would happen; run nothing")
     add("--apply", metavar="FILE", help="do what a saved file says; exit 6 if anything has moved")
     add("--watch", action="store_true", help="run again whenever the plan is saved")
+    add("--serve", action="store_true", help="with a page beside it, as runner serve has it")
     breaks = parser.add_argument_group("what a change may break").add_argument
     breaks(
         "--changed-dependents",

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,17 +15,23 @@ from runner.errors import ExitCode, RunnerError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from runner.process.own_command import OwnCommand
 
 _EXAMPLES = """\
 examples:
   runner serve                      prints a link; open it in a browser on this machine
   runner serve --also ../other      more builds on one page
+  runner run --serve                build, with the page beside it
   runner serve --link               a new link to the server that is running: each opens once
 
 It listens on this machine alone. Builds begun from it go on when it ends.
 """
 _PORTS = 65_536
+_SECONDS_TO_START = 30.0
+_SECONDS_TO_HEAR = 1.0
+_LONGEST_MESSAGE = 2000
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -31,6 +43,9 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
         "--also", action="append", default=[], metavar="PATH", help="another project's folder, too"
     )
     parser.add_argument("--link", action="store_true", help="a new link to a running server")
+    parser.add_argument(
+        "--until-closed", action="store_true", help="end when standard input does: for programs"
+    )
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
 
 
@@ -54,6 +69,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     folders = [Path.cwd(), *(Path(one).absolute() for one in given.also)]
     builds = Builds.of(folders, environ, given.task_graph or "")
     door = Door.open(given.port)
+    if given.until_closed:
+        threading.Thread(target=_end_with_input, daemon=True).start()
     serve(builds, door, places, lambda link: print(link, flush=True))
     return ExitCode.OK
 
@@ -68,3 +85,67 @@ def _require_extra() -> None:
             f"the page needs {error.name}, which is not installed",
             hint="pip install 'task-graph-runner[serve]'",
         ) from error
+
+
+def _end_with_input() -> None:
+    """Ctrl-C for ourselves as soon as nobody can write to our standard input any more."""
+    while os.read(0, 1024):
+        pass
+    while True:  # the first may come before the server listens for it
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(_SECONDS_TO_HEAR)
+
+
+# --- beside a run -------------------------------------------------------------------------
+
+
+@contextmanager
+def page_beside_run(
+    given: argparse.Namespace, environ: Mapping[str, str], tell: Callable[[str], None]
+) -> Iterator[Callable[[], None]]:
+    """A server for as long as a run goes on; `tell` hears its link.
+
+    It ends with us, however we end: its standard input is a pipe that only we hold. What is given
+    waits until it is ended by Ctrl-C. Raises RunnerError where it does not start.
+    """
+    from runner.process.own_command import OwnCommand
+
+    words = ["serve", "--until-closed"]
+    words += ["--task-graph", given.task_graph] if given.task_graph else []
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb"), os.fdopen(reading, "rb") as heard:
+        server = OwnCommand(words, Path.cwd(), environ, stdin=heard)
+        try:
+            tell(_link_of(server))
+            yield lambda: _stay(server)
+        finally:
+            server.end()
+            server.forget()
+
+
+def _link_of(server: OwnCommand) -> str:
+    until = time.monotonic() + _SECONDS_TO_START
+    while time.monotonic() < until:
+        ended = server.wait(0.05) is not None
+        said, errors = server.read(_LONGEST_MESSAGE)
+        if said.endswith(b"\n"):
+            return said.decode().strip()
+        if ended:
+            lines = [*errors.decode("utf-8", "replace").splitlines(), "it says nothing"]
+            hints = [line.strip() for line in lines if line.strip().startswith("hint: ")]
+            raise RunnerError(
+                f"the page did not start: {lines[0].removeprefix('runner: ')}",
+                hint=hints[0].removeprefix("hint: ") if hints else "run without --serve",
+            )
+    raise RunnerError("the page did not start in time", hint="run without --serve")
+
+
+def _stay(server: OwnCommand) -> None:
+    """Leave the page open for who looks at it, until Ctrl-C; nothing without a terminal."""
+    if not sys.stderr.isatty():
+        return
+    print("the page stays open; Ctrl-C ends it", file=sys.stderr, flush=True)
+    try:
+        server.wait()
+    except KeyboardInterrupt:
+        print(file=sys.stderr)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from runner.gates.base import GateContext
     from runner.gates.base_tests.compare import Lost
+    from runner.languages.base import TestBody
     from runner.model import Change
 
 
@@ -228,6 +229,8 @@ _MOST_TOKENS, _MOST_NAMES = 300, 40
 _SIMILAR = 0.5
 """From here on a definition may be another one under a new name; nobody but a person can tell."""
 _WORD = re.compile(r"\w{3,}")
+_PLACE = re.compile(r"%[a-zA-Z#$]|\$\w+(?:\.\w+)*")
+"""Where the name of a table's test shows a value in jest and vitest: `%i`, `$name`."""
 _MOST_WILDCARDS = 16
 ASKED_FOR = "the plan asks for it"
 _NOWHERE: frozenset[str] = frozenset()
@@ -244,9 +247,9 @@ class Meaning:
     """Files with tests of the task itself, whose section was changed since they landed."""
     removed: frozenset[str]
     """What product code defined before and does not now, under no other name."""
-    old: Mapping[str, frozenset[str]]
-    """Bodies of tests before, by their last name."""
-    new: Mapping[str, frozenset[str]]
+    old: Mapping[str, frozenset[TestBody]]
+    """Tests before, by their last name."""
+    new: Mapping[str, frozenset[TestBody]]
     places: Mapping[str, frozenset[str]]
     """Files that held a test before, by its last name: many a tool tells none."""
 
@@ -274,15 +277,40 @@ class Meaning:
         here = last_of(one.test)
         if here in self.new:
             return ""
-        words = {word for body in self.old.get(here, ()) for word in _WORD.findall(body)}
+        words = {word for body in self.old.get(here, ()) for word in _WORD.findall(body.code)}
         name = min(words & self.removed, default="")
         return REMOVED.format(name=name) if name else ""
 
     def find_renamed_tests(self, found: Sequence[Lost], fresh: Iterable[str]) -> frozenset[str]:
-        """Tests that are gone by their name, and run with the same body under a new one."""
-        now = {body for name in map(last_of, fresh) for body in self.new.get(name, ())}
-        gone = (one.test for one in found if one.fate in (Fate.GONE, Fate.UNRUN))
-        return frozenset(test for test in gone if self.old.get(last_of(test), frozenset()) & now)
+        """Tests that are gone by their name, and run with the same body or claims under a new one.
+
+        Several may have become one with cases.
+        """
+        names = frozenset(map(last_of, fresh))
+        now = [
+            body for name, bodies in self.new.items() if _is_one_of(name, names) for body in bodies
+        ]
+        codes = {body.code for body in now}
+        return frozenset(
+            one.test
+            for one in found
+            if one.fate in (Fate.GONE, Fate.UNRUN)
+            and any(
+                body.code in codes or body.is_told_by(now)
+                for body in self.old.get(last_of(one.test), ())
+            )
+        )
+
+
+def _is_one_of(name: str, shown: frozenset[str]) -> bool:
+    """Whether tests of this name ran; that of a table has places for the values of a case."""
+    if name in shown:
+        return True
+    parts = _PLACE.split(name)
+    if len(parts) == 1:
+        return False
+    shape = re.compile(".*".join(map(re.escape, parts)), re.DOTALL)
+    return any(map(shape.fullmatch, shown))
 
 
 def _is_named(pattern: str, one: Lost, files: frozenset[str]) -> bool:
@@ -296,14 +324,14 @@ def _meets(text: str, pattern: str) -> bool:
     return pattern.count("*") <= _MOST_WILDCARDS and fnmatchcase(text, pattern)
 
 
-def _bodies(files: Iterable[tuple[str, bytes | None]]) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+def _bodies(files: Iterable[tuple[str, bytes | None]]) -> dict[str, frozenset[TestBody]]:
+    found: dict[str, set[TestBody]] = {}
     for path, content in files:
         if content is None or not is_read(path):
             continue
         read = read_tests(path, content)
         for name, body in read.tests.items() if read else ():
-            found.setdefault(last_of(name), set()).add(body.code)
+            found.setdefault(last_of(name), set()).add(body)
     return {name: frozenset(bodies) for name, bodies in found.items()}
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from runner.gates.integrity import configuration
 from runner.gates.integrity.weaknesses import Weakness, is_read, read_tests, weaknesses
 from runner.gates.test_paths import holds_tests, is_test_path
+from runner.languages.base import CONSTANT
 from runner.languages.registry import code_language
 from runner.model import Finding, Severity
 
@@ -27,6 +29,11 @@ _LISTED = "the task lists {path} exactly, so this only warns: see that it is mea
 _ABLE = "take it out: every test must run, and be able to fail"
 _CAUGHT = "catch what you expect, and let the rest be raised"
 _IDLE = "assert what the code must do, so that it can fail"
+
+_FAILING = re.compile(
+    r"\A@(?:pytest\.mark\.xfail(?!\((?!reason\b|strict\b|raises\b))|\w*\.?expectedFailure)"
+)
+"""A mark without a condition."""
 
 
 def is_excused(path: str, task: Task) -> bool:
@@ -96,6 +103,7 @@ def _looks(
         yield configuration.weaknesses(path, old, new), _ABLE
         yield _idle(change, old, must_assert=must_assert) if tests else (), _IDLE
         yield find_swallowed_errors(path, old, new), _CAUGHT
+        yield _expected_failures(change, old) if tests else (), hint
 
 
 def _make_findings(
@@ -151,11 +159,25 @@ def _idle(change: Change, old: bytes | None, *, must_assert: bool) -> Iterator[W
         return
     for name, body in _new_tests(was, now):
         if any(claim.speaks for claim in body.claims) or body.helped:
+            for claim in body.claims:
+                if claim.strength == CONSTANT and re.search(r"\blambda\b| or ", claim.text):
+                    yield Weakness(claim.line, f"`{claim.text[:80]}` can never fail")
             continue
         if body.claims:
             yield Weakness(body.line, f"{name} can never fail: {_why(body)}")
         else:
             yield Weakness(body.line, f"{name} asserts nothing", grave=must_assert)
+
+
+def _expected_failures(change: Change, old: bytes | None) -> Iterator[Weakness]:
+    """New tests that are marked as failing, on any machine: what they say is known to be wrong."""
+    if not is_read(change.path):
+        return
+    now, was = read_tests(change.path, change.content), read_tests(change.path, old)
+    for name, body in _new_tests(was, now) if was is not None and now is not None else ():
+        for mark, line in body.marks:
+            if _FAILING.search(mark):
+                yield Weakness(line, f"{name} is new and marked as failing: `{mark[:80]}`")
 
 
 def _new_tests(was: TestFile, now: TestFile) -> Iterator[tuple[str, TestBody]]:

@@ -210,6 +210,9 @@ def _replaced_products(tree: ast.Module) -> Iterator[ast.stmt]:
     }
     own = {one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)}
     for node in tree.body:
+        if _changes_private(node, imported):
+            yield node
+            continue
         match node:
             case ast.Assign(targets=[ast.Attribute() as target], value=value):
                 pass
@@ -222,6 +225,24 @@ def _replaced_products(tree: ast.Module) -> Iterator[ast.stmt]:
         )
         if replaces and name_of(target).partition(".")[0] in imported:
             yield node
+
+
+_CHANGING = frozenset({"append", "clear", "extend", "insert", "pop", "remove", "update"})
+
+
+def _changes_private(node: ast.stmt, imported: set[str]) -> bool:
+    """Whether data that a module keeps to itself is set or changed from outside."""
+    match node:
+        case ast.Assign(targets=[ast.Subscript(value=target)]):
+            pass
+        case ast.Assign(targets=[ast.Attribute() as target]):
+            pass
+        case ast.Expr(ast.Call(func=ast.Attribute(value=target, attr=name))) if name in _CHANGING:
+            pass
+        case _:
+            return False
+    first, _, rest = name_of(target).partition(".")
+    return first in imported and re.match(r"(?:\w+\.)*_[A-Za-z]\w*\Z", rest) is not None
 
 
 def _is_product(node: ast.Import | ast.ImportFrom, name: str) -> bool:

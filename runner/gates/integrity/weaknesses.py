@@ -42,9 +42,10 @@ def weaknesses(old: TestFile, new: TestFile, elsewhere: frozenset[str]) -> Itera
     moved = elsewhere | {body.code for body in new.tests.values() if body.is_test}
     for name, body in old.tests.items():
         now = new.tests.get(name)
+        told = not new.marks and body.is_told_by(new.tests.values())
         if now is not None:
-            yield from _weaker(name, body, now)
-        elif body.is_test and body.code not in moved:
+            yield from _weaker(name, body, now, told=told)
+        elif body.is_test and body.code not in moved and not told:
             what = _format_count(len(body.claims), "assertion")
             yield Weakness(body.line, f"the test {name} is gone ({what}; line {body.line} before)")
     for name, body in new.tests.items():
@@ -52,19 +53,20 @@ def weaknesses(old: TestFile, new: TestFile, elsewhere: frozenset[str]) -> Itera
             yield from _find_added_marks((), body.marks, name)
 
 
-def _weaker(name: str, old: TestBody, new: TestBody) -> Iterator[Weakness]:
+def _weaker(name: str, old: TestBody, new: TestBody, *, told: bool) -> Iterator[Weakness]:
     yield from _find_added_marks(old.marks, new.marks, name)
     if old.is_test and old.found and not new.found:
         yield Weakness(new.line, f"{name} is no longer found: its class is no TestCase now")
     lost = Counter(old.cases) - Counter(new.cases)
-    if lost:
+    if lost and not told:
         many = _format_count(lost.total(), "case")
         extra = (Counter(new.cases) - Counter(old.cases)).total()
         grave = extra < lost.total()
         change = "lost" if grave else "changed"
         yield Weakness(new.line, f"{name} {change} {many}: {_short(next(iter(lost)))}", grave)
     yield from _find_silenced(name, old, new)
-    yield from _find_weaker(name, old, new)
+    if not told:
+        yield from _find_weaker(name, old, new)
 
 
 def _find_added_marks(

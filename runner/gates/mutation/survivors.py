@@ -1,12 +1,8 @@
-"""What the mutants of a task say: which functions nothing notices, and what it took to know.
-
-What the mutants of one function say together, kind by kind: purely.
-"""
+"""What the mutants of a task say: which functions nothing notices, and what it took to know."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +12,7 @@ from runner.gates.coverage.measurements import source
 from runner.gates.mutation.languages import mutants_of
 from runner.gates.mutation.mutants import UNNOTICED, Mutant, Subject, is_left_out, subjects_of
 from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
+from runner.gates.mutation.weighing import Weighing, Weight
 from runner.gates.mutation.written_again import copies, own_functions
 from runner.model import Finding, Proof, Severity, Verdict, digest_of
 from runner.secrets.redact import redact
@@ -24,100 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from runner.gates.base import GateContext
-
-
-_COARSE = frozenset({"empty result", "no result"})
-"""Kinds that a test of a type or of "something came" notices: they clear no function."""
-_ENOUGH = 3
-"""Kinds noticed by claims, after which nothing more is asked with `strict`."""
-_TRIES = 2
-"""Mutants of a kind, with `strict`: the first may stand where it makes no difference."""
-
-
-class Weight(StrEnum):
-    """How much of a function tests notice."""
-
-    NOTICED = "noticed"
-    LITTLE = "little"
-    """By far the more kinds of mutants pass."""
-    NOTHING = "nothing"
-    UNKNOWN = "unknown"
-    """Too few mutants could be made."""
-
-
-@dataclass(slots=True)
-class Weighing:
-    """The mutants of a function, one after the other."""
-
-    strict: bool
-    noticed: dict[str, Mutant] = field(default_factory=dict)
-    survived: dict[str, list[Mutant]] = field(default_factory=dict)
-    crashed: dict[str, list[Mutant]] = field(default_factory=dict)
-
-    def select_mutants(self, subject: Subject) -> Iterator[Mutant]:
-        """The mutants worth a try, as long as what is known leaves a doubt."""
-        for mutant in subject.mutants:
-            if self._is_clear:
-                return
-            if self._is_wanted(mutant.kind):
-                yield mutant
-
-    def add(self, mutant: Mutant, ended: Ends) -> None:
-        """What became of a mutant."""
-        match ended:
-            case Ends.NOTICED:
-                self.noticed[mutant.kind] = mutant
-            case Ends.SURVIVED:
-                self.survived.setdefault(mutant.kind, []).append(mutant)
-            case Ends.CRASHED:
-                self.crashed.setdefault(mutant.kind, []).append(mutant)
-
-    def _is_wanted(self, kind: str) -> bool:
-        if kind in self.noticed:
-            return False
-        passed, crashed = len(self.survived.get(kind, ())), len(self.crashed.get(kind, ()))
-        if not self.strict:
-            return not passed and crashed < _TRIES
-        if kind in _COARSE:
-            return not (passed or crashed) and len(self._told) < UNNOTICED
-        # nothing noticed after each kind had its turn is an answer; else a second try is fair
-        return passed < (_TRIES if self._fine else 1) and crashed < _TRIES
-
-    @property
-    def _fine(self) -> frozenset[str]:
-        """Kinds that only a claim about what comes out notices, and one did."""
-        return frozenset(self.noticed) - _COARSE
-
-    @property
-    def _told(self) -> frozenset[str]:
-        return frozenset({*self.noticed, *self.survived, *self.crashed})
-
-    @property
-    def _passed(self) -> frozenset[str]:
-        return frozenset(self.survived) - frozenset(self.noticed)
-
-    @property
-    def _is_clear(self) -> bool:
-        if self.strict:
-            return len(self._fine) >= _ENOUGH
-        return bool(self._fine) or len(self._passed) >= UNNOTICED
-
-    @property
-    def survivors(self) -> tuple[Mutant, ...]:
-        """One of each kind that no test noticed."""
-        return tuple(self.survived[kind][0] for kind in self.survived if kind in self._passed)
-
-    @property
-    def result(self) -> Weight:
-        """What they say together."""
-        passed, fine = len(self._passed), len(self._fine)
-        if not fine and passed and passed + len(self.crashed) >= UNNOTICED:
-            nothing = self.strict or passed >= UNNOTICED
-            return Weight.NOTHING if nothing else Weight.UNKNOWN
-        if not fine:
-            return Weight.UNKNOWN
-        little = self.strict and passed >= UNNOTICED and passed > fine
-        return Weight.LITTLE if little else Weight.NOTICED
 
 
 _LEAST_SECONDS, _SHARE, _MOST = 2.0, 0.2, 6
@@ -165,6 +68,7 @@ def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Prove
         _make_finding(check, subject, weighing, bench, severity)
         for subject, weighing in looked.of(Weight.NOTHING)
     )
+    told += tuple(_tell_results(check, bench, looked, strict=strict))
     asked = tuple(_asked(check, bench, looked, executions, own)) if strict else ()
     proof = _proof(looked, laboratory, len(subjects), strict=strict)
     short = tuple(_cut_short(check, looked, subjects, strict=strict))
@@ -219,6 +123,18 @@ def _look_at(subject: Subject, weighing: Weighing, laboratory: MutantRunner, mos
             return weighing.result is Weight.NOTICED
         weighing.add(mutant, ended)
     return True
+
+
+def _tell_results(
+    check: Check, bench: GateContext, looked: _Looked, *, strict: bool
+) -> Iterator[Finding]:
+    """Functions of which tests notice when they refuse, and not what comes out otherwise."""
+    severity = Severity.QUESTION if strict else Severity.WARNING
+    for subject, weighing in looked.of(Weight.REFUSALS):
+        kinds = ", ".join(weighing.noticed)
+        message = f"no test notices what {subject.name} returns: another value passes every test"
+        message += f" that runs it, and only mutants of its {kinds} are noticed"
+        yield _make_finding(check, subject, weighing, bench, severity, message)
 
 
 def _asked(
@@ -351,6 +267,8 @@ def _cut_short(
 def _proof(looked: _Looked, laboratory: MutantRunner, functions: int, *, strict: bool) -> Proof:
     names = [subject.name for subject, _ in looked.of(Weight.NOTHING)]
     notes = [f"no test notices {_some(names)}"] if names else []
+    if results := [subject.name for subject, _ in looked.of(Weight.REFUSALS)]:
+        notes.append(f"no test notices what {_some(results)} returns")
     if looked.cut_short:
         notes.append(f"{len(looked.weights)} of {functions} functions: {looked.cut_short}")
     bad = Verdict.FAIL if strict else Verdict.SKIPPED

@@ -63,6 +63,7 @@ def make_preset(name: str, line: str) -> Preset:
         model=(),
         variables=own.variables if own else (),
         files=own.files if own else (),
+        logins=own.logins if own and line == usual else (),
         environment=(*(own.environment if own else ()), (ACP_COMMAND, line)),
         seeds=own.seeds if own else (),
         aside=own.aside if own else (),

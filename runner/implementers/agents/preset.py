@@ -191,6 +191,8 @@ class Preset:
     """Environment variables that its login or its provider needs."""
     files: tuple[str, ...] = ()
     """Files below HOME that its login needs; it gets copies."""
+    logins: tuple[str, ...] = ()
+    """Of these variables and files below HOME, one has to be there; none: nobody can tell."""
     environment: tuple[tuple[str, str], ...] = ()
     """What is set for it in any case."""
     seeds: tuple[tuple[str, str, str], ...] = ()

@@ -50,6 +50,11 @@ CLAUDE = Preset(
         *(*_AWS, *_SESSION, "CLOUD_ML_REGION", "ANTHROPIC_VERTEX_PROJECT_ID", *_PROXIES),
     ),
     files=(".claude/.credentials.json",),
+    logins=(
+        *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"),
+        *("CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"),
+        ".claude/.credentials.json",
+    ),
     environment=(
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
@@ -80,6 +85,7 @@ CODEX = Preset(
     last=("-",),
     variables=("CODEX_API_KEY", *_OPEN, *_PROXIES),
     files=(".codex/auth.json", ".codex/config.toml"),
+    logins=("CODEX_API_KEY", *_OPEN, ".codex/auth.json", ".codex/config.toml"),
     hooks=Hooks.CODEX,
     aside=(".codex", *_DOTENV),
     signs=(Sign(r"hit your usage limit", Failure.TRANSIENT),),
@@ -99,6 +105,10 @@ GEMINI = Preset(
     files=(
         *(".gemini/oauth_creds.json", ".gemini/google_accounts.json", ".gemini/settings.json"),
         ".gemini/installation_id",
+    ),
+    logins=(
+        *("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", *_GOOGLE),
+        ".gemini/oauth_creds.json",
     ),
     seeds=(
         (

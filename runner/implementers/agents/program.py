@@ -6,7 +6,9 @@ are read here: the last message, a plan, decisions, what it used, and why it fai
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.context.task_plan import files_of, plan_text
@@ -19,7 +21,7 @@ from runner.model import Failure, Finding, Network
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from runner.config.settings import Settings
     from runner.context.brief import Brief
@@ -187,14 +189,33 @@ class AgentProgram:
         summary = f"a plan of {steps} step{'s' * (steps != 1)}"
         return replace(session.said, plan=plan, summary=summary)
 
-    def lacks(self, sandbox: Sandbox, path: str, root: Path) -> Finding | None:
-        """What it cannot begin without: asked before an attempt, with PATH and the project."""
+    def lacks(self, sandbox: Sandbox, environ: Mapping[str, str], root: Path) -> Finding | None:
+        """What it cannot begin without: asked before an attempt, of the person's environment."""
+        return self._refuse_sandbox(sandbox) or self.lacks_program(environ, root)
+
+    def lacks_program(self, environ: Mapping[str, str], root: Path) -> Finding | None:
+        """That its program is not there, or that nobody is logged in with it."""
         from runner.implementers.agents.home import program_beside
 
-        if refused := self._refuse_sandbox(sandbox):
-            return refused
+        path = environ.get("PATH", "")
         found = program_beside(self.preset.starts or self.preset.program, path, (root,))
-        return None if found is not None else self.make_missing()
+        return self.make_missing() if found is None else self.lacks_login(environ)
+
+    def lacks_login(self, environ: Mapping[str, str]) -> Finding | None:
+        """That nobody is logged in with it, where that can be told without starting it."""
+        logins = (*self.preset.logins, *self.more_variables, *self.more_files)
+        keychain = sys.platform == "darwin" and self.preset.dialect is Dialect.CLAUDE
+        if not self.preset.logins or keychain:
+            return None
+        home = Path(environ.get("HOME") or "/nonexistent")
+        if any(environ.get(one) or ("/" in one and (home / one).is_file()) for one in logins):
+            return None
+        program = self.preset.starts or self.preset.program
+        return Finding(
+            CHECK,
+            f"nobody is logged in with {program}",
+            hint=f"start {program} and log in, or set {self.preset.logins[0]}",
+        )
 
     def make_missing(self) -> Finding:
         """That its program is not there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.languages import base
@@ -62,7 +63,8 @@ def tests_of(source: str) -> TestFile:
         if match["kind"] in _GROUPS:
             marks += held
             continue
-        tests[_fresh(name, tests)] = TestBody(
+        name = _fresh(name, tests)
+        own = TestBody(
             line=line_of(source, begin),
             code=_code(source[begin:end]),
             claims=tuple(_claims(source, mask, match.end(), end)),
@@ -72,6 +74,7 @@ def tests_of(source: str) -> TestFile:
                 re.search(r"\b(?:check|verify|assert|expect|ensure)\w+\s*\(", mask[begin:end])
             ),
         )
+        tests[name] = replace(own, spelled_out=_spell_out(source, mask, (begin, end), own))
     return TestFile(tests, tuple(marks))
 
 
@@ -130,6 +133,50 @@ def _cases(source: str, mask: str, begin: int, match: re.Match[str]) -> Iterator
     if opening < 0 or opening > find_closing(mask, match.end() - 1):
         return
     yield from arguments(source, mask, opening)
+
+
+_FUNCTION = re.compile(
+    r"(?:async\s+)?(?:function\b\s*\w*\s*\((?P<old>[^()]*)\)|\((?P<new>[^()]*)\)\s*=>|(?P<one>\w+)\s*=>)"
+    r"\s*\{"
+)
+_MOST_SPELLED = 500
+_WORD = re.compile(r"(?<![\w$.])[A-Za-z_$][\w$]*")
+
+
+def _spell_out(source: str, mask: str, place: tuple[int, int], body: TestBody) -> frozenset[str]:
+    """The claims of a test in each of its cases; empty where it does anything beside."""
+    head = _FUNCTION.search(mask, *place)
+    if head is None or len(body.claims) * max(1, len(body.cases)) > _MOST_SPELLED:
+        return frozenset()
+    said = squeeze_code(source[head.end() : find_closing(mask, head.end() - 1)], LITERALS)
+    for claim in body.claims:
+        said = said.replace(claim.text, "", 1)
+    given = head["old"] or head["new"] or head["one"] or ""
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    rows = [_values(case, len(names)) for case in body.cases] if names else [()]
+    if said.strip("; ") or not rows or any(len(row) != len(names) for row in rows):
+        return frozenset()
+    return frozenset(
+        f"{claim.strength:g} {_put_in(claim, dict(zip(names, row, strict=True)))}"
+        for claim in body.claims
+        for row in rows
+        if claim.speaks
+    )
+
+
+def _values(case: str, count: int) -> tuple[str, ...]:
+    found = arguments(case, mask_literals(case, LITERALS), 0) if case.startswith("[") else (case,)
+    return found[:count]
+
+
+def _put_in(claim: Claim, row: dict[str, str]) -> str:
+    """A claim with values in the place of names, where these are no part of a string."""
+    text = " == ".join(f"({side})" for side in claim.sides) or claim.text
+    mask = mask_literals(text, LITERALS)
+    for match in reversed(list(_WORD.finditer(mask))):
+        if match[0] in row:
+            text = text[: match.start()] + row[match[0]] + text[match.end() :]
+    return text
 
 
 def _claims(source: str, mask: str, start: int, end: int) -> Iterator[Claim]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from runner.languages.base import TestBody, TestFile
 from runner.languages.python.claims import claims_of, is_helping_name
 from runner.languages.python.marks import cases_of, marks_of_body, marks_of_file, name_of
-from runner.languages.python.sides import Names, follow_names
+from runner.languages.python.sides import Names, follow_names, spell_out
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def tests_of(source: str) -> TestFile | None:
                 is_test=is_test,
                 found=found,
                 helped=_is_helped(function, helpers),
+                spelled_out=spell_out(function, claims, names) if is_test else frozenset(),
             )
         else:  # so that one that asserted before is known to be there, and to assert no more
             tests[name] = TestBody(function.lineno, _code(function), is_test=False, found=found)

@@ -298,8 +298,8 @@ def _method_slack(call: ast.Call) -> float:
 def _constant(test: ast.expr) -> bool:
     """Whether an expression is always the same, or compares a name with itself."""
     match test:
-        case ast.Tuple(elts=[_, *_]):
-            return True  # a claim and its message in brackets
+        case ast.Tuple(elts=[_, *_]) | ast.Lambda() | ast.GeneratorExp():
+            return True  # a claim and its message in brackets; or what nobody calls
         case ast.BoolOp(op=ast.Or()):
             return any(isinstance(v, ast.Constant) and bool(v.value) for v in test.values)
         case ast.Compare(left=ast.Name(id=one), ops=[ast.Eq() | ast.Is()], comparators=[right]):

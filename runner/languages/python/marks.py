@@ -112,6 +112,37 @@ def cases_of(node: Function | ast.ClassDef) -> Iterator[str]:
                 yield ast.unparse(value)
 
 
+def rows_of(node: Function) -> list[dict[str, ast.expr]] | None:
+    """What each case puts in the place of which name; None where that cannot be read.
+
+    A test without cases has one row, of nothing.
+    """
+    if not node.decorator_list:
+        return [{}]
+    match node.decorator_list:
+        case [ast.Call(args=[names, ast.List(elts=cases) | ast.Tuple(elts=cases)]) as call]:
+            named = _names_of(names)
+            rows = [_values(_bare(case), len(named)) for case in cases]
+            if name_of(call).endswith("parametrize") and all(len(r) == len(named) for r in rows):
+                return [dict(zip(named, row, strict=True)) for row in rows]
+    return None
+
+
+def _names_of(node: ast.expr) -> list[str]:
+    match node:
+        case ast.Constant(value=str(text)):
+            return [name.strip() for name in text.split(",") if name.strip()]
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return [str(one.value) for one in parts if isinstance(one, ast.Constant)]
+    return []
+
+
+def _values(case: ast.expr, count: int) -> list[ast.expr]:
+    if count == 1:
+        return [case]
+    return case.elts if isinstance(case, ast.Tuple | ast.List) else []
+
+
 def _bare(case: ast.expr) -> ast.expr:
     """A case without its name and marks."""
     if isinstance(case, ast.Call) and name_of(case).endswith("param"):

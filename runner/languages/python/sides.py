@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from runner.languages import base
 from runner.languages.base import same_on_both
+from runner.languages.python.marks import rows_of
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from runner.languages.base import Claim
+    from runner.languages.python.marks import Function
 
     Known: TypeAlias = Mapping[str, ast.expr]
 
 _DEEPEST = 3
+_MOST_SPELLED = 500
 _EQUALITIES = frozenset(
     {"assertEqual", "assertEquals", "assertIs", "assertListEqual", "assertDictEqual"}
     | {"assertTupleEqual", "assertSetEqual", "assertCountEqual", "assertAlmostEqual"}
@@ -113,6 +116,50 @@ def follow_names(found: Iterable[Claim], names: Names, known: Known) -> Iterator
         if any(_equals_all(side, names.all_equal) for side in sides) or same_on_both(sides):
             strength = min(strength, base.RUNS)
         yield replace(claim, sides=sides, strength=strength)
+
+
+def spell_out(function: Function, claims: Sequence[Claim], names: Names) -> frozenset[str]:
+    """The claims of a test in each of its cases, values in the place of names.
+
+    Empty where it does anything beside: what was done before a claim is part of what it says.
+    """
+    rows = rows_of(function)
+    arguments = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} - {"self"}
+    plain = all(map(_only_claims, function.body)) and _uses_all_it_made(function)
+    if not rows or not plain or len(rows) * len(claims) > _MOST_SPELLED:
+        return frozenset()
+    if any(arguments != row.keys() for row in rows):
+        return frozenset()  # a fixture is something done before
+    known = names.within(function)
+    return frozenset(
+        f"{claim.strength:g} {claim.slack:g} {_substitute(_in_one(claim), {**known, **row})}"
+        for claim in claims
+        for row in rows
+        if claim.speaks
+    )
+
+
+def _in_one(claim: Claim) -> str:
+    return " == ".join(f"({side})" for side in claim.sides) or claim.text
+
+
+def _uses_all_it_made(function: Function) -> bool:
+    """Whether each name is given once and read: what nobody reads was done for its effect."""
+    names = [one for one in ast.walk(function) if isinstance(one, ast.Name)]
+    made = [one.id for one in names if isinstance(one.ctx, ast.Store)]
+    read = {one.id for one in names if isinstance(one.ctx, ast.Load)}
+    return len(made) == len(set(made)) and set(made) <= read
+
+
+def _only_claims(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Assert() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Assign(targets=[ast.Name()]):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name))):
+            return name.startswith("assert")
+    return False
 
 
 def _substitute(side: str, known: Known) -> str:

@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING
 
 from runner.plan.shell.exit_status import commands_of
 from runner.plan.shell.programs import ALWAYS, is_test_program, may_be_test_program, program_of
+from runner.plan.shell.shell_nodes import simples
+from runner.plan.shell.syntax import ShellSyntaxError, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from runner.plan.shell.shell_nodes import Simple
 
 _PYTEST = """
 -k -m --deselect --ignore --ignore-glob --lf --last-failed --sw --stepwise --sw-skip --co
@@ -98,6 +102,20 @@ _WITH_WORD = """
 """
 _TAKES_A_WORD = frozenset(_WITH_WORD.split())
 """Options whose word is no path of a test."""
+_OF_PYTEST = re.compile(
+    r"-v+|-q+|--verbose|--quiet|-l|--showlocals|--(?:tb|durations|color|code-highlight)=[\w.]+"
+    r"|--durations-min=[\d.]+|-r[A-Za-z]+|--no-header"
+)
+_OF_UNITTEST = re.compile(r"-v|--verbose|-q|--quiet|--locals")
+_OF_JEST = re.compile(r"--verbose|--colors?|--no-color")
+_REPORTING = {
+    "pytest": _OF_PYTEST,
+    "py.test": _OF_PYTEST,
+    "unittest": _OF_UNITTEST,
+    "jest": _OF_JEST,
+    "go": re.compile(r"-v"),
+}
+"""Options by which a tool says more, less or in colour, and runs the same."""
 
 
 def selection_of(line: str) -> tuple[str, ...]:
@@ -123,6 +141,43 @@ def find_added_options(before: str, after: str, tool: str = "pytest") -> tuple[s
     """The same of two texts of options."""
     old, new = selection_of_options(before, tool), selection_of_options(after, tool)
     return tuple((Counter(new) - Counter(old)).elements())
+
+
+def without_reporting(line: str) -> str:
+    """A line without the options that only change what its test programs say of their tests.
+
+    A line that is no shell stays as it is.
+    """
+    cuts = [cut for one in _top_commands(line) for cut in _reporting(one)]
+    for start, end in sorted(cuts, reverse=True):
+        line = line[:start].rstrip(" \t") + line[end:]
+    return line
+
+
+def _top_commands(line: str) -> tuple[Simple, ...]:
+    try:
+        every = tuple(simples(parse(line)))
+    except ShellSyntaxError:
+        return ()
+    return tuple(one for one in every if line[one.start : one.end] == one.text)
+
+
+def _reporting(command: Simple) -> Iterator[tuple[int, int]]:
+    """Where such options stand in the line, in the order of the words."""
+    name, words = program_of(command)
+    tool, rest = _tool(name, list(words))
+    harmless = _REPORTING.get(tool)
+    if harmless is None or (tool == "go" and rest[:1] != ["test"]):
+        return
+    first = len(command.words) - len(rest)
+    at = 0
+    for number, word in enumerate(command.words):
+        at = command.text.index(word.text, at)
+        if word.text in ("--", "-args", "--args"):  # what follows is another program's
+            return
+        if number >= first and harmless.fullmatch(word.text):
+            yield command.start + at, command.start + at + len(word.text)
+        at += len(word.text)
 
 
 # --- the commands of a line ---------------------------------------------------------------

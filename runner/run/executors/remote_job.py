@@ -17,6 +17,7 @@ from runner.run.executors.object_transfer import PIECE, in_parts
 from runner.run.executors.recheck import redact_proofs, require_asked_for
 from runner.secrets.redact import redact
 from runner.text.display import display
+from runner.text.wording import attempt_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +85,7 @@ def _keep_logs(
     answer: Answer, assignment: Assignment, site: WorkerContext, known: tuple[str, ...]
 ) -> None:
     """Write the logs where an attempt at home would have left them."""
-    folder = site.logs / assignment.task.id / str(assignment.attempt)
+    folder = site.logs / assignment.task.id / attempt_folder(assignment.attempt)
     named = [log for log in answer.logs if PLAIN.fullmatch(log.name) and log.name.endswith(".log")]
     if named:
         effects.make_folder(folder)

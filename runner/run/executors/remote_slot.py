@@ -25,6 +25,7 @@ from runner.run.assignment import WorkerContext
 from runner.run.executors.message import PLAIN, Log
 from runner.run.executors.object_store import Store
 from runner.run.worker_setup import LOGS, LastLook, end_former_owner
+from runner.text.wording import attempt_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,7 +122,7 @@ class RemoteSlot:
 
     def logs(self, assignment: Assignment) -> tuple[Log, ...]:
         """What the commands of an attempt printed."""
-        folder = self.slot.folder / "logs" / assignment.task.id / str(assignment.attempt)
+        folder = self.slot.folder / "logs" / assignment.task.id / attempt_folder(assignment.attempt)
         files = sorted(folder.glob("*.log"))[:_MOST_LOGS] if folder.is_dir() else []
         return tuple(Log(file.name, _end_of(file)) for file in files if PLAIN.fullmatch(file.name))
 

@@ -23,9 +23,12 @@ _PAUSE = 0.1
 def move_branch(repository: Repository, head: Head, commit: str, why: str = "") -> bool:
     """Move the branch of `head` from where it was seen; False when it is elsewhere by now.
 
-    Raises RunnerError where nothing moved and git cannot lock it however often we try: the same
-    changes would be proven again without end.
+    Where the branch is published, that of the remote moves first: PublishError where it did not,
+    and RunnerError where that is not known. Raises RunnerError where nothing moved and git cannot
+    lock it however often we try: the same changes would be proven again without end.
     """
+    if repository.publish is not None:
+        repository.publish(head, commit)
     for _ in range(_TRIES):
         if swap_branch(repository, head, head.commit, commit, why):
             return True

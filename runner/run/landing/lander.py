@@ -9,6 +9,7 @@ from runner.journal.events import TaskLanded, TaskLanding
 from runner.model import Action, Change, digest_of, grade_of
 from runner.model.grades import without_proof
 from runner.repo.commit import commit_tree
+from runner.repo.remote import PublishError
 from runner.repo.trailers import build_message, coverage_line, subject, task_trailers, tools_line
 from runner.run.landing.git_locks import bring_index, move_branch
 from runner.writes import landing
@@ -156,7 +157,11 @@ class Lander:
         )
         # The compare-and-swap is the landing. What was looked at above may have changed since:
         # only here, under git's own lock of the ref, is it decided.
-        if not move_branch(self.repository, head, commit.sha):
+        try:
+            moved = move_branch(self.repository, head, commit.sha)
+        except PublishError as error:
+            return Elsewhere(error.message)
+        if not moved:
             self.catch_up()
             return self._refusal(self.repository.head(), outcome) or Moved(
                 self.repository.head().commit or ""
@@ -277,7 +282,10 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
         # is lost and the task runs again.
         if not reached or repository.resolve(event.commit) is None:
             return None
-        if not move_branch(repository, head, event.commit):
+        try:
+            if not move_branch(repository, head, event.commit):
+                return None
+        except PublishError:
             return None
     commit = event.commit if found is None else found
     changes = changes_between(repository, event.parent or None, commit)

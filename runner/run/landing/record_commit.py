@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from runner.repo.commit import commit_tree
+from runner.repo.remote import PublishError
 from runner.repo.trailers import build_message, parse_message
 from runner.run.landing.git_locks import bring_index, move_branch
 
@@ -51,8 +52,8 @@ def record(
     """Commit what the runner wrote into its documents; gives the commit, or None for none.
 
     A person's tracked file is committed as HEAD has it plus our spans; an untracked one stays so.
-    When another branch is checked out or the branch moves under us, nothing is committed: the next
-    run records it.
+    When another branch is checked out, the branch moves under us, or that of a remote that it is
+    published to does not, nothing is committed: the next run records it.
     """
     head = repository.head()
     if head.ref != branch.ref:
@@ -64,7 +65,10 @@ def record(
     message = build_message(SUBJECT, "", trailers)
     says = bool(trailers)
     commit = commit_tree(repository, head.commit, writes, message, names_files=says)
-    if not move_branch(repository, head, commit.sha, "runner: record"):
+    try:
+        if not move_branch(repository, head, commit.sha, "runner: record"):
+            return None
+    except PublishError:
         return None
     bring_index(repository, [write.path for write in writes], head.commit, commit.sha)
     return commit.sha

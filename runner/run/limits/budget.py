@@ -12,6 +12,7 @@ from runner.implementers.base import Allowance
 from runner.journal.events import AttemptFinished, TaskApproved
 from runner.journal.sessions import PlanProposed, ToolCalled
 from runner.model import Reason, Status, Usage
+from runner.text.wording import name_attempt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -243,7 +244,7 @@ class RunBudget:
         """Warn of each limit that comes near, with what goes on counted in."""
         task = self.tasks.get(record.task)
         if task is not None:
-            who = f"attempt {record.attempt} of {task.id}"
+            who = f"{name_attempt(record.attempt)} of {task.id}"
             self._warn(who, of_attempt(self.settings), used)
             spent = state.task(task.id).spent + self._open.get(task.id, Usage())
             self._warn(task.id, of_task(task, self.settings), spent)

@@ -19,7 +19,8 @@ from runner.journal.sessions import (
     PlanProposed,
     PlanReviewed,
 )
-from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, digest_of
+from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Status, digest_of
+from runner.repo.refs import sweep_drafts
 from runner.run.landing import (
     drafts,
 )
@@ -98,6 +99,7 @@ class TaskPlans:
         state = self.ledger.state
         phases.sweep(self.repository, lambda id_: state.task(id_).kept is not None)
         drafts.sweep_tried(self.repository, lambda id_: bool(state.task(id_).tries))
+        sweep_drafts(self.repository, lambda id_: state.task(id_).status is Status.DONE)
         if self.mode is ReviewMode.PROMPT and self.asker is None:
             return
         for task in tasks:
@@ -295,7 +297,8 @@ class TaskPlans:
         self.ledger.note(event, task=task.id, attempt=self._attempt(task), durable=True)
 
     def _attempt(self, task: Task) -> int:
-        return self.ledger.state.task(task.id).last_attempt
+        known = self.ledger.state.task(task.id)
+        return -known.plan_sessions or known.last_attempt
 
     def _block(self, task: Task, note: str, findings: tuple[Finding, ...] = ()) -> None:
         event = TaskBlocked(reason=Reason.REVIEW, note=note, findings=findings)

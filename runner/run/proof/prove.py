@@ -17,15 +17,17 @@ from runner.gates.regression import Helper, prove_others
 from runner.journal.events import GateCompleted, GateStarted
 from runner.plan.shell.exit_status import starts_no_program
 from runner.secrets.redact import redact
+from runner.text.display import display
+from runner.text.wording import join_few
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from runner.config.settings import Settings
     from runner.gates.base import Check
     from runner.gates.registry import Proven
     from runner.journal.events import Event as Happening
-    from runner.model import Change, Outcome, Proof, Task
+    from runner.model import Change, Finding, Outcome, Proof, Task
     from runner.run.assignment import Assignment, WorkerContext
 
 
@@ -56,7 +58,9 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
     written = [change.path for change in outcome.changes]
     proofs = weigh_proofs(task, own.proofs, own.observed, written)
     own = replace(own, proofs=proofs, findings=(*own.findings, *shim.findings(bench)))
-    if not outcome.changes or any(one.refuses and not one.asks for one in own.findings):
+    if any(one.refuses and not one.asks for one in own.findings):
+        return replace(own, findings=_with_submodules(own.findings, site))
+    if not outcome.changes:
         return own
     others = prove_others(
         site.crew.trace(assignment, outcome),
@@ -71,6 +75,18 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
         findings=(*own.findings, *others.findings),
         observed=(*own.observed, *others.observed),
     )
+
+
+def _with_submodules(findings: Sequence[Finding], site: WorkerContext) -> tuple[Finding, ...]:
+    """The same, where the first that refuses says what of the repository was not there."""
+    lacking = sorted(map(display, site.scratch.gitlinks))
+    first = next((one for one in findings if one.refuses and not one.asks), None)
+    if not lacking or first is None:
+        return tuple(findings)
+    verb = "are submodules, which are" if len(lacking) > 1 else "is a submodule, which is"
+    said = f"{join_few(lacking)} {verb} not carried into scratch trees: what reads there fails"
+    told = replace(first, hint="; ".join(filter(None, (first.hint, said))))
+    return tuple(told if one is first else one for one in findings)
 
 
 def prove_standing(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Proven | None:

@@ -14,9 +14,10 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskLanded, TaskLanding
 from runner.model import Ending, Finding, Reason, Status, digest_of
+from runner.repo.remote import PublishError
 from runner.run import permission_prompts
 from runner.run.landing.git_locks import move_branch
-from runner.run.landing.lander import Landed, Made, Moved, changes_between
+from runner.run.landing.lander import Elsewhere, Landed, Made, Moved, changes_between
 from runner.run.landing.moved_branch import put_back
 from runner.run.limits.retries import CANCELLED
 from runner.run.regressions import regression
@@ -87,7 +88,11 @@ def land_chain(lander: Lander, links: Sequence[Link]) -> Result:
         attempt=tip.outcome.attempt,
         durable=True,
     )
-    if not move_branch(lander.repository, head, tip.commit):
+    try:
+        moved = move_branch(lander.repository, head, tip.commit)
+    except PublishError as error:
+        return Elsewhere(error.message)
+    if not moved:
         return Moved(lander.repository.head().commit or "")
     for one in links:
         if one.own_commit and one is not tip:

@@ -79,12 +79,12 @@ class StandIn:
         return self.end("\n".join(["Done as asked.", *self.last]))
 
     def plan(self):
-        """What the script says of it, else what its steps write."""
+        """What the script says of it, else what the steps of its last attempt write."""
         told = self.task.get("plan")
         if isinstance(told, str):
             return told
         kinds = ("write", "copy", "append", "leak", "hook")
-        files = [step[kind] for step in self.steps() for kind in kinds if kind in step]
+        files = [step[kind] for step in self.task["attempts"][-1] for kind in kinds if kind in step]
         plan = {
             "steps": [f"Write {path}" for path in files] or ["Look"],
             "files": list(dict.fromkeys(files)),

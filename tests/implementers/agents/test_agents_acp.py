@@ -312,7 +312,7 @@ def test_budget_and_circles_end_it(acp):
 def test_an_agent_that_is_not_there_is_told_before_it_begins(office):
     office.settings = Settings(acp_command="no-such-agent --acp", sandbox="none")
     chosen = choose(office.task(implementer="acp:mine"), office.settings)
-    missing = chosen.lacks(office.sandbox, office.environ["PATH"], office.tree)
+    missing = chosen.lacks(office.sandbox, office.environ, office.tree)
     assert missing.message == "no-such-agent is not on PATH"
     said = chosen.implement(office.brief(), office.bench())
     assert (said.findings[0].message, said.failure) == (missing.message, Failure.DETERMINISTIC)

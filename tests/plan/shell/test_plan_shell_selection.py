@@ -6,6 +6,7 @@ from runner.plan.shell.selection import (
     find_added_options,
     find_added_selection,
     selection_of,
+    without_reporting,
 )
 
 
@@ -58,3 +59,27 @@ def test_options_alone_are_read_as_a_tool_reads_them():
     assert find_added_options("-q", "-q -k 'not slow'") == ("-k not slow",)
     assert find_added_options("-k x", "-q") == ()
     assert find_added_options("", "'open") == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "rest"),
+    [
+        ("pytest -q --durations=3 tests", "pytest tests"),
+        (
+            "python3 -m pytest -vv tests --tb=short -rA && echo -v",
+            "python3 -m pytest tests && echo -v",
+        ),
+        ("$(PYTHON) -m pytest -v tests", "$(PYTHON) -m pytest tests"),
+        ("grep -v x | pytest -v", "grep -v x | pytest"),
+        ("go test -v ./...", "go test ./..."),
+        ("npx jest --verbose --bail", "npx jest --bail"),
+        ("pytest -k 'not -v' -x", "pytest -k 'not -v' -x"),
+        ("coverage run -m pytest -q", "coverage run -m pytest"),
+        ("python3 check.py -v", "python3 check.py -v"),
+        ("go run . -v && go test . -args -v", "go run . -v && go test . -args -v"),
+        ("sh -c 'pytest -v'", "sh -c 'pytest -v'"),
+        ("pytest -v 'an open quote", "pytest -v 'an open quote"),
+    ],
+)
+def test_options_that_only_tell_make_no_other_command(line, rest):
+    assert without_reporting(line) == rest

@@ -53,11 +53,16 @@ def test_on_another_branch_nothing_of_a_cut_off_landing_is_finished(small):
 
 
 def test_an_old_text_of_the_plan_that_an_editor_saves_again_undoes_no_work(small):
-    house = small.begin()
+    # PENDING is what a person writes to have a task run again, so a text without it is looked for
     published = [n for n, (_, path) in enumerate(small.ended.effects, 1) if "TASK-GRAPH" in path]
-    house.run(watch=stop_at(published[7] + 2))
-    plan = house.read("TASK-GRAPH.md")
-    assert b"Status: IN-PROGRESS" in plan
+    for effect in published[5:]:
+        house = small.begin()
+        house.run(watch=stop_at(effect + 2))
+        plan = house.read("TASK-GRAPH.md")
+        if b"Status: IN-PROGRESS" in plan and b"Status: PENDING" not in plan:
+            break
+    else:
+        pytest.fail("at no moment was a task in progress and none pending")
     assert house.run().code == 0
     (house.repo / "TASK-GRAPH.md").write_bytes(plan)
     ended = house.run()

@@ -20,6 +20,7 @@ from runner.plan.document import read_plan as really_read_plan
 from runner.plan.graph import TaskGraph
 from runner.plan.patterns import PatternIndex
 from runner.run import (
+    outcome_recorder,
     recovery,
 )
 from runner.run.engine import Engine
@@ -231,6 +232,7 @@ def virtual_time(world, monkeypatch):
         tried = ("keep_tried", "draft_of_tried", "drop_tried")
         for name in ("keep_draft", "hold", "load_held_changes", "let_go", *tried):
             patched.setattr(drafts, name, getattr(paper, name))
+        patched.setattr(outcome_recorder, "drop_drafts", paper.drop_drafts)
         effects.watch(watch)
         try:
             yield

@@ -210,6 +210,9 @@ class PaperDrafts:
         self._world.drafts.add(task.id)
         return f"draft/{task.id}"
 
+    def drop_drafts(self, _repository, task):
+        self._world.drafts.discard(task)
+
     def drop_tried(self, _repository, task):
         self._world.refs.pop(f"tried/{task}", None)
 

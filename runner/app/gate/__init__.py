@@ -1,0 +1,1 @@
+"""What a pull request may break, proven on what it is when it is merged."""

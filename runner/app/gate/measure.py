@@ -1,0 +1,379 @@
+"""The gate: what a pull request may break is run on what it is when it is merged.
+
+What cannot be answered for by a part of the tests is answered for by all of them, with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.change.impact_question import evaluate_impact
+from runner.app.gate.pull_request import PullRequest, find_changes, open_pull_request
+from runner.app.gate.test_map import FILE, keep_in, load_map, make_map, write_map
+from runner.app.gate.test_suite import TESTS, join_command, load_suite, make_contract
+from runner.app.prove.prove_tree import Snapshot, prove_snapshot
+from runner.errors import ExitCode
+from runner.impact.answer import Affected, Answer, Kind, Why, Width
+from runner.impact.inputs import knowledge_of
+from runner.impact.store import Store
+from runner.impact.traces import Observations
+from runner.repo.head import OWNERSHIP_MAP
+from runner.repo.merge_result import MergeResult
+from runner.run.regressions.reached_contracts import past_of
+from runner.text.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from runner.app.gate.test_suite import TestSuite
+    from runner.app.prove.prove_tree import Reproven
+    from runner.impact.change import Changed
+    from runner.impact.inputs import Knowledge
+    from runner.model import Task, TestContract
+    from runner.project import Project
+    from runner.repo.read import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class GateRequest:
+    """What is asked of a gate."""
+
+    base: str = ""
+    head: str = "HEAD"
+    tests: str = ""
+    """What runs all tests, where there is no plan or it is not to count; empty: as found."""
+    map_file: Path | None = None
+    """Where the map of the tests lies; None: in the user's cache."""
+    moved_from: str = ""
+    """Where the base was before: run only where that way and the pull request meet in a test."""
+    everything: bool = False
+    """Run the whole suite whatever the change is."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What a gate says."""
+
+    request: PullRequest
+    suite: TestSuite | None = None
+    selected: tuple[Affected, ...] = ()
+    whole: str = ""
+    """Why everything was run; empty where a part was enough."""
+    ran: tuple[Reproven, ...] = ()
+    seconds: float = 0.0
+    """How long what ran took, by the clock."""
+    whole_seconds: float | None = None
+    """How long everything takes, as far as that is known."""
+    skipped: str = ""
+    """Why nothing was to be run."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def breaks(self) -> tuple[Reproven, ...]:
+        """What fails on the merge result."""
+        return tuple(one for one in self.ran if one.failed)
+
+    @property
+    def count(self) -> int:
+        """How many test contracts, contracts or files of tests were selected."""
+        return sum(len(one.contracts) for one in self.selected)
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return sum(len(task.test_contracts) + len(task.contracts) for task in self.tasks)
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """Whose they are."""
+        return self.suite.tasks if self.suite else ()
+
+    @property
+    def code(self) -> ExitCode:
+        """0 nothing breaks, 1 something does, 3 a person has to merge."""
+        if self.request.merge.conflicts:
+            return ExitCode.PERSON
+        return ExitCode.FAILED if self.breaks else ExitCode.OK
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One measurement: what it is about, and who hears of it."""
+
+    project: Project
+    repository: Repository
+    request: GateRequest
+    trust: Callable[[TestSuite], object]
+    """Raises RunnerError unless a person lets these commands run."""
+    say: Callable[[str], None]
+    listen: Callable[[Reproven], object]
+
+    def measure(self) -> GateResult:
+        """Merge, select, run. Raises RunnerError where it cannot be measured at all."""
+        asked = self.request
+        found = open_pull_request(self.repository, asked.base, asked.head, self.project.environ)
+        if found.merge.conflicts:
+            return GateResult(found)
+        if not found.changes:
+            return GateResult(found, skipped="the base holds all of it already")
+        suite = load_suite(self.project, self.repository, found.merge.commit, asked.tests)
+        self.trust(suite)
+        return self._answer(found, suite)
+
+    def _answer(self, found: PullRequest, suite: TestSuite) -> GateResult:
+        merged, notes = found.merge.commit, [*suite.notes]
+        with Store(None) as store:
+            knowledge, told, seconds = self._learn(suite, found, store)
+            notes += told
+            selected, why = select(found, knowledge, suite)
+            if self.request.everything:
+                why = "it was asked for"
+            if why:
+                selected = self._select_all(suite, why, selected)
+            ids = (id_ for one in selected for id_ in one.contracts)
+            alone = {id_ for id_ in ids if knowledge.observed.of(TESTS, id_)}
+            met = self._find_meeting(found, knowledge, suite, selected)
+        result = GateResult(found, suite, selected, why, notes=tuple(notes), whole_seconds=seconds)
+        if not selected or met:
+            return replace(result, skipped=met or "no test is known that it reaches")
+        start = effects.monotonic()
+        ran = self._run(suite, merged, selected, whole=bool(why))
+        if not (suite.plan or why) and (why := _explain_doubt(ran, alone)):
+            start = effects.monotonic()  # of everything alone: what the part took is not told
+            result = replace(result, whole=why)
+            ran = self._run(suite, merged, (), whole=True)
+        took = round(effects.monotonic() - start, 3)
+        known = took if result.whole else seconds
+        return replace(result, ran=ran, seconds=took, whole_seconds=known)
+
+    # --- what is known ----------------------------------------------------------------
+
+    def _learn(
+        self, suite: TestSuite, found: PullRequest, store: Store
+    ) -> tuple[Knowledge, list[str], float | None]:
+        """What is known of the merge result, what to say of that, and the time of everything."""
+        project, repository, merge = self.project, self.repository, found.merge
+        state = project.state()
+        past = past_of({task.id: state.task(task.id) for task in suite.tasks}, suite.tasks)
+        knowledge = knowledge_of(
+            repository,
+            project.cache / "gate",
+            suite.tasks,
+            merge.commit,
+            owners=repository.blob(merge.commit, OWNERSHIP_MAP) if suite.plan else b"",
+            prefixes=project.settings.id_prefixes,
+            past=past,
+        )
+        if suite.plan:
+            seen = Store(project.cache)
+            repository.on_close(seen.close)
+            seconds = sum(past.seconds.values()) if past.seconds else None
+            return replace(knowledge, observed=Observations(seen)), [], seconds
+        file = self.request.map_file or project.cache / FILE
+        kept, why = load_map(file, project, repository, merge.base, merge.head)
+        if kept is None:
+            return replace(knowledge, observed=Observations(store)), [why], None
+        return replace(knowledge, observed=keep_in(store, kept)), [], kept.seconds
+
+    def _find_meeting(
+        self,
+        found: PullRequest,
+        knowledge: Knowledge,
+        suite: TestSuite,
+        selected: Sequence[Affected],
+    ) -> str:
+        """Why nothing is to be run again, where the base moved; empty where it is."""
+        moved_from = self.request.moved_from
+        if not moved_from:
+            return ""
+        old = self.repository.resolve(moved_from)
+        if old is None:
+            return ""  # nobody can say how it moved: everything selected runs
+        moved = tuple(find_changes(self.repository, old, found.merge.base))
+        other = replace(found, changes=moved, prose=frozenset())
+        theirs = _name_all(select(other, knowledge, suite)[0])
+        if theirs & _name_all(selected):
+            return ""
+        return "what landed on the base since reaches none of its tests"
+
+    def _select_all(
+        self, suite: TestSuite, why: str, selected: Sequence[Affected]
+    ) -> tuple[Affected, ...]:
+        """Everything there is; what was selected anyhow keeps its reasons."""
+        reasons = {one.task: one.reasons for one in selected}
+        reason = (Why(Kind.SETTINGS, "", 0, why),)
+        every = (
+            Affected(
+                task.id,
+                suite.ids_of(task, self.project.settings),
+                (*reason, *reasons.get(task.id, ())),
+            )
+            for task in suite.tasks
+        )
+        return tuple(one for one in every if one.contracts)
+
+    # --- running ----------------------------------------------------------------------
+
+    def _run(
+        self, suite: TestSuite, commit: str, selected: Sequence[Affected], *, whole: bool
+    ) -> tuple[Reproven, ...]:
+        """What is selected, on a commit in scratch trees."""
+        if suite.plan:
+            tasks = {task.id: task for task in suite.tasks}
+            wanted = tuple((tasks[one.task], id_) for one in selected for id_ in one.contracts)
+        else:
+            (task,) = suite.command_tasks()
+            if not whole:
+                made = tuple(_join(suite, selected))
+                task = replace(task, test_contracts=made)
+            wanted = tuple((task, one.id) for one in task.test_contracts)
+        return self._prove(commit, wanted)
+
+    def _prove(
+        self, commit: str, wanted: tuple[tuple[Task, str], ...], *, observed: bool = False
+    ) -> tuple[Reproven, ...]:
+        snapshot = Snapshot(commit, ())
+        return prove_snapshot(
+            self.project, self.repository, snapshot, wanted, self.listen, observed=observed
+        )
+
+    # --- on the base ------------------------------------------------------------------
+
+    def record(self) -> tuple[GateResult, int]:
+        """Run everything on HEAD, the base's own tip, and keep what every file of tests ran.
+
+        Gives how many files are in the map: none with a plan, of which the journal knows that.
+        Raises RunnerError where there is nothing to run.
+        """
+        head = self.repository.resolve(self.request.head) or ""
+        suite = load_suite(self.project, self.repository, head, self.request.tests)
+        if suite.plan:
+            why = "with a plan what tests ran is known from its tasks"
+            found = PullRequest("the base", MergeResult(head, head, head))
+            return GateResult(found, suite, skipped=why), 0
+        self.trust(suite)
+        found = PullRequest("the base", MergeResult(head, head, head))
+        start = effects.monotonic()
+        why = "it is the base's own"
+        ran = self._run(suite, head, (), whole=True)
+        took = round(effects.monotonic() - start, 3)
+        (task,) = suite.single_tasks()
+        result = GateResult(
+            found, suite, self._select_all(suite, why, ()), why, ran, took, whole_seconds=took
+        )
+        if result.breaks:
+            return result, 0
+        self.say(f"passed in {took:.1f} s; now each file of tests alone, with its lines counted")
+        single = tuple((task, one.id) for one in task.test_contracts)
+        each = self._prove(head, single, observed=True)
+        made = make_map(head, took, each, lambda path: self.repository.blob(head, path))
+        write_map(self.request.map_file or self.project.cache / FILE, made)
+        left = len(single) - len(made.files)
+        notes = (f"{plural(left, 'file')} of tests left out: imports answer for them",)
+        return replace(result, notes=notes if left else ()), len(made.files)
+
+
+# --- selection ------------------------------------------------------------------------
+
+
+def select(
+    found: PullRequest, knowledge: Knowledge, suite: TestSuite
+) -> tuple[tuple[Affected, ...], str]:
+    """Whom the change may affect, and why that has to be everything; empty where it has not.
+
+    What nobody can decide counts, but for files that only people read.
+    """
+    firm = [one for one in found.changes if one.path not in found.prose]
+    read = [one for one in found.changes if one.path in found.prose]
+    answers = [
+        evaluate_impact(firm, knowledge, Width(conservative=True)),
+        evaluate_impact(read, knowledge, Width()),
+    ]
+    if suite.plan:
+        answers.append(Answer(tuple(_find_edited(found.changes, suite))))
+    selected = _unite(one for answer in answers for one in answer.affected)
+    return selected, found.whole or _find_undecided(selected, suite)
+
+
+def _explain_doubt(ran: Sequence[Reproven], alone: Collection[str]) -> str:
+    """Why what a part of the tests said is not the answer; empty where it is.
+
+    Some tests fail without others before them. Those in files that passed `alone` on the base do
+    not: of all others everything together says whether they fail.
+    """
+    if any(one.ran_no_test for one in ran):
+        return "what was selected ran no test"
+    failing = [test.partition("::")[0] for one in ran for test in one.failing]
+    if not any(one.failed for one in ran) or (failing and {*failing} <= {*alone}):
+        return ""
+    return "what failed in a part is not known to pass without the other tests"
+
+
+def _find_undecided(selected: Sequence[Affected], suite: TestSuite) -> str:
+    """What reached everything only since nobody can say whom it reaches."""
+    if not suite.tasks or {task.id for task in suite.tasks} - {one.task for one in selected}:
+        return ""
+    whys = [next(_undecided(one.reasons), None) for one in selected]
+    return whys[0].text if whys and whys[0] and all(whys) else ""
+
+
+def _undecided(reasons: Iterable[Why]) -> Iterator[Why]:
+    return (why for why in reasons if why.kind is Kind.UNDECIDED)
+
+
+def _find_edited(changes: Iterable[Changed], suite: TestSuite) -> Iterator[Affected]:
+    """Tasks of which the pull request changes what is asked, or how it is proven."""
+    from runner.plan.document import read_plan
+
+    plan = next((one for one in changes if one.path == suite.plan), None)
+    if plan is None:
+        return
+    was = {task.id: task for task in read_plan(plan.before or b"", suite.plan).tasks}
+    for task in suite.tasks:
+        before = was.get(task.id)
+        if before is None or before.spec != task.spec or before.status is not task.status:
+            text = f"the section of {task.id} is changed"
+            why = Why(Kind.TEST, suite.plan, task.line, text)
+            ids = tuple(one.id for one in task.test_contracts)
+            yield Affected(task.id, ids, (why,))
+
+
+def _unite(every: Iterable[Affected]) -> tuple[Affected, ...]:
+    """One entry a task, all its contracts and reasons together, in the order they came."""
+    found: dict[str, Affected] = {}
+    for one in every:
+        known = found.get(one.task)
+        if known is None:
+            found[one.task] = one
+            continue
+        tests, more = dict(known.tests), dict(one.tests)
+        partial = {
+            name: tuple(sorted({*tests.get(name, ()), *more.get(name, ())}))
+            for name in {*tests, *more}
+            if (name in tests or name not in known.contracts)
+            and (name in more or name not in one.contracts)
+        }
+        found[one.task] = Affected(
+            one.task,
+            tuple(dict.fromkeys((*known.contracts, *one.contracts))),
+            tuple(dict.fromkeys((*known.reasons, *one.reasons))),
+            tuple(sorted(partial.items())),
+        )
+    return tuple(found.values())
+
+
+def _name_all(selected: Iterable[Affected]) -> frozenset[tuple[str, str]]:
+    return frozenset((one.task, id_) for one in selected for id_ in one.contracts)
+
+
+def _join(suite: TestSuite, selected: Sequence[Affected]) -> Iterator[TestContract]:
+    """A contract a framework, of all the files or packages of it that are selected."""
+    chosen = [id_ for one in selected for id_ in one.contracts if one.task == TESTS]
+    for framework in dict.fromkeys(suite.frameworks[id_] for id_ in chosen):
+        names = tuple(sorted(id_ for id_ in chosen if suite.frameworks[id_] == framework))
+        alone = names == (framework.name,)
+        command = framework.command if alone else join_command(framework, names)
+        yield make_contract(framework.name, command)

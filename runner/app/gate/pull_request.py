@@ -1,0 +1,128 @@
+"""A pull request: two commits, what they are when merged, and what that changes at the base."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.errors import RunnerError
+from runner.impact.change import Changed
+from runner.impact.config_files import governs
+from runner.repo.merge_result import merge_commits
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runner.repo.merge_result import MergeResult
+    from runner.repo.read import Repository
+    from runner.repo.trees import TreeChange
+
+_PLAIN = frozenset({0o100644, 0o100755})
+_NAMED_BY = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME")
+"""Variables in which GitHub Actions and GitLab CI say into which branch it is to be merged."""
+_USUAL = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+_OF_CI = re.compile(
+    r"\A(?:\.github/(?:workflows|actions)/|\.gitlab-ci|\.gitlab/ci/|\.circleci/|\.buildkite/"
+    r"|\.ci/|ci/)|(?:\A|/)(?:Jenkinsfile|azure-pipelines\.ya?ml|\.travis\.yml|\.gitattributes"
+    r"|\.gitmodules|Dockerfile[\w.-]*|docker-compose[\w.-]*\.ya?ml)\Z"
+)
+_PROSE = re.compile(
+    r"\.(?:md|rst|adoc|png|jpe?g|gif|svg|ico)\Z"
+    r"|(?:\A|/)(?:LICEN[CS]E|COPYING|NOTICE|AUTHORS|CODEOWNERS|\.gitignore)(?:\.\w+)?\Z"
+)
+_DOCTESTS = ("pyproject.toml", "pytest.ini", ".pytest.ini", "setup.cfg", "tox.ini")
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """What is measured."""
+
+    base_name: str
+    """As it was named, or found: `origin/main`."""
+    merge: MergeResult
+    changes: tuple[Changed, ...] = ()
+    """What merging it does to the base; none for a conflict."""
+    whole: str = ""
+    """Why a part of the tests cannot answer for it; empty where it may."""
+    prose: frozenset[str] = frozenset()
+    """Changed files that people read; they count only where code names them."""
+
+
+def open_pull_request(
+    repository: Repository, base: str, head: str, environ: Mapping[str, str]
+) -> PullRequest:
+    """Merge and compare. Raises RunnerError for a revision that there is not.
+
+    `base` may be empty: the branch that the CI server names, else the remote's own.
+    """
+    name = base or find_base_name(repository, environ)
+    merge = merge_commits(repository, _resolve(repository, name), _resolve(repository, head))
+    if merge.conflicts or not merge.commit:
+        return PullRequest(name, merge)
+    found = tuple(find_changes(repository, merge.base, merge.commit))
+    differing = repository.diff_trees(merge.base, merge.commit)
+    prose = _find_prose(repository, merge.commit, found)
+    return PullRequest(name, merge, found, _explain_whole(differing), prose)
+
+
+def find_base_name(repository: Repository, environ: Mapping[str, str]) -> str:
+    """Into which branch it is to be merged. Raises RunnerError where nothing says so."""
+    said = next((environ[name] for name in _NAMED_BY if environ.get(name)), "")
+    names = (f"origin/{said}", said) if said else _USUAL
+    for name in names:
+        if repository.resolve(name) is not None:
+            return name
+    if said:
+        raise RunnerError(
+            "the branch that this is to be merged into is not in this clone",
+            where=display(said),
+            hint=f"git fetch origin {display(said)}; in GitHub Actions: fetch-depth: 0",
+        )
+    hint = "name it: runner gate --base REV"
+    raise RunnerError("no branch is known that this is to be merged into", hint=hint)
+
+
+def find_changes(repository: Repository, old: str, new: str) -> Iterator[Changed]:
+    """What differs between two commits, file by file, within the project."""
+    for one in repository.diff_trees(old, new):
+        if not one.path.startswith("../"):
+            before = repository.content(one.old_sha) if one.old_mode in _PLAIN else None
+            after = repository.content(one.new_sha) if one.new_mode in _PLAIN else None
+            yield Changed(one.path, before, after)
+
+
+def _resolve(repository: Repository, name: str) -> str:
+    commit = repository.resolve(name)
+    if commit is None:
+        hint = "name a commit, a branch or a tag that this clone has; git fetch brings more"
+        raise RunnerError("there is no such revision", where=display(name), hint=hint)
+    return commit
+
+
+def _explain_whole(differing: tuple[TreeChange, ...]) -> str:
+    """The first changed file of which nobody can say whom it reaches."""
+    for one in differing:
+        path = display(one.path)
+        if governs(one.path):
+            return f"{path} configures tests, builds or dependencies"
+        if _OF_CI.search(one.path.removeprefix("../")):
+            return f"{path} says how tests are run"
+        if {one.old_mode, one.new_mode} - {0, *_PLAIN}:
+            return f"{path} is or was a link or a submodule"
+        if 0 not in (one.old_mode, one.new_mode) and one.old_mode != one.new_mode:
+            return f"{path} may be executed on one side only"
+        if one.path.startswith("../"):
+            return f"{path} lies outside the project"
+    return ""
+
+
+def _find_prose(
+    repository: Repository, commit: str, changes: tuple[Changed, ...]
+) -> frozenset[str]:
+    """Files that only people read, unless the test tool reads examples in them."""
+    settings = (repository.blob(commit, name) or b"" for name in _DOCTESTS)
+    if any(b"doctest" in one for one in settings):
+        return frozenset()
+    return frozenset(one.path for one in changes if _PROSE.search(one.path))

@@ -1,0 +1,220 @@
+"""The tests of a pull request's merge result: those of its plan, or those that lie in its files.
+
+Of a repository without a plan each file of tests stands for a test contract of one task, so that
+what is known of contracts (who imports what, what ran what) answers for it, too.
+"""
+
+from __future__ import annotations
+
+import configparser
+import re
+import shlex
+import tomllib
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from runner.app.inspect.test_frameworks import TestFramework, find_test_frameworks
+from runner.config.stack import detect_stack
+from runner.context.tree import Tree
+from runner.errors import RunnerError
+from runner.gates import contract_tests, contracts
+from runner.languages.registry import row_named
+from runner.model import Level, Spec, Status, Task, TestContract
+from runner.plan.diagnostic import refusal
+from runner.plan.document import Plan
+from runner.repo.head import PLANS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from runner.config.settings import Settings
+    from runner.project import Project
+    from runner.repo.read import Repository
+
+TESTS = "TESTS"
+"""The task that a repository's own tests are of, where there is no plan."""
+_NO_SPEC = Spec("", "")
+_STANDING = frozenset({Status.DONE, Status.STALE})
+_HOLDS = re.compile(rb"\bdef test|\bclass \w*Test|TestCase|\bload_tests\b|\bparametrize\b")
+_PYTEST = re.compile(r"(?:^|[\s/])(?:pytest|py\.test)(?=\s|$)")
+_PLAIN = {"pytest": "python -m pytest -q"}
+_LONGEST = 100_000
+"""Letters of a command; Linux takes 128 KiB as one word (execve(2), MAX_ARG_STRLEN)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestSuite:
+    """Tasks whose contracts may break."""
+
+    __test__ = False
+
+    tasks: tuple[Task, ...]
+    plan: str = ""
+    """The plan's path; empty where the tests are those of the files."""
+    frameworks: Mapping[str, TestFramework] = field(default_factory=dict)
+    """Of tests without a plan: by contract, what runs it."""
+    notes: tuple[str, ...] = ()
+
+    def ids_of(self, task: Task, settings: Settings) -> tuple[str, ...]:
+        """The test contracts and contracts of a task."""
+        families = (contract_tests, contracts)
+        return tuple(one.id for family in families for one in family.checks(task, settings))
+
+    def as_plan(self) -> Plan:
+        """What a person is asked to trust."""
+        return Plan(self.plan, "", self.command_tasks() or self.tasks, (), (), ())
+
+    def single_tasks(self) -> tuple[Task, ...]:
+        """Without a plan: a task whose contracts run one file or package of tests each."""
+        (task,) = self.tasks
+        made = (
+            make_contract(id_, one.command if id_ == one.name else join_command(one, (id_,)))
+            for id_, one in self.frameworks.items()
+        )
+        return (replace(task, test_contracts=tuple(made)),)
+
+    def command_tasks(self) -> tuple[Task, ...]:
+        """Without a plan: a task whose contracts are the commands that run everything."""
+        if not self.frameworks:
+            return ()
+        kinds = {one.name: one for one in self.frameworks.values()}
+        made = tuple(make_contract(name, one.command) for name, one in kinds.items())
+        return (Task(TESTS, "tests", 0, _NO_SPEC, test_contracts=made),)
+
+
+def make_contract(id_: str, command: str) -> TestContract:
+    """A test contract of the repository's own tests."""
+    return TestContract(id_, Level.UNIT, command)
+
+
+def load_suite(project: Project, repository: Repository, commit: str, tests: str) -> TestSuite:
+    """The plan's tests in this commit; without a plan, or with a command `tests`, the files'.
+
+    Raises RunnerError for a plan that is wrong, and where there is nothing to run.
+    """
+    named = project.settings.task_graph
+    paths = (named,) if named else PLANS
+    found = ((path, repository.blob(commit, path)) for path in paths)
+    path, data = next(((path, data) for path, data in found if data is not None), ("", None))
+    if data is None or tests:
+        return _find_tests(project, repository, commit, tests)
+    return _read_plan(project, path, data)
+
+
+def _read_plan(project: Project, path: str, data: bytes) -> TestSuite:
+    from runner.plan.document import read_plan
+
+    prefixes = project.settings.id_prefixes
+    plan = project.with_literals(read_plan(data, path, prefixes=prefixes))
+    problems = [one for one in project.check_text(data, plan).problems if one.stops_all]
+    if problems:
+        raise refusal(problems, "nothing has run")
+    return TestSuite(tuple(one for one in plan.tasks if one.status in _STANDING), path)
+
+
+# --- tests without a plan -----------------------------------------------------------------
+
+
+def _find_tests(project: Project, repository: Repository, commit: str, tests: str) -> TestSuite:
+    tree = Tree.of(repository, commit, project.settings)
+    frameworks = tuple(find_test_frameworks(tree, detect_stack(project.root)))
+    if tests:
+        kind = "pytest" if _PYTEST.search(tests) else "tests"
+        frameworks = (TestFramework(kind, tests, "as it was said"),)
+    if not frameworks:
+        hint = "say what runs them: runner gate --tests 'make test'"
+        raise RunnerError("no tests were found in this repository", hint=hint)
+    paths = repository.list_tree(commit)
+    read = partial(repository.blob, commit)
+    made: dict[str, tuple[TestContract, TestFramework]] = {}
+    for one in frameworks:
+        for contract in _split(one, paths, read):
+            made[contract.id] = (contract, one)
+    task = Task(TESTS, "tests", 0, _NO_SPEC, test_contracts=tuple(c for c, _ in made.values()))
+    return TestSuite((task,), frameworks={id_: one for id_, (_, one) in made.items()})
+
+
+def _split(
+    framework: TestFramework, paths: tuple[str, ...], read: Callable[[str], bytes | None]
+) -> Iterator[TestContract]:
+    """A contract a file or package where the tool runs such alone; else one for everything."""
+    found: tuple[str, ...] = ()
+    if framework.name == "pytest":
+        found = tuple(_find_python(paths, read))
+    elif framework.name == "node --test":
+        found = tuple(path for path in _find_files("javascript", paths) if _runs_alone(path))
+    elif framework.name == "go test":
+        files = _find_files("go", paths)
+        found = tuple(sorted({f"./{path.rpartition('/')[0]}".rstrip("/") for path in files}))
+    for one in found:
+        # As the tool is called plainly: what else a person's command does says nothing of the file.
+        plain = replace(framework, command=_PLAIN.get(framework.name, framework.command))
+        yield make_contract(one, join_command(plain, (one,)))
+    if not found:
+        yield make_contract(framework.name, framework.command)
+
+
+def join_command(framework: TestFramework, names: tuple[str, ...]) -> str:
+    """The command that runs these files, packages or tests alone; everything where it is too long.
+
+    `names` are data: what a shell would read in one stays text.
+    """
+    start = {"node --test": "node --test", "go test": "go test -v"}.get(framework.name)
+    command = f"{start or framework.command} {' '.join(map(shlex.quote, names))}"
+    return command if len(command) <= _LONGEST else framework.command
+
+
+def _find_files(name: str, paths: tuple[str, ...]) -> list[str]:
+    pattern = row_named(name).language.test_file
+    return [path for path in paths if pattern and pattern.search(path)]
+
+
+def _runs_alone(path: str) -> bool:
+    """Whether Node itself runs such a file."""
+    command = row_named("javascript").language.test_command
+    return bool(command and command((path,), b"node:test", ""))
+
+
+def _find_python(paths: tuple[str, ...], read: Callable[[str], bytes | None]) -> Iterator[str]:
+    """Files that pytest collects by its usual names; none where settings name others."""
+    options = _pytest_options(read)
+    if options is None or any(key in options for key in ("python_files", "norecursedirs")):
+        return
+    words = options.get("testpaths", ())
+    below = [word.strip("./") for word in (words.split() if isinstance(words, str) else words)]
+    if any(set("*?[") & set(one) for one in below):
+        return
+    for path in paths:
+        stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
+        usual = stem.startswith("test_") or stem.endswith("_test")
+        collected = usual and dot + suffix in row_named("python").code
+        inside = not below or any(not one or f"{path}/".startswith(f"{one}/") for one in below)
+        if collected and inside and _HOLDS.search(read(path) or b""):
+            yield path
+
+
+def _pytest_options(read: Callable[[str], bytes | None]) -> Mapping[str, str | list[str]] | None:
+    """Pytest's settings (docs.pytest.org, "Configuration"); None where they are damaged."""
+    try:
+        for name, section in (("pytest.ini", "pytest"), (".pytest.ini", "pytest")):
+            if (data := read(name)) is not None:
+                return _read_ini(data, section)
+        table = tomllib.loads((read("pyproject.toml") or b"").decode())
+        found = table.get("tool", {}).get("pytest", {})
+        if found:
+            options: Mapping[str, str | list[str]] = found.get("ini_options", found)
+            return options
+        for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
+            options = _read_ini(read(name) or b"", section)
+            if options:
+                return options
+    except (ValueError, AttributeError, configparser.Error, RecursionError):
+        return None
+    return {}
+
+
+def _read_ini(data: bytes, section: str) -> Mapping[str, str | list[str]]:
+    parser = configparser.RawConfigParser()
+    parser.read_string(data.decode())
+    return dict(parser[section]) if parser.has_section(section) else {}

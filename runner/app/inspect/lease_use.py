@@ -1,0 +1,131 @@
+"""Who builds the branch that is checked out, on any machine: shown, and taken from them.
+
+What a remote lets a lease do, tried with refs of our own that are gone at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
+from runner.errors import ExitCode, RunnerError
+from runner.journal.lock import RunLock
+from runner.journal.log import Journal
+from runner.journal.tree_events import LeaseMoved
+from runner.project import BUILD
+from runner.repo.lease_text import Lease, refs_of, write_lease
+from runner.repo.read import Repository
+from runner.repo.remote import Move, Remote, Swap
+from runner.run.landing.branch_lease import open_lease
+from runner.run.waivers import why_no_person
+from runner.secrets.redact import redact
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.project import Project
+    from runner.run.landing.branch_lease import BranchLease
+    from runner.run.landing.lease_standing import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseView:
+    """How the lease of the branch that is checked out stands."""
+
+    remote: str
+    branch: str
+    standing: Standing
+    seconds: float
+    """The ttl that holds here."""
+
+
+def look_at_lease(project: Project) -> LeaseView:
+    """Ask the remote. Raises RunnerError, exit 2 where it does not answer."""
+    with Repository.open(project.root) as repository:
+        lease = _open(project, repository)
+        return LeaseView(lease.name, lease.branch, lease.look(), lease.seconds)
+
+
+def take_lease(project: Project, reason: str, *, meant: bool = False) -> LeaseView:
+    """Take it for the next run here, on a person's word; how it stood before.
+
+    Raises RunnerError: no person is here, a run is going on in this folder, the remote is away.
+    """
+    why = why_no_person(project.environ)
+    if why is not None and not (why.ci and meant):
+        raise RunnerError(
+            f"taking somebody's lease is a person's word: {why.text}",
+            hint="in CI: with --yes" if why.ci else "have a person type it",
+            code=ExitCode.PERSON,
+        )
+    text = " ".join(redact(reason).split())
+    with RunLock(project.root / BUILD), Repository.open(project.root) as repository:
+        lease = _open(project, repository)
+        lease.doing = "taken by hand"
+        before = lease.take_by_hand(text)
+        if before.value is not None and not before.is_own:
+            moved = LeaseMoved(lease.branch, before.lease.who, lease.holder, text, by="person")
+            with Journal.open(project.journal_path) as journal:
+                journal.append(moved, durable=True)
+        return LeaseView(lease.name, lease.branch, before, lease.seconds)
+
+
+def _open(project: Project, repository: Repository) -> BranchLease:
+    settings = project.settings
+    name = settings.publish or "origin"
+    where = (name, settings.lease_seconds, project.environ, project.cache)
+    return open_lease(repository, *where)
+
+
+def examine_remote(project: Project) -> Iterator[Diagnostic]:
+    """What `doctor --remote` finds: whether it answers, takes atomic pushes, and where a lease."""
+    name = project.settings.publish or "origin"
+    what = f"remote {display(name)}"
+    try:
+        with (
+            Repository.open(project.root) as repository,
+            Remote(repository, name, project.environ) as remote,
+        ):
+            branch = open_lease(
+                repository, name, project.settings.lease_seconds, project.environ, project.cache
+            ).branch
+            seen = remote.read(f"refs/heads/{branch}")
+            head = repository.find_head().commit
+            yield _compare(what, branch, seen.get(f"refs/heads/{branch}"), head)
+            yield _try_leases(what, remote)
+    except RunnerError as error:
+        yield make_missing_sign(what, error)
+
+
+def _compare(what: str, branch: str, there: str | None, here: str | None) -> Diagnostic:
+    shown = display(branch)
+    if there is None:
+        return Diagnostic(what, State.NOTE, f"it has no branch {shown} yet", "git push it once")
+    if there != here:
+        hint = "git pull --rebase, git push"
+        return Diagnostic(what, State.NOTE, f"its {shown} is not the commit that is here", hint)
+    return Diagnostic(what, State.OK, f"it answers, and its {shown} is the commit that is here")
+
+
+def _try_leases(what: str, remote: Remote) -> Diagnostic:
+    """Two refs made in one push, and taken away in one."""
+    said = ""
+    for ref in refs_of(f"probe-{effects.new_id()}"):
+        value = remote.write_commit(write_lease(Lease(doing="doctor --remote")))
+        refs = (ref, f"{ref}-2")
+        made = remote.swap(*(Move(one, None, value) for one in refs))
+        if made.swap is Swap.DONE:
+            gone = remote.swap(*(Move(one, value, None) for one in refs))
+            if gone.swap is Swap.DONE:
+                where = ref.partition("/probe-")[0]
+                text = f"atomic pushes, and leases under {where}"
+                hint = "whether the branch itself is protected is seen at the first landing"
+                return Diagnostic(what, State.OK, text, hint)
+            said = f"what was made could not be taken away: {gone.said}"
+            break
+        said = made.said
+    text = f"no lease can be held there: {' '.join(said.split())}"
+    return Diagnostic(what, State.MISSING, text, "publish needs atomic pushes of refs of its own")

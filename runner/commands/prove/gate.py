@@ -1,0 +1,141 @@
+"""`runner gate`: what a pull request may break, run on what it is when it is merged."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.app.gate import gate_report
+from runner.app.gate.measure import Gate, GateRequest
+from runner.commands.consent import add_proof_flags, ask_trust, tell
+from runner.errors import ExitCode, RunnerError
+from runner.project import Project
+from runner.repo.read import Repository
+from runner.secrets.redact import redact
+from runner.text.display import display
+from runner.text.wording import finding_lines, plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.app.gate.measure import GateResult
+    from runner.app.gate.test_suite import TestSuite
+    from runner.app.prove.prove_tree import Reproven
+
+_EPILOG = """\
+with a plan: the tasks and contracts that the pull request may break; without one: the tests that
+reach what it changes by imports, or were seen to run it (--record), or all of them, with a reason
+exit: 0 nothing breaks, 1 something does, 2 settings, 3 a person has to (a conflict, trust)
+
+examples:
+  runner gate                              HEAD into the branch that CI names, else origin's
+  runner gate --base origin/main --json
+  runner gate --record                     on the base: what each file of tests runs
+  runner gate --comment gate.md            what a comment on the pull request would say
+  runner gate --head pr-12 --moved-from abc1234    only where the base's move meets its tests
+"""
+_FILES = ("comment", "junit", "sarif")
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner gate` takes."""
+    del name
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add("--base", metavar="REV", default="", help="what it is to be merged into")
+    add("--head", metavar="REV", default="HEAD", help="the pull request (default: HEAD)")
+    add("--tests", metavar="COMMAND", default="", help="what runs all tests; a plan does not count")
+    add("--map", metavar="FILE", help="what tests ran on the base (default: in your cache)")
+    add("--record", action="store_true", help="make that map, on the base's own commit")
+    add("--all", action="store_true", help="run everything, whatever the change is")
+    add("--moved-from", metavar="REV", default="", help="where the base was: rerun where they meet")
+    for file in _FILES:
+        add(f"--{file}", metavar="FILE", help=_HELP[file])
+    add_proof_flags(parser)
+
+
+_HELP = {
+    "comment": "write the answer as Markdown for a comment on the pull request",
+    "junit": "write a JUnit report",
+    "sarif": "write what breaks as SARIF 2.1.0",
+}
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Measure and tell. Raises RunnerError where it cannot be measured."""
+    if given.record and (given.moved_from or given.all or given.base):
+        raise RunnerError("--record measures a commit of the base", hint="runner gate --record")
+    flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
+    said = {name: value for name, value in flags.items() if value is not None}
+    project = Project.open(Path.cwd(), environ, said, plan_needed=False)
+
+    def trust(suite: TestSuite) -> None:
+        ask_trust(project, suite.as_plan(), trusted=given.trust, again="runner gate --trust")
+
+    with Repository.open(project.root) as repository:
+        gate = Gate(project, repository, _request(given), trust, tell, _tell_ran)
+        if given.record:
+            result, files = gate.record()
+            tell(f"the map holds {plural(files, 'file')} of tests")
+        else:
+            _warn_of_uncommitted(repository, given.head)
+            result = gate.measure()
+    _write(given, result)
+    _tell_github(environ, result)
+    text = gate_report.as_document(result) if given.json else gate_report.as_text(result)
+    print(redact(text), end="")
+    return result.code
+
+
+def _request(given: argparse.Namespace) -> GateRequest:
+    return GateRequest(
+        base=given.base,
+        head=given.head,
+        tests=given.tests,
+        map_file=Path.cwd() / given.map if given.map else None,
+        moved_from=given.moved_from,
+        everything=given.all,
+    )
+
+
+def _warn_of_uncommitted(repository: Repository, head: str) -> None:
+    if head == "HEAD" and (dirty := repository.state().dirty):
+        tell(f"note: {plural(len(dirty), 'file')} not committed: not part of what is measured")
+
+
+def _tell_ran(said: Reproven) -> None:
+    """How it ended, as soon as it did; what it printed only where it failed."""
+    sign = "failed" if said.failed else "passed"
+    line = f"{display(said.task)}  {display(said.contract)}  {sign}  {said.seconds:.1f} s"
+    print(redact(line), file=sys.stderr, flush=True)
+    for finding in said.findings if said.failed else ():
+        lines = (f"  {line}" for line in finding_lines(finding))
+        print(redact("\n".join(lines)), file=sys.stderr, flush=True)
+
+
+def _write(given: argparse.Namespace, result: GateResult) -> None:
+    """The files that were asked for."""
+    from runner.commands.running.export_results import write_report
+
+    makers = {
+        "comment": gate_report.as_comment,
+        "junit": gate_report.as_junit,
+        "sarif": gate_report.as_sarif,
+    }
+    for name, make in makers.items():
+        if getattr(given, name):
+            write_report(Path.cwd() / getattr(given, name), redact(make(result)).encode())
+
+
+def _tell_github(environ: Mapping[str, str], result: GateResult) -> None:
+    """Annotations, the step's page and outputs, where this is a step of GitHub Actions."""
+    if environ.get("GITHUB_ACTIONS") != "true":
+        return
+    from runner.commands.running.export_results import append_report
+
+    for line in gate_report.workflow_commands(result):
+        print(redact(line), file=sys.stderr)
+    if page := environ.get("GITHUB_STEP_SUMMARY"):
+        append_report(Path(page), redact(gate_report.as_comment(result)).encode())

@@ -1,0 +1,102 @@
+"""`runner lease`: who builds this branch, on any machine; `--take` takes it from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.project import Project
+from runner.report.documents import document
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.app.inspect.lease_use import LeaseView
+
+_EPILOG = """\
+With `publish = "origin"` in your own settings a run holds the lease of its branch in that remote,
+and each landing moves the remote's branch first: of two clones one builds, the other ends with
+exit 6. A lease that nobody renewed for `lease_seconds` is taken over by itself.
+
+--take is for a holder that will not come back sooner: their next landing is refused, their proven
+work is kept where they are, and your reason is told to them. The next run here goes on with it.
+
+examples:
+  runner lease
+  runner lease --take --reason "the laptop is asleep"
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner lease` takes."""
+    del name
+    parser.epilog = _EPILOG
+    parser.add_argument("--take", action="store_true", help="take it for the next run here")
+    parser.add_argument("--reason", default="", metavar="WHY", help="why it is taken; recorded")
+    parser.add_argument("--yes", action="store_true", help="in CI: it is meant")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Show it, or take it."""
+    from runner.app.inspect.lease_use import look_at_lease, take_lease
+
+    if given.take and not given.reason.strip():
+        hint = 'runner lease --take --reason "the laptop is asleep"'
+        raise RunnerError("taking a lease needs a reason: its holder is told", hint=hint)
+    if given.reason and not given.take:
+        raise RunnerError("--reason is for --take", hint="runner lease --help")
+    project = Project.open(Path.cwd(), environ, plan_needed=False)
+    if given.take:
+        seen = take_lease(project, given.reason, meant=given.yes)
+    else:
+        seen = look_at_lease(project)
+    if given.json:
+        print(_document(seen, taken=given.take), end="")
+    else:
+        print(_taken(seen) if given.take else _text(seen))
+    return ExitCode.OK
+
+
+def _document(seen: LeaseView, *, taken: bool) -> str:
+    """How it stands, or stood before it was taken."""
+    there = seen.standing
+    lease = there.lease._asdict()
+    lease.pop("token")
+    return document(
+        "lease",
+        remote=seen.remote,
+        branch=seen.branch,
+        ref=there.ref,
+        held=there.value is not None,
+        own=there.is_own,
+        unchanged=round(there.unchanged, 1),
+        over=there.value is not None and there.is_over,
+        taken=taken,
+        lease=lease if there.value is not None else None,
+    )
+
+
+def _text(seen: LeaseView) -> str:
+    there, branch = seen.standing, display(seen.branch)
+    if there.value is None:
+        return f"nobody builds {branch} of {display(seen.remote)}"
+    said = f"{branch} of {display(seen.remote)} is being built {there.lease}"
+    said += " (from this very folder)" if there.is_own else ""
+    if there.lease.reason:
+        said += f"\ntaken by hand: {display(there.lease.reason)}"
+    if there.is_over:
+        return said + f"\nunchanged for {there.unchanged:.0f} s: the next run takes it over"
+    if there.unchanged:
+        said += f"\nunchanged for {there.unchanged:.0f} s, as far as this clone saw"
+    return said
+
+
+def _taken(seen: LeaseView) -> str:
+    there, branch = seen.standing, display(seen.branch)
+    whose = f"taken from {there.lease.who}" if there.value is not None else "taken; nobody held it"
+    again = f"without a run it lapses after {seen.seconds:g} s"
+    return f"the lease of {branch}: {whose}\nrunner run goes on with it; {again}"

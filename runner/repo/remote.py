@@ -1,0 +1,209 @@
+"""A remote's refs: read, and moved together by compare-and-swap, never past somebody else's move.
+
+Every word with it is a git of its own in a folder that borrows the repository's objects, by the
+person's own configuration alone (`push`).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.errors import ExitCode, RunnerError
+from runner.repo.git import Answer, Git, GitTimeoutError
+from runner.repo.objects import Objects
+from runner.repo.push import address_of, lay_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Self
+
+    from runner.repo.read import Repository
+
+_SECONDS = 120.0
+"""The longest that one word with a remote may take."""
+_LINE = re.compile(r"([0-9a-f]{40}(?:[0-9a-f]{24})?)\t(\S+)")
+"""What git-ls-remote(1) prints for each ref."""
+_TRIES = 3
+"""How often a push is tried that the remote refuses although nothing there has moved: another
+push may hold its locks for an instant."""
+_PAUSE = 0.3
+_SAID = 2000
+"""Bytes of a remote's words that are kept."""
+_QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1"}
+
+
+class RemoteAwayError(RunnerError):
+    """The remote gave no answer: what it has is not known."""
+
+
+class PublishError(RunnerError):
+    """The remote's branch did not move, and so neither did the one here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One ref of the remote, from the object it is to be on now to another; None is no ref."""
+
+    ref: str
+    old: str | None
+    new: str | None
+    is_branch: bool = False
+    """Whether it may only go forward, whatever is expected: nothing of it is ever forced."""
+
+
+class Swap(Enum):
+    """What came of moving refs together."""
+
+    DONE = 1
+    MOVED = 2
+    """Some of them were elsewhere than expected: none was moved."""
+    REFUSED = 3
+    """All are where they were expected, and the remote does not take the push."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swapped:
+    """What came of it, where the refs are then, and the remote's words where it refused."""
+
+    swap: Swap
+    seen: Mapping[str, str]
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnGit(Git):
+    """Git by nothing but the environment it is given."""
+
+    def _variables(self) -> dict[str, str]:
+        return dict(self.environment)
+
+
+class Remote:
+    """One remote of a repository, open until it is closed. Safe for one thread at a time.
+
+    Raises RunnerError for an address that names a program, or a folder of the repository itself.
+    """
+
+    def __init__(self, repository: Repository, name: str, environ: Mapping[str, str]) -> None:
+        self.name = name
+        self.seconds = _SECONDS
+        self.address = address_of(repository, name)
+        self._who = repository.identity()
+        self._box = TemporaryDirectory(prefix="runner-remote-")
+        folder, told = lay_apart(repository, Path(self._box.name), environ)
+        self._git = _OwnGit(folder, {**told, **_QUIET, "GIT_DIR": str(folder)})
+        kind = repository.lender().object_format
+        self._objects = Objects(folder / "objects", kind, repository.objects().reader)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take the folder away."""
+        self._box.cleanup()
+
+    def read(self, *refs: str) -> dict[str, str]:
+        """Which of these refs there are, and what they are on. Raises RemoteAwayError."""
+        words = ("ls-remote", "--upload-pack=git-upload-pack", "--", self.address, *refs)
+        answer = self._ask(*words)
+        if answer.exit:
+            raise self._make_away_error(answer)
+        found = _LINE.findall(answer.out.decode("utf-8", "replace"))
+        return {ref: commit for commit, ref in found if ref in refs}
+
+    def read_message(self, ref: str, commit: str, bound: int) -> str:
+        """The message of the commit that a ref is on, at most `bound` bytes; empty for none.
+
+        Nothing behind that commit is fetched. Raises RemoteAwayError.
+        """
+        answer = self._ask(
+            *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"),
+            *("--no-write-fetch-head", "--no-auto-maintenance", "--upload-pack=git-upload-pack"),
+            *("--", self.address, f"+{ref}:refs/seen"),
+        )
+        if answer.exit:
+            if ref in self.read(ref):
+                raise self._make_away_error(answer)
+            return ""
+        if self._ask("cat-file", "-e", f"{commit}^{{commit}}").exit:
+            return ""  # it moved on meanwhile, or is no commit
+        size = self._ask("cat-file", "-s", commit).out.strip()
+        if not size.isdigit() or int(size) > 2 * bound:
+            return ""
+        content = self._ask("cat-file", "commit", commit).out
+        return content.partition(b"\n\n")[2][:bound].decode("utf-8", "replace")
+
+    def write_commit(self, message: str) -> str:
+        """A commit without parent and files, which only this folder has until it is pushed."""
+        tree = self._objects.write("tree", b"")
+        who = f"{self._who.name} <{self._who.email}> {int(effects.now().timestamp())} +0000"
+        content = f"tree {tree}\nauthor {who}\ncommitter {who}\n\n{message}"
+        return self._objects.write("commit", content.encode("utf-8", "replace"))
+
+    def swap(self, *moves: Move) -> Swapped:
+        """Move all these refs, or none. Raises RemoteAwayError where it does not say what it has.
+
+        A push without an answer, or one that is refused, is decided by what the remote has then.
+        """
+        refs = [move.ref for move in moves]
+        said = ""
+        for number in range(_TRIES):
+            if number:
+                time.sleep(_PAUSE * number)
+            answer = self._push(moves)
+            if answer.exit == 0:
+                return Swapped(Swap.DONE, {move.ref: move.new for move in moves if move.new})
+            seen = self.read(*refs)
+            if all(seen.get(move.ref) == move.new for move in moves):
+                return Swapped(Swap.DONE, seen)
+            if any(seen.get(move.ref) != move.old for move in moves):
+                return Swapped(Swap.MOVED, seen)
+            said = _words_of(answer)
+        return Swapped(Swap.REFUSED, seen, said)
+
+    def _push(self, moves: Sequence[Move]) -> Answer:
+        # What is expected of a branch is said by no lease of git's: that would let it go back.
+        # Its commit stands on what is expected, so git's own rule (forward only) says the same.
+        expected = [
+            f"--force-with-lease={move.ref}:{move.old or ''}"
+            for move in moves
+            if not move.is_branch
+        ]
+        names = [f"{move.new or ''}:{move.ref}" for move in moves]
+        effects.step("push", self.address)
+        return self._ask(
+            *("push", "--porcelain", "--atomic", "--no-verify", "--no-recurse-submodules"),
+            *("--receive-pack=git-receive-pack", *expected, "--", self.address, *names),
+        )
+
+    def _ask(self, *words: str) -> Answer:
+        try:
+            return self._git.ask("-c", "core.hooksPath=/dev/null", *words, seconds=self.seconds)
+        except GitTimeoutError as error:
+            return Answer(error.exit, b"", error.said)
+
+    def _make_away_error(self, answer: Answer) -> RemoteAwayError:
+        return RemoteAwayError(
+            f"{self.name} does not answer",
+            detail=_words_of(answer),
+            hint=f"look at the address and your login: git ls-remote {self.name}",
+            code=ExitCode.USAGE,
+        )
+
+
+def _words_of(answer: Answer) -> str:
+    """What git and the remote said, both ends of it."""
+    refused = [
+        line for line in answer.out.decode("utf-8", "replace").splitlines() if line[:1] == "!"
+    ]
+    return "\n".join((answer.said.strip()[-_SAID:], *refused)).strip()

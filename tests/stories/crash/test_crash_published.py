@@ -1,0 +1,91 @@
+"""A run that publishes, cut off before any effect: remote and clone come to the same end."""
+
+import os
+import random
+import subprocess
+from dataclasses import dataclass
+
+import invariants
+import pytest
+from crash_house import SMALL, House
+from crash_ways import STOPPED, stop_at
+
+SEED = int(os.environ.get("CRASH_SEED", "1"))
+EVERY = int(os.environ.get("CRASH_PUBLISHED_EVERY", "96"))
+"""One number in so many, of the effects from the first word with the remote to the last."""
+SHARDS = 2
+
+
+@dataclass(frozen=True)
+class Published(House):
+    """A house whose branch is in a bare remote beside it."""
+
+    @property
+    def environment(self):
+        told = {"RUNNER_PUBLISH": "origin", "LOGNAME": "ada"}
+        return {**super().environment, **told}
+
+    @classmethod
+    def begun(cls, folder):
+        house = cls(House.built(folder, SMALL).folder)
+        house.git("init", "-q", "--bare", "-b", "main", "../remote.git")
+        house.git("remote", "add", "origin", "../remote.git")
+        house.git("push", "-q", "-u", "origin", "main")
+        return house
+
+    def copied(self, folder):
+        return Published(super().copied(folder).folder)
+
+    def at(self, ref):
+        words = ["git", f"--git-dir={self.folder / 'remote.git'}", "rev-parse", "-q", "--verify"]
+        done = subprocess.run([*words, ref], capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A house to begin in, and the effects of a run that nothing disturbs."""
+    folder = tmp_path_factory.mktemp("published")
+    start = Published.begun(folder / "start")
+    place = start.copied(folder / "place")
+    ended = place.run()
+    assert ended.code == 0, ended.said
+    talks = [n for n, (kind, _) in enumerate(ended.effects, 1) if kind == "push"]
+    assert len(talks) == 6  # taken, two landings, renewed at the end, the record, given back
+    return start, folder / "place", ended, range(talks[0] - 3, len(ended.effects) + 1)
+
+
+def goes_on(house, where):
+    again = house.run()
+    assert again.code == 0, f"{where}\n{again.said}"
+    here = house.git("rev-parse", "HEAD").strip()
+    assert house.at("main") == here, where
+    assert not house.at("refs/runner/lease/main"), where
+    assert house.git("status", "--porcelain").splitlines() == [], where
+    assert sorted(one.task for one in house.landings()) == ["TASK-001", "TASK-002"], where
+    invariants.nothing_landed_twice(house.repo)
+    invariants.git_finds_nothing_wrong(house.repo)
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_a_run_cut_off_before_an_effect_goes_on_to_the_same_end(told, shard):
+    start, place, ended, numbers = told
+    first = random.Random(SEED).randrange(EVERY)
+    for k in numbers[first + shard * EVERY :: EVERY * SHARDS]:
+        house = start.copied(place)
+        assert house.run(watch=stop_at(k)).code == STOPPED
+        kind, target = ended.effects[k - 1]
+        goes_on(house, f"effect {k}: {kind} {target}")
+
+
+def test_what_arrived_in_the_remote_alone_comes_here(told):
+    """Each landing and the record: the push was made, and nothing after it."""
+    start, place, ended, numbers = told
+    pushes = [n for n in numbers if ended.effects[n - 1][0] == "push"]
+    behind = 0
+    for k in (pushes[1], pushes[2], pushes[-2]):
+        house = start.copied(place)
+        assert house.run(watch=stop_at(k + 2)).code == STOPPED
+        behind += house.at("main") != house.git("rev-parse", "HEAD").strip()
+        goes_on(house, f"push at effect {k}")
+    assert behind == 3

@@ -1,0 +1,491 @@
+"""Two clones, one remote: one builds, by a lease in the remote that only compare-and-swap moves.
+
+Real bare repositories, real processes, a ttl of seconds.
+"""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from workplace import Workplace, a_task
+
+LEASE = "refs/runner/lease/main"
+FALLBACK = "refs/heads/runner-lease/main"
+PATIENCE = 60.0
+
+
+class Team:
+    """A bare remote and clones of it, each with a home of its own."""
+
+    def __init__(self, folder):
+        self.folder, self.bare = folder, folder / "remote.git"
+        subprocess.run(["git", "init", "-q", "--bare", "-b", "main", self.bare], check=True)
+
+    def begin(self, *tasks):
+        first = Workplace.begin(self.folder / "first", self.folder)
+        first.plan(*tasks)
+        first.git("remote", "add", "origin", str(self.bare))
+        first.git("push", "-q", "-u", "origin", "main")
+        return first
+
+    def clone(self, name):
+        words = ["git", "clone", "-q", str(self.bare), str(self.folder / name)]
+        subprocess.run(words, check=True)
+        place = Workplace(self.folder / name, self.folder)
+        place.git("config", "user.name", name)
+        place.git("config", "user.email", f"{name}@example.org")
+        return place
+
+    def start(self, clone, *words, seconds=2, **variables):
+        """`runner run` as a process, with a cache of its own as on another machine."""
+        told = self.variables(clone, seconds) | variables
+        return clone.start(*(words or ("run", "--trust", "--yes")), **told)
+
+    def run(self, clone, *words, seconds=2, **variables):
+        """The same, to its end: exit code and everything it said."""
+        return ended(self.start(clone, *words, seconds=seconds, **variables))
+
+    def variables(self, clone, seconds=2):
+        cache = clone.root.parent / f"cache-{clone.root.name}"
+        return {
+            "RUNNER_PUBLISH": "origin",
+            "RUNNER_LEASE_SECONDS": str(seconds),
+            "XDG_CACHE_HOME": str(cache),
+            "LOGNAME": clone.root.name,
+        }
+
+    def git(self, *words):
+        done = subprocess.run(
+            ["git", f"--git-dir={self.bare}", *words], capture_output=True, check=False
+        )
+        return done.stdout.decode().strip()
+
+    def at(self, ref):
+        return self.git("rev-parse", "-q", "--verify", ref)
+
+    def said(self, ref=LEASE):
+        """What the lease says."""
+        message = self.git("log", "-1", "--format=%B", ref)
+        return json.loads(message.partition("\n\n")[2]) if message else {}
+
+    @property
+    def subjects(self):
+        return self.git("log", "--reverse", "--format=%s", "main").splitlines()
+
+    @property
+    def landings(self):
+        found = self.git("log", "--reverse", "--format=%(trailers:key=Task,valueonly)", "main")
+        return [line for line in found.splitlines() if line]
+
+    def hook(self, name, text):
+        file = self.bare / "hooks" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"#!/bin/sh\n{text}\n")
+        file.chmod(file.stat().st_mode | stat.S_IXUSR)
+
+
+def ended(process):
+    out, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, out + err
+
+
+def until(condition, what, seconds=PATIENCE):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise AssertionError(what)
+
+
+def tasks(*, gate=None, count=2):
+    """A chain of tasks, of which the first waits for a file where `gate` names one."""
+    wait = f"touch {gate}.met; while ! test -e {gate}; do sleep 0.05; done; " if gate else ""
+    return [
+        a_task(
+            f"TASK-00{number}",
+            outputs=[f"{number}.txt"],
+            needs=[f"TASK-00{number - 1}"] if number > 1 else (),
+            command=f"{wait if number == 1 else ''}echo {number} > {number}.txt",
+            tests=[f"grep -q {number} {number}.txt"],
+        )
+        for number in range(1, count + 1)
+    ]
+
+
+@pytest.fixture
+def team(tmp_path, monkeypatch):
+    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    return Team(tmp_path)
+
+
+@pytest.fixture
+def gate(tmp_path):
+    return tmp_path / "gate"
+
+
+# --- one builds -----------------------------------------------------------------------
+
+
+def test_of_two_clones_at_once_one_builds_and_the_other_says_who(team, gate):
+    first = team.begin(*tasks(gate=gate))
+    second = team.clone("second")
+    building = team.start(first)
+    until(lambda: team.said().get("doing") == "TASK-001 of 2", "a renewal says what is done")
+    code, said = team.run(second)
+    assert code == 6, said
+    assert "main is being built by first@" in said
+    assert ", TASK-001 of 2 (origin refs/runner/lease/main)" in said
+    assert second.landings == []
+    gate.touch()
+    assert ended(building)[0] == 0
+    assert team.landings == ["TASK-001", "TASK-002"]
+    assert team.at("main") == first.head
+    assert not team.at(LEASE)
+    second.git("pull", "-q", "--ff-only")
+    code, said = team.run(second)
+    assert code == 0, said
+    assert "2 tasks: 2 DONE; 0 commits" in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_interrupts_a_run_gives_the_lease_back(team, gate, number):
+    first = team.begin(*tasks(gate=gate))
+    building = team.start(first)
+    until(lambda: team.at(LEASE), "a lease")
+    until(Path(f"{gate}.met").exists, "an attempt")
+    building.send_signal(number)
+    assert ended(building)[0] == 130
+    assert not team.at(LEASE)
+
+
+def test_a_killed_run_goes_on_at_once_here_and_after_a_ttl_elsewhere(team, gate):
+    first = team.begin(*tasks(gate=gate))
+    second, third = team.clone("second"), team.clone("third")
+    building = team.start(first, seconds=3)
+    until(lambda: team.at(LEASE), "a lease")
+    building.kill()
+    ended(building)
+    value = team.at(LEASE)
+    assert team.run(second, seconds=3)[0] == 6
+    assert team.at(LEASE) == value
+    time.sleep(3.1)
+    gate.touch()
+    assert team.run(third, seconds=3)[0] == 6  # it has seen that value for no time at all
+    code, said = team.run(second, seconds=3)
+    assert code == 0, said
+    assert team.landings == ["TASK-001", "TASK-002"]
+    assert "lease.moved" in team.run(second, "log")[1]
+    first.git("pull", "-q", "--ff-only")
+    assert team.run(first)[0] == 0
+    assert team.landings == ["TASK-001", "TASK-002"]
+
+
+def test_the_clone_that_was_killed_waits_for_no_ttl(team, gate):
+    first = team.begin(*tasks(gate=gate))
+    building = team.start(first, seconds=300)
+    until(lambda: team.at(LEASE), "a lease")
+    building.kill()
+    ended(building)
+    gate.touch()
+    code, said = team.run(first, seconds=300)
+    assert code == 0, said
+    assert team.landings == ["TASK-001", "TASK-002"]
+
+
+def test_a_holder_that_sleeps_for_three_ttl_lands_nothing_once_another_has_it(team, gate):
+    first = team.begin(*tasks(gate=gate))
+    second = team.clone("second")
+    building = team.start(first, seconds=1)
+    until(Path(f"{gate}.met").exists, "an attempt")
+    building.send_signal(signal.SIGSTOP)
+    assert team.run(second, seconds=1)[0] == 6
+    time.sleep(3)
+    gate.touch()
+    assert team.run(second, seconds=1)[0] == 0
+    built = team.at("main")
+    building.send_signal(signal.SIGCONT)
+    code, said = ended(building)
+    assert code == 6, said
+    assert "nothing more lands here, and what is proven is kept" in said
+    assert team.at("main") == built
+    assert team.landings == ["TASK-001", "TASK-002"]
+    assert first.landings == []
+
+
+def test_a_holder_that_sleeps_and_finds_its_own_value_goes_on(team, gate):
+    first = team.begin(*tasks(gate=gate))
+    building = team.start(first, seconds=1)
+    until(Path(f"{gate}.met").exists, "an attempt")
+    building.send_signal(signal.SIGSTOP)
+    time.sleep(3)
+    building.send_signal(signal.SIGCONT)
+    gate.touch()
+    assert ended(building)[0] == 0
+    assert team.landings == ["TASK-001", "TASK-002"]
+
+
+# --- taken ----------------------------------------------------------------------------
+
+
+def test_a_run_whose_lease_was_taken_stops_and_keeps_its_work(team, gate):
+    first = team.begin(*tasks(gate=gate))
+    second = team.clone("second")
+    building = team.start(first, seconds=300)
+    until(Path(f"{gate}.met").exists, "an attempt")
+    code, said = team.run(second, "lease", "--take", "--reason", "it sleeps\x1b[31m")
+    assert (code, "taken from first@" in said) == (0, True), said
+    assert team.said()["reason"].startswith("it sleeps")
+    assert "it sleeps" in team.run(second, "log")[1]
+    gate.touch()
+    code, said = ended(building)
+    assert code == 6, said
+    assert "main is being built by second@" in said
+    assert "(it sleeps\\x1b[31m)" in said
+    assert "\x1b" not in said
+    assert team.landings == first.landings == []
+    shown = team.run(first, "list", "--json")[1]
+    assert {one["id"]: one["status"] for one in json.loads(shown)["tasks"]} == {
+        "TASK-001": "BLOCKED",
+        "TASK-002": "PENDING",
+    }
+    assert first.git("for-each-ref", "refs/runner/held")
+    code, said = team.run(second, seconds=300)  # the taken lease is its own: no waiting
+    assert code == 0, said
+    assert team.landings == ["TASK-001", "TASK-002"]
+
+
+def test_what_was_kept_lands_later_without_being_made_again(team, gate, tmp_path):
+    made = tmp_path / "made"
+    (one,) = tasks(gate=gate, count=1)
+    first = team.begin(one.replace("echo 1", f"echo x >> {made}; echo 1"))
+    second = team.clone("second")
+    building = team.start(first, seconds=300)
+    until(Path(f"{gate}.met").exists, "an attempt")
+    assert team.run(second, "lease", "--take", "--reason", "why", seconds=300)[0] == 0
+    gate.touch()
+    assert ended(building)[0] == 6
+    assert team.run(first, "lease", "--take", "--reason", "mine again")[0] == 0
+    code, said = team.run(first)
+    assert code == 0, said
+    assert team.landings == ["TASK-001"]
+    assert made.read_text() == "x\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["lease", "--take"], 2, "taking a lease needs a reason"),
+        (["lease", "--reason", "x"], 2, "--reason is for --take"),
+        (["lease"], 0, "nobody builds main of origin"),
+    ],
+)
+def test_the_command_says_what_it_needs(team, words, code, said):
+    first = team.begin(*tasks())
+    found = team.run(first, *words)
+    assert found[0] == code
+    assert said in found[1]
+
+
+def test_an_agent_takes_no_lease(team):
+    first = team.begin(*tasks())
+    code, said = team.run(first, "lease", "--take", "--reason", "x", CLAUDECODE="1")
+    assert code == 3, said
+    assert not team.at(LEASE)
+
+
+# --- what a remote is like ------------------------------------------------------------
+
+
+def test_where_the_name_is_refused_the_lease_is_a_branch(team, gate):
+    team.git("config", "receive.hideRefs", "refs/runner")
+    first = team.begin(*tasks(gate=gate))
+    second = team.clone("second")
+    building = team.start(first)
+    until(lambda: team.at(FALLBACK), "a lease on a branch")
+    assert "[skip ci]" in team.git("log", "-1", "--format=%s", FALLBACK)
+    code, said = team.run(second)
+    assert code == 6
+    assert "(origin refs/heads/runner-lease/main)" in said
+    gate.touch()
+    assert ended(building)[0] == 0
+    assert team.landings == ["TASK-001", "TASK-002"]
+    assert not team.at(FALLBACK)
+
+
+def test_without_atomic_pushes_nothing_begins(team):
+    team.git("config", "receive.advertiseAtomic", "false")
+    first = team.begin(*tasks())
+    code, said = team.run(first)
+    assert code == 2
+    assert "takes no lease of main" in said
+    assert "does not support --atomic push" in said
+    assert first.landings == []
+    code, said = team.run(first, "doctor", "--remote")
+    assert code == 3
+    assert "no lease can be held there" in said
+
+
+def test_a_protected_branch_keeps_the_work_and_stops_the_run(team):
+    team.hook("update", 'case "$1" in refs/heads/main) echo protected >&2; exit 1;; esac')
+    hooks = team.bare / "hooks" / "update"
+    hooks.rename(hooks.with_suffix(".off"))
+    first = team.begin(*tasks())
+    hooks.with_suffix(".off").rename(hooks)
+    code, said = team.run(first)
+    assert code == 6
+    assert "origin does not take the push to main" in said
+    assert "protected" in said
+    assert first.landings == []
+    assert first.git("for-each-ref", "refs/runner/held")
+    assert not team.at(LEASE)
+    hooks.unlink()
+    assert team.run(first)[0] == 0
+    assert team.landings == ["TASK-001", "TASK-002"]
+
+
+def test_a_remote_that_is_away_at_the_start_is_exit_2(team):
+    first = team.begin(*tasks())
+    team.bare.rename(team.folder / "elsewhere.git")
+    code, said = team.run(first)
+    assert code == 2
+    assert "origin does not answer" in said
+    assert first.landings == []
+
+
+@pytest.mark.parametrize("back", [True, False], ids=["comes-back", "stays-away"])
+def test_a_remote_that_vanishes_in_the_middle_is_waited_for(team, gate, back):
+    first = team.begin(*tasks(gate=gate))
+    building = team.start(first, seconds=3)
+    until(Path(f"{gate}.met").exists, "an attempt")
+    away = team.folder / "elsewhere.git"
+    team.bare.rename(away)
+    gate.touch()
+    if back:
+        time.sleep(1)
+        away.rename(team.bare)
+        code, said = ended(building)
+        assert code == 0, said
+    else:
+        code, said = ended(building)
+        assert code == 6
+        assert "it is not known whether the last landing arrived there" in said
+        assert first.landings == []
+        away.rename(team.bare)
+        code, said = team.run(first)
+        assert code == 0, said
+    assert team.landings == ["TASK-001", "TASK-002"]
+    assert first.head == team.at("main")
+
+
+def test_another_persons_push_meanwhile_is_never_overwritten(team, gate):
+    first = team.begin(*tasks(gate=gate))
+    second = team.clone("second")
+    building = team.start(first)
+    until(Path(f"{gate}.met").exists, "an attempt")
+    theirs = second.commit({"theirs.txt": "theirs"})
+    second.git("push", "-q", "origin", "main")
+    gate.touch()
+    code, said = ended(building)
+    assert code == 6
+    assert "somebody pushed to main of origin meanwhile" in said
+    assert team.at("main") == theirs
+    assert team.run(first)[0] == 6
+    first.git("pull", "-q", "--ff-only")
+    code, said = team.run(first)
+    assert code == 0, said
+    assert team.landings == ["TASK-001", "TASK-002"]
+    assert team.git("merge-base", "main", theirs) == theirs
+
+
+def test_a_persons_own_commit_is_not_pushed_unasked(team, gate):
+    first = team.begin(*tasks(gate=gate))
+    first.commit({"mine.txt": "mine"})
+    code, said = team.run(first)
+    assert code == 3
+    assert "main has commits that origin has not" in said
+    first.git("push", "-q", "origin", "main")
+    building = team.start(first)
+    until(Path(f"{gate}.met").exists, "an attempt")
+    pushed = team.at("main")
+    first.commit({"more.txt": "more"})
+    gate.touch()
+    code, said = ended(building)
+    assert code == 6
+    assert "are not the same any more" in said
+    assert team.at("main") == pushed
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "no lease at all",
+        "x\n\n" + "[" * 4000,
+        "x\n\n"
+        + json.dumps({"holder": "\x1b]0;pwned\x07" * 9, "host": "\u202eevil", "since": "9"}),
+        "x\n\n" + json.dumps({"holder": ["a"], "seconds": 1e300, "beat": -1, "token": {}}),
+        "x\n\n" + json.dumps({"holder": "a" * 100_000}),
+        "x\n\n" + json.dumps({"since": "2999-01-01T00:00:00Z", "renewed": "2999-01-01T00:00:00Z"}),
+    ],
+    ids=["prose", "deep", "escapes", "odd-types", "long", "another-clock"],
+)
+def test_what_a_lease_says_is_foreign_text(team, message):
+    first = team.begin(*tasks())
+    second = team.clone("second")
+    tree = second.git("hash-object", "-t", "tree", "-w", os.devnull)
+    file = Path(team.folder / "message")
+    file.write_text(message)
+    value = second.git("commit-tree", "-F", str(file), tree)
+    second.git("push", "-q", "origin", f"{value}:{LEASE}")
+    code, said = team.run(first, seconds=1)
+    assert code == 6, said
+    assert "main is being built by " in said
+    assert len(said) < 3000
+    assert not {"\x1b", "\x07", "\u202e"} & set(said)
+    time.sleep(1.1)
+    code, said = team.run(first, seconds=1)
+    assert code == 0, said
+
+
+def test_what_points_at_no_commit_is_a_lease_of_somebody(team):
+    first = team.begin(*tasks())
+    blob = first.git("hash-object", "-w", "TASK-GRAPH.md")
+    first.git("push", "-q", "origin", f"{blob}:{LEASE}")
+    code, said = team.run(first)
+    assert code == 6, said
+    assert "main is being built by somebody@some host" in said
+
+
+def test_without_a_branch_or_with_manual_commits_nothing_begins(team):
+    first = team.begin(*tasks())
+    code, said = team.run(first, RUNNER_COMMIT="manual")
+    assert code == 2
+    assert 'publish needs commit = "task"' in said
+    first.git("checkout", "-q", "--detach")
+    code, said = team.run(first)
+    assert code == 2
+    assert "publish needs a branch" in said
+
+
+def test_a_repository_may_not_have_its_landings_pushed(team):
+    first = team.begin(*tasks())
+    first.commit({"runner.toml": 'publish = "origin"\n'})
+    before = team.at("main")
+    code, said = team.run(first, RUNNER_PUBLISH="none")
+    assert code == 0, said
+    assert "publish is ignored" in said
+    assert team.at("main") == before
+
+
+def test_a_change_asked_for_is_published_under_the_lease_too(team):
+    first = team.begin(*tasks())
+    assert team.run(first)[0] == 0
+    code, said = team.run(first, "change", "TASK-002", "in words", "--yes")
+    assert code == 0, said
+    assert team.at("main") == first.head
+    assert not team.at(LEASE)

@@ -1,0 +1,59 @@
+"""What `make release` does to archives, licences and statements; its run is the other test."""
+
+import io
+import tarfile
+
+import pytest
+from release import PROVENANCE_TYPE, digest, find_odd_licences, level, state_provenance
+
+from runner.report.attestations import STATEMENT
+
+
+def an_archive(path, names, *, mtime, user):
+    with tarfile.open(path, "w:gz") as made:
+        for name in names:
+            one = tarfile.TarInfo(name)
+            one.size, one.mtime, one.uname, one.uid = len(name), mtime, user, mtime % 1000
+            one.mode = 0o755 if name.endswith(".sh") else 0o640
+            made.addfile(one, io.BytesIO(name.encode()))
+
+
+def test_an_archive_does_not_say_where_and_when_it_was_made(tmp_path):
+    an_archive(tmp_path / "one.tar.gz", ["a/b.py", "a/c.sh"], mtime=1_000_000, user="ada")
+    an_archive(tmp_path / "two.tar.gz", ["a/c.sh", "a/b.py"], mtime=1_700_000, user="root")
+    for name in ("one", "two"):
+        level(tmp_path / f"{name}.tar.gz", 1_234_567)
+    assert digest(tmp_path / "one.tar.gz") == digest(tmp_path / "two.tar.gz")
+    with tarfile.open(tmp_path / "one.tar.gz") as packed:
+        found = [(one.name, one.mtime, one.uname, one.mode) for one in packed]
+        assert packed.extractfile("a/b.py").read() == b"a/b.py"
+    assert found == [("a/b.py", 1_234_567, "", 0o644), ("a/c.sh", 1_234_567, "", 0o755)]
+
+
+@pytest.mark.parametrize(
+    ("said", "odd"),
+    [
+        ([{"license": {"id": "MIT"}}], False),
+        ([{"expression": "Apache-2.0 OR BSD-3-Clause"}], False),
+        ([{"license": {"name": "License :: OSI Approved :: BSD License"}}], False),
+        ([{"license": {"id": "GPL-3.0-only"}}], True),
+        ([{"expression": "MIT AND AGPL-3.0-only"}], True),
+        ([{"license": {"name": "ask us"}}], True),
+        ([], True),
+    ],
+)
+def test_a_licence_that_nobody_looked_at_is_found(said, odd):
+    found = find_odd_licences([{"name": "one", "licenses": said}])
+    assert list(found) == (["one"] if odd else [])
+
+
+def test_a_statement_names_every_file_and_the_commit(tmp_path):
+    file = tmp_path / "a.whl"
+    file.write_bytes(b"wheel")
+    commit = "c" * 40
+    said = state_provenance(commit, "2026-01-02T03:04:05Z", [file])
+    assert (said["_type"], said["predicateType"]) == (STATEMENT, PROVENANCE_TYPE)
+    assert said["subject"] == [{"name": "a.whl", "digest": {"sha256": digest(file)}}]
+    definition = said["predicate"]["buildDefinition"]
+    assert definition["externalParameters"]["commit"] == commit
+    assert definition["resolvedDependencies"][0]["digest"] == {"gitCommit": commit}
