@@ -24,7 +24,7 @@ READY := $(VENV)/.ready
 DEMO := build/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sandbox check lint types floors house reference test release site vscode mutants pictures bench golden campaign demo demo-clean lock clean
+.PHONY: help setup sandbox check lint types floors house reference test release site vscode mutants pictures bench golden campaign demo demo-clean lock clean nightly
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,9 @@ campaign: $(READY) sandbox ## The long campaigns: kills at random times for CAMP
 	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories tests/plan tests/implementers/agents tests/run/executors -k campaign
 	STORIES_ON_CLUSTER=1 $(BIN)/python -m pytest $(CLUSTER_STORIES)
 	MUTANTS=$${MUTANTS:-200} $(BIN)/python tests/mutants.py
+
+nightly: $(READY) sandbox ## All campaigns for NIGHTLY_SECONDS=3600, and planted bugs that they must find: build/nightly/*.json; NIGHTLY="--part 1/2 --seed 7"
+	$(BIN)/python tests/nightly.py $(NIGHTLY)
 
 demo: $(READY) sandbox ## Build examples/bookings in build/demo; stopped, it goes on; finished, it begins anew
 	PATH="$(abspath $(BIN)):$$PATH" examples/demo examples/bookings $(DEMO)

@@ -12,6 +12,7 @@ from workplace import Workplace, a_task
 from runner.repo.read import Repository
 
 SECONDS = float(os.environ.get("CAMPAIGN_SECONDS", "0"))
+SEED = int(os.environ.get("CAMPAIGN_SEED", str(random.SystemRandom().randrange(10**6))))
 
 
 def an_origin(folder, home, chance):
@@ -62,11 +63,12 @@ def test_it_is_built_as_any_other(tmp_path, alone):
 
 
 @pytest.mark.skipif(not SECONDS, reason="set CAMPAIGN_SECONDS to run a campaign")
-def test_campaign_of_clones(tmp_path, alone):
-    ends, chance, number = time.monotonic() + SECONDS / 10, random.Random(), 0
+def test_campaign_of_clones(tmp_path, alone, record_property):
+    ends, chance, number = time.monotonic() + SECONDS / 10, random.Random(SEED), 0
     while time.monotonic() < ends:
         number += 1
         a_round(number, tmp_path, alone, chance)
+    record_property("tried", number)
 
 
 def test_what_is_open_while_it_is_made_anew_reads_the_new_one(tmp_path, alone):

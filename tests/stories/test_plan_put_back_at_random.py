@@ -13,6 +13,7 @@ from workplace import Workplace, a_task
 from runner.run import engine
 
 SECONDS = float(os.environ.get("CAMPAIGN_SECONDS", "0"))
+SEED = int(os.environ.get("CAMPAIGN_SEED", str(random.SystemRandom().randrange(10**6))))
 COUNT = 3
 IDS = [f"TASK-{n:03d}" for n in range(1, COUNT + 1)]
 STEPS = 9
@@ -148,8 +149,9 @@ def test_a_landed_task_is_built_again_only_where_a_person_asked(tmp_path, alone,
 
 
 @pytest.mark.skipif(not SECONDS, reason="set CAMPAIGN_SECONDS to run a campaign")
-def test_campaign_of_weeks(tmp_path, alone):
-    ends, seed = time.monotonic() + SECONDS / 10, random.SystemRandom().randrange(10**6)
+def test_campaign_of_weeks(tmp_path, alone, record_property):
+    ends, seed = time.monotonic() + SECONDS / 10, SEED
     while time.monotonic() < ends:
         seed += 1
         a_week(tmp_path, alone, seed)
+    record_property("tried", seed - SEED)

@@ -73,7 +73,7 @@ STORIES = ["small", "whole"]
 
 @pytest.mark.parametrize("crash", CRASHES, ids=lambda crash: crash.__name__)
 @pytest.mark.parametrize("name", STORIES)
-def test_a_campaign_of_crashes(request, name, crash):
+def test_a_campaign_of_crashes(request, record_property, name, crash):
     """Every number of the run in a random order, again and again while there is time."""
     story, chance = request.getfixturevalue(name), random.Random(f"{SEED} {name}")
     end = time.monotonic() + SECONDS / (len(CRASHES) + 1) / len(STORIES)
@@ -82,22 +82,24 @@ def test_a_campaign_of_crashes(request, name, crash):
         for k in chance.sample(range(1, story.count + 1), story.count):
             where = f"seed {SEED}, {crash.__name__}, {story.told_at(k)}"
             house = crash(story, k, chance)
+            tested += 1
+            record_property("tried", tested)  # the last one said is what a report has
             story.still_holds(house, where)
             story.goes_on(house, where)
-            tested += 1
             if time.monotonic() >= end:
                 break
-    print(f"{name}: {crash.__name__}: {tested} of {story.count}")  # noqa: T201 - what -s is for
+    record_property("effects", story.count)
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_a_campaign_of_cuts(request, name):
+def test_a_campaign_of_cuts(request, record_property, name):
     """The journal of a finished and of a stopped run, cut at any byte of its second half."""
     story, chance = request.getfixturevalue(name), random.Random(f"{SEED} {name}")
     end = time.monotonic() + SECONDS / (len(CRASHES) + 1) / len(STORIES)
     stopped = story.begin()
     stopped.run(watch=stop_at(story.count * 4 // 5))
     stopped = stopped.copied(story.place.with_name("stopped"))
+    tested = 0
     while time.monotonic() < end:
         house = chance.choice((story.end, stopped)).copied(story.place)
         size = house.journal.stat().st_size
@@ -106,3 +108,5 @@ def test_a_campaign_of_cuts(request, name):
         ended = house.run()
         assert ended.code == 0, f"seed {SEED}, cut at {length}: {ended.said}"
         story.same_end(house, f"seed {SEED}, cut at {length}")
+        tested += 1
+        record_property("tried", tested)

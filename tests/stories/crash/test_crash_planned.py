@@ -77,10 +77,12 @@ def test_stopped_before_an_effect(planned):
 
 
 @pytest.mark.skipif(not SECONDS, reason="set CAMPAIGN_SECONDS, or run make campaign")
-def test_a_campaign_of_planning(planned):
+def test_a_campaign_of_planning(planned, record_property):
     """Every number of the run in a random order."""
     chance, end = random.Random(os.environ.get("CRASH_SEED", "1")), time.monotonic() + SECONDS / 10
-    for k in chance.sample(range(1, planned.count + 1), planned.count):
+    ways = chance.sample(range(1, planned.count + 1), planned.count)
+    for tested, k in enumerate(ways, 1):
+        record_property("tried", tested)
         house = planned.begin()
         assert house.run(watch=stop_at(k)).code == STOPPED
         goes_on(planned, house, planned.told_at(k))

@@ -145,12 +145,12 @@ def test_nothing_is_lost_or_done_twice_on_a_day_with_kills(tmp_path, seed):
 
 
 @pytest.mark.skipif(not SECONDS, reason="set CAMPAIGN_SECONDS to run a campaign")
-def test_a_campaign_of_days_with_kills(tmp_path):
+def test_a_campaign_of_days_with_kills(tmp_path, record_property):
     end, number = time.monotonic() + SECONDS / 4, 0
     while time.monotonic() < end:
         a_day(tmp_path / f"{number}", SEED + number)
         number += 1
-    print(f"{number} days")  # noqa: T201 - what -s is for
+    record_property("tried", number)
 
 
 def test_a_repository_that_is_moved_during_a_run_is_told_and_goes_on_where_it_is(tmp_path):

@@ -18,6 +18,8 @@ from runner.model import Status
 SEEDS, BUNDLE = 200, 20
 FAULTY_RUNS, CALM_RUNS = 3, 12
 SECONDS = float(os.environ.get("CAMPAIGN_SECONDS", "0"))
+FIRST = SEEDS + 10_000 * int(os.environ.get("CAMPAIGN_SEED", "0"))
+"""Of a campaign, so that every night plays others."""
 
 
 def play(seed, folder, monkeypatch):
@@ -179,12 +181,13 @@ def test_one_seed(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not SECONDS, reason="set CAMPAIGN_SECONDS to run a campaign")
-def test_campaign_of_a_thousand_seeds_and_more(tmp_path, monkeypatch):
-    end, seed = time.monotonic() + SECONDS / 4, SEEDS
-    while seed < SEEDS + 1000 or time.monotonic() < end:
+def test_campaign_of_a_thousand_seeds_and_more(tmp_path, monkeypatch, record_property):
+    end, seed = time.monotonic() + SECONDS / 4, FIRST
+    while seed < FIRST + 1000 or time.monotonic() < end:
         play(seed, tmp_path / str(seed), monkeypatch)
         seed += 1
-    assert seed >= SEEDS + 1000
+    record_property("tried", seed - FIRST)
+    assert seed >= FIRST + 1000
 
 
 def test_every_attempt_that_began_is_in_the_journal(tmp_path, monkeypatch):
