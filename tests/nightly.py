@@ -21,19 +21,26 @@ import tempfile
 import time
 import tomllib
 import xml.etree.ElementTree as ET
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+from nightly_page import GOOD, MergeError, missing, publish
 
 ROOT = Path(__file__).parents[1]
 CAMPAIGNS = ROOT / "tests" / "campaigns.toml"
 PLANTED = ROOT / "tests" / "planted"
+FIGURES = ROOT / "docs" / "figures"
 FORMAT = 1
-BUG_WEIGHT = 0.2
+BUG_WEIGHT = 1.0
 """Of the night for one planted bug; a campaign's weight stands in its table."""
 PATIENCE = 300.0
 """Seconds that a campaign may take above twice its share."""
-GOOD = ("passed", "found")
+OPTIONS = (
+    *("-n", "0", "-q", "-p", "no:cacheprovider", "--hypothesis-seed={seed}"),
+    *("-o", "junit_family=xunit1"),
+)
+"""Of pytest, beside what a campaign says; only that family keeps what a test records of itself."""
 
 
 class NightlyError(Exception):
@@ -126,10 +133,9 @@ def deal(steps, part, parts):
 
 def run_tests(python, folder, words, environ, limit, report):
     """pytest in a process group of its own; its exit code, or None where the time was over."""
-    options = ["-n", "0", "-p", "no:cacheprovider", "-q", "-o", "junit_family=xunit1"]
-    seed = f"--hypothesis-seed={environ['CAMPAIGN_SEED']}"
+    options = [one.format(seed=environ["CAMPAIGN_SEED"]) for one in OPTIONS]
     process = subprocess.Popen(
-        [str(python), "-m", "pytest", *options, seed, f"--junit-xml={report}", *words],
+        [str(python), "-m", "pytest", *options, f"--junit-xml={report}", *words],
         cwd=folder,
         env={**os.environ, **environ},
         stdin=subprocess.DEVNULL,
@@ -149,6 +155,11 @@ def run_tests(python, folder, words, environ, limit, report):
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
+
+
+def _own_folder(prefix):
+    """A folder for a while; what a killed campaign still writes there keeps nobody waiting."""
+    return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
 
 
 def read_report(path):
@@ -178,7 +189,7 @@ def environ_of(step, seed, share):
 
 def try_campaign(step, seed, share, folder=ROOT, python=sys.executable):
     """What came of a campaign in `share` seconds, as far as its tests can be bounded."""
-    with tempfile.TemporaryDirectory(prefix="nightly-") as place:
+    with _own_folder("nightly-") as place:
         report, began = Path(place, "junit.xml"), time.monotonic()
         environ = environ_of(step, seed, share) | {"TMPDIR": place}
         code, said = run_tests(python, folder, step.tests, environ, 2 * share + PATIENCE, report)
@@ -195,16 +206,17 @@ def try_campaign(step, seed, share, folder=ROOT, python=sys.executable):
 
 
 def try_bug(step, seed, share, copy):
-    """Whether the tests of its campaign fail with the bug, and pass without it."""
+    """Whether the tests of its campaign fail with the bug, and pass without it for as long."""
     patch, began = PLANTED / f"{step.name}.patch", time.monotonic()
+    first = replace(step, tests=[*step.tests, "-x"])
     apply_patch(patch, copy.folder)
     try:
-        found = try_campaign(step, seed, share, copy.folder, copy.python)
+        found = try_campaign(first, seed, share, copy.folder, copy.python)
     finally:
         apply_patch(patch, copy.folder, "--reverse")
     state = "found" if found.state == "failed" and found.failed else "missed"
     if state == "found":
-        sound = try_campaign(step, seed, share, copy.folder, copy.python)
+        sound = try_campaign(first, seed, found.seconds, copy.folder, copy.python)
         state = "found" if sound.state == "passed" else "unsound"
     seconds = round(time.monotonic() - began, 1)
     return Result(step.name, step.kind, state, seconds, found.passed, found.failed, found.skipped)
@@ -275,7 +287,7 @@ def spend_night(report, steps, seconds, path):
     part, end, copy = report["parts"][0], time.monotonic() + seconds, None
     done = {one["name"] for one in report["results"]}
     rest = [one for one in steps if one.name not in done]
-    with tempfile.TemporaryDirectory(prefix="nightly-copy-") as folder:
+    with _own_folder("nightly-copy-") as folder:
         for number, step in enumerate(rest):
             weights = sum(one.weight for one in rest[number:])
             share = max(1.0, (end - time.monotonic()) * step.weight / weights)
@@ -318,7 +330,10 @@ def main(words=None):
     read.add_argument("--part", default="1/1", metavar="K/N", help="one of so many parts")
     read.add_argument("--only", default="", metavar="NAMES", help="campaigns, or planted, by comma")
     read.add_argument("--output", type=Path, help="the report (default: build/nightly/K-N.json)")
+    read.add_argument("--merge", type=Path, nargs="+", metavar="REPORT", help="into docs/figures")
     asked = read.parse_args(words)
+    if asked.merge:
+        return merge(asked.merge)
     part, parts = read_part(asked.part)
     path = asked.output or ROOT / "build" / "nightly" / f"{part}-{parts}.json"
     seed = asked.seed
@@ -333,7 +348,23 @@ def main(words=None):
         print(f"interrupted: {path} says so; the same words go on", flush=True)
         return 130
     print(f"seed {seed}: {path}")
-    return 0 if all(one["state"] in (*GOOD, "skipped") for one in report["results"]) else 1
+    return 0 if all_good(report) else 1
+
+
+def merge(paths):
+    """Publish the parts of a night; 1 where something was found, missed or not run."""
+    steps = choose_steps("")
+    report = publish([json.loads(one.read_text()) for one in paths], steps, FIGURES)
+    left = missing(report, steps)
+    print(f"{FIGURES / 'nightly.md'}: {len(report['results'])} steps, {len(left)} not run")
+    for name in left:
+        print(f"  not run: {name}")
+    return 0 if not left and all_good(report) else 1
+
+
+def all_good(report):
+    """Whether nothing was found in the product, and every bug was."""
+    return all(one["state"] in (*GOOD, "skipped") for one in report["results"])
 
 
 def read_part(text):
@@ -359,5 +390,5 @@ def choose_steps(only):
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except NightlyError as error:
+    except (NightlyError, MergeError) as error:
         sys.exit(f"nightly: {error}")
