@@ -62,6 +62,13 @@ class RunnerError(Exception):
         self.code = code
 
 
+class MachineError(RunnerError):
+    """The machine failed: no plan and no proposal is wrong, and running again goes on."""
+
+    def __init__(self, message: str, where: str, hint: str) -> None:
+        super().__init__(message, where=where, hint=hint, code=ExitCode.CONFLICT)
+
+
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 _DENIED = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN))
@@ -75,21 +82,17 @@ def refusal_of(error: OSError) -> RunnerError | None:
     """
     where = str(error.filename or "")
     if error.errno in _FULL:
-        return _of_machine("the disk is full", where, "free some space and run again")
+        return MachineError("the disk is full", where, "free some space and run again")
     if error.errno in _DENIED:
         hint = "check who owns it and whether it may be written"
         return RunnerError(f"cannot be used: {error.strerror}", where=where, hint=hint)
     if error.errno in _EXHAUSTED:
         hint = "end other programs or raise the limit, and run again"
-        return _of_machine(f"the system is exhausted: {error.strerror}", where, hint)
+        return MachineError(f"the system is exhausted: {error.strerror}", where, hint)
     if error.errno == errno.ENOENT:
         hint = "something removed or moved it meanwhile; run again to go on"
-        return _of_machine("a file or folder of this run is gone", where, hint)
+        return MachineError("a file or folder of this run is gone", where, hint)
     if error.errno == errno.EIO:
         hint = "look after the disk (dmesg), then run again; the journal says what is sure"
-        return _of_machine("the disk does not keep what is written", where, hint)
+        return MachineError("the disk does not keep what is written", where, hint)
     return None
-
-
-def _of_machine(message: str, where: str, hint: str) -> RunnerError:
-    return RunnerError(message, where=where, hint=hint, code=ExitCode.CONFLICT)

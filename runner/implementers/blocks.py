@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.errors import ExitCode, RunnerError
+from runner.errors import ExitCode, MachineError, RunnerError
 from runner.implementers.base import CHECK, Said
 from runner.implementers.command import decisions_in, failure, nth_bench, output_of, work
 from runner.implementers.unified_diff import DoesNotApplyError, apply_patch
@@ -82,9 +82,10 @@ def _write(block: Block, place: Place) -> Finding | None:
     """Do what one block says; the reason where it cannot be done."""
     try:
         return _DO[block.kind](block, place.project)
+    except MachineError:
+        raise  # a full disk is no fault of the plan's
     except RunnerError as error:
-        # Something else stands at the path: the plan must say otherwise. A full disk is no
-        # fault of the plan's, and goes on up.
+        # Something else stands at the path: the plan must say otherwise.
         if error.code is not ExitCode.CONFLICT:
             raise
         return _finding(block, error.message, error.hint)

@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.errors import ExitCode, RunnerError
+from runner.errors import ExitCode, MachineError, RunnerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,14 +156,12 @@ def explain_errors(path: str, *, missing: bool = False) -> Iterator[None]:
         if error.errno == errno.EISDIR:
             hint = "name one of its files"
             raise RunnerError("this is a folder", where=path, hint=hint) from error
-        full = error.errno in _FULL
+        if error.errno in _FULL:
+            raise MachineError("the disk is full", path, "free some space and run again") from error
         raise RunnerError(
-            "the disk is full" if full else f"cannot be used: {error.strerror or error}",
+            f"cannot be used: {error.strerror or error}",
             where=path,
-            hint="free some space and run again"
-            if full
-            else "check who owns the folder and whether it may be written",
-            code=ExitCode.CONFLICT if full else ExitCode.USAGE,
+            hint="check who owns the folder and whether it may be written",
         ) from error
 
 

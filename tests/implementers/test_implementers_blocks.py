@@ -1,8 +1,11 @@
+import errno
 import os
 
 import pytest
 
+from runner import effects
 from runner.config.settings import Settings
+from runner.errors import ExitCode, RunnerError
 from runner.implementers.blocks import Blocks
 from runner.model import Block, BlockKind, Finding
 
@@ -77,6 +80,21 @@ def test_links_are_never_followed(shop, tmp_path):
     assert [finding.path for finding in said.findings] == ["link/x", "file"]
     assert list((tmp_path / "outside").iterdir()) == []
     assert (tmp_path / "secret").read_text() == "secret"
+
+
+def test_a_full_disk_is_no_fault_of_the_plans_and_ends_the_run(shop, request):
+    def full(kind, target):
+        if kind == "mkdir":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), target)
+
+    effects.watch(full)
+    request.addfinalizer(lambda: effects.unwatch(full))
+    with pytest.raises(RunnerError, match="the disk is full") as told:
+        implement(shop, file("deep/er/two.txt", "two\n"))
+    assert (told.value.code, told.value.hint) == (
+        ExitCode.CONFLICT,
+        "free some space and run again",
+    )
 
 
 def test_deleting_what_is_not_there_is_a_finding(shop):

@@ -13,7 +13,7 @@ from runner.config.permissions import evaluate_permission
 from runner.config.shell_rules import Permit
 from runner.context.skills import load_built_in_text
 from runner.context.visibility import LARGEST, is_private, read_text
-from runner.errors import ExitCode, RunnerError
+from runner.errors import ExitCode, MachineError, RunnerError
 from runner.implementers.llm.tool_context import (
     Refusal,
     ToolContext,
@@ -222,8 +222,9 @@ def _put(desk: ToolContext, path: str, content: bytes | None, *, executable: boo
             unlink_beneath(desk.project, path)
         else:
             write_beneath(desk.project, path, content, change.mode, durable=False)
-    except RunnerError as error:
-        # Something else stands there. A full disk is no fault of the model's, and goes on up.
+    except MachineError:
+        raise  # a full disk is no fault of the model's
+    except RunnerError as error:  # something else stands there
         if error.code is not ExitCode.CONFLICT:
             raise
         return _refuse(f"{path}: {error.message}")

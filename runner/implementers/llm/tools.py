@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 from pydantic import ValidationError
 
 from runner.config.permissions import FILE_TOOLS
-from runner.errors import ExitCode, RunnerError
+from runner.errors import ExitCode, MachineError, RunnerError
 from runner.implementers.base import Mode
 from runner.implementers.llm import arguments as schemas
 from runner.implementers.llm import file_tools
@@ -87,9 +87,9 @@ class Own(Generic[_A]):
             raise BadArgumentsError(_mistakes(error)) from error
         try:
             return self.work(self.desk, asked)
-        except (
-            RunnerError
-        ) as error:  # a link in the way; a full disk is nobody's fault, and goes up
+        except MachineError:
+            raise  # a full disk is nobody's fault
+        except RunnerError as error:  # a link in the way
             if error.code is not ExitCode.CONFLICT:
                 raise
             return Refusal(f"refused: {error.message}")

@@ -1,12 +1,15 @@
 """What the tools read and write of a real tree, whoever asks for what."""
 
+import errno
 import os
 from dataclasses import replace
 
 import pytest
 
+from runner import effects
 from runner.config.settings import Settings
 from runner.context.skills import load_built_in
+from runner.errors import RunnerError
 
 KEY = "ghp_" + "a1B2" * 9
 
@@ -170,6 +173,17 @@ def test_an_executable_file_stays_one_and_a_link_is_never_written_through(chat, 
     assert (chat.shop.tree / "src/tool").stat().st_mode & 0o111
     assert said[1].endswith("a symbolic link is in the way")
     assert list(outside.iterdir()) == []
+
+
+def test_a_full_disk_is_no_fault_of_the_models_and_ends_the_run(chat, request):
+    def full(kind, target):
+        if kind == "mkdir":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), target)
+
+    effects.watch(full)
+    request.addfinalizer(lambda: effects.unwatch(full))
+    with pytest.raises(RunnerError, match="the disk is full"):
+        chat.run([("write_file", {"path": "src/deep/er.txt", "content": "x"})], "Done.")
 
 
 @pytest.mark.parametrize("path", ["src/../../x", "/etc/x", "src/.git/hooks/x", "src/a\u200b.py"])
