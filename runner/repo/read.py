@@ -250,6 +250,13 @@ class Repository:
             return said
         return self._told[1]
 
+    def parents_of(self, commit: str) -> tuple[str, ...]:
+        """The commits that a commit names as its parents; none for what is no commit."""
+        found = self._objects.read(commit)
+        head = found[1].partition(b"\n\n")[0] if found and found[0] == "commit" else b""
+        lines = text(head).split("\n")
+        return tuple(line[7:] for line in lines if line.startswith("parent "))
+
     def message(self, commit: str) -> str:
         """The whole message of a commit. Raises GitError."""
         form = ("--no-show-signature", "--no-notes", "--format=%B")

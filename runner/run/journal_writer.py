@@ -73,6 +73,8 @@ class JournalWriter:
         self._listeners: list[Listener] = []
         self._gathers = False
         self._owed = False  # whether something durable was noted and is not yet
+        self.others = state.seq
+        """Events that are not of this writer: one that is told of more was not alone."""
 
     @property
     def run(self) -> str:
@@ -101,6 +103,7 @@ class JournalWriter:
             event, task=task, attempt=attempt, cause=cause, durable=durable and not later
         )
         self._owed = later or (self._owed and not durable)
+        self.others += record.seq - self.state.seq - 1
         self.state = self.state.after(record)
         for listener in self._listeners:
             listener(record, self.state)

@@ -9,6 +9,7 @@ from threading import Thread
 import pytest
 from workplace import NO_PROOF, a_task
 
+from runner import effects
 from runner.app.answer.attempts import cancel
 from runner.app.build.build import build, find_nothing_to_do, preview
 from runner.app.build.command_batch import run_for_tasks
@@ -17,6 +18,7 @@ from runner.app.build.saved_file import SavedProposal, read_saved, save_plan, sa
 from runner.app.build.task_trial import try_one_task
 from runner.app.build.types import BuildRequest
 from runner.app.inspect.validation import validate
+from runner.app.prove.verified_tree import Moment, carry_known, find_unverified_tasks
 from runner.errors import ExitCode, RunnerError
 from runner.model import Status
 from runner.run.review import Answer, Said
@@ -96,6 +98,40 @@ def test_whether_there_is_anything_to_do_is_asked_before(shop, ready, console):
     assert (done.code, done.tasks, done.notes) == (ExitCode.OK, 2, ())
     for other in ({"always": True}, {"reopen": True}, {"selection": Selection(ids=("1",))}):
         assert find_nothing_to_do(ready(), BuildRequest(**other)) is None
+
+
+def test_git_is_asked_once_before_and_once_after_what_files_differ(shop, ready, console):
+    asked = []
+
+    def watch(kind, target):
+        asked.append(target) if kind == "git" else None
+
+    effects.watch(watch)
+    try:
+        assert build(ready(), TRUSTED, console).code is ExitCode.OK
+        told = list(asked)
+        project = ready()
+        tasks = project.outline().tasks
+        assert find_unverified_tasks(project, tasks, project.state()) == {}
+        assert asked == told, "what the run knew is known"
+        shop.write({"a.txt": "one, and by hand\n"})
+        assert set(find_unverified_tasks(project, tasks, project.state())) == {"TASK-001"}
+    finally:
+        effects.unwatch(watch)
+    assert told.count("status") == 2, told
+    assert asked.count("status") == 3
+
+
+def test_what_was_known_is_not_carried_over_events_of_others(shop, ready, console):
+    build(ready(), TRUSTED, console)
+    project = ready()
+    head, state = project.head().commit, project.state()
+    kept = (project.cache / "bytes-as-proven.json").read_bytes()
+    carry_known(project, Moment(head, state.seq), Moment(head, state.seq + 2, others=1))
+    carry_known(project, Moment(head, state.seq + 1), Moment(head, state.seq + 2))
+    assert (project.cache / "bytes-as-proven.json").read_bytes() == kept
+    carry_known(project, Moment(head, state.seq), Moment("f" * 40, state.seq + 2))
+    assert (project.cache / "bytes-as-proven.json").read_bytes() != kept
 
 
 def test_only_what_is_selected_is_built(shop, ready, console):

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.prove.verified_tree import grades_in
+from runner.app.prove.verified_tree import Moment, carry_known, grades_in
 from runner.errors import ExitCode, RunnerError
 from runner.history import change, revert
 from runner.history.change import ChangeContext
@@ -345,12 +345,16 @@ class Session:
 
     def close_books(self, plan: PlanDocument, ids: Sequence[str], code: ExitCode) -> None:
         """Write the documents, commit them as the record, and say in the journal how it ended."""
+        found = Moment.of(self.repository.head().commit, self.ledger)
         self.ownership.write()
         self.scans.collect(wait=True)
         self.checkpoint.close(self.ledger)
         self.shadow.catch_up()
         commit = self._record(plan) if self._is_recorded() else None
         head = commit or self.repository.head().commit or ""
+        now = Moment.of(head, self.ledger)
+        if commit and self.repository.parents_of(commit) == (found.head,):
+            carry_known(self.project, found, now)
         run, told = self.ledger.run, (int(code), head, self.elapsed)
         self.manifest.write(self.ledger.state, run, *told, self._grades)
         finish(
@@ -361,6 +365,7 @@ class Session:
             ids=ids,
             unrecorded=commit is None and (bool(self.checked) or self.ledger.state.unrecorded),
         )
+        carry_known(self.project, now, Moment.of(head, self.ledger))
 
     def _is_recorded(self) -> bool:
         """Whether this run ends with a record commit.

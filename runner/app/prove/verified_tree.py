@@ -6,7 +6,7 @@ import json
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import runner
 from runner import effects
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from runner.model.planned_task import PlannedTask
     from runner.project import Project
     from runner.repo.read import Repository
+    from runner.run.journal_writer import JournalWriter
     from runner.run.proof.unverified_bytes import Unverified
 
 
@@ -39,9 +40,8 @@ def find_unverified_tasks(
 
     Where nothing was found and no file was touched since, git is not asked.
     """
-    head = project.head().commit or ""
-    key = f"{head} {state.seq}"
-    if _is_known(project, key):
+    key = _key(project.head().commit or "", state.seq)
+    if _load_known(project, key) is not None:
         return {}
     from runner.repo.read import Repository
     from runner.run.proof.unverified_bytes import find_unverified
@@ -58,6 +58,31 @@ def find_unverified_tasks(
     if not found:
         _keep(project, key, asked)
     return found
+
+
+class Moment(NamedTuple):
+    """When something was found: on which commit, after how many events, and whose they were."""
+
+    head: str
+    seq: int
+    others: int = 0
+    """Events that were not written by who asks."""
+
+    @classmethod
+    def of(cls, head: str | None, ledger: JournalWriter) -> Moment:
+        """Now, for a run."""
+        return cls(head or "", ledger.state.seq, ledger.others)
+
+
+def carry_known(project: Project, old: Moment, new: Moment) -> None:
+    """What was found at one moment holds at another, too: git need not be asked again.
+
+    For what is the run's own between the two: a record commit, which writes its documents alone,
+    and events that make no task DONE.
+    """
+    files = _load_known(project, _key(old.head, old.seq))
+    if files is not None and old.others == new.others and old != new:
+        _keep(project, _key(new.head, new.seq), files)
 
 
 def grades_in(
@@ -91,13 +116,19 @@ def _look(project: Project, path: str) -> list[int]:
     return [seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size, seen.st_ino]
 
 
-def _is_known(project: Project, key: str) -> bool:
+def _key(head: str, seq: int) -> str:
+    return f"{head} {seq}"
+
+
+def _load_known(project: Project, key: str) -> dict[str, list[int]] | None:
+    """The files that were looked at, where nothing was found and none was touched since."""
     try:
         kept = json.loads((project.cache / _KEPT).read_bytes())
         files = cast("dict[str, list[int]]", kept["files"])
-        return kept["key"] == key and all(_look(project, path) == at for path, at in files.items())
+        same = kept["key"] == key and all(_look(project, path) == at for path, at in files.items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False
+        return None
+    return files if same else None
 
 
 def _keep(project: Project, key: str, files: Mapping[str, list[int]]) -> None:

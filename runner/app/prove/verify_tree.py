@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from runner.app.prove.prove_again import inspection_of, stale_what_is_gone
 from runner.app.prove.verified_tree import (
+    Moment,
+    carry_known,
     find_unverified_tasks,
     find_verification,
     format_unverified,
@@ -177,8 +179,10 @@ def verify_at_end(
         known=True,
         wakes=wakes,
     )
+    before = Moment.of(event.head, session.ledger)
     session.ledger.note(event)
     if verified.passed:
+        carry_known(project, before, Moment.of(event.head, session.ledger))
         return frozenset()
     say("\n".join(["the whole tree, proven together, falls short:", *_format_shortfalls(verified)]))
     return _mark_stale(session, verified, state, board) or frozenset({ExitCode.FAILED})

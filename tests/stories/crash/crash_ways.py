@@ -18,6 +18,19 @@ def stop_at(k):
     return watch
 
 
+def stop_before(meant, times):
+    """Ends the child right before the effect that `meant` says yes to so many times."""
+    seen = 0
+
+    def watch(_number, kind, target):
+        nonlocal seen
+        seen += meant(kind, target)
+        if seen == times:
+            os._exit(STOPPED)
+
+    return watch
+
+
 def stop_after(moved, times):
     """Ends the child right after the effect that `moved` says yes to so many times."""
     seen = 0
