@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from runner.model import GateSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from runner.config.settings import Loaded, Settings
     from runner.config.stack import Stack
@@ -34,6 +34,11 @@ _RUN = {
     "yarn": "yarn run --silent",
     "bun": "bun run --silent",
 }
+_CALL = re.compile(r"(?:npm|pnpm|yarn|bun)(?: -s| --silent)* run(?: -s| --silent)* ([\w:.-]+)")
+_WRITES_NOTHING = re.compile(r" --noEmit\b(?! false)")
+_HOOKED = frozenset({"npm", "bun"})
+"""Managers that run `pretest` and `posttest` with `test`."""
+_SWALLOWS = re.compile(r"[;|\n]|(?<!&)&(?!&)")
 _PLACEHOLDER = re.compile(r"echo .*no test specified.* exit 1\s*")
 """What `npm init` writes as the test script of a package without tests."""
 
@@ -82,9 +87,47 @@ def _for_agents(stack: Stack) -> Iterator[Declared]:
 
 def _scripts(stack: Stack) -> Iterator[Declared]:
     """The scripts that are gates; none beside the one that is meant for this."""
-    if not dict(stack.commands).get("npm:agent:check"):
-        for script, name in _SCRIPTS:
-            yield from _script(stack, script, name)
+    scripts = {name.removeprefix("npm:"): text for name, text in stack.commands if "npm:" in name}
+    if scripts.get("agent:check"):
+        return
+    named = [(script, name) for script, name in _SCRIPTS if scripts.get(script)]
+    hooks = not _HOOKED.isdisjoint(stack.tools)
+    for script, name in list(named):
+        others = [other for other, _ in named if other != script]
+        if any(_runs_whole(scripts, other, script, hooks=hooks) for other in others):
+            named.remove((script, name))
+    for script, name in named:
+        yield from _script(stack, script, name)
+
+
+def _runs_whole(scripts: Mapping[str, str], other: str, script: str, *, hooks: bool) -> bool:
+    """Whether one script runs another on its way, and ends where that fails.
+
+    A compiler that writes nothing looks at what it compiles when it writes, too.
+    """
+    steps = set(_steps(scripts, other, {other}, hooks=hooks))
+    whole = tuple(_steps(scripts, script, {script}, hooks=hooks))
+    return bool(whole) and all({one, _WRITES_NOTHING.sub("", one)} & steps for one in whole)
+
+
+def _steps(
+    scripts: Mapping[str, str], script: str, seen: set[str], *, hooks: bool
+) -> Iterator[str]:
+    """The commands that a script runs one after the other, each only where the last passed.
+
+    Each script is followed once, so that scripts that call each other in rings end.
+    """
+    names = (f"pre{script}", script, f"post{script}") if hooks else (script,)
+    for text in (scripts.get(name, "") for name in names):
+        for step in () if _SWALLOWS.search(text) else text.split("&&"):
+            called = _CALL.fullmatch(step.strip())
+            name = called[1] if called else ""
+            if name in scripts:
+                if name not in seen:
+                    seen.add(name)
+                    yield from _steps(scripts, name, seen, hooks=hooks)
+            elif step.strip():
+                yield " ".join(step.split())
 
 
 def _script(stack: Stack, script: str, name: str, kind: str = "") -> Iterator[Declared]:

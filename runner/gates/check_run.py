@@ -13,7 +13,7 @@ from runner.gates.mtime_changes import Touched, files, find_touched
 from runner.gates.proof_cache import Passed
 from runner.gates.reporters import not_taken, with_reports
 from runner.gates.result_parsers import parse_results, ran_no_test, read_counts, without_colours
-from runner.gates.script_targets import only_looks
+from runner.gates.script_targets import name_script, only_looks
 from runner.model import Finding, Network, ProvenBy, Severity, Verdict
 from runner.model.work import STANDS
 from runner.plan.shell.exit_status import (
@@ -202,13 +202,18 @@ def try_or_stand(
         return try_check(check, bench, fit())
     measured = check.kind == "test" and not check.task and bench.task.writes_anything
     known = None if measured else memory.find(key)
+    if known is None and check.kind == "gate":
+        known = memory.find_here(bench.place, key)
     if known is not None:
         return _stand(check, bench, known)
     clean = memory.is_clean(bench.place)
     trial = try_check(check, bench, fit())
-    if clean and trial.passed and not (trial.flaky or trial.touched.left or trial.ran.left_behind):
+    if trial.passed and not (trial.flaky or trial.touched.changed or trial.ran.left_behind):
         told, expected = trial.told, trial.tool_expected
-        memory.keep(key, Passed(bench.task.id, trial.ran, told, expected, trial.proof.log))
+        passed = Passed(bench.task.id, trial.ran, told, expected, trial.proof.log)
+        memory.keep_here(bench.place, key, passed)
+        if clean and not trial.touched.left:
+            memory.keep(key, passed)
     return trial
 
 
@@ -220,7 +225,7 @@ def standing_key(check: Check, bench: GateContext) -> Key | None:
     limits = check.limits
     bounds = (limits.memory, limits.together, limits.processes, limits.file_size, limits.cpu)
     walls = (bench.sandbox.name, bench.place.start, check.named)
-    return (bench.tree, check.command, *walls, *bounds, *_installed(bench.place))
+    return (bench.tree, name_script(check.command), *walls, *bounds, *_installed(bench.place))
 
 
 def _installed(place: Place) -> Iterator[object]:

@@ -49,12 +49,15 @@ class ProofMemory:
     """The tree of each commit on which a check began."""
     _passed: dict[Key, Passed] = field(default_factory=dict)
     _clean: dict[Path, bool] = field(default_factory=dict)
+    _here: dict[Path, dict[Key, Passed]] = field(default_factory=dict)
+    """What passed in the proof that a slot is at."""
     _lines: set[Key] = field(default_factory=set)
     """Tree and command of each key, which begins with them."""
 
     def begin(self, place: Place, *, clean: bool) -> None:
         """A proof begins in a slot, on a tree without anything beside the proposal, or not."""
         self._clean[place.tree] = clean
+        self._here[place.tree] = {}
 
     def note_left(self, place: Place) -> None:
         """A command left something behind."""
@@ -63,6 +66,14 @@ class ProofMemory:
     def find(self, key: Key) -> Passed | None:
         """What passed before."""
         return self._passed.get(key)
+
+    def find_here(self, place: Place, key: Key) -> Passed | None:
+        """What passed earlier in this very proof, beside whatever was left there."""
+        return self._here.get(place.tree, {}).get(key)
+
+    def keep_here(self, place: Place, key: Key, passed: Passed) -> None:
+        """Remember what passed for the rest of this proof: what it left behind is still there."""
+        self._here.setdefault(place.tree, {}).setdefault(key, passed)
 
     def has_passed(self, tree: str, line: str) -> bool:
         """Whether `find` may know of a line on a tree: asked before a key is put together."""

@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 _MANAGER = re.compile(r"(?<![\w/.@-])(?:npm|pnpm|yarn|bun)(?P<words>(?:[ \t]+[^\s;&|<>()]+)+)")
 _ENTERED = re.compile(r"(?:\A|[;&|(\s])cd\s+([^\s;&|]+)\s*(?:&&|;)")
+_QUIET = r"(?:\s+(?:-s|--silent))*"
+_CALLED = re.compile(
+    rf"(?P<manager>npm|pnpm|yarn|bun){_QUIET}\s+(?:run|run-script){_QUIET}\s+(?P<name>[\w:.-]+){_QUIET}"
+    rf"|(?P<short>npm|pnpm|yarn){_QUIET}\s+(?:test|t){_QUIET}"  # `bun test` is a tool of its own
+)
 _PLACED = frozenset({"--prefix", "-C", "--dir", "--cwd", "-w", "--workspace", "--filter", "-F"})
 """Options whose value says in which folder or package the script stands."""
 _RUN = frozenset({"run", "run-script"})
@@ -69,6 +74,17 @@ def findings(check: Check, bench: GateContext) -> tuple[Finding, ...]:
         if not _is_kept(place, was, after.get(place))
     ]
     return tuple(found)
+
+
+def name_script(command: str) -> str:
+    """A command that is one script of package.json, in one spelling; any other as it is.
+
+    `npm test` and `npm run --silent test` are the same run, which says more or less of itself.
+    """
+    called = _CALLED.fullmatch(command.strip())
+    if called is None:
+        return command
+    return f"{called['manager'] or called['short']} run {called['name'] or 'test'}"
 
 
 def _describe_change(was: str, now: str | None) -> str:

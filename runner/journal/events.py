@@ -62,6 +62,7 @@ class RunFinished(NamedTuple):
     seconds: float
     counts: dict[str, int]
     unrecorded: bool = False  # whether it proved what no commit tells yet
+    record: str = ""  # the commit of the runner's own documents that it made
 
 
 class RunStuck(NamedTuple):

@@ -49,6 +49,8 @@ class RunState(NamedTuple):
     ended_head: str = ""
     """The commit that the last run to end by itself ended on."""
     ended_exit: int = 0
+    recorded_head: str = ""
+    """The last record commit that was made here."""
     plan: Digest = ""
     mode: str = ""
     stuck: tuple[str, ...] = ()
@@ -188,6 +190,8 @@ class Folding:
     def _run_finished(self, record: Record, event: events.RunFinished) -> None:
         self._values.update(run_open=False, ended_head=event.head, ended_exit=event.exit)
         self._values["unrecorded"] = event.unrecorded
+        if event.record:
+            self._values["recorded_head"] = event.record
         if self._now("whole_run") == record.run:  # only its own record came after that
             self._values["whole_head"] = event.head
 

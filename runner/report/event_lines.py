@@ -67,12 +67,18 @@ def output_line(task: str, line: str, paint: Paint) -> str:
     return paint("dim", f"{display(task)} | {display(line)}")
 
 
+def _format_start(mode: str, how: str, attempt: int) -> str:
+    number = name_attempt(attempt) if attempt > 0 else ""
+    if mode == "prove":  # it may come several times an attempt: the branch moves meanwhile
+        return "proof alone, on the branch as it is now" + (f" ({number})" if number else "")
+    return f"started ({', '.join(filter(None, (number, how)))})"
+
+
 def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
     match record.event:
         case AttemptStarted(implementer=implementer, mode=mode, model=model):
             how = format_attempt(mode, implementer) + (f", {model}" if model else "")
-            number = f"{name_attempt(record.attempt)}, " if record.attempt > 0 else ""
-            yield f"started ({number}{display(how)})"
+            yield _format_start(mode, display(how), record.attempt)
         case GateCompleted(proof=proof):
             mark, colour = _MARKS.get(proof.verdict, ("-", "dim"))
             yield f"{paint(colour, mark)} {display(proof.id)} {proof.seconds:.2f} s"

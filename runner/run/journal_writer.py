@@ -147,6 +147,7 @@ def finish(
     began: float,
     ids: Sequence[str],
     unrecorded: bool = False,
+    record: str = "",
 ) -> None:
     """Say in the journal that the run ended, with how many tasks stand where."""
     counts: dict[str, int] = {}
@@ -160,6 +161,7 @@ def finish(
             seconds=round(effects.monotonic() - began, 3),
             counts=counts,
             unrecorded=unrecorded,
+            record=record,
         ),
         durable=True,
     )

@@ -215,3 +215,23 @@ hint: write less, or gpu = … in [resources] of the settings
 """
         in said.out
     )
+
+
+IDLE = """\
+TASK-GRAPH.md:7:10: warning: TASK-001 names a model, and nobody asks one: command builds it
+  - Model: opus
+           ^^^^
+hint: take the field away, or name an agent: - Implementer: claude
+"""
+
+
+def test_a_model_that_nobody_asks_is_a_warning_with_its_place(ground):
+    ground.git("init", "-q")
+    task = "# P\n\n## TASK-001: One\n\n- Output files: `a.txt`\n- {}\n- Model: opus\n"
+    proof = "- Tests:\n  - TC-001 (unit): `test -f a.txt`\n"
+    ground.write("TASK-GRAPH.md", task.format("Command: touch a.txt") + proof)
+    said = ground.runner("validate")
+    assert said.code == 0
+    assert IDLE in said.out
+    ground.write("TASK-GRAPH.md", task.format("Implementer: claude") + proof)
+    assert "model" not in ground.runner("validate").out

@@ -200,3 +200,35 @@ def test_a_makefile_hides_only_what_it_visibly_runs(tmp_path, makefile, expected
     found = gates(declared(tmp_path, files))
     assert list(found) == expected
     assert found["lint"] == ("npm run --silent lint" if "make-lint" in found else "make lint")
+
+
+# --- scripts that run each other ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scripts", "gates_left"),
+    [
+        ({"test": "npm run build && node --test dist", "build": "tsc"}, ["tests"]),
+        ({"test": "tsc && node --test dist", "build": "tsc"}, ["tests"]),
+        ({"pretest": "npm run -s build", "test": "node --test", "build": "tsc"}, ["tests"]),
+        ({"test": "npm run all", "all": "npm run build && x", "build": "a && b"}, ["tests"]),
+        ({"typecheck": "tsc --noEmit", "test": "x", "build": "tsc"}, ["tests", "build"]),
+        ({"typecheck": "tsc --noEmit -p .", "test": "tsc -p . && x"}, ["tests"]),
+        ({"lint": "tsc --noEmit", "typecheck": "tsc --noEmit"}, ["types"]),
+        ({"lint": "npm run test", "test": "npm run lint"}, ["lint", "tests"]),
+        # what passes over a failure has not run it
+        ({"test": "npm run build; node --test", "build": "tsc"}, ["tests", "build"]),
+        ({"test": "npm run build || true", "build": "tsc"}, ["tests", "build"]),
+        ({"test": "tsc -p a && x", "build": "tsc -p b"}, ["tests", "build"]),
+        ({"typecheck": "tsc --noEmit false", "build": "tsc"}, ["types", "build"]),
+    ],
+)  # fmt: skip
+def test_a_script_that_another_runs_on_its_way_is_no_second_gate(tmp_path, scripts, gates_left):
+    found = declared(tmp_path, {"package.json": package(scripts)})
+    assert list(gates(found)) == gates_left
+
+
+def test_hooks_count_only_where_the_manager_runs_them(tmp_path):
+    scripts = {"pretest": "tsc", "test": "node --test", "build": "tsc"}
+    found = declared(tmp_path, {"package.json": package(scripts), "pnpm-lock.yaml": ""})
+    assert list(gates(found)) == ["tests", "build"]

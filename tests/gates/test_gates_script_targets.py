@@ -102,3 +102,20 @@ def test_options_stand_anywhere_before_the_name_of_a_script(tmp_path, command, p
     (less,) = package(team="node --test --test-name-pattern=a test/").values()
     found = told(tmp_path, command, {path: text}, {path: less}, gate=False)
     assert [severity for severity, _ in found] == ["question"], found
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("npm test", "npm run test"),
+        ("npm run --silent test", "npm run test"),
+        ("pnpm --silent run lint", "pnpm run lint"),
+        ("yarn -s test", "yarn run test"),
+        ("bun test", "bun test"),  # its own tool
+        ("npm test -- a.test.js", "npm test -- a.test.js"),
+        ("npm test && x", "npm test && x"),
+        ("npm run test -w a", "npm run test -w a"),
+    ],
+)
+def test_a_script_has_one_name_however_it_is_called(command, name):
+    assert script_targets.name_script(command) == name

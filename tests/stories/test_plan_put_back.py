@@ -196,14 +196,17 @@ def test_a_status_that_a_person_committed_is_a_request(cut_off):
     assert len(cut_off.happened("attempt.started", "TASK-002")) == 1
 
 
-def test_done_taken_back_by_an_older_text_of_a_stale_task_stays_stale(workplace):
-    """The committed DONE is older than what made the task STALE: it approves nothing."""
+@pytest.mark.parametrize("was", ["DONE", "PENDING"])
+def test_status_put_back_by_an_older_text_of_a_stale_task_stays_stale(workplace, was):
+    """The committed status is older than what made the task STALE: it approves nothing."""
     workplace.plan(*chain(1))
     assert workplace.run().code == 0
+    if was == "DONE":
+        workplace.git("tag", "built")  # so the next record stands on this one
     workplace.edit_plan("- Status: DONE", "- Status: STALE — look again")
     assert workplace.run().code == 3
     workplace.git("reset", "-q", "--hard", "HEAD~1")
-    assert workplace.status_line("TASK-001") == "- Status: DONE"
+    assert workplace.status_line("TASK-001") == f"- Status: {was}"
     assert workplace.run().code == 3
     assert workplace.status_line("TASK-001") == "- Status: STALE — look again"
 

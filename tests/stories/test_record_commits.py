@@ -77,3 +77,20 @@ def test_after_never_the_end_of_a_run_tells_all_of_it(workplace):
     workplace.run("--no-sandbox")
     told = messages(workplace)
     assert [told.count(f"Checked: TASK-00{one} ") for one in (1, 2, 4)] == [1, 1, 1]
+
+
+def test_runs_that_land_nothing_leave_one_record_until_somebody_knows_it(workplace):
+    workplace.commit({"README.md": "# shop\n"})
+    fails = [a_task(f"TASK-00{one}", "Check", tests=[f"test -f {one}.txt"]) for one in (1, 2, 3)]
+    workplace.plan(*fails)
+    assert workplace.run("1", "--no-sandbox").code == 1
+    first = workplace.head
+    assert workplace.run("2", "--no-sandbox").code == 1
+    assert len(records(workplace)) == 1
+    assert workplace.head != first
+    workplace.git("tag", "seen")
+    assert workplace.run("3", "--no-sandbox").code == 1
+    assert len(records(workplace)) == 2
+    assert workplace.git("rev-parse", "HEAD^") == workplace.git("rev-parse", "seen")
+    assert set(workplace.statuses.values()) == {"BLOCKED"}
+    assert workplace.dirt == []

@@ -138,3 +138,12 @@ def test_where_nothing_is_done_that_is_said_and_only_the_projects_gates_are_run(
         assert (ended.code, ended.document["ran"]) == (code, 1), ended.said
         assert "nothing is DONE yet: the project's gates are run, and nothing else" in ended.err
         assert ended.document["notDone"] == ["TASK-001"]
+
+
+def test_alone_it_says_the_two_ways_to_go_on_by_its_everyday_name_too(workplace):
+    for words in (("test",), ("verify",)):
+        ended = workplace.runner(*words)
+        assert ended.code == 2
+        assert "nothing says what to prove" in ended.err
+        assert "runner verify --all proves everything, runner verify TASK-001 one" in ended.err
+    assert "one task or --all, not both" in workplace.runner("verify", "1", "--all").err

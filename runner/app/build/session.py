@@ -37,7 +37,7 @@ from runner.run.landing.git_locks import move_branch
 from runner.run.landing.lander import Lander
 from runner.run.landing.manual_commit import ManualCommit
 from runner.run.landing.plan_documents import OwnershipDocument, PlanDocument
-from runner.run.landing.record_commit import follow, record
+from runner.run.landing.record_commit import LastRecord, follow, record
 from runner.text.wording import plural
 from runner.writes.log import WriteLog
 from runner.writes.staging import Staging
@@ -196,7 +196,8 @@ class Session:
 
     def _put_right(self, story: UnfinishedRuns) -> None:
         """Write what a killed run has done and not yet said, in each of its documents."""
-        follow(self.repository, sorted(self.own_documents))
+        recorded = self.ledger.state.recorded_head
+        follow(self.repository, sorted(self.own_documents), recorded)
         for one in story.changes:
             change.complete(self.desk, one)
         if story.moving is not None:
@@ -364,6 +365,7 @@ class Session:
             began=self.began,
             ids=ids,
             unrecorded=commit is None and (bool(self.checked) or self.ledger.state.unrecorded),
+            record=commit or "",
         )
         carry_known(self.project, now, Moment.of(head, self.ledger))
 
@@ -385,4 +387,7 @@ class Session:
             *(self.ownership, self.checkpoint, self.decisions, self.desk.document, self.ignore),
         )
         told = [("Checked", line) for line in self.checked]
-        return record(self.repository, self.project.root, self.branch, documents, told)
+        state = self.ledger.state
+        proven = {one.base for one in state.tasks.values() if one.status is Status.DONE}
+        last = LastRecord(state.recorded_head, proven)
+        return record(self.repository, self.project.root, self.branch, documents, told, last)

@@ -12,9 +12,9 @@ from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.inspect.unready_tasks import Verdicts, unready
 from runner.config.stack import detect_stack
 from runner.errors import ExitCode
-from runner.implementers.registry import IMPLEMENTERS, knows, list_names
+from runner.implementers.registry import IMPLEMENTERS, agent_of, choose, knows, list_names
 from runner.journal.snapshot import pause_collections
-from runner.model import Severity, Status
+from runner.model import Finding, Severity, Status
 from runner.plan.commands import executables
 from runner.plan.diagnostic import Problem, render
 from runner.plan.ownership import OwnershipMap
@@ -81,6 +81,7 @@ def find_problems(
     return (
         *reading.problems,
         *_find_unknown_implementers(reading),
+        *_find_idle_models(reading, settings),
         *unready(reading, settings, verdicts, strict=strict),
         *_too_much_used(reading, settings),
     )
@@ -120,7 +121,8 @@ def read_sound_plan(project: Project, observer: Observer) -> Reading:
     reading = project.check_sound()
     for mistake in (problem for problem in reading.problems if problem.is_error):
         observer.say(render(mistake))  # of a task that is BLOCKED when its turn comes
-    if warnings := sum(not problem.is_error for problem in reading.problems):
+    idle = tuple(_find_idle_models(reading, project.settings))
+    if warnings := len(idle) + sum(not problem.is_error for problem in reading.problems):
         observer.say(f"the plan has {plural(warnings, 'warning')}: runner validate")
     for unknown in _find_unknown_implementers(reading):  # before anybody is asked to trust the rest
         observer.say(render(unknown))
@@ -152,6 +154,29 @@ def _find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
                 source_line=at.source_line,
                 width=at.width,
             )
+
+
+def _find_idle_models(reading: Reading, settings: Settings) -> Iterator[Problem]:
+    """A warning for each task that names a model, and that no agent builds."""
+    places: Places | None = None
+    for task in reading.plan.tasks:
+        if not task.model or agent_of(task, settings) or not knows(task.implementer or "blocks"):
+            continue
+        chosen = choose(task, settings)
+        if isinstance(chosen, Finding):
+            continue  # nobody builds it: that is told as it is
+        places = places or Places(reading.data, reading.plan.path)
+        at = places.find(task, "model", task.model)
+        yield Problem(
+            f"{task.id} names a model, and nobody asks one: {chosen.name} builds it",
+            places.path,
+            at.line,
+            at.column,
+            "take the field away, or name an agent: - Implementer: claude",
+            Severity.WARNING,
+            at.source_line,
+            at.width,
+        )
 
 
 def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:

@@ -42,7 +42,10 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Prove again; exit 1 where anything falls short of what was promised."""
     if bool(given.id) == given.all:
-        raise RunnerError("name one task, or --all", hint="runner verify --help")
+        raise RunnerError(
+            "one task or --all, not both" if given.all else "nothing says what to prove",
+            hint="runner verify --all proves everything, runner verify TASK-001 one task",
+        )
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
     load_trusted_plan(project, trusted=given.trust)

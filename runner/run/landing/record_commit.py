@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Protocol
 from runner.repo.commit import commit_tree
 from runner.repo.remote import PublishError
 from runner.repo.trailers import build_message, parse_message
+from runner.run.landing.amend_record import find_amendable
 from runner.run.landing.git_locks import bring_index, move_branch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
+    from runner.repo.commit import Commit
     from runner.repo.head import Head
     from runner.repo.read import Repository
+    from runner.repo.trees import TreeChange
 
 SUBJECT = "chore(runner): record"
 
@@ -39,7 +42,16 @@ class Document(Protocol):
 class _Write:
     path: str
     mode: int
-    content: bytes
+    content: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class LastRecord:
+    """What the journal knows of the last record commit that was made in this clone."""
+
+    commit: str = ""
+    bases: Collection[str] = ()
+    """Commits that tasks were proven on."""
 
 
 def record(
@@ -48,10 +60,12 @@ def record(
     branch: Head,
     documents: Sequence[Document],
     trailers: Iterable[tuple[str, str]] = (),
+    last: LastRecord | None = None,
 ) -> str | None:
     """Commit what the runner wrote into its documents; gives the commit, or None for none.
 
     A person's tracked file is committed as HEAD has it plus our spans; an untracked one stays so.
+    It takes the place of the last record where nobody else knows that (`find_amendable`).
     When another branch is checked out, the branch moves under us, or that of a remote that it is
     published to does not, nothing is committed: the next run records it.
     """
@@ -62,9 +76,9 @@ def record(
     trailers = tuple(trailers)
     if not writes and not trailers:
         return None
-    message = build_message(SUBJECT, "", trailers)
-    says = bool(trailers)
-    commit = commit_tree(repository, head.commit, writes, message, names_files=says)
+    commit = (_amend(repository, head, last, writes, trailers) if last else None) or commit_tree(
+        repository, head.commit, writes, _message(trailers), names_files=bool(trailers)
+    )
     try:
         if not move_branch(repository, head, commit.sha, "runner: record"):
             return None
@@ -74,11 +88,51 @@ def record(
     return commit.sha
 
 
-def follow(repository: Repository, documents: Iterable[str]) -> None:
-    """Bring the index after a record commit that a crash cut off from it; may be repeated."""
+def _message(trailers: Sequence[tuple[str, str]] = ()) -> str:
+    return build_message(SUBJECT, "", trailers)
+
+
+def _amend(
+    repository: Repository,
+    head: Head,
+    last: LastRecord,
+    writes: Sequence[_Write],
+    trailers: Sequence[tuple[str, str]],
+) -> Commit | None:
+    """A commit in place of HEAD's own record, with what that wrote; None where it has to stay."""
+    parent = find_amendable(repository, head, last.commit, _message(), last.bases)
+    if parent is None:
+        return None
+    before = repository.diff_trees(parent, head.commit)
+    all_ = {one.path: _Write(one.path, one.new_mode, _content(repository, one)) for one in before}
+    all_ |= {write.path: write for write in writes}
+    says = bool(trailers)
+    made = commit_tree(
+        repository, parent, list(all_.values()), _message(trailers), names_files=says
+    )
+    # Back where the commit beneath is, there is nothing to say in its place: a record of that
+    # stands on the last one, as for any step.
+    return made if says or made.tree != repository.tree_of(parent) else None
+
+
+def _content(repository: Repository, change: TreeChange) -> bytes | None:
+    return repository.content(change.new_sha) if change.new_mode else None
+
+
+def follow(repository: Repository, documents: Iterable[str], recorded: str = "") -> None:
+    """Bring the index after a record commit that a crash cut off from it; may be repeated.
+
+    `recorded` is the last record that the journal knows: where another took its place, the index
+    may still be as that one was.
+    """
     head = repository.head().commit
-    if head is not None:
-        bring_index(repository, tuple(documents), repository.resolve(f"{head}^"), head)
+    if head is None:
+        return
+    paths, parent = tuple(documents), repository.resolve(f"{head}^")
+    bring_index(repository, paths, parent, head)
+    replaced = recorded not in {"", head} and repository.resolve(f"{recorded}^") == parent
+    if parent is not None and replaced:
+        bring_index(repository, paths, recorded, head)
 
 
 def find_checked_in(repository: Repository, since: str) -> frozenset[str]:

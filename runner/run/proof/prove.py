@@ -14,6 +14,7 @@ from runner.gates.contract_tests import as_command
 from runner.gates.coverage_gate import weigh_proofs
 from runner.gates.registry import checks_of, prove_all
 from runner.gates.regression import Helper, prove_others
+from runner.gates.script_targets import name_script
 from runner.journal.events import GateCompleted, GateStarted
 from runner.plan.shell.exit_status import starts_no_program
 from runner.secrets.redact import redact
@@ -94,7 +95,7 @@ def prove_standing(assignment: Assignment, site: WorkerContext, outcome: Outcome
     task, memory = assignment.task, site.memory
     if memory is None or task.contracts or not task.test_contracts:
         return None
-    lines = (as_command(one.command) for one in task.test_contracts)
+    lines = (name_script(as_command(one.command)) for one in task.test_contracts)
     if not all(memory.has_passed(outcome.tree, line) for line in lines):
         return None
     bench = _make_context(assignment, site, outcome, site.environment(assignment))
