@@ -1,0 +1,158 @@
+"""A forge as the bridge needs it: its nouns, and the calls that an adapter carries out.
+
+`github` is the one adapter; a second one is another class with these calls. All texts are a
+stranger's. Calls that write may have arrived where they raise: who calls looks again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from runner.errors import ExitCode, RunnerError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class ForgeError(RunnerError):
+    """The forge refused a call, or gave no answer that could be read."""
+
+    def __init__(self, message: str, *, hint: str = "", status: int = 0) -> None:
+        super().__init__(message, hint=hint, code=ExitCode.USAGE)
+        self.status = status
+        """Of HTTP; 0 where there was none."""
+
+
+class ForgeBusyError(ForgeError):
+    """The forge wants to be left alone for some time."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message, hint=f"again in {seconds:.0f} s")
+        self.seconds = seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """An issue as it is now."""
+
+    number: int
+    title: str
+    body: str
+    author: str
+    labels: frozenset[str]
+    is_open: bool
+    assignees: tuple[str, ...]
+    updated: str
+    """RFC 3339 in UTC by the forge's clock, as all times here."""
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment of an issue or of a pull request's conversation."""
+
+    id: int
+    author: str
+    association: str
+    """What the forge says that the author is to the repository: OWNER, MEMBER, NONE …"""
+    body: str
+    created: str
+    updated: str
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether its text may be another's than the author's, or another than was first said."""
+        return self.created != self.updated
+
+
+@dataclass(frozen=True, slots=True)
+class LabelEvent:
+    """That somebody put a label on an issue, or gave it another title (`label` is empty)."""
+
+    id: int
+    label: str
+    actor: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextEdit:
+    """The last change of an issue's text; by nobody known where `editor` is empty."""
+
+    editor: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """A pull request as it is now."""
+
+    number: int
+    url: str
+    body: str
+    is_open: bool
+    is_merged: bool
+    head: str
+    """The commit that it proposes."""
+
+
+class Forge(Protocol):
+    """One repository of a forge, with the rights of one login."""
+
+    def find_login(self) -> str:
+        """Who writes with this token."""
+
+    def find_default_branch(self) -> str:
+        """The branch that pull requests go into."""
+
+    def list_issues(self, label: str) -> Sequence[Issue]:
+        """Open issues with a label; no pull requests."""
+
+    def load_issue(self, number: int) -> Issue:
+        """One issue."""
+
+    def list_comments(self, number: int) -> Sequence[Comment]:
+        """All comments of an issue or a pull request, the oldest first."""
+
+    def list_label_events(self, number: int) -> Sequence[LabelEvent]:
+        """Who labelled it and who renamed it, the oldest first."""
+
+    def find_text_edit(self, number: int) -> TextEdit | None:
+        """The last change of its text; None where it is as it was first said."""
+
+    def may_write(self, login: str) -> bool:
+        """Whether somebody may push to the repository."""
+
+    def create_comment(self, number: int, body: str) -> Comment:
+        """Say something."""
+
+    def edit_comment(self, id_: int, body: str) -> None:
+        """Put another text into a comment of our own."""
+
+    def delete_comment(self, id_: int) -> None:
+        """Take a comment of our own away."""
+
+    def add_label(self, number: int, label: str) -> None:
+        """Put a label on; one that is there already stays."""
+
+    def remove_label(self, number: int, label: str) -> None:
+        """Take a label off; one that is not there is no mistake."""
+
+    def assign(self, number: int, login: str) -> None:
+        """Say whose turn it is; who cannot be assigned is not."""
+
+    def find_pull_request(self, branch: str) -> PullRequest | None:
+        """The newest pull request of a branch, open or not."""
+
+    def create_pull_request(self, branch: str, base: str, title: str, body: str) -> PullRequest:
+        """Open one."""
+
+    def edit_pull_request(self, number: int, body: str) -> None:
+        """Put another text into it."""
+
+    def list_statuses(self, commit: str) -> Sequence[tuple[str, str]]:
+        """Contexts and states of a commit, the newest first."""
+
+    def set_status(self, commit: str, context: str, text: str) -> None:
+        """Say of a commit that a check of it passed."""

@@ -1,0 +1,233 @@
+"""Requests to a forge's API: token, pages, ETags, rate limits; every answer within bounds.
+
+The token goes to the one address that was given, over TLS or to this machine; a redirect is not
+followed, since it would carry the token elsewhere. Only what reads is tried again: whether a write
+arrived is asked of the forge, by whoever wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from typing import TYPE_CHECKING
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from runner import effects
+from runner.bridge.forge import ForgeBusyError, ForgeError
+from runner.errors import RunnerError
+from runner.secrets.redact import redact
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from email.message import Message
+
+MOST_BYTES = 8 << 20
+"""Of one answer."""
+MOST_PAGES = 50
+_SECONDS = 30.0
+_TRIES = 3
+_PAUSE = 0.5
+_LONGEST_PAUSE = 3600.0
+_SHORTEST_PAUSE = 1.0
+_NEXT = re.compile(r'<([^<>]+)>;\s*rel="next"')
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_LOST, _BUSY = frozenset({500, 502, 503, 504}), frozenset({403, 429})
+_FINE, _UNCHANGED, _UNKNOWN, _FORBIDDEN = 200, 304, 401, 403
+_TOLD = 300
+_SAME = object()
+"""Stands for the document that has the tag which was asked about."""
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+_OPENER = build_opener(_NoRedirect)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """An answer that may still be right."""
+
+    tag: str
+    document: object
+    next: str
+
+
+@dataclass
+class ForgeHttp:
+    """One address of one forge, with one token; safe for several threads."""
+
+    address: str
+    token: str = field(repr=False)
+    requests: int = 0
+    """That were answered by something else than "not modified"."""
+    _kept: dict[str, _Kept] = field(default_factory=dict, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __post_init__(self) -> None:
+        """Raises RunnerError for an address that would tell the token to the network."""
+        place = urlsplit(self.address)
+        is_plain = place.scheme == "http" and place.hostname in _LOOPBACK
+        if not place.hostname or place.username or not (place.scheme == "https" or is_plain):
+            raise RunnerError(
+                "the forge's address is no https:// address",
+                where=self._hide(self.address),
+                hint="--api https://forge.example/api/v3",
+            )
+        self.address = self.address.rstrip("/")
+
+    def read(self, path: str) -> object:
+        """One document. Raises ForgeError."""
+        return self._read(f"{self.address}{path}")[0]
+
+    def read_all(self, path: str) -> list[Mapping[str, object]]:
+        """The objects of a list on all its pages. Raises ForgeError."""
+        return list(self._pages(f"{self.address}{path}"))
+
+    def _pages(self, url: str) -> Iterator[Mapping[str, object]]:
+        for _ in range(MOST_PAGES):
+            document, following = self._read(url)
+            if not isinstance(document, list):
+                raise self._odd(url)
+            yield from (one for one in document if isinstance(one, dict))
+            if not following:
+                return
+            if not following.startswith(f"{self.address}/"):
+                raise ForgeError("the forge's next page is at another address")
+            url = following
+        raise ForgeError(f"the forge has more than {MOST_PAGES} pages of {self._hide(url)}")
+
+    def write(self, method: str, path: str, document: object = None) -> object:
+        """Ask for a change, once; its answer. Raises ForgeError: it may have been made."""
+        effects.step("forge", f"{method} {path}")
+        data = b"" if document is None else json.dumps(document).encode()
+        return self._ask(method, f"{self.address}{path}", data)[0]
+
+    def _read(self, url: str) -> tuple[object, str]:
+        with self._lock:
+            kept = self._kept.get(url)
+        for number in range(_TRIES):
+            try:
+                document, following, tag = self._ask("GET", url, None, kept.tag if kept else "")
+            except ForgeError as error:
+                is_lost = error.status in {0, *_LOST} and not isinstance(error, ForgeBusyError)
+                if not is_lost or number == _TRIES - 1:
+                    raise
+                time.sleep(_PAUSE * (number + 1))
+                continue
+            break
+        if kept is not None and document is _SAME:
+            return kept.document, kept.next
+        if tag:
+            with self._lock:
+                self._kept[url] = _Kept(tag, document, following)
+        return document, following
+
+    def _ask(
+        self, method: str, url: str, data: bytes | None, tag: str = ""
+    ) -> tuple[object, str, str]:
+        """The document, the next page's address and the tag; `_SAME` for what is known."""
+        head = {
+            "Accept": "application/vnd.github+json",
+            "Authorization": f"Bearer {self.token}",
+            "User-Agent": "task-graph-runner",
+            "X-GitHub-Api-Version": "2022-11-28",
+        }
+        if tag:
+            head["If-None-Match"] = tag
+        if data:
+            head["Content-Type"] = "application/json"
+        request = Request(url, data=data or None, headers=head, method=method)  # noqa: S310 - looked at above
+        try:
+            with _OPENER.open(request, timeout=_SECONDS) as answer:
+                content = answer.read(MOST_BYTES + 1)
+                told: Message = answer.headers
+        except HTTPError as error:
+            with error:
+                if error.code == _UNCHANGED and tag:
+                    return _SAME, "", tag
+                self._count()
+                raise self._explain(method, url, error) from None
+        except (URLError, OSError, HTTPException) as error:
+            said = self._hide(str(getattr(error, "reason", error)) or type(error).__name__)
+            hint = "look at the network, and at --api"
+            raise ForgeError(f"the forge does not answer: {said}", hint=hint) from None
+        self._count()
+        following = _NEXT.search(told.get("Link", ""))
+        return self._parse(url, content), following[1] if following else "", told.get("ETag", "")
+
+    def _count(self) -> None:
+        with self._lock:
+            self.requests += 1
+
+    def _parse(self, url: str, content: bytes) -> object:
+        if len(content) > MOST_BYTES:
+            raise ForgeError(
+                f"the forge's answer is longer than {MOST_BYTES >> 20} MB", status=_FINE
+            )
+        if not content.strip():
+            return None
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError):
+            raise self._odd(url) from None
+
+    def _odd(self, url: str) -> ForgeError:
+        return ForgeError(
+            f"the forge's answer cannot be read: {self._hide(url)}",
+            hint="is --api its API?",
+            status=_FINE,
+        )
+
+    def _explain(self, method: str, url: str, error: HTTPError) -> ForgeError:
+        """What a refusal means."""
+        pause = _find_pause(error.code, error.headers)
+        if pause is not None:
+            return ForgeBusyError("the forge wants fewer calls", pause)
+        said = self._message_of(error)
+        hint = {
+            _UNKNOWN: "the token is not valid (any more)",
+            _FORBIDDEN: "the token lacks a permission: docs/bridge.md lists what it needs",
+            404: "look at --repo; a token that may not see it is told the same",
+        }.get(error.code, "")
+        what = f"{method} {self._hide(urlsplit(url).path)}"
+        return ForgeError(
+            f"the forge refuses {what}: {error.code} {said}", hint=hint, status=error.code
+        )
+
+    def _message_of(self, error: HTTPError) -> str:
+        try:
+            document = json.loads(error.read(MOST_BYTES))
+        except (ValueError, OSError, HTTPException, RecursionError):
+            return ""
+        message = document.get("message") if isinstance(document, dict) else None
+        return self._hide(message[:_TOLD]) if isinstance(message, str) else ""
+
+    def _hide(self, text: str) -> str:
+        return display(redact(text, (self.token,)))
+
+
+def _find_pause(status: int, told: Message) -> float | None:
+    """Seconds that a forge wants to be left alone; None where its refusal is about rights.
+
+    Source: docs.github.com, "Rate limits for the REST API": `retry-after` first, else the reset.
+    """
+    if status not in _BUSY:
+        return None
+    after = told.get("Retry-After", "")
+    if after.isdigit():
+        return min(max(float(after), _SHORTEST_PAUSE), _LONGEST_PAUSE)
+    if told.get("X-RateLimit-Remaining") == "0":
+        reset = told.get("X-RateLimit-Reset", "")
+        until = float(reset) - effects.now().timestamp() if reset.isdigit() else 60.0
+        return min(max(until, _SHORTEST_PAUSE), _LONGEST_PAUSE)
+    return 60.0 if status == 429 else None  # noqa: PLR2004 - the status itself

@@ -1,0 +1,263 @@
+"""GitHub's REST API as a forge; one question is asked by GraphQL, which alone knows who edited.
+
+Source: docs.github.com/rest, version 2022-11-28: issues, comments, labels, events, assignees,
+collaborators, pulls, statuses.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from runner.bridge.forge import (
+    Comment,
+    ForgeError,
+    Issue,
+    LabelEvent,
+    PullRequest,
+    TextEdit,
+)
+from runner.errors import RunnerError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runner.bridge.forge_http import ForgeHttp
+
+DEFAULT_API = "https://api.github.com"
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
+_PAGE = "per_page=100"
+_MISSING, _UNFIT = 404, 422
+_EDIT = (
+    "query($owner:String!,$name:String!,$number:Int!){repository(owner:$owner,name:$name)"
+    "{issue(number:$number){lastEditedAt editor{login}}}}"
+)
+Record = "Mapping[str, object]"
+
+
+@dataclass
+class GitHub:
+    """One repository, `owner/name`. Raises RunnerError for a name that is none."""
+
+    http: ForgeHttp
+    name: str
+    _writers: dict[str, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Look at the name: it becomes a part of addresses."""
+        if not _NAME.fullmatch(self.name) or self.name.endswith(("/.", "/..", ".git")):
+            raise RunnerError(
+                "there is no such repository", where=self.name, hint="--repo acme/shop"
+            )
+
+    @property
+    def _at(self) -> str:
+        return f"/repos/{self.name}"
+
+    def forget_rights(self) -> None:
+        """Ask again who may write: rights are remembered for one round."""
+        self._writers.clear()
+
+    # --- what is there ------------------------------------------------------------------
+
+    def find_login(self) -> str:
+        """Who writes with this token."""
+        return _text(_record(self.http.read("/user")), "login")
+
+    def find_default_branch(self) -> str:
+        """The branch that pull requests go into."""
+        return _text(_record(self.http.read(self._at)), "default_branch")
+
+    def list_issues(self, label: str) -> list[Issue]:
+        """Open issues with a label; GitHub lists pull requests among them."""
+        query = f"labels={quote(label, safe='')}&state=open&sort=created&direction=asc&{_PAGE}"
+        found = self.http.read_all(f"{self._at}/issues?{query}")
+        return [_issue(one) for one in found if "pull_request" not in one]
+
+    def load_issue(self, number: int) -> Issue:
+        """One issue."""
+        return _issue(_record(self.http.read(f"{self._at}/issues/{number}")))
+
+    def list_comments(self, number: int) -> list[Comment]:
+        """All comments, the oldest first."""
+        found = self.http.read_all(f"{self._at}/issues/{number}/comments?{_PAGE}")
+        return sorted(map(_comment, found), key=lambda one: one.id)
+
+    def list_label_events(self, number: int) -> list[LabelEvent]:
+        """Who labelled and renamed it, the oldest first."""
+        found = self.http.read_all(f"{self._at}/issues/{number}/events?{_PAGE}")
+        events = [
+            LabelEvent(
+                _number(one, "id"),
+                _text(_record(one.get("label")), "name") if one["event"] == "labeled" else "",
+                _login(one, "actor"),
+                _text(one, "created_at"),
+            )
+            for one in found
+            if one.get("event") in ("labeled", "renamed")
+        ]
+        return sorted(events, key=lambda one: one.id)
+
+    def find_text_edit(self, number: int) -> TextEdit | None:
+        """The last change of an issue's text."""
+        owner, _, name = self.name.partition("/")
+        asked = {"owner": owner, "name": name, "number": number}
+        said = _record(self.http.write("POST", "/graphql", {"query": _EDIT, "variables": asked}))
+        issue = _record(_record(_record(said.get("data")).get("repository")).get("issue"))
+        time = issue.get("lastEditedAt")
+        if time is None:
+            return None
+        return TextEdit(_login(issue, "editor"), _text(issue, "lastEditedAt"))
+
+    def may_write(self, login: str) -> bool:
+        """Whether somebody may push; `maintain` is told as write, and triage as read."""
+        if not re.fullmatch(r"[A-Za-z0-9-]+(?:\[bot\])?", login):
+            return False
+        if login not in self._writers:
+            path = f"{self._at}/collaborators/{quote(login, safe='')}/permission"
+            try:
+                said = _record(self.http.read(path)).get("permission")
+            except ForgeError as error:
+                if error.status != _MISSING:
+                    raise
+                said = "none"
+            self._writers[login] = said in ("admin", "write")
+        return self._writers[login]
+
+    def find_pull_request(self, branch: str) -> PullRequest | None:
+        """The newest pull request of a branch of this repository."""
+        head = quote(f"{self.name.partition('/')[0]}:{branch}", safe="")
+        path = f"{self._at}/pulls?head={head}&state=all&sort=created&direction=desc&{_PAGE}"
+        found = [_pull(one) for one in self.http.read_all(path)]
+        return max(found, key=lambda one: one.number, default=None)
+
+    def list_statuses(self, commit: str) -> list[tuple[str, str]]:
+        """Contexts and states of a commit, the newest first."""
+        found = self.http.read_all(f"{self._at}/commits/{commit}/statuses?{_PAGE}")
+        return [(_text(one, "context"), _text(one, "state")) for one in found]
+
+    # --- what is changed ----------------------------------------------------------------
+
+    def create_comment(self, number: int, body: str) -> Comment:
+        """Say something."""
+        path = f"{self._at}/issues/{number}/comments"
+        return _comment(_record(self.http.write("POST", path, {"body": body})))
+
+    def edit_comment(self, id_: int, body: str) -> None:
+        """Put another text into a comment."""
+        self.http.write("PATCH", f"{self._at}/issues/comments/{id_}", {"body": body})
+
+    def delete_comment(self, id_: int) -> None:
+        """Take a comment away; one that is gone already is no mistake."""
+        self._write_unless(_MISSING, "DELETE", f"{self._at}/issues/comments/{id_}")
+
+    def add_label(self, number: int, label: str) -> None:
+        """Put a label on; GitHub makes one that the repository does not have."""
+        self.http.write("POST", f"{self._at}/issues/{number}/labels", {"labels": [label]})
+
+    def remove_label(self, number: int, label: str) -> None:
+        """Take a label off."""
+        path = f"{self._at}/issues/{number}/labels/{quote(label, safe='')}"
+        self._write_unless(_MISSING, "DELETE", path)
+
+    def assign(self, number: int, login: str) -> None:
+        """Say whose turn it is; GitHub passes over who cannot be assigned."""
+        path, said = f"{self._at}/issues/{number}/assignees", {"assignees": [login]}
+        self._write_unless(_UNFIT, "POST", path, said)
+
+    def create_pull_request(self, branch: str, base: str, title: str, body: str) -> PullRequest:
+        """Open one; GitHub refuses a second one for the same branches."""
+        said = {"head": branch, "base": base, "title": title, "body": body}
+        return _pull(_record(self.http.write("POST", f"{self._at}/pulls", said)))
+
+    def edit_pull_request(self, number: int, body: str) -> None:
+        """Put another text into it."""
+        self.http.write("PATCH", f"{self._at}/pulls/{number}", {"body": body})
+
+    def set_status(self, commit: str, context: str, text: str) -> None:
+        """Say of a commit that a check of it passed."""
+        said = {"state": "success", "context": context, "description": text}
+        self.http.write("POST", f"{self._at}/statuses/{commit}", said)
+
+    def _write_unless(
+        self, fine: int, method: str, path: str, said: Mapping[str, object] | None = None
+    ) -> None:
+        try:
+            self.http.write(method, path, said)
+        except ForgeError as error:
+            if error.status != fine:
+                raise
+
+
+# --- answers ----------------------------------------------------------------------------
+
+
+def _record(said: object) -> Mapping[str, object]:
+    if not isinstance(said, dict):
+        raise ForgeError("the forge's answer lacks what was asked for", hint="is --api its API?")
+    return said
+
+
+def _text(said: Mapping[str, object], name: str) -> str:
+    value = said.get(name)
+    if not isinstance(value, str):
+        raise ForgeError(f"the forge's answer has no {name}", hint="is --api its API?")
+    return value
+
+
+def _number(said: Mapping[str, object], name: str) -> int:
+    value = said.get(name)
+    if not isinstance(value, int):
+        raise ForgeError(f"the forge's answer has no {name}", hint="is --api its API?")
+    return value
+
+
+def _login(said: Mapping[str, object], name: str) -> str:
+    """Of somebody, who may be gone: then empty."""
+    somebody = said.get(name)
+    login = somebody.get("login") if isinstance(somebody, dict) else None
+    return login if isinstance(login, str) else ""
+
+
+def _issue(said: Mapping[str, object]) -> Issue:
+    labels, assignees = said.get("labels"), said.get("assignees")
+    names = [
+        one.get("name") if isinstance(one, dict) else one
+        for one in (labels if isinstance(labels, list) else [])
+    ]
+    people = assignees if isinstance(assignees, list) else []
+    return Issue(
+        _number(said, "number"),
+        _text(said, "title"),
+        str(said.get("body") or ""),
+        _login(said, "user"),
+        frozenset(name for name in names if isinstance(name, str)),
+        said.get("state") == "open",
+        tuple(str(one.get("login")) for one in people if isinstance(one, dict)),
+        _text(said, "updated_at"),
+        str(said.get("html_url") or ""),
+    )
+
+
+def _comment(said: Mapping[str, object]) -> Comment:
+    return Comment(
+        _number(said, "id"),
+        _login(said, "user"),
+        str(said.get("author_association") or "NONE"),
+        str(said.get("body") or ""),
+        _text(said, "created_at"),
+        _text(said, "updated_at"),
+    )
+
+
+def _pull(said: Mapping[str, object]) -> PullRequest:
+    return PullRequest(
+        _number(said, "number"),
+        str(said.get("html_url") or ""),
+        str(said.get("body") or ""),
+        said.get("state") == "open",
+        said.get("merged_at") is not None,
+        _text(_record(said.get("head")), "sha"),
+    )

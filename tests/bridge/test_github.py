@@ -1,0 +1,259 @@
+"""GitHub's API through the adapter, against a forge on loopback that keeps GitHub's rules."""
+
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from forge_server import ForgeServer
+
+from runner.bridge import forge_http
+from runner.bridge.forge import ForgeBusyError, ForgeError
+from runner.bridge.forge_http import ForgeHttp
+from runner.bridge.github import GitHub
+from runner.errors import RunnerError
+
+
+@pytest.fixture
+def bare(tmp_path, alone):
+    """A bare repository with a branch that is one commit ahead of main."""
+    folder = tmp_path / "shop.git"
+
+    def git(*words):
+        told = (
+            "git",
+            f"--git-dir={folder}",
+            "-c",
+            "user.name=Ada",
+            "-c",
+            "user.email=a@example.org",
+        )
+        return subprocess.run([*told, *words], capture_output=True, check=True).stdout.decode()
+
+    git("init", "-q", "--bare", "-b", "main")
+    tree = subprocess.run(
+        ["git", f"--git-dir={folder}", "mktree"], input=b"", capture_output=True, check=True
+    ).stdout.decode()
+    first = git("commit-tree", tree.strip(), "-m", "one").strip()
+    second = git("commit-tree", tree.strip(), "-p", first, "-m", "two").strip()
+    git("update-ref", "refs/heads/main", first)
+    git("update-ref", "refs/heads/runner/1", second)
+    return folder
+
+
+@pytest.fixture
+def server(bare, monkeypatch):
+    monkeypatch.setattr(forge_http, "_PAUSE", 0.01)
+    with ForgeServer("acme/shop", bare) as server:
+        server.people |= {"ada": "write", "tom": "triage", "boss": "admin", "mia": "maintain"}
+        yield server
+    assert server.mismatches == []
+
+
+@pytest.fixture
+def forge(server):
+    return GitHub(ForgeHttp(server.address, server.token), "acme/shop")
+
+
+def test_what_an_issue_says_is_read_whole(server, forge):
+    number = server.open_issue("eve", "Export", "as CSV")
+    server.open_issue("eve", "Not asked for")
+    server.label("ada", number, "runner")
+    (issue,) = forge.list_issues("runner")
+    assert (issue.number, issue.title, issue.body, issue.author) == (1, "Export", "as CSV", "eve")
+    assert issue.labels == {"runner"}
+    assert issue.is_open
+    assert forge.load_issue(number) == issue
+    (event,) = forge.list_label_events(number)
+    assert (event.label, event.actor) == ("runner", "ada")
+    assert forge.find_text_edit(number) is None
+    server.edit_issue("eve", number, title="Else", body="else")
+    assert forge.find_text_edit(number).editor == "eve"
+    assert [one.label for one in forge.list_label_events(number)] == ["runner", ""]
+    assert forge.find_login() == "runner-bot"
+    assert forge.find_default_branch() == "main"
+
+
+def test_all_pages_are_read_and_what_did_not_change_costs_nothing(server, forge):
+    server.page = 2
+    number = server.open_issue("ada", "Many")
+    for text in "abcde":
+        server.comment("ada", number, text)
+    assert [one.body for one in forge.list_comments(number)] == [*"abcde"]
+    before = forge.http.requests
+    assert [one.body for one in forge.list_comments(number)] == [*"abcde"]
+    assert forge.http.requests == before
+    assert [status for _, _, status in server.calls[-3:]] == [304, 304, 304]
+    server.comment("ada", number, "f")
+    assert [one.body for one in forge.list_comments(number)] == [*"abcdef"]
+
+
+@pytest.mark.parametrize(
+    ("login", "may"),
+    [("ada", True), ("boss", True), ("mia", True), ("tom", False), ("eve", False), ("../x", False)],
+)
+def test_who_may_push_is_asked_of_the_forge(forge, login, may):
+    assert forge.may_write(login) is may
+
+
+def test_rights_that_are_taken_away_count_from_the_next_round_on(server, forge):
+    assert forge.may_write("ada")
+    server.people["ada"] = "read"
+    forge.forget_rights()
+    assert not forge.may_write("ada")
+
+
+def test_what_is_said_is_said_once_and_edited_in_place(server, forge):
+    number = server.open_issue("ada", "Export")
+    comment = forge.create_comment(number, "one")
+    assert not comment.is_edited
+    forge.edit_comment(comment.id, "two")
+    (there,) = forge.list_comments(number)
+    assert (there.body, there.is_edited) == ("two", True)
+    forge.delete_comment(comment.id)
+    forge.delete_comment(comment.id)
+    assert forge.list_comments(number) == []
+
+
+def test_labels_and_assignees_can_be_said_twice(server, forge):
+    number = server.open_issue("ada", "Export")
+    for _ in "ab":
+        forge.add_label(number, "runner:in review")
+        forge.assign(number, "ada")
+    forge.assign(number, "nobody-here")
+    assert forge.load_issue(number).labels == {"runner:in review"}
+    assert forge.load_issue(number).assignees == ("ada",)
+    forge.remove_label(number, "runner:in review")
+    forge.remove_label(number, "runner:in review")
+    assert forge.load_issue(number).labels == set()
+
+
+def test_one_pull_request_for_a_branch(server, forge):
+    assert forge.find_pull_request("runner/1") is None
+    made = forge.create_pull_request("runner/1", "main", "Export", "text")
+    assert made.head == server.sha_of("runner/1")
+    with pytest.raises(ForgeError) as refused:
+        forge.create_pull_request("runner/1", "main", "Export", "text")
+    assert refused.value.status == 422
+    forge.edit_pull_request(made.number, "other")
+    found = forge.find_pull_request("runner/1")
+    assert (found.number, found.body, found.is_open) == (made.number, "other", True)
+    assert forge.list_issues("") == []
+    forge.set_status(made.head, "runner/proof", "proven")
+    assert forge.list_statuses(made.head) == [("runner/proof", "success")]
+    server.merge("ada", made.number)
+    assert forge.find_pull_request("runner/1").is_merged
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "seconds"),
+    [
+        (429, {"Retry-After": "7"}, 7),
+        (403, {"Retry-After": "0"}, 1),
+        (403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}, 1),
+        (429, {}, 60),
+    ],
+)
+def test_a_forge_that_is_busy_says_for_how_long(server, forge, status, headers, seconds):
+    server.busy = [(status, headers)]
+    with pytest.raises(ForgeBusyError) as busy:
+        forge.find_login()
+    assert busy.value.seconds == seconds
+    assert forge.find_login() == "runner-bot"
+
+
+def test_what_reads_is_tried_again_and_what_writes_is_not(server, forge):
+    number = server.open_issue("ada", "Export")
+    server.busy = [(502, {}), (503, {})]
+    assert forge.load_issue(number).title == "Export"
+    server.busy = [(502, {})]
+    with pytest.raises(ForgeError):
+        forge.create_comment(number, "one")
+    assert server.comments_of(number) == []
+
+
+def test_a_lost_answer_is_an_error_and_the_comment_is_there(server, forge):
+    number = server.open_issue("ada", "Export")
+
+    def lose(method, _):
+        if method == "POST":
+            raise ConnectionAbortedError
+
+    server.after = lose
+    with pytest.raises(ForgeError):
+        forge.create_comment(number, "one")
+    assert [one["body"] for one in server.comments_of(number)] == ["one"]
+
+
+def test_no_error_tells_the_token(server):
+    secret = server.token + "x"
+    wrong = GitHub(ForgeHttp(server.address, secret), "acme/shop")
+    with pytest.raises(ForgeError) as refused:
+        wrong.find_login()
+    assert refused.value.status == 401
+    assert "token is not valid" in refused.value.hint
+    assert secret not in f"{refused.value!r} {refused.value.hint} {wrong!r}"
+
+
+@pytest.mark.parametrize(
+    "address", ["http://forge.test/api", "ftp://127.0.0.1", "nonsense", "https://me@forge.test"]
+)
+def test_a_token_goes_over_tls_or_nowhere(address):
+    with pytest.raises(RunnerError, match="no https"):
+        ForgeHttp(address, "a token")
+
+
+@pytest.mark.parametrize("name", ["shop", "acme/..", "acme/shop/x", "acme/shop.git", "a b/c", "/x"])
+def test_a_name_that_is_no_repository_makes_no_address(name):
+    with pytest.raises(RunnerError, match="no such repository"):
+        GitHub(ForgeHttp("https://forge.test", "t"), name)
+
+
+@pytest.fixture
+def odd():
+    """A server that answers with what a test says; what it was asked is kept."""
+
+    class Odd(BaseHTTPRequestHandler):
+        asked, answer = [], (200, {}, b"")
+
+        def do_GET(self):
+            type(self).asked.append(self.path)
+            status, headers, content = self.answer
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Odd)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    Odd.address = f"http://127.0.0.1:{server.server_port}"
+    yield Odd
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ((200, {}, b"<html>"), "cannot be read"),
+        ((200, {}, b'{"login": 7}'), "no login"),
+        ((200, {}, b"[" * 100_000), "cannot be read"),
+        ((200, {}, b" " * ((8 << 20) + 1)), "longer than 8 MB"),
+        ((302, {"Location": "https://evil.test/"}, b""), "refuses GET /user: 302"),
+    ],
+)
+def test_an_odd_answer_is_told_and_followed_nowhere(odd, answer, said):
+    odd.answer = answer
+    with pytest.raises(ForgeError, match=said):
+        GitHub(ForgeHttp(odd.address, "t"), "acme/shop").find_login()
+    assert odd.asked == ["/user"]
+
+
+def test_a_next_page_elsewhere_is_not_asked(odd):
+    odd.answer = (200, {"Link": '<https://evil.test/x>; rel="next"'}, b"[]")
+    with pytest.raises(ForgeError, match="another address"):
+        GitHub(ForgeHttp(odd.address, "t"), "acme/shop").list_issues("runner")

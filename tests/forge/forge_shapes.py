@@ -1,0 +1,149 @@
+"""What GitHub's published API says of the answers that the bridge reads, as far as it reads them.
+
+Written from docs.github.com/rest (version 2022-11-28) and the models of its OpenAPI description:
+names, types and what is required; a field that is left out here may have any value.
+"""
+
+TEXT, WHOLE, TRUTH = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
+TIME = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"}
+SHA = {"type": "string", "pattern": "^[0-9a-f]{40}$"}
+URL = {"type": "string", "pattern": "^https?://"}
+
+
+def maybe(shape):
+    return {"anyOf": [shape, {"type": "null"}]}
+
+
+def listed(shape):
+    return {"type": "array", "items": shape}
+
+
+def one_of(*values):
+    return {"enum": list(values)}
+
+
+def record(optional=(), /, **fields):
+    required = [name for name in fields if name not in optional]
+    return {"type": "object", "properties": fields, "required": required}
+
+
+USER = record(
+    login=TEXT, id=WHOLE, node_id=TEXT, url=URL, html_url=URL, type=TEXT, site_admin=TRUTH
+)
+ASSOCIATION = one_of(
+    "COLLABORATOR",
+    "CONTRIBUTOR",
+    "FIRST_TIMER",
+    "FIRST_TIME_CONTRIBUTOR",
+    "MANNEQUIN",
+    "MEMBER",
+    "NONE",
+    "OWNER",
+)
+LABEL = record(
+    id=WHOLE, node_id=TEXT, url=URL, name=TEXT, description=maybe(TEXT), color=TEXT, default=TRUTH
+)
+ISSUE = record(
+    ("pull_request",),
+    id=WHOLE,
+    node_id=TEXT,
+    url=URL,
+    html_url=URL,
+    comments_url=URL,
+    events_url=URL,
+    labels_url=TEXT,
+    repository_url=URL,
+    number=WHOLE,
+    state=one_of("open", "closed"),
+    title=TEXT,
+    body=maybe(TEXT),
+    user=maybe(USER),
+    labels=listed(LABEL),
+    assignee=maybe(USER),
+    assignees=listed(USER),
+    milestone={"type": "null"},
+    locked=TRUTH,
+    comments=WHOLE,
+    closed_at=maybe(TIME),
+    created_at=TIME,
+    updated_at=TIME,
+    author_association=ASSOCIATION,
+    pull_request=record(url=URL, html_url=URL, diff_url=URL, patch_url=URL),
+)
+COMMENT = record(
+    id=WHOLE,
+    node_id=TEXT,
+    url=URL,
+    html_url=URL,
+    issue_url=URL,
+    body=TEXT,
+    user=maybe(USER),
+    created_at=TIME,
+    updated_at=TIME,
+    author_association=ASSOCIATION,
+)
+EVENT = record(
+    ("label", "rename"),
+    id=WHOLE,
+    node_id=TEXT,
+    url=URL,
+    actor=maybe(USER),
+    event=TEXT,
+    commit_id=maybe(SHA),
+    commit_url=maybe(URL),
+    created_at=TIME,
+    label=record(name=TEXT, color=TEXT),
+    rename=record(**{"from": TEXT, "to": TEXT}),
+)
+BRANCH = record(label=TEXT, ref=TEXT, sha=SHA, user=maybe(USER))
+PULL = record(
+    id=WHOLE,
+    node_id=TEXT,
+    url=URL,
+    html_url=URL,
+    issue_url=URL,
+    number=WHOLE,
+    state=one_of("open", "closed"),
+    locked=TRUTH,
+    title=TEXT,
+    user=maybe(USER),
+    body=maybe(TEXT),
+    created_at=TIME,
+    updated_at=TIME,
+    closed_at=maybe(TIME),
+    merged_at=maybe(TIME),
+    merge_commit_sha=maybe(SHA),
+    draft=TRUTH,
+    head=BRANCH,
+    base=BRANCH,
+)
+STATUS = record(
+    id=WHOLE,
+    node_id=TEXT,
+    url=URL,
+    state=one_of("error", "failure", "pending", "success"),
+    description=maybe(TEXT),
+    target_url=maybe(URL),
+    context=TEXT,
+    created_at=TIME,
+    updated_at=TIME,
+    creator=maybe(USER),
+)
+REPOSITORY = record(
+    id=WHOLE,
+    node_id=TEXT,
+    name=TEXT,
+    full_name=TEXT,
+    private=TRUTH,
+    default_branch=TEXT,
+    owner=USER,
+)
+PERMISSION = record(
+    permission=one_of("admin", "write", "read", "none"), role_name=TEXT, user=maybe(USER)
+)
+MISTAKE = record(("errors",), message=TEXT, documentation_url=TEXT, errors={"type": "array"})
+EDITED = record(
+    data=record(
+        repository=record(issue=record(lastEditedAt=maybe(TIME), editor=maybe(record(login=TEXT))))
+    )
+)
