@@ -78,7 +78,7 @@ class Swapped:
 
 
 @dataclass(frozen=True, slots=True)
-class _OwnGit(Git):
+class OwnGit(Git):
     """Git by nothing but the environment it is given."""
 
     def _variables(self) -> dict[str, str]:
@@ -98,7 +98,7 @@ class Remote:
         self._who = repository.identity()
         self._box = TemporaryDirectory(prefix="runner-remote-")
         folder, told = lay_apart(repository, Path(self._box.name), environ)
-        self._git = _OwnGit(folder, {**told, **_QUIET, "GIT_DIR": str(folder)})
+        self._git = OwnGit(folder, {**told, **_QUIET, "GIT_DIR": str(folder)})
         kind = repository.lender().object_format
         self._objects = Objects(folder / "objects", kind, repository.objects().reader)
 

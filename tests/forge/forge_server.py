@@ -33,6 +33,8 @@ RIGHTS = {  # what a role is told as, and what the collaborator's endpoint calls
     "triage": "read",
     "read": "read",
 }
+VALIDATORS = {}
+"""By the identity of a shape, which lives as long as its module."""
 CLOSING = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d+)", re.IGNORECASE)
 
 
@@ -66,6 +68,7 @@ class ForgeServer:
         """Called with (method, path) once it is carried out, before its answer goes out."""
         self.page = 100
         self._ids, self._lock = itertools.count(1), threading.RLock()
+        self._server = None
         self._now = datetime(2026, 1, 1, tzinfo=UTC)
 
     def __enter__(self):
@@ -81,7 +84,8 @@ class ForgeServer:
 
     @property
     def address(self):
-        return f"http://127.0.0.1:{self._server.server_port}"
+        port = self._server.server_port if self._server else 0
+        return f"http://127.0.0.1:{port}"
 
     # --- what people do -----------------------------------------------------------------
 
@@ -223,24 +227,24 @@ class ForgeServer:
             case ("GET",):
                 return 200, shapes.REPOSITORY, self._repository()
             case ("GET", "issues"):
-                return 200, shapes.listed(shapes.ISSUE), self._issues(query)
+                return 200, shapes.ISSUES, self._issues(query)
             case ("GET", "issues", number):
                 return 200, shapes.ISSUE, self._issue(self._known(number))
             case ("GET", "issues", number, "comments"):
                 self._known(number)
                 found = self.comments_of(int(number))
-                return 200, shapes.listed(shapes.COMMENT), [self._comment(one) for one in found]
+                return 200, shapes.COMMENTS, [self._comment(one) for one in found]
             case ("GET", "issues", number, "events"):
                 self._known(number)
                 found = [one for one in self.events if one["number"] == int(number)]
-                return 200, shapes.listed(shapes.EVENT), [self._event(one) for one in found]
+                return 200, shapes.EVENTS, [self._event(one) for one in found]
             case ("GET", "collaborators", login, "permission"):
                 return 200, shapes.PERMISSION, self._permission(login)
             case ("GET", "pulls"):
-                return 200, shapes.listed(shapes.PULL), self._pulls(query)
+                return 200, shapes.PULLS, self._pulls(query)
             case ("GET", "commits", sha, "statuses"):
                 found = [one for one in reversed(self.statuses) if one["sha"] == sha]
-                return 200, shapes.listed(shapes.STATUS), [self._status(one) for one in found]
+                return 200, shapes.STATUSES, [self._status(one) for one in found]
             case ("POST", "issues", number, "comments"):
                 self._known(number)
                 id_ = self.comment(self.bot, int(number), self._need(said, "body"))
@@ -251,11 +255,11 @@ class ForgeServer:
                 issue = self._known(number)
                 for label in self._need(said, "labels"):
                     self.label(self.bot, int(number), label)
-                return 200, shapes.listed(shapes.LABEL), self._labels(issue)
+                return 200, shapes.LABELS, self._labels(issue)
             case ("DELETE", "issues", number, "labels", label):
                 issue = self._known(number)
                 self.unlabel(self.bot, int(number), label)
-                return 200, shapes.listed(shapes.LABEL), self._labels(issue)
+                return 200, shapes.LABELS, self._labels(issue)
             case ("POST", "issues", number, "assignees"):
                 issue = self._known(number)
                 able = [one for one in self._need(said, "assignees") if one in self.people]
@@ -515,7 +519,9 @@ class ForgeServer:
         """Hold an answer against the published shape."""
         if shape is None:
             return
-        for mistake in jsonschema.Draft202012Validator(shape).iter_errors(document):
+        if id(shape) not in VALIDATORS:
+            VALIDATORS[id(shape)] = jsonschema.Draft202012Validator(shape)
+        for mistake in VALIDATORS[id(shape)].iter_errors(document):
             self.mismatches.append(f"{method} {target}: {mistake.json_path}: {mistake.message}")
 
 

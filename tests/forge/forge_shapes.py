@@ -147,3 +147,6 @@ EDITED = record(
         repository=record(issue=record(lastEditedAt=maybe(TIME), editor=maybe(record(login=TEXT))))
     )
 )
+ISSUES, COMMENTS, EVENTS, PULLS, STATUSES, LABELS = map(
+    listed, (ISSUE, COMMENT, EVENT, PULL, STATUS, LABEL)
+)

@@ -234,6 +234,32 @@ def require_trust(
     )
 
 
+def carry_trust(source: Project, clone: Project, plan: Plan) -> None:
+    """Let a clone's commands run, as far as the person lets the same ones run in `source`.
+
+    Raises RunnerError (exit 3) for a `source` that is not trusted, and for what its settings, or
+    agents, were not when the person was asked.
+    """
+    trust = Trust(source.places.state)
+    brought = {line: who for who, line in reversed(tuple(_list_brought_commands(clone, plan)))}
+    if not trust.is_given(source.root):
+        raise RunnerError(
+            "this repository's commands are not trusted yet; nothing has run",
+            hint="read its plan and settings, then: runner bridge … --trust",
+            code=ExitCode.PERSON,
+        )
+    unseen = trust.list_unseen(source.root, reversed(brought))
+    if unseen:
+        shown = commands_shown((brought[line], line) for line in unseen)
+        raise RunnerError(
+            f"{_NEW}; nothing has run",
+            detail="\n".join(f"  {display(redact(line))}" for line in shown),
+            hint="read them, then: runner bridge … --trust",
+            code=ExitCode.PERSON,
+        )
+    trust.give(clone.root, "bridge", brought)
+
+
 def _ask(asker: Asker, head: str, shown: tuple[str, ...]) -> bool:
     """Put the question; commands that are alike are told once, each of them at a word."""
     grouped = group_alike(shown)

@@ -63,8 +63,8 @@ def find_draft(project: Project, named: str) -> DraftProposed:
     raise RunnerError(f"{named.upper()} does not wait for you", hint="runner review")
 
 
-def approve_draft(project: Project, named: str) -> Landing:
-    """Put its sections behind its plan.
+def approve_draft(project: Project, named: str, by: str = "person") -> Landing:
+    """Put its sections behind its plan, on the word of `by`.
 
     Raises RunnerError where they do not fit it (any more), and where it is saved all the time.
     """
@@ -74,7 +74,7 @@ def approve_draft(project: Project, named: str) -> Landing:
         if not _stands(project, one):
             _require_fitting(project, one)
             if one.digest not in project.state().approved_drafts:
-                word = DraftReviewed(one.number, one.digest, approved=True, by="person")
+                word = DraftReviewed(one.number, one.digest, approved=True, by=by)
                 journal.append(word, durable=True)
             _write(project, one)
         journal.append(DraftLanded(one.number, one.plan, one.tasks), durable=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from runner.app.build.suitability import require_trust
+from runner.app.build.suitability import carry_trust, require_trust
 from runner.app.draft.draft_checks import Checked, Target, check_sections
 from runner.app.draft.draft_prompt import compose_question
 from runner.app.inspect.repository_analysis import analyse
@@ -187,11 +187,20 @@ def require_drafter_trust(
     again: str = "runner draft --trust …",
 ) -> None:
     """The question is about all that a yes allows: the plan's commands, and who drafts."""
+    told = _with_drafter(project, plan)
+    require_trust(project, told, trusted=trusted, asker=asker, again=again)
+
+
+def carry_drafter_trust(source: Project, clone: Project, plan: Plan) -> None:
+    """Let a clone draft and build as far as the person lets `source`; exit 3 beyond that."""
+    carry_trust(source, clone, _with_drafter(clone, plan))
+
+
+def _with_drafter(project: Project, plan: Plan) -> Plan:
     name = project.settings.model_draft
     known = name.casefold() if ":" not in name or is_acp(name) else ""
     drafts = Task(DRAFT, "draft", 0, Spec("", ""), outputs=("any",), implementer=known)
-    told = replace(plan, tasks=(*plan.tasks, drafts))
-    require_trust(project, told, trusted=trusted, asker=asker, again=again)
+    return replace(plan, tasks=(*plan.tasks, drafts))
 
 
 @contextmanager

@@ -1,0 +1,47 @@
+"""Whether an issue may be worked on, and with which text: a writer's label says both.
+
+The text counts as it was when somebody who may push put the label on. Who may not push may edit
+it afterwards: then nothing begins before the label is put on again. Times are the forge's, whole
+seconds; what happened in the same second counts as after.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runner.bridge.forge import Forge, Issue, LabelEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """By which label, or why not: empty words where it is nothing to tell in the issue."""
+
+    event: LabelEvent | None = None
+    why_not: str = ""
+
+
+def find_admission(forge: Forge, issue: Issue, trigger: str, known: int = 0) -> Admission:
+    """Look who labelled, and who changed the text since. Raises ForgeError.
+
+    The issue's text has to be read before: a change that comes after it is then seen here. Of
+    the event `known` the text was taken already.
+    """
+    events = forge.list_label_events(issue.number)
+    asked = [one for one in events if one.label == trigger]
+    if not asked or trigger not in issue.labels or not forge.may_write(asked[-1].actor):
+        return Admission()
+    event = asked[-1]
+    if event.id == known:
+        return Admission(event)
+    edit = forge.find_text_edit(issue.number)
+    changes = [(edit.editor, edit.time)] if edit else []
+    changes += [(one.actor, one.time) for one in events if not one.label]
+    if any(time >= event.time and not forge.may_write(who) for who, time in changes):
+        return Admission(
+            event,
+            f"The text was changed after the label `{trigger}` was put on, by somebody who may not"
+            " push here. Read it; if it is what you want, take the label off and put it on again.",
+        )
+    return Admission(event)

@@ -1,0 +1,219 @@
+"""Rounds over the issues of one repository, by the one bridge that holds its lease."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.bridge.forge import ForgeBusyError, ForgeError
+from runner.bridge.issue_clone import IssueClone
+from runner.bridge.issue_work import AGAIN, ENDED, IssueWork
+from runner.bridge.status_comment import Stage
+from runner.errors import ExitCode, RunnerError, worst
+from runner.journal.lock import RunLock
+from runner.model import ReviewMode
+from runner.repo.read import Repository
+from runner.run.landing.name_lease import open_name_lease
+from runner.text.display import format_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from runner.bridge.forge import Issue
+    from runner.bridge.github import GitHub
+    from runner.project import Project
+
+LEASE = "runner-bridge"
+"""The name of the lease: one bridge at a time serves a repository."""
+_ENDED = "ended"
+"""A file in the folder of an issue that nothing is to be done for."""
+
+
+@dataclass(frozen=True, slots=True)
+class BridgeRequest:
+    """What is bridged, and how."""
+
+    label: str
+    remote: str
+    agents: int
+    """Issues that are worked on at once."""
+    poll: float
+    """Seconds between rounds, and between looks at an issue while something is built for it."""
+
+
+@dataclass
+class Bridge:
+    """One repository of a forge, served from one clone of it."""
+
+    project: Project
+    forge: GitHub
+    asked: BridgeRequest
+    tell: Callable[[str], None]
+    over: threading.Event = field(default_factory=threading.Event)
+    """Set: everything that goes on is ended, and the lease is given back."""
+    _works: dict[int, Future[str]] = field(default_factory=dict)
+    _said: dict[int, str] = field(default_factory=dict)
+    _seen: dict[int, tuple[object, ...]] = field(default_factory=dict)
+    _lost: Callable[[], str] = field(default=lambda: "")
+
+    def serve(self, *, follow: bool) -> ExitCode:
+        """Serve until nothing is left to do, or with `follow` until it is ended.
+
+        Raises RunnerError: exit 6 where another bridge serves it, or has taken the lease.
+        """
+        login, base = self.forge.find_login(), self.forge.find_default_branch()
+        with Repository.open(self.project.root) as repository:
+            lease = open_name_lease(
+                repository,
+                self.asked.remote,
+                LEASE,
+                self.project.settings.lease_seconds,
+                self.project.environ,
+                self.folder,
+            )
+            lease.doing = "bridge"
+            with self._alone_here(), lease:
+                self._lost = lambda: lease.trouble
+                return self._go_round(login, base, follow=follow)
+
+    @contextmanager
+    def _alone_here(self) -> Iterator[None]:
+        """On one machine the system tells two bridges apart, as their lease is this folder's."""
+        lock = RunLock(self.folder)
+        holder = lock.holder()
+        if holder is not None:
+            raise RunnerError(
+                f"another bridge serves {self.forge.name} from here: {holder}",
+                hint=f"end it (`kill {holder.pid}`), then begin again",
+                code=ExitCode.CONFLICT,
+            )
+        with lock:
+            yield
+
+    @property
+    def folder(self) -> Path:
+        """Where this bridge keeps the clones of its issues."""
+        name = self.forge.name.replace("/", "+").casefold()
+        return self.project.places.state / "bridge" / name
+
+    def _go_round(self, login: str, base: str, *, follow: bool) -> ExitCode:
+        codes: set[ExitCode] = set()
+        with ThreadPoolExecutor(self.asked.agents, thread_name_prefix="issue") as pool:
+            try:
+                while self._may_go_on():
+                    pause = self._begin(pool, login, base)
+                    if not follow:
+                        wait(self._works.values())
+                        codes = self._settle()
+                        break
+                    self.over.wait(pause)
+                    self._settle()
+            finally:
+                self.over.set()
+                wait(self._works.values())
+        self._settle()
+        if self._lost():
+            raise RunnerError(f"this bridge ends: {self._lost()}", code=ExitCode.CONFLICT)
+        return worst(codes)
+
+    def _may_go_on(self) -> bool:
+        return not self.over.is_set() and not self._lost()
+
+    def _begin(self, pool: ThreadPoolExecutor, login: str, base: str) -> float:
+        """Take up every issue of which something is new; seconds until the next look."""
+        try:
+            self.forge.forget_rights()
+            found = self._list_new()
+        except ForgeBusyError as busy:
+            self.tell(f"{busy.message}; {busy.hint}")
+            return busy.seconds
+        except ForgeError as error:
+            self.tell(f"{error.message}; again in {self.asked.poll:g} s")
+            return self.asked.poll
+        for number, seen in found.items():
+            work = self._make_work(number, login, base)
+            self._seen[number] = seen
+            self._works[number] = pool.submit(work.advance)
+        return self.asked.poll
+
+    def _list_new(self) -> dict[int, tuple[object, ...]]:
+        """Issues of which something may be new, with what tells that."""
+        found = {
+            one.number: (one.updated, *self._look_at_request(one))
+            for one in self.forge.list_issues(self.asked.label)
+        }
+        for number in self._list_begun():  # closed, or without the label by now
+            found.setdefault(number, ())
+        return {
+            number: seen
+            for number, seen in found.items()
+            if number not in self._works and (not seen or self._seen.get(number) != seen)
+        }
+
+    def _look_at_request(self, issue: Issue) -> tuple[object, ...]:
+        """What people said and did beside the issue itself."""
+        if Stage.REVIEW not in issue.labels:
+            return ()
+        pull = self.forge.find_pull_request(branch_of(issue.number))
+        if pull is None:
+            return ()
+        said = tuple((one.id, one.updated) for one in self.forge.list_comments(pull.number))
+        return (pull.head, pull.is_open, pull.is_merged, said)
+
+    def _list_begun(self) -> list[int]:
+        """Issues that have a folder here and have not ended."""
+        folders = self.folder.iterdir() if self.folder.is_dir() else ()
+        return sorted(
+            int(one.name) for one in folders if one.name.isdigit() and not (one / _ENDED).exists()
+        )
+
+    def _make_work(self, number: int, login: str, base: str) -> IssueWork:
+        folder = self.folder / str(number)
+        (folder / _ENDED).unlink(missing_ok=True)
+        branch = branch_of(number)
+        assert branch != base  # nothing is ever pushed where pull requests go
+        builder = IssueClone(self.project, self.asked.remote, branch, folder, poll=self.asked.poll)
+        work = IssueWork(
+            self.forge,
+            builder,
+            number,
+            self.asked.label,
+            branch,
+            base,
+            login,
+            mode=self.project.settings.plan_review_of(ReviewMode.PROMPT),
+            may_go_on=self._may_go_on,
+        )
+        builder.is_stopped = work.is_halted
+        return work
+
+    def _settle(self) -> set[ExitCode]:
+        """Tell what came of the issues that nothing is done for any more."""
+        codes = set()
+        for number, work in list(self._works.items()):
+            if not work.done():
+                continue
+            del self._works[number]
+            try:
+                said, is_again = work.result(), False
+            except RunnerError as error:
+                said, is_again = format_error(error).removeprefix("runner: "), True
+                codes.add(error.code)
+            if is_again or said in AGAIN:
+                self._seen.pop(number, None)
+            if said in ENDED and (folder := self.folder / str(number)).is_dir():
+                effects.write_file(folder / _ENDED, said.encode())
+            if self._said.get(number) != said:
+                self._said[number] = said
+                self.tell(f"#{number}: {said}")
+        return codes
+
+
+def branch_of(number: int) -> str:
+    """Where an issue is built; never by its title, which may change."""
+    return f"runner/{number}"

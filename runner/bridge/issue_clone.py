@@ -1,0 +1,331 @@
+"""The clone in which one issue is built: a folder and a branch of its own, commands of ours.
+
+Drafting, building and proving are `runner` in a process of its own, as somebody would type it
+there: its lease, its trust, its gates. The forge's token is not in its environment.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from runner import effects
+from runner.app.draft.draft_answers import approve_draft, find_draft
+from runner.app.draft.drafting import carry_drafter_trust
+from runner.app.inspect.view import View
+from runner.bridge.child_record import end_orphan, forget_child, record_child
+from runner.errors import ExitCode, RunnerError
+from runner.journal.lock import RunLock
+from runner.model import Status, Verdict
+from runner.plan.document import read_plan
+from runner.process.own_command import OwnCommand
+from runner.project import BUILD, Project
+from runner.repo.clone import ORIGIN, make_clone, switch_branch
+from runner.repo.read import Repository
+from runner.repo.remote import Remote
+from runner.secrets.redact import redact
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from runner.journal.draft_events import DraftProposed
+    from runner.plan.document import Plan
+    from runner.plan.outline import OutlineTask
+
+TOKEN_NAMES = ("GH_TOKEN", "GITHUB_TOKEN")
+"""Where the forge's token comes from; no child of ours has them."""
+_WISH = "issue.md"
+_CLONE = "repository"
+_SAID = 4000
+_MOST = 4 << 20
+_GOOD = (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """One task of the issue, as it stands."""
+
+    id: str
+    title: str
+    status: Status
+    note: str
+    worth: str = ""
+    """What a DONE is worth, in words: proven by what, unproven, waived."""
+    commit: str = ""
+    proofs: str = ""
+    """Such as `3 of 3 pass`."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFacts:
+    """All that is known of an issue's build, from its clone and its branch in the remote."""
+
+    draft: DraftProposed | None = None
+    """The plan that waits."""
+    drafts: int = 0
+    tasks: tuple[TaskRow, ...] = ()
+    head: str = ""
+    tip: str = ""
+    """The remote's commit of the branch."""
+    is_busy: bool = False
+    """Whether somebody's run goes on in its folder."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything that was planned is DONE."""
+        return bool(self.tasks) and all(one.status is Status.DONE for one in self.tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command of ours ended, and the last of what it said."""
+
+    code: int
+    said: str
+    document: Mapping[str, object] = field(default_factory=dict)
+
+
+class Builder(Protocol):
+    """What the bridge has done for one issue."""
+
+    def keep_wish(self, text: str) -> None:
+        """Remember what is wished for, as it was when it was asked for."""
+
+    def has_wish(self) -> bool:
+        """Whether it is remembered."""
+
+    def prepare(self, base: str) -> None:
+        """Have a clone on the issue's branch."""
+
+    def look(self) -> BuildFacts:
+        """How it stands."""
+
+    def draft(self) -> Ended:
+        """Turn the wish into a plan that waits."""
+
+    def approve(self, draft: DraftProposed, by: str) -> None:
+        """Put the plan that waits into the plan of the repository."""
+
+    def reject(self, draft: DraftProposed, reason: str) -> Ended:
+        """Refuse it, and draft the wish anew."""
+
+    def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
+        """Commands of a plan that nobody has let run here yet."""
+
+    def build(self, *, is_retried: bool) -> Ended:
+        """Build what was planned."""
+
+    def change(self, task: str, text: str) -> Ended:
+        """Ask something new of a task."""
+
+    def verify(self) -> Ended:
+        """Prove everything together, on the commit as it is."""
+
+
+@dataclass
+class IssueClone:
+    """The clone of one issue, below a folder of the user's state."""
+
+    source: Project
+    remote: str
+    branch: str
+    folder: Path
+    is_stopped: Callable[[], bool] = lambda: False
+    """Asked while a command goes on, a few times a minute at least."""
+    poll: float = 10.0
+    on_progress: Callable[[], None] = lambda: None
+
+    @property
+    def place(self) -> Path:
+        """Where the clone is."""
+        return self.folder / _CLONE
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What our own commands are told: no token, and to publish what they land."""
+        told = {
+            name: value for name, value in self.source.environ.items() if name not in TOKEN_NAMES
+        }
+        return {**told, "RUNNER_PUBLISH": ORIGIN}
+
+    # --- what it begins with ------------------------------------------------------------
+
+    def has_wish(self) -> bool:
+        """Whether the wish is remembered here."""
+        return (self.folder / _WISH).is_file()
+
+    def keep_wish(self, text: str) -> None:
+        """Remember it, durably."""
+        effects.make_folder(self.folder, mode=0o700)
+        effects.write_file(self.folder / _WISH, text.encode("utf-8", "replace"), mode=0o600)
+
+    def prepare(self, base: str) -> None:
+        """Clone, and be on the issue's branch. Raises RunnerError where the remote refuses.
+
+        What a bridge that was killed left going on here is ended first.
+        """
+        end_orphan(self.folder)
+        if not self.place.is_dir():
+            with Repository.open(self.source.root) as source:
+                make_clone(source, self.remote, base, self.place)
+        with Repository.open(self.place) as repository:
+            switch_branch(repository, self.branch, base, self.environ)
+        project = self._open()
+        carry_drafter_trust(self.source, project, _read_plan(project))
+
+    def _open(self) -> Project:
+        return Project.open(self.place, self.environ, plan_needed=False)
+
+    # --- how it stands ------------------------------------------------------------------
+
+    def look(self) -> BuildFacts:
+        """Read the clone's journal and plan, and the remote. Raises RunnerError."""
+        if not self.place.is_dir():
+            return BuildFacts()
+        project = self._open()
+        state = project.state()
+        with Repository.open(self.place) as repository:
+            base = _read_base(project, repository)
+            ref = f"refs/heads/{self.branch}"
+            with Remote(repository, ORIGIN, self.environ) as remote:
+                tip = remote.read(ref).get(ref, "")
+            head = repository.find_head().commit or ""
+        return BuildFacts(
+            state.open_drafts[-1] if state.open_drafts else None,
+            state.drafts,
+            _find_rows(project, base),
+            head,
+            tip,
+            RunLock(project.root / BUILD).holder() is not None,
+        )
+
+    def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
+        """Commands of the draft that the plan, settings or manifests do not have already."""
+        from runner.bridge.known_commands import find_unknown
+
+        project = self._open()
+        return find_unknown(project, _read_plan(project), read_plan(draft.text.encode(), "draft"))
+
+    # --- what is done -------------------------------------------------------------------
+
+    def draft(self) -> Ended:
+        """`runner draft`."""
+        return self._go("draft", "--json", "--file", str(self.folder / _WISH))
+
+    def approve(self, draft: DraftProposed, by: str) -> None:
+        """As `runner approve` does, for exactly this draft. Raises RunnerError."""
+        project = self._open()
+        named = f"DRAFT-{draft.number}"
+        if find_draft(project, named).digest != draft.digest:
+            raise RunnerError(f"{named} is another one by now", hint="read it again")
+        approve_draft(project, named, by)
+
+    def reject(self, draft: DraftProposed, reason: str) -> Ended:
+        """`runner reject`, which drafts anew."""
+        return self._go("reject", f"DRAFT-{draft.number}", f"--reason={reason}")
+
+    def build(self, *, is_retried: bool) -> Ended:
+        """`runner run`, of the issue's own tasks; `runner retry` of those that are stuck."""
+        rows = self.look().tasks
+        stuck = [one.id for one in rows if one.status is Status.BLOCKED]
+        if is_retried and stuck:
+            ended = self._go("retry", *stuck)
+            if ended.code in (ExitCode.INTERRUPTED, ExitCode.USAGE):
+                return ended
+        return self._go("run", "--json", "--yes", *(one.id for one in rows))
+
+    def change(self, task: str, text: str) -> Ended:
+        """`runner change`; what it makes STALE is approved: a person asked for exactly that.
+
+        A text that stands in the plan already was asked before a crash, and is not asked again.
+        """
+        if text.encode() in _read_bytes(self._open()):
+            return Ended(ExitCode.OK, "")
+        ended = self._go("change", "--json", "--yes", "--", task, text)
+        if ended.code:
+            return ended
+        stale = [one.id for one in self.look().tasks if one.status is Status.STALE]
+        return self._go("approve", *stale) if stale else ended
+
+    def verify(self) -> Ended:
+        """`runner verify --all`."""
+        return self._go("verify", "--all", "--json")
+
+    def _go(self, *words: str) -> Ended:
+        """Run a command of ours to its end, or end it where it is wanted no more."""
+        command = OwnCommand(words, self.place, self.environ)
+        try:
+            record_child(self.folder, command.pid)
+            while (code := command.wait(self.poll)) is None:
+                if self.is_stopped():
+                    command.end()
+                    code = ExitCode.INTERRUPTED
+                    break
+                self.on_progress()
+            output, errors = command.read(_MOST)
+        except BaseException:
+            command.end()
+            raise
+        finally:
+            command.forget()
+            forget_child(self.folder)
+        said = display(redact(errors.decode("utf-8", "replace")), lines=True).strip()
+        return Ended(code, said[-_SAID:], _parse(output))
+
+
+def _parse(output: bytes) -> dict[str, object]:
+    try:
+        said = json.loads(output)
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _read_plan(project: Project) -> Plan:
+    from runner.app.draft.draft_checks import Target
+
+    target = Target.of(project)
+    return read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
+
+
+def _read_bytes(project: Project) -> bytes:
+    from runner.app.draft.draft_checks import Target
+
+    return Target.of(project).data
+
+
+def _read_base(project: Project, repository: Repository) -> frozenset[str]:
+    """Ids of the plan as it was where the branch began: those tasks are not the issue's."""
+    from runner.app.draft.draft_checks import Target
+
+    head = repository.git.ask("rev-parse", "--verify", f"refs/remotes/{ORIGIN}/HEAD")
+    onto = head.out.decode().strip() if head.exit == 0 else ""
+    began = repository.merge_base("HEAD", onto) if onto else None
+    path = Target.of(project).path
+    data = repository.blob(began, path) if began else None
+    plan = read_plan(data or b"", path, prefixes=project.settings.id_prefixes)
+    return frozenset(task.id for task in plan.tasks)
+
+
+def _find_rows(project: Project, others: frozenset[str]) -> tuple[TaskRow, ...]:
+    if not (project.root / project.plan_path).is_file():
+        return ()
+    view = View.of(project)
+    return tuple(_make_row(view, task) for task in view.tasks if task.id not in others)
+
+
+def _make_row(view: View, task: OutlineTask) -> TaskRow:
+    known, graded = view.states[task.id], view.grades.get(task.id)
+    passed = sum(one.verdict in _GOOD for one in known.proofs)
+    return TaskRow(
+        task.id,
+        task.title,
+        known.status,
+        view.note(task) or known.reason or "",
+        graded.words if graded else "",
+        known.commit,
+        f"{passed} of {len(known.proofs)} pass" if known.proofs else "",
+    )

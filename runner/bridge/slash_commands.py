@@ -1,0 +1,87 @@
+"""What a person may say in a comment: `/runner approve 3f2a9c1b` and its like, on its first line.
+
+Everything else in a comment is talk. Who said it is looked at elsewhere; here it is only read.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from runner.secrets.redact import redact
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from runner.bridge.forge import Comment
+
+_LINE = re.compile(r"/runner[ \t]+([a-z]+)(?:[ \t]+(.*))?", re.DOTALL)
+_HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_DIGEST = re.compile(r"([0-9a-f]{8,64})(?:\s+(.*))?", re.DOTALL)
+_TASK = re.compile(r"(TASK-\d{1,9})\s+(.*)", re.DOTALL)
+_LONGEST = 4000
+
+
+class Verb(StrEnum):
+    """What may be said."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+    CHANGE = "change"
+    RETRY = "retry"
+    STOP = "stop"
+
+
+_VERBS = frozenset(one.value for one in Verb)
+
+
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """One that was said; `wrong` is what is missing from it."""
+
+    verb: Verb
+    comment: int
+    author: str
+    digest: str = ""
+    """The first digits of what it is about, as they were shown."""
+    task: str = ""
+    text: str = ""
+    wrong: str = ""
+
+
+def read_command(comment: Comment) -> SlashCommand | None:
+    """The command that a comment begins with; None for talk."""
+    seen = _HIDDEN.sub(" ", comment.body.replace("\r\n", "\n"))
+    found = _LINE.fullmatch(seen[:_LONGEST].rstrip())
+    if found is None or found[1] not in _VERBS:
+        return None
+    verb, rest = Verb(found[1]), (found[2] or "").strip()
+    return _read(verb, comment, display(redact(rest), lines=True).strip())
+
+
+def _read(verb: Verb, comment: Comment, rest: str) -> SlashCommand:
+    plain = SlashCommand(verb, comment.id, comment.author)
+    match verb:
+        case Verb.APPROVE | Verb.REJECT:
+            found = _DIGEST.fullmatch(rest)
+            if found is None:
+                wrong = f"`/runner {verb}` needs the digest of the plan that you read"
+            elif verb is Verb.REJECT and not (found[2] or "").strip():
+                wrong = "`/runner reject` needs a reason behind the digest: the next plan reads it"
+            else:
+                return _make(plain, digest=found[1], text=(found[2] or "").strip())
+        case Verb.CHANGE:
+            found = _TASK.fullmatch(rest)
+            if found is not None:
+                return _make(plain, task=found[1], text=found[2].strip())
+            wrong = (
+                "`/runner change` needs a task and what is to change: `/runner change TASK-003 …`"
+            )
+        case _:
+            return _make(plain, text=rest)
+    return _make(plain, wrong=wrong)
+
+
+def _make(plain: SlashCommand, **said: str) -> SlashCommand:
+    return SlashCommand(plain.verb, plain.comment, plain.author, **said)

@@ -1,0 +1,120 @@
+"""The one comment of an issue, and the text of its pull request."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from runner.bridge.comment_text import MOST, code, fence
+from runner.model import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runner.bridge.comment_text import Memory
+    from runner.bridge.issue_clone import TaskRow
+    from runner.journal.draft_events import DraftProposed
+
+SHORT = 12
+"""Digits of a digest that are shown, and that an approval names."""
+
+
+class Stage(StrEnum):
+    """Where an issue is, as a label; nothing is decided by these labels but a pause."""
+
+    PLANNING = "runner:plan-in-progress"
+    PLAN_REVIEW = "runner:plan-in-review"
+    BUILDING = "runner:in-progress"
+    REVIEW = "runner:in-review"
+    PERSON = "runner:needs-person"
+    PAUSED = "runner:paused"
+    ENDED = ""
+    """None of them."""
+
+
+_HEADS = {
+    Stage.PLANNING: "a plan is being written",
+    Stage.PLAN_REVIEW: "a plan waits for you",
+    Stage.BUILDING: "it is being built",
+    Stage.REVIEW: "a pull request waits for you",
+    Stage.PERSON: "it waits for a person",
+    Stage.PAUSED: "paused",
+    Stage.ENDED: "ended",
+}
+_ANSWERS = {
+    Stage.PLANNING: "`/runner stop` pauses it.",
+    Stage.BUILDING: "`/runner stop` pauses it.",
+    Stage.REVIEW: "`/runner change TASK-003 what is to be different` has it revised.",
+    Stage.PAUSED: "`/runner retry` goes on with it.",
+    Stage.PERSON: "`/runner retry` tries again.",
+}
+_WHO = "Only comments of people who may push here count, and only as they were first written."
+
+
+def digest_shown(draft: DraftProposed) -> str:
+    """What an approval of this very plan names."""
+    return draft.digest.removeprefix("sha256:")[:SHORT]
+
+
+def write_status(
+    stage: Stage,
+    memory: Memory,
+    rows: Sequence[TaskRow] = (),
+    draft: DraftProposed | None = None,
+    unknown: Sequence[str] = (),
+    url: str = "",
+) -> str:
+    """The comment, without its marker."""
+    lines = [f"**runner**: {_HEADS[stage]}"]
+    if url:
+        lines += ["", f"Pull request: {url}"]
+    if memory.handed and stage is Stage.PERSON:
+        lines += ["", fence(memory.handed)]
+    if memory.answer:
+        lines += ["", memory.answer]
+    if rows:
+        lines += ["", *_table(rows)]
+    if draft is not None and stage is Stage.PLAN_REVIEW:
+        lines += ["", *_plan(draft, unknown)]
+    if stage in _ANSWERS:
+        lines += ["", f"{_ANSWERS[stage]} {_WHO}"]
+    return "\n".join(lines)
+
+
+def _table(rows: Sequence[TaskRow]) -> Iterator[str]:
+    yield "| Task | What | State | Proof |"
+    yield "|---|---|---|---|"
+    for one in rows:
+        state = f"{one.status}" + (f": {code(one.note)}" if one.note else "")
+        proof = ", ".join(filter(None, (one.worth, one.proofs))) or "—"
+        yield f"| {one.id} | {code(one.title)} | {state} | {proof} |"
+
+
+def _plan(draft: DraftProposed, unknown: Sequence[str]) -> Iterator[str]:
+    digest = digest_shown(draft)
+    yield fence(draft.text, "markdown")
+    missing = [said for said, ids in zip(draft.asked, draft.covered_by, strict=False) if not ids]
+    for title, said in (
+        ("Asked, but not covered", missing),
+        ("Taken out", draft.taken_out),
+        ("To mend first", draft.mistakes),
+        ("Commands that ran nowhere here before; an approval lets them run", unknown),
+    ):
+        if said:
+            yield f"\n{title}:\n"
+            yield from (f"- {code(one)}" for one in said[:20])
+    yield f"\n`/runner approve {digest}` has exactly this built."
+    yield f"`/runner reject {digest} reason` has another plan written. {_WHO}"
+
+
+def write_request(number: int, rows: Sequence[TaskRow], proven: str, *, is_proven: bool) -> str:
+    """A pull request's text; it closes the issue only where its very head is proven."""
+    first = f"Closes #{number}" if is_proven else f"For issue {number}; its head is not proven."
+    lines = [first, "", *_table(rows), ""]
+    done = sum(one.status is Status.DONE for one in rows)
+    lines.append(f"{done} of {len(rows)} tasks DONE; all of it was proven together on {proven}.")
+    lines.append("")
+    lines.append(
+        "Each commit carries its evidence as trailers; `runner verify --all` proves it again."
+    )
+    return "\n".join(lines)[:MOST]

@@ -1,0 +1,106 @@
+"""`runner bridge`: issues of a forge become drafted plans, builds and proven pull requests."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.project import Project
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+    from types import FrameType
+
+_EXAMPLES = """\
+examples:
+  GH_TOKEN=… runner bridge github --repo acme/shop            one round
+  GH_TOKEN=… runner bridge github --repo acme/shop --follow   until it is ended
+
+An issue that somebody who may push labels `runner` is drafted into a plan. The plan waits in the
+issue's one comment, for `/runner approve DIGEST` of such a person; then it is built on the branch
+runner/NUMBER, proven together, and proposed as a pull request. Run it in a clone that you trust.
+docs/bridge.md has the rights that the token needs, and what is never done.
+"""
+_SHORTEST_POLL = 1
+_ADDRESS = re.compile(r"(?:https://|ssh://git@|git@)github\.com[/:]([^/\s]+/[^/\s]+?)(?:\.git)?/?")
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner bridge` takes."""
+    del name
+    parser.epilog = _EXAMPLES
+    add = parser.add_argument
+    add("forge", choices=("github",), help="whose API it is")
+    add("--repo", default="", metavar="OWNER/NAME", help="(default: by the remote's address)")
+    add("--follow", action="store_true", help="go on, and look again and again")
+    add("--every", type=float, default=60, metavar="SECONDS", help="between looks (default: 60)")
+    add("--label", default="runner", metavar="NAME", help="by which it is asked (default: runner)")
+    add("--remote", default="origin", metavar="NAME", help="of this clone (default: origin)")
+    add("--api", default="", metavar="URL", help="of the API (default: https://api.github.com)")
+    add("--trust", action="store_true", help="run this repository's commands without asking")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Serve one repository. Raises RunnerError, exit 6 where another bridge does."""
+    from runner.bridge.bridge_round import Bridge, BridgeRequest
+    from runner.bridge.forge_http import ForgeHttp
+    from runner.bridge.github import DEFAULT_API, GitHub
+    from runner.bridge.issue_clone import TOKEN_NAMES
+
+    token = next((environ[name] for name in TOKEN_NAMES if environ.get(name)), "").strip()
+    if not token:
+        raise RunnerError(
+            "there is no token for the forge",
+            hint="GH_TOKEN=… runner bridge …; docs/bridge.md lists the rights that it needs",
+        )
+    if given.every < _SHORTEST_POLL:
+        raise RunnerError("a forge is not asked more than once a second", where="--every")
+    project = Project.open(Path.cwd(), environ, plan_needed=False)
+    _require_trust(project, given)
+    http = ForgeHttp(given.api or environ.get("GITHUB_API_URL") or DEFAULT_API, token)
+    forge = GitHub(http, given.repo or _find_repository(project, given.remote))
+    asked = BridgeRequest(given.label, given.remote, project.settings.agents, given.every)
+    bridge = Bridge(project, forge, asked, lambda line: print(line, flush=True))
+    _end_with_signal(bridge.over)
+    return bridge.serve(follow=given.follow)
+
+
+def _require_trust(project: Project, given: argparse.Namespace) -> None:
+    """Ask once, here, for all that clones of this repository may run; exit 3 without a drafter."""
+    from runner.app.draft.draft_checks import Target
+    from runner.app.draft.drafting import require_drafter, require_drafter_trust
+    from runner.commands.answer.draft import open_console
+    from runner.plan.document import read_plan
+
+    require_drafter(project)
+    target = Target.of(project)
+    plan = read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
+    again = f"runner bridge {given.forge} … --trust"
+    with open_console(project, is_quiet=True) as (_, asker):
+        require_drafter_trust(project, plan, asker, trusted=given.trust, again=again)
+
+
+def _find_repository(project: Project, remote: str) -> str:
+    """What a remote's address on github.com names. Raises RunnerError for any other."""
+    from runner.repo.push import address_of
+    from runner.repo.read import Repository
+
+    with Repository.open(project.root) as repository:
+        found = _ADDRESS.fullmatch(address_of(repository, remote))
+    if found is None:
+        raise RunnerError(f"{remote} is no repository of github.com", hint="--repo OWNER/NAME")
+    return found[1]
+
+
+def _end_with_signal(over: threading.Event) -> None:
+    """SIGTERM ends it as a round ends: what goes on is ended, and the lease given back."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        threading.Thread(target=over.set).start()  # its lock may be held where this comes between
+
+    signal.signal(signal.SIGTERM, end)
