@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from house import circles, circles_at_start
+from house import circles, circles_at_start, parsed
 
 ROOT = Path(__file__).parent.parent
 PRODUCT = sorted((ROOT / "runner").rglob("*.py"))
@@ -31,12 +31,6 @@ DOORS = {
     "dask": ("run/executors/",),
     "distributed": ("run/executors/",),
 }
-
-
-@cache
-def parsed(file: Path) -> ast.Module:
-    """A module's syntax tree, read once for all questions."""
-    return ast.parse(file.read_text())
 
 
 @cache
@@ -68,15 +62,14 @@ def test_every_import_points_down() -> None:
     assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), is_debug_mode=False) == 0
 
 
-@pytest.mark.parametrize("stranger", sorted(DOORS))
-def test_a_stranger_has_one_door(stranger: str) -> None:
-    doors = DOORS[stranger]
-    users = [
-        file.relative_to(ROOT / "runner").as_posix()
+def test_a_stranger_has_one_door() -> None:
+    users = {
+        (stranger, file.relative_to(ROOT / "runner").as_posix())
         for file in PRODUCT
-        if stranger in imports_at_runtime(file)
-    ]
-    assert [user for user in users if not user.startswith(doors)] == []
+        for stranger in imports_at_runtime(file) & DOORS.keys()
+    }
+    assert {stranger for stranger, _ in users} == DOORS.keys()
+    assert {(one, user) for one, user in users if not user.startswith(DOORS[one])} == set()
 
 
 LINUX = (

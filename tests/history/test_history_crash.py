@@ -11,7 +11,7 @@ from history_build import THREE, copied, tree
 from history_crash import effects_of, stopped_at
 from workplace import Workplace
 
-EVERY = int(os.environ.get("HISTORY_CRASH_EVERY", "11"))
+EVERY = int(os.environ.get("HISTORY_CRASH_EVERY", "19"))
 """The suite takes one effect in so many; 1 takes all."""
 _MEMORY = Path("/dev/shm")
 COMMANDS = {

@@ -6,7 +6,7 @@ import invariants
 from history_build import THREE, copied
 from history_crash import effects_of, stopped_at
 
-EVERY = int(os.environ.get("HISTORY_CRASH_EVERY", "11"))
+EVERY = int(os.environ.get("HISTORY_CRASH_EVERY", "19"))
 WORDS = ("commit-by-task",)
 
 

@@ -9,7 +9,7 @@ import pytest
 from crash_house import WHOLE, House
 from crash_ways import STOPPED, power_cut_at, stop_at
 
-EVERY = int(os.environ.get("MANUAL_CRASH_EVERY", "53"))
+EVERY = int(os.environ.get("MANUAL_CRASH_EVERY", "97"))
 """The suite takes one effect in so many; 1 takes all."""
 FILES = ("one.txt", "mine.txt", "staged.txt", "dirty.txt")
 

@@ -11,7 +11,7 @@ from crash_house import SMALL, House
 from crash_ways import STOPPED, stop_at, stop_before
 
 SEED = int(os.environ.get("CRASH_SEED", "1"))
-EVERY = int(os.environ.get("CRASH_PUBLISHED_EVERY", "96"))
+EVERY = int(os.environ.get("CRASH_PUBLISHED_EVERY", "128"))
 """One number in so many, of the effects from the first word with the remote to the last."""
 SHARDS = 2
 

@@ -7,7 +7,7 @@ import pytest
 from crash_house import House
 from crash_ways import STOPPED, stop_at
 
-EVERY = int(os.environ.get("CRASH_EVERY", "20"))
+EVERY = int(os.environ.get("CRASH_EVERY", "34"))
 """The suite takes one effect in so many, the last ones too; a campaign sets it to 1."""
 DONE = """\
 # Bookings
