@@ -1,11 +1,15 @@
 """What `make release` does to archives, licences and statements; its run is the other test."""
 
 import io
+import json
+import re
 import tarfile
+import tomllib
 
 import pytest
-from release import PROVENANCE_TYPE, digest, find_odd_licences, level, state_provenance
+from release import PROVENANCE_TYPE, ROOT, digest, find_odd_licences, level, state_provenance
 
+from runner import __version__
 from runner.report.attestations import STATEMENT
 
 
@@ -57,3 +61,37 @@ def test_a_statement_names_every_file_and_the_commit(tmp_path):
     definition = said["predicate"]["buildDefinition"]
     assert definition["externalParameters"]["commit"] == commit
     assert definition["resolvedDependencies"][0]["digest"] == {"gitCommit": commit}
+
+
+# --- the container file -----------------------------------------------------------------
+
+CONTAINER = [
+    line.partition(" ")[::2]
+    for line in (ROOT / "Containerfile").read_text().splitlines()
+    if line and not line.startswith("#")
+]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_the_container_file_takes_the_wheel_of_this_version_with_extras_that_there_are():
+    wheel = f"{PROJECT['name'].replace('-', '_')}-{__version__}-py3-none-any.whl"
+    assert [rest for word, rest in CONTAINER if word == "COPY"] == [f"dist/{wheel} /tmp/"]
+    (told,) = [rest for word, rest in CONTAINER if "pip install" in rest]
+    found = re.search(rf'"/tmp/{re.escape(wheel)}\[([a-z,]+)\]"', told)
+    assert found, told
+    assert set(found[1].split(",")) <= set(PROJECT["optional-dependencies"])
+    assert not {"dev", "docs", "release"} & set(found[1].split(","))
+
+
+def test_the_container_file_has_a_python_that_is_promised_and_runs_as_nobody_special():
+    words = [word for word, _ in CONTAINER]
+    assert set(words) <= {"FROM", "RUN", "COPY", "USER", "WORKDIR", "ENTRYPOINT"}
+    assert words[0] == "FROM"
+    version = re.search(r"python:(3\.\d+)-", CONTAINER[0][1])
+    assert version
+    assert f"Programming Language :: Python :: {version[1]}" in PROJECT["classifiers"]
+    assert words.index("USER") > max(n for n, word in enumerate(words) if word == "RUN")
+    (user,) = [rest for word, rest in CONTAINER if word == "USER"]
+    assert any(rest == f"useradd --create-home {user}" for _, rest in CONTAINER)
+    (entry,) = [rest for word, rest in CONTAINER if word == "ENTRYPOINT"]
+    assert json.loads(entry) == list(PROJECT["scripts"])
