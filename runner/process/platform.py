@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from runner.errors import RunnerError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
@@ -48,8 +50,13 @@ def _elsewhere() -> ModuleType | None:
     """Who tells of processes where there is no /proc; None where there is one."""
     if os.path.exists("/proc/self/stat"):  # noqa: PTH110 - at every start
         return None
-    from runner.process import process_table
-
+    try:
+        from runner.process import process_table
+    except ModuleNotFoundError as error:  # on Linux psutil is not installed along
+        raise RunnerError(
+            "there is no /proc here, and without it nothing is known of processes",
+            hint="mount -t proc proc /proc, or run where it is mounted",
+        ) from error
     return process_table
 
 

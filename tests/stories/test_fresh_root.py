@@ -55,10 +55,11 @@ def root(tmp_path):
 
 
 def test_campaign_a_fresh_root_installs_the_wheel_and_runs_the_demo(root):
-    inside = ("unshare", "--net", "chroot", root, "/bin/sh", "-ec")
+    inside = ("unshare", "--net", "--mount", "chroot", root, "/bin/sh", "-ec")
+    proc = "mount -t proc proc /proc; "
     install = "/venv/bin/pip install -q --no-index --find-links /house task-graph-runner"
-    run(*inside, f"python3 -m venv /venv; {install}")
-    said = run(*inside, "cd /root; /venv/bin/runner demo", HOME="/root", NO_COLOR="1")
+    run(*inside, f"{proc}python3 -m venv /venv; {install}")
+    said = run(*inside, f"{proc}cd /root; /venv/bin/runner demo", HOME="/root", NO_COLOR="1")
     assert "the run halted on a regression" in said
     assert said.count(" DONE as ") == 2, said
     first = """
@@ -66,4 +67,4 @@ def test_campaign_a_fresh_root_installs_the_wheel_and_runs_the_demo(root):
       mkdir /root/hello; cd /root/hello; git init -q; /venv/bin/runner init > /dev/null
       git add -A; git commit -qm plan; /venv/bin/runner; /venv/bin/runner status
     """
-    assert "3 DONE" in run(*inside, first, HOME="/root", NO_COLOR="1")
+    assert "3 DONE" in run(*inside, proc + first, HOME="/root", NO_COLOR="1")
