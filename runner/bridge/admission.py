@@ -1,4 +1,4 @@
-"""Whether an issue may be worked on, and with which text: a writer's label says both.
+"""Who is heard. Whether an issue may be worked on, and with which text, a writer's label says.
 
 The text counts as it was when somebody who may push put the label on. Who may not push may edit
 it afterwards: then nothing begins before the label is put on again. Times are the forge's, whole
@@ -10,8 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.bridge.comment_text import read_memory
+from runner.bridge.slash_commands import read_command
+
 if TYPE_CHECKING:
-    from runner.bridge.forge import Forge, Issue, LabelEvent
+    from collections.abc import Iterable
+
+    from runner.bridge.forge import Comment, Forge, Issue, LabelEvent
+    from runner.bridge.slash_commands import SlashCommand
+
+_HEARD = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
+"""Whose rights are asked about at all; the rights decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +54,14 @@ def find_admission(forge: Forge, issue: Issue, trigger: str, known: int = 0) -> 
             " push here. Read it; if it is what you want, take the label off and put it on again.",
         )
     return Admission(event)
+
+
+def find_commands(forge: Forge, comments: Iterable[Comment], seen: int) -> list[SlashCommand]:
+    """What was said after the comment `seen` by people who may push, in their unedited words."""
+    return [
+        command
+        for one in sorted(comments, key=lambda one: one.id)
+        if one.id > seen and not one.is_edited and read_memory(one.body) is None
+        if one.association in _HEARD and (command := read_command(one)) is not None
+        if forge.may_write(one.author)
+    ]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from runner.app.observer import Observer
     from runner.bridge.forge import Issue
     from runner.bridge.github import GitHub
     from runner.project import Project
@@ -54,6 +55,7 @@ class Bridge:
     forge: GitHub
     asked: BridgeRequest
     tell: Callable[[str], None]
+    observer: Observer
     over: threading.Event = field(default_factory=threading.Event)
     """Set: everything that goes on is ended, and the lease is given back."""
     _works: dict[int, Future[str]] = field(default_factory=dict)
@@ -76,7 +78,7 @@ class Bridge:
                 self.project.environ,
                 self.folder,
             )
-            lease.doing = "bridge"
+            lease.doing = f"issues of {self.forge.name}"
             with self._alone_here(), lease:
                 self._lost = lambda: lease.trouble
                 return self._go_round(login, base, follow=follow)
@@ -177,7 +179,8 @@ class Bridge:
         (folder / _ENDED).unlink(missing_ok=True)
         branch = branch_of(number)
         assert branch != base  # nothing is ever pushed where pull requests go
-        builder = IssueClone(self.project, self.asked.remote, branch, folder, poll=self.asked.poll)
+        place = (self.project, self.asked.remote, branch, folder, self.observer)
+        builder = IssueClone(*place, poll=self.asked.poll)
         work = IssueWork(
             self.forge,
             builder,

@@ -42,6 +42,8 @@ class Memory(NamedTuple):
     """Times that a person had more made of it."""
     proven: str = ""
     """The commit that the whole was proven on."""
+    unclear: str = ""
+    """The digest of a plan of which a review said neither yes nor no."""
     answer: str = ""
     """What the last command came to."""
 

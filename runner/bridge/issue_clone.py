@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from runner import effects
 from runner.app.draft.draft_answers import approve_draft, find_draft
+from runner.app.draft.draft_review import review_draft
 from runner.app.draft.drafting import carry_drafter_trust
 from runner.app.inspect.view import View
 from runner.bridge.child_record import end_orphan, forget_child, record_child
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from runner.app.draft.draft_review import DraftVerdict
+    from runner.app.observer import Observer
     from runner.journal.draft_events import DraftProposed
     from runner.plan.document import Plan
     from runner.plan.outline import OutlineTask
@@ -115,6 +118,9 @@ class Builder(Protocol):
     def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
         """Commands of a plan that nobody has let run here yet."""
 
+    def review(self, draft: DraftProposed) -> DraftVerdict:
+        """Have somebody read the plan who did not write it."""
+
     def build(self, *, is_retried: bool) -> Ended:
         """Build what was planned."""
 
@@ -133,6 +139,8 @@ class IssueClone:
     remote: str
     branch: str
     folder: Path
+    observer: Observer
+    """Hears how a review of a plan goes on."""
     is_stopped: Callable[[], bool] = lambda: False
     """Asked while a command goes on, a few times a minute at least."""
     poll: float = 10.0
@@ -226,6 +234,10 @@ class IssueClone:
     def reject(self, draft: DraftProposed, reason: str) -> Ended:
         """`runner reject`, which drafts anew."""
         return self._go("reject", f"DRAFT-{draft.number}", f"--reason={reason}")
+
+    def review(self, draft: DraftProposed) -> DraftVerdict:
+        """A fresh session of who reviews, or drafts. Raises RunnerError where nobody does."""
+        return review_draft(self._open(), draft, self.observer, self.is_stopped)
 
     def build(self, *, is_retried: bool) -> Ended:
         """`runner run`, of the issue's own tasks; `runner retry` of those that are stuck."""

@@ -10,10 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from runner.bridge.admission import find_admission
-from runner.bridge.comment_text import Memory, names_others, plain_title, read_memory, with_memory
-from runner.bridge.slash_commands import SlashCommand, Verb, read_command
-from runner.bridge.status_comment import Stage, write_request, write_status
+from runner.bridge.admission import find_admission, find_commands
+from runner.bridge.comment_text import (
+    Memory,
+    code,
+    names_others,
+    plain_title,
+    read_memory,
+    with_memory,
+)
+from runner.bridge.slash_commands import SlashCommand, Verb
+from runner.bridge.stage_label import show_stage
+from runner.bridge.status_comment import Stage, format_used_up, write_request, write_status
 from runner.errors import ExitCode, RunnerError
 from runner.model import ReviewMode, Status
 
@@ -24,13 +32,10 @@ if TYPE_CHECKING:
     from runner.bridge.issue_clone import Builder, BuildFacts, Ended
     from runner.journal.draft_events import DraftProposed
 
-PROOF = "runner/proof"
-"""The context of the commit status."""
+PROOF = "runner/proof"  # the context of the commit status
 LIMIT = 3
 """Plans that may be refused, and revisions that may be asked for, before a person goes on."""
 _STEPS = 60
-_HEARD = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
-"""Whose rights are asked about at all; the rights decide."""
 
 
 ENDED = frozenset({"merged", "closed", "not asked for"})
@@ -82,11 +87,10 @@ class IssueWork:
         """Whether what goes on for it is to end: it was closed, unlabelled, paused or stopped."""
         if not self.may_go_on():
             return True
-        now = replace(self)  # what is being done keeps what it read
-        now._read()  # noqa: SLF001 - another one of ourselves
-        return now._is_unwanted_now()  # noqa: SLF001 - likewise
+        return replace(self)._is_unwanted()  # noqa: SLF001 - what is being done keeps what it read
 
-    def _is_unwanted_now(self) -> bool:
+    def _is_unwanted(self) -> bool:
+        self._read()
         if not self._is_wanted() or Stage.PAUSED in self._issue.labels:
             return True
         return any(one.verb is Verb.STOP for one in self._list_commands())
@@ -110,14 +114,8 @@ class IssueWork:
         """What was said since, by people who may push, in their own unedited words."""
         said: Sequence[Comment] = self._comments
         if self._pull is not None:
-            said = sorted((*said, *self.forge.list_comments(self._pull.number)), key=_by_id)
-        return [
-            command
-            for one in said
-            if one.id > self._memory.seen and not one.is_edited and read_memory(one.body) is None
-            if one.association in _HEARD and (command := read_command(one)) is not None
-            if self.forge.may_write(one.author)
-        ]
+            said = (*said, *self.forge.list_comments(self._pull.number))
+        return find_commands(self.forge, said, self._memory.seen)
 
     # --- one step -----------------------------------------------------------------------
 
@@ -143,8 +141,8 @@ class IssueWork:
 
     def _end(self) -> str:
         """Nobody wants it any more: what shows that it is under way goes."""
-        merged = self._pull is not None and self._pull.is_merged
-        why = "merged" if merged else "closed" if not self._issue.is_open else "not asked for"
+        is_merged = self._pull is not None and self._pull.is_merged
+        why = "merged" if is_merged else "closed" if not self._issue.is_open else "not asked for"
         if self._comment is not None:
             self._memory = self._memory._replace(answer=f"It is {why}.", handed="", is_paused=False)
             self._show(Stage.ENDED)
@@ -177,7 +175,8 @@ class IssueWork:
         if not facts.tasks:
             return self._plan()
         if facts.tip != facts.head:
-            self._unclose(facts)
+            if self._pull is not None and self._pull.is_open:
+                self._describe(self._pull, facts)
             return self._hand_over(
                 f"The branch {self.branch} is not where the last build left it: somebody pushed to"
                 " it, or it is gone. Nothing is pushed over that."
@@ -203,9 +202,39 @@ class IssueWork:
         if self.mode is ReviewMode.OFF and is_plain:
             self.builder.approve(draft, "bridge")
             return None
+        is_asked = self.mode is ReviewMode.AUTO and self._memory.unclear != draft.digest
+        if is_asked and is_plain:
+            return self._ask_reviewer(draft)
         said = write_status(Stage.PLAN_REVIEW, self._memory, facts.tasks, draft, unknown)
         self._put(said, Stage.PLAN_REVIEW)
         return "a plan waits for a review"
+
+    def _ask_reviewer(self, draft: DraftProposed) -> str | None:
+        """Somebody who did not write the plan decides, but never of commands."""
+        verdict = self.builder.review(draft)
+        if verdict.approved is None:
+            answer = f"The review by {code(verdict.by)} said neither yes nor no: a person decides."
+            self._memory = self._memory._replace(unclear=draft.digest, answer=answer)
+            self._show(Stage.PLANNING)
+            return None
+        if verdict.approved:
+            self.builder.approve(draft, f"{verdict.by} (a review in a session of its own)")
+            return None
+        if self._memory.rejected >= LIMIT:
+            why = format_used_up(LIMIT, "plans", self.trigger)
+            return self._hand_over(f"{why}\n{verdict.reason}")
+        said = f"The review by {code(verdict.by)} refused the plan: {code(verdict.reason)}"
+        self._refuse(draft, verdict.reason)
+        self._memory = self._memory._replace(answer=said)
+        self._show(Stage.PLANNING)
+        return None
+
+    def _refuse(self, draft: DraftProposed, reason: str) -> None:
+        """Have another plan written."""
+        ended = self.builder.reject(draft, reason)
+        if ended.code == ExitCode.INTERRUPTED:
+            raise StoppedError
+        self._memory = self._memory._replace(rejected=self._memory.rejected + 1)
 
     # --- build --------------------------------------------------------------------------
 
@@ -244,19 +273,15 @@ class IssueWork:
             return self._wait(Stage.REVIEW, "merged; the issue is still open", facts)
         if not pull.is_open:
             return self._hand_over("Its pull request was closed without being merged.")
+        self._describe(pull, facts)
+        return self._wait(Stage.REVIEW, "a pull request waits for a review", facts)
+
+    def _describe(self, pull: PullRequest, facts: BuildFacts) -> None:
+        """Its text; where another head than what was proven would be merged, it closes nothing."""
+        proven = self._memory.proven
         body = write_request(self.number, facts.tasks, proven, is_proven=pull.head == proven)
         if pull.body.replace("\r\n", "\n") != body:
             self.forge.edit_pull_request(pull.number, body)
-        return self._wait(Stage.REVIEW, "a pull request waits for a review", facts)
-
-    def _unclose(self, facts: BuildFacts) -> None:
-        """What was proven is not what would be merged: the pull request closes nothing."""
-        pull = self._pull
-        if pull is not None and pull.is_open and pull.head != self._memory.proven:
-            proven = self._memory.proven
-            body = write_request(self.number, facts.tasks, proven, is_proven=False)
-            if pull.body.replace("\r\n", "\n") != body:
-                self.forge.edit_pull_request(pull.number, body)
 
     # --- a person's word ----------------------------------------------------------------
 
@@ -287,7 +312,7 @@ class IssueWork:
 
     def _retry(self, who: str) -> str:
         if self._memory.handed and self._memory.revised >= LIMIT:
-            return _used_up("revisions", self.trigger)
+            return format_used_up(LIMIT, "revisions", self.trigger)
         if Stage.PAUSED in self._issue.labels:
             self.forge.remove_label(self.number, Stage.PAUSED)
         revised = self._memory.revised + bool(self._memory.handed)
@@ -305,13 +330,12 @@ class IssueWork:
             self.builder.approve(draft, f"{command.author} (comment {command.comment})")
             return f"The plan was approved by {command.author}."
         if self._memory.rejected >= LIMIT:
-            self._memory = self._memory._replace(handed=_used_up("plans", self.trigger))
-            return _used_up("plans", self.trigger)
+            self._memory = self._memory._replace(
+                handed=format_used_up(LIMIT, "plans", self.trigger)
+            )
+            return format_used_up(LIMIT, "plans", self.trigger)
         self._show(Stage.PLANNING)
-        ended = self.builder.reject(draft, command.text)
-        if ended.code == ExitCode.INTERRUPTED:
-            raise StoppedError
-        self._memory = self._memory._replace(rejected=self._memory.rejected + 1)
+        self._refuse(draft, command.text)
         return f"The plan was refused by {command.author}, and another one was asked for."
 
     def _change(self, command: SlashCommand) -> str:
@@ -319,7 +343,7 @@ class IssueWork:
         if command.task not in {one.id for one in facts.tasks}:
             return f"There is no {command.task} here."
         if self._memory.revised >= LIMIT:
-            return _used_up("revisions", self.trigger)
+            return format_used_up(LIMIT, "revisions", self.trigger)
         ended = self.builder.change(command.task, f"{command.text} (comment {command.comment})")
         if ended.code == ExitCode.INTERRUPTED:
             raise StoppedError
@@ -373,22 +397,4 @@ class IssueWork:
         elif self._comment.body.replace("\r\n", "\n") != body:
             self.forge.edit_comment(self._comment.id, body)
             self._comment = replace(self._comment, body=body)
-        labels = self._issue.labels
-        if stage is not Stage.ENDED and stage not in labels:
-            self.forge.add_label(self.number, stage)
-        others = {one.value for one in Stage} & labels - {stage}
-        for one in sorted(others):
-            self.forge.remove_label(self.number, one)
-        shown = frozenset({stage.value} - {""})
-        self._issue = replace(self._issue, labels=labels - others | shown)
-
-
-def _by_id(one: Comment) -> int:
-    return one.id
-
-
-def _used_up(what: str, trigger: str) -> str:
-    return (
-        f"{LIMIT} {what} did not do. Go on by hand on its branch; or take the label `{trigger}`"
-        " off and put it on again, and it is tried anew."
-    )
+        self._issue = show_stage(self.forge, self._issue, stage)

@@ -44,7 +44,7 @@ _HEADS = {
 _ANSWERS = {
     Stage.PLANNING: "`/runner stop` pauses it.",
     Stage.BUILDING: "`/runner stop` pauses it.",
-    Stage.REVIEW: "`/runner change TASK-003 what is to be different` has it revised.",
+    Stage.REVIEW: "`/runner change {task} what is to be different` has it revised.",
     Stage.PAUSED: "`/runner retry` goes on with it.",
     Stage.PERSON: "`/runner retry` tries again.",
 }
@@ -77,7 +77,8 @@ def write_status(
     if draft is not None and stage is Stage.PLAN_REVIEW:
         lines += ["", *_plan(draft, unknown)]
     if stage in _ANSWERS:
-        lines += ["", f"{_ANSWERS[stage]} {_WHO}"]
+        answer = _ANSWERS[stage].format(task=rows[0].id if rows else "TASK-003")
+        lines += ["", f"{answer} {_WHO}"]
     return "\n".join(lines)
 
 
@@ -118,3 +119,11 @@ def write_request(number: int, rows: Sequence[TaskRow], proven: str, *, is_prove
         "Each commit carries its evidence as trailers; `runner verify --all` proves it again."
     )
     return "\n".join(lines)[:MOST]
+
+
+def format_used_up(limit: int, what: str, trigger: str) -> str:
+    """That a person has to go on, and how it can be tried anew."""
+    return (
+        f"{limit} {what} did not do. Go on by hand on its branch; or take the label `{trigger}`"
+        " off and put it on again, and it is tried anew."
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
 # --- what a test file claims --------------------------------------------------------------
 
@@ -166,6 +167,8 @@ class Compiler:
     """What is put before the line to have it run by the project's own copy of the tool."""
     local: str = ""
     """Where such a copy lies, below a folder at or above the manifest."""
+    unbuilt: Callable[[Path, str], str] | None = None
+    """Tree and error to the package of this repository that it only says is not built yet."""
 
 
 class Coverage(NamedTuple):

@@ -41,6 +41,9 @@ bash sh bats rebar3 cabal zig
 """
 _TEST_PROGRAMS = frozenset(_PROGRAMS.split())
 """What begins a command line, and hardly a sentence."""
+_TOOLS = frozenset(("grep", "test", "diff", "cmp", "jq", "curl", "sqlite3"))
+"""Words of which a command line begins only where an option follows."""
+_OPTION = re.compile(r"--?\w[\w-]*(?:=\S*)?")
 _SENTENCES = """
 a an the is are be been it its that this these which who when where should must shall will can
 and or but not of to with for from by on into about sure through all every each everything our
@@ -146,7 +149,8 @@ def is_bare_command(text: str) -> bool:
     """
     words = _IN_FOLDER.sub("", text).split()
     first = words[0] if words else ""
-    if not (first in _TEST_PROGRAMS or _OWN_SCRIPT.fullmatch(first)) or "`" in text:
+    is_tool = first in _TOOLS and len(words) > 2 and bool(_OPTION.fullmatch(words[1]))  # noqa: PLR2004
+    if not (first in _TEST_PROGRAMS or is_tool or _OWN_SCRIPT.fullmatch(first)) or "`" in text:
         return False
     if words[-1].rstrip(".!?:").isalpha() and words[-1].endswith((".", "!", "?", ":")):
         return False

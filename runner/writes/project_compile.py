@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from runner.languages.registry import all_languages
-from runner.model import Finding
+from runner.model import Finding, Severity
 from runner.plan.commands import executables
 from runner.text.ignore_rules import ignore_rules
 from runner.writes.compile_check import CHECK, is_missing_tool, make_missing_tool
@@ -52,7 +52,30 @@ def compile_projects(
 ) -> tuple[Finding, ...]:
     """Run what the changed paths call for, each job once; what it said as findings."""
     jobs = (*project_jobs(tree, paths), *command_jobs(paths, commands))
-    return tuple(finding for job in jobs for finding in _run(job, run_command))
+    unbuilt = {one.tool: one.unbuilt for one in compilers()}
+    found: list[Finding] = []
+    for job in jobs:
+        said = [_weigh(one, tree, unbuilt.get(job.tool)) for one in _run(job, run_command)]
+        notes = {one.message: one for one in said if not one.refuses}
+        refused = [one for one in said if one.refuses]
+        found += [*refused, *notes.values()][:MOST_FINDINGS]
+    return tuple(found)
+
+
+def _weigh(finding: Finding, tree: Path, unbuilt: Callable[[Path, str], str] | None) -> Finding:
+    """An error that only says that another package of the repository is not built is a note.
+
+    What the package was compiled to is in no commit; the task's own proof builds it, or fails.
+    """
+    name = unbuilt(tree, finding.message) if unbuilt and finding.line else ""
+    if not name:
+        return finding
+    return replace(
+        finding,
+        message=f"not compiled against {name}, a package of this repository that is not built here",
+        severity=Severity.NOTE,
+        hint="have a test contract build it first",
+    )
 
 
 def compilers() -> tuple[Compiler, ...]:
@@ -146,7 +169,7 @@ def _run(job: Job, run_command: RunCommand) -> tuple[Finding, ...]:
     output = _output(ran)
     if is_missing_tool(ran):
         return (make_missing_tool(job.tool, job.paths, ran.tail.strip()),)
-    located = tuple(_locate(output, job.folder))[:MOST_FINDINGS]
+    located = tuple(_locate(output, job.folder))
     if located:
         return located
     message = f"`{job.line}` ended with exit code {ran.exit}"

@@ -17,6 +17,7 @@ class FakeBuilder:
         """How the next builds end; then they pass."""
         self.unknown = ("a command",)
         self.ready = False
+        self.verdicts = []
 
     def has_wish(self):
         return bool(self.wish)
@@ -55,6 +56,10 @@ class FakeBuilder:
 
     def reject(self, draft, reason):
         return self._propose(reason)
+
+    def review(self, draft):
+        self.done.append(f"review {draft.number}")
+        return self.verdicts.pop(0)
 
     def build(self, *, is_retried):
         self.done.append("retry" if is_retried else "build")

@@ -7,6 +7,7 @@ import pytest
 from fake_builder import FakeBuilder
 from forge_server import ForgeServer, RefusalError
 
+from runner.app.draft.draft_review import DraftVerdict
 from runner.bridge.forge import ForgeError
 from runner.bridge.forge_http import ForgeHttp
 from runner.bridge.github import GitHub
@@ -364,6 +365,46 @@ def test_without_a_review_only_known_commands_go_on_alone(case):
     case.builder.unknown = ()
     assert case.advance() == "a pull request waits for a review"
     assert "approve 1 by bridge" in case.builder.done
+
+
+YES, NO = DraftVerdict("claude", True), DraftVerdict("claude", False, "name @all the files")
+NEITHER = DraftVerdict("claude", None)
+
+
+def test_a_fresh_session_reviews_what_runs_only_known_commands(case):
+    case.mode = ReviewMode.AUTO
+    case.builder.verdicts = [NO, YES]
+    assert case.label().advance() == "a plan waits for a review"
+    assert "review 1" not in case.builder.done
+    case.builder.unknown = ()
+    assert case.advance() == "a pull request waits for a review"
+    assert case.builder.done == [
+        "draft 1",
+        "review 1",
+        "draft 2",
+        "review 2",
+        "approve 2 by claude (a review in a session of its own)",
+        "build",
+        "verify",
+    ]
+
+
+def test_three_refusals_of_a_review_are_a_persons(case):
+    case.mode, case.builder.unknown = ReviewMode.AUTO, ()
+    case.builder.verdicts = [NO] * 4
+    assert case.label().advance() == "waits for a person"
+    assert case.builder.facts.drafts == 4
+    assert "3 plans did not do" in case.status
+    assert case.builder.verdicts == []
+
+
+def test_a_review_without_a_verdict_is_asked_for_once_and_a_person_decides(case):
+    case.mode, case.builder.unknown = ReviewMode.AUTO, ()
+    case.builder.verdicts = [NEITHER]
+    assert case.label().advance() == "a plan waits for a review"
+    assert case.advance() == "a plan waits for a review"
+    assert "said neither yes nor no" in case.status
+    assert case.approve() == "a pull request waits for a review"
 
 
 def test_a_bridge_that_lost_its_lease_says_nothing_more(case):

@@ -215,9 +215,16 @@ def test_what_is_nothing_but_prose_is_not_told(text):
         ("cd packages/api && pytest -q tests/test_a.py", True),
         ("cd packages/api && everything is fine.", False),
         ("cd there and look", False),
+        ('grep -q "## Names" README.md', True),
+        ("test -f a.txt", True),
+        ("jq --exit-status .a a.json", True),
+        ("test a few names", False),
+        ("grep finds -q", False),
+        ("diff - look at it", False),
+        ("test -f, then look", False),
     ],
 )
-def test_a_test_may_begin_in_a_folder_without_backticks(said, taken):
+def test_a_test_may_begin_in_a_folder_or_with_a_tools_option_without_backticks(said, taken):
     text = f"# P\n\n## TASK-001: A\n\n- Output files: `a.py`\n- Tests: {said}\n"
     plan = read_plan(text.encode(), "TASK-GRAPH.md")
     assert [one.command for one in plan.tasks[0].test_contracts] == ([said] if taken else [])

@@ -126,6 +126,13 @@ def test_the_same_failing_checks_twice_are_a_loop():
     assert loops(again) == ("attempts 1 and 2 failed the same checks: TC-1, gate:lint",)
 
 
+def test_sessions_that_only_plan_are_called_plans():
+    again = (a_try(-1, "", "plan"), a_try(-2, "", "plan"))
+    assert loops(again) == ("plans 1 and 2 failed the same checks: plan",)
+    mixed = (a_try(-2, "", "implementer"), a_try(1, "", "implementer"))
+    assert loops(mixed) == ("plan 2 and attempt 1 failed the same checks: implementer",)
+
+
 def test_other_checks_or_fewer_are_no_loop():
     fewer = (a_try(1, "a", "TC-1", "TC-2"), a_try(2, "b", "TC-1"), a_try(3, "c", "TC-2"))
     assert loops(fewer) == ()

@@ -233,6 +233,29 @@ def test_a_compilers_own_message_comes_back_with_its_place(tmp_path, tool, files
     assert found.refuses
 
 
+def test_a_package_of_the_repository_that_is_not_built_is_a_note_and_any_other_a_mistake(tmp_path):
+    files = {
+        "web/tsconfig.json": b"",
+        "web/a.ts": b"",
+        "packages/title/package.json": b'{"name": "title-case"}',
+        "node_modules/gone/package.json": b'{"name": "gone"}',
+    }
+    tree = put(tmp_path / "tree", files)
+    missing = "echo \"a.ts({},5): error TS2307: Cannot find module '{}' or its types.\"; "
+    own = "".join(missing.format(line, "title-case/x") for line in range(1, 30))
+    path = f"{tmp_path / 'bin'}:/usr/bin:/bin"
+
+    def compiled(script):
+        a_tool(tmp_path / "bin", "tsc", f"{script} exit 2")
+        return compile_projects(tree, ["web/a.ts"], (), runs_in(tree, path=path))
+
+    (note,) = compiled(own)
+    assert not note.refuses
+    assert note.message.startswith("not compiled against title-case, a package of this repository")
+    said = compiled(own + missing.format(40, "gone") + missing.format(41, "./b.js"))
+    assert [one.line for one in said if one.refuses] == [40, 41]
+
+
 def test_without_any_typescript_files_are_refused_at_once_and_nobody_asks_a_registry(tmp_path):
     tree = put(tmp_path / "tree", {"tsconfig.json": b"{}", "a.ts": b"", "b.ts": b""})
     a_tool(tmp_path / "bin", "npx", "echo asked; exit 1")

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from runner.app.draft.wishes import Wish
     from runner.app.observer import Observer
+    from runner.implementers.base import Answer
     from runner.plan.document import Plan
     from runner.project import Project
     from runner.run.assignment import WorkerContext
@@ -240,11 +241,7 @@ class Rounds:
             self.observer.say(f"draft, round {number} of {ROUNDS}: asking {self.drafter.name}")
             answer = self.drafter.answer(self._brief(said, number), self.bench(number))
             usages.append(answer.said.usage)
-            if refused := [one for one in answer.said.findings if one.refuses]:
-                one = refused[0]
-                raise RunnerError(
-                    one.message, detail=one.detail, hint=one.hint, code=ExitCode.FAILED
-                )
+            _require_answer(answer)
             reading, checked = subject.read(answer.text), Checked()
             if reading.sections and not reading.mistakes:
                 checked = subject.check(reading)
@@ -254,6 +251,12 @@ class Rounds:
             for remark in wrong[:20]:
                 self.observer.say(str(remark))
         return reading, checked, number, together(usages)
+
+    def ask(self, question: str) -> str:
+        """The answer to one question, as it was given. Raises RunnerError where there is none."""
+        answer = self.drafter.answer(self._brief(question, 1), self.bench(1))
+        _require_answer(answer)
+        return answer.text
 
     def _brief(self, text: str, number: int) -> Brief:
         return Brief(_question_task(), number, (), (), "", text)
@@ -339,6 +342,12 @@ def may_run(asked: DraftRequest, commands: Sequence[str], asker: Asker | None) -
         hint="runner draft --prove --trust …, or leave --prove out",
         code=ExitCode.PERSON,
     )
+
+
+def _require_answer(answer: Answer) -> None:
+    if refused := [one for one in answer.said.findings if one.refuses]:
+        one = refused[0]
+        raise RunnerError(one.message, detail=one.detail, hint=one.hint, code=ExitCode.FAILED)
 
 
 def _question_task() -> Task:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import FrameType
 
+    from runner.run.review import Asker
+
 _EXAMPLES = """\
 examples:
   GH_TOKEN=… runner bridge github --repo acme/shop            one round
@@ -51,6 +53,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     from runner.bridge.forge_http import ForgeHttp
     from runner.bridge.github import DEFAULT_API, GitHub
     from runner.bridge.issue_clone import TOKEN_NAMES
+    from runner.commands.answer.draft import open_console
 
     token = next((environ[name] for name in TOKEN_NAMES if environ.get(name)), "").strip()
     if not token:
@@ -61,28 +64,27 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if given.every < _SHORTEST_POLL:
         raise RunnerError("a forge is not asked more than once a second", where="--every")
     project = Project.open(Path.cwd(), environ, plan_needed=False)
-    _require_trust(project, given)
     http = ForgeHttp(given.api or environ.get("GITHUB_API_URL") or DEFAULT_API, token)
     forge = GitHub(http, given.repo or _find_repository(project, given.remote))
     asked = BridgeRequest(given.label, given.remote, project.settings.agents, given.every)
-    bridge = Bridge(project, forge, asked, lambda line: print(line, flush=True))
-    _end_with_signal(bridge.over)
-    return bridge.serve(follow=given.follow)
+    with open_console(project, is_quiet=True) as (observer, asker):
+        _require_trust(project, given, asker)
+        bridge = Bridge(project, forge, asked, lambda line: print(line, flush=True), observer)
+        _end_with_signal(bridge.over)
+        return bridge.serve(follow=given.follow)
 
 
-def _require_trust(project: Project, given: argparse.Namespace) -> None:
+def _require_trust(project: Project, given: argparse.Namespace, asker: Asker | None) -> None:
     """Ask once, here, for all that clones of this repository may run; exit 3 without a drafter."""
     from runner.app.draft.draft_checks import Target
     from runner.app.draft.drafting import require_drafter, require_drafter_trust
-    from runner.commands.answer.draft import open_console
     from runner.plan.document import read_plan
 
     require_drafter(project)
     target = Target.of(project)
     plan = read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
     again = f"runner bridge {given.forge} … --trust"
-    with open_console(project, is_quiet=True) as (_, asker):
-        require_drafter_trust(project, plan, asker, trusted=given.trust, again=again)
+    require_drafter_trust(project, plan, asker, trusted=given.trust, again=again)
 
 
 def _find_repository(project: Project, remote: str) -> str:

@@ -61,7 +61,15 @@ LANGUAGE = Language(
     literals=LITERALS,
     swallowed=later(_ASSERTIONS, "find_swallowed"),
     coverage=Coverage("have the test contracts run Node or jest, or install @vitest/coverage-v8"),
-    compiler=Compiler("tsc", "tsconfig.json", TYPED, "tsc --noEmit", search=_FIND_TSC, local=_TSC),
+    compiler=Compiler(
+        "tsc",
+        "tsconfig.json",
+        TYPED,
+        "tsc --noEmit",
+        search=_FIND_TSC,
+        local=_TSC,
+        unbuilt=later("runner.languages.javascript.workspaces", "find_unbuilt"),
+    ),
     markers=(
         Marker("@ts-", r"@ts-(?:ignore|nocheck|expect-error)\b", TYPES),
         Marker("disable", r"eslint[-:]?_disable", LINTER),

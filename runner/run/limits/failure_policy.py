@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.model import Failure, Finding, Reason
+from runner.text.wording import name_attempt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -144,8 +145,17 @@ def loops(tries: Sequence[Try]) -> tuple[str, ...]:
     found = {one.attempt: "it repeated itself" for one in worked if CHECK in one.checks}
     for before, now in pairwise(worked):
         if what := _explain_repeat(before, now):
-            found[now.attempt] = f"attempts {before.attempt} and {now.attempt} {what}"
+            found[now.attempt] = f"{_name_both(before.attempt, now.attempt)} {what}"
     return tuple(found[one.attempt] for one in worked if one.attempt in found)
+
+
+def _name_both(before: int, now: int) -> str:
+    """`attempts 1 and 2`; sessions that only plan, `plans 1 and 2`."""
+    if before > 0 and now > 0:
+        return f"attempts {before} and {now}"
+    if before < 0 and now < 0:
+        return f"plans {-before} and {-now}"
+    return f"{name_attempt(before)} and {name_attempt(now)}"
 
 
 def _says_of_the_work(attempt: Try) -> bool:
