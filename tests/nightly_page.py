@@ -119,7 +119,8 @@ def write_page(report, steps, last=None):
 
 def _format_part(part):
     how = f"ended {part['ended']}" if not part["interrupted"] else "**interrupted**, never ended"
-    return f"- Part {part['part']}: commit {part['commit'][:12]}, begun {part['begun']}, {how}"
+    what = f"part {part['part']} of {len(part['asked'])} steps, commit {part['commit'][:12]}"
+    return f"- {what}: begun {part['begun']}, {how}"
 
 
 def _format_last(last):
@@ -150,8 +151,9 @@ def _of(report, name):
 
 
 def _row(result, case, before):
-    if result is None or result["state"] in ("interrupted", "skipped"):
-        return f"not run |{' |' * (len(KINDS) - 1)} | {_tries(before, case)}"
+    if result is None or result["state"] in ("interrupted", "skipped", "out of time"):
+        how = "not to its end" if result and result["state"] == "out of time" else "not run"
+        return f"{how} |{' |' * len(KINDS)} {_tries(before, case)}"
     bad = [one for one in result["failures"] if not case or one["test"].endswith(case)]
     counts = [sum(one["kind"] == kind for one in bad) for kind in KINDS]
     shown = " | ".join(f"**{one}**" if one else "0" for one in counts)

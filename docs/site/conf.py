@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 project = "task-graph-runner"
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = ["*.md", "docs/*.md", "docs/cluster/*.md", "bench*/*.md", "bench*/**/*.md"]
+include_patterns = ["*.md", "docs/*.md", "docs/cluster/*.md", "docs/figures/*.md"]
+include_patterns += ["bench*/*.md", "bench*/**/*.md"]
 suppress_warnings = ["toc.not_included"]  # what a page links to need not stand in the contents
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
