@@ -15,9 +15,11 @@ from runner.gates import (
     equality,
     integrity,
     mutation,
+    recorded_answers,
     shadowing_files,
     silent_assertions,
     test_awareness,
+    unrun_tests,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ FAMILIES = (
     coverage_gate,
     shadowing_files,
     silent_assertions,
+    unrun_tests,
+    recorded_answers,
     test_awareness,
     equality,
     mutation,

@@ -148,3 +148,24 @@ def test_tests_that_became_a_table_are_not_gone(tmp_path, old, new, found):
     told, _ = asked(tmp_path, before, after, "python3 -m pytest -q tests")
     assert len(told) == len(found)
     assert all(any(one in message for _, message in told) for one in found), told
+
+
+SLICES = """def test_parts():
+    r = Result((1, 2, 3))
+    assert r[1:3] == (2, 3)
+    assert r[::-1] == (3, 2, 1)
+    assert r[:2] == (1, 2)
+"""
+PARTS = """@pytest.mark.parametrize(
+    ("part", "wanted"),
+    [(slice(1, 3), (2, 3)), (slice(None, None, -1), (3, 2, 1)), (slice(2), (1, 2))],
+)
+def test_parts(part, wanted):
+    r = Result((1, 2, 3))
+    assert r[part] == wanted
+"""
+
+
+def test_slices_may_become_a_table():
+    assert refused("tests/test_shop.py", SLICES, HEAD + PARTS) == []
+    assert refused("tests/test_shop.py", SLICES, HEAD + PARTS.replace("slice(2)", "slice(1)"))

@@ -93,6 +93,31 @@ def test_node_tests_that_say_what_comes_out_notice(yard):
     assert unnoticed(yard, "node --test shop.test.mjs") == []
 
 
+TRANSLATED = """\
+const fs = require('fs'), vm = require('vm'), path = require('path');
+const file = path.resolve('shop.js');
+const text = `(function (exports) { let made = 1;\\n${fs.readFileSync(file)}})`;
+const shop = {};
+new vm.Script(text, { filename: file }).runInThisContext()(shop);
+"""
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="Node is not installed")
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ("if (typeof shop.discounted(200, 80) !== 'number') throw new Error();", ["discounted"]),
+        ("require('assert').equal(shop.discounted(200, 80), 100);", []),
+    ],
+    ids=["hollow", "honest"],
+)
+def test_code_that_a_tool_translates_has_mutants_too(yard, claim, expected):
+    product = JS.partition("export const halved")[0].replace("export ", "")
+    yard.write("shop.js", f"{product}\nexports.discounted = discounted;\n")
+    yard.stands("check.cjs", TRANSLATED + claim)
+    assert unnoticed(yard, "node check.cjs") == expected
+
+
 @pytest.mark.skipif(not shutil.which("go"), reason="Go is not installed")
 @pytest.mark.parametrize(
     ("body", "expected"),
@@ -133,6 +158,43 @@ export class Box<T> {
     assert ("read", "operand", "return a.size > b || b !== 3;") in found
     assert ("read", "condition", "return a.size > b && b === 3;") in found
     assert not [one for one in found if "words" in one[2] or "console" in one[2] or "//" in one[2]]
+
+
+BUMP = """\
+package shop
+
+type Box struct{ parts []int }
+
+func (b *Box) Bump() *Box {
+	made := *b
+	made.parts = append([]int(nil), b.parts...)
+	made.parts[1]++
+	return &made
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="Go is not installed")
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [("", ["Box.Bump"]), ("if made.parts[1] != 3 { t.Fatal(made) }", [])],
+    ids=["hollow", "honest"],
+)
+def test_a_go_function_that_changes_what_it_points_to_can_be_judged(yard, claim, expected):
+    yard.stands("go.mod", "module shop\n\ngo 1.18\n")
+    body = f"made := (&Box{{parts: []int{{1, 2}}}}).Bump(); if made == nil {{ t.Fatal() }}; {claim}"
+    yard.write("shop.go", BUMP).write("shop_test.go", GO_TEST.format(body=body))
+    assert unnoticed(yard, "go test ./...") == expected
+
+
+def test_steps_fields_and_pointers_of_go_are_changed():
+    text = BUMP.replace("made.parts[1]++", "for i := 0; i < 1; i++ {\n\t\tmade.parts[i]--\n\t}")
+    found = made("box.go", text)
+    assert ("Box.Bump", "arithmetic", "made.parts[i]++") in found
+    assert ("Box.Bump", "assigned value", "_ = append([]int(nil), b.parts...)") in found
+    result = "return func(*Box) *Box { return new(Box) }(&made)"
+    assert ("Box.Bump", "returned value", result) in found
+    assert not [one for one in found if "i-- {" in one[2]]  # it would not end
 
 
 def test_go_results_are_changed_by_their_types():

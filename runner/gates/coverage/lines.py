@@ -14,7 +14,7 @@ from runner.model import Observed, digest_of
 from runner.repo.git import text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from runner.gates.base import GateContext
     from runner.repo.read import Repository
@@ -104,7 +104,17 @@ def make_observed_rows(
             Observed(contract, test, path, digest, ranges_of(lines))
             for test, lines in sorted(tests.items())
         ]
-    return tuple(rows)
+    return (*rows, *_translated_rows(contract, measured, content))
+
+
+def _translated_rows(
+    contract: str, measured: Measured, content: Callable[[str], bytes | None]
+) -> Iterator[Observed]:
+    """A file that ran as something else is known to have run, and none of its lines."""
+    for path in sorted(measured.translated - measured.runs.keys()):
+        said = content(path)
+        if said is not None:
+            yield Observed(contract, "", path, digest_of(said), "")
 
 
 _SETTINGS = re.compile(

@@ -50,6 +50,10 @@ _RETURN = re.compile(r"(?<![\w.$])return\b")
 _RAISE = re.compile(r"(?<![\w.$])throw\b(?=\s)")
 _ASSIGNED = re.compile(r"(?<![\w.$=!<>+*/%-])(?:const|let|var)?\s*[\w.$]+\s*=(?![=>])")
 _LOOP = re.compile(r"\bfor\s*\(\s*(?:const|let|var)\s+[^()]*?\bof\s+")
+_STEP = re.compile(r"(?<=[\w\])])(?:\+\+|--)(?=[ \t]*[;\n])")
+_FOR = re.compile(r"(?<![\w.$])for\b[^\n]*\Z")
+_PLACED = re.compile(r"(?m)^[ \t]*(?P<place>\w[\w.]*[.\[][\w.\[\]]*) = (?=\S)")
+"""What a statement of Go puts into a field or an element; a variable would be left unused."""
 _CALL = re.compile(r"^[ \t]*(?:await\s+)?(?P<name>[\w.$]+)\([^\n]*\)[ \t]*;?[ \t]*$", re.MULTILINE)
 _KEYWORDS = frozenset({"if", "for", "while", "switch", "return", "function", "catch", "super"})
 _NOTHING = re.compile(r"\A(?:null|undefined|nil|None|this|self|\(\))\Z")
@@ -125,8 +129,12 @@ def _edits(source: _Source, known: tuple[Function, ...]) -> Iterator[_Edit]:
     yield from _constants(source)
     yield from _conditions(source)
     yield from _results(source, known)
+    yield from _steps(source)
     if source.is_script:
         yield from _of_scripts(source)
+    elif source.language == "go":
+        for match in _PLACED.finditer(source.mask):
+            yield _Edit("assigned value", *match.span("place"), "_")
     yield from _statements(source)
 
 
@@ -137,6 +145,14 @@ def _signs(source: _Source) -> Iterator[_Edit]:
             text = kind == "arithmetic" and _beside_text(source, match.start(), match.end())
             if new and not text:
                 yield _Edit(kind, match.start(), match.end(), new)
+
+
+def _steps(source: _Source) -> Iterator[_Edit]:
+    """`n++` the other way round, but for the heads of loops, which would not end."""
+    for match in _STEP.finditer(source.mask):
+        if not _FOR.search(source.mask, source.mask.rfind("\n", 0, match.start()), match.start()):
+            new = "--" if match[0] == "++" else "++"
+            yield _Edit("arithmetic", match.start(), match.end(), new)
 
 
 def _beside_text(source: _Source, start: int, end: int) -> bool:
@@ -262,6 +278,7 @@ _EMPTY = (
 )
 _NUMBERS = re.compile(r"u?int(?:8|16|32|64)?\Z|float(?:32|64)\Z|byte\Z|rune\Z|time\.Duration\Z")
 _TEXT = re.compile(r'\A"(?:[^"\\]|\\.)*"\Z')
+_POINTER = re.compile(r"\*[A-Z\w][\w.]*(?:\[[\w., ]+\])?\Z")
 _NILS = re.compile(r"(?:\*|\[\]|map\[|error\Z|interface\b|any\Z|func\b|chan\b)")
 
 
@@ -300,6 +317,9 @@ def _mutate_typed(value: str, type_: str) -> Iterator[tuple[str, str]]:
     elif type_.startswith("[]") and value != "nil":
         body = "if len(v) > 1 { return v[1:] }; return append(v, *new(" + type_[2:] + "))"
         yield "other", f"func(v {type_}) {type_} {{ {body} }}({value})"
+        yield "none", "nil"
+    elif _POINTER.match(type_) and value != "nil":
+        yield "other", f"func({type_}) {type_} {{ return new({type_[1:]}) }}({value})"
         yield "none", "nil"
     elif _NILS.match(type_) and value != "nil":
         yield "none", "nil"

@@ -55,8 +55,12 @@ class Subject:
         return len({one.kind for one in self.mutants}) >= UNNOTICED
 
 
-def subjects_of(mutants: Iterable[Mutant], seed: str) -> tuple[Subject, ...]:
+def subjects_of(
+    mutants: Iterable[Mutant], seed: str, *, all_of_them: bool = False
+) -> tuple[Subject, ...]:
     """The functions that can be judged, each with one mutant a kind before a second of any.
+
+    With `all_of_them` those too of which too few mutants can be made to say that nothing notices.
 
     The kinds keep the order in which the reader of the language gives them: first those that
     change a value and keep its type, which fail by an assertion or not at all. Which place of a
@@ -66,10 +70,10 @@ def subjects_of(mutants: Iterable[Mutant], seed: str) -> tuple[Subject, ...]:
     for one in mutants:
         by_function[one.path, one.function].append(one)
     found = [
-        Subject(path, name, min(one.line for one in all_of), tuple(_in_turn(all_of, seed)))
-        for (path, name), all_of in by_function.items()
+        Subject(path, name, min(one.line for one in each), tuple(_in_turn(each, seed)))
+        for (path, name), each in by_function.items()
     ]
-    able = [one for one in found if one.can_be_judged]
+    able = [one for one in found if all_of_them or one.can_be_judged]
     return tuple(sorted(able, key=lambda one: _lot(seed, one.path, one.name)))
 
 

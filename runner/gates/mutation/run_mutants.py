@@ -80,13 +80,23 @@ class Executions:
 
     @classmethod
     def of(cls, bench: GateContext) -> Executions:
-        """Of what was observed, that which is about the bytes as they are proposed."""
+        """Of what was observed, that which is about the bytes as they are proposed.
+
+        A file of which only this is known, that it ran, may have run whole.
+        """
         found: dict[tuple[str, str], list[tuple[str, tuple[tuple[int, int], ...]]]] = {}
+        whole: dict[tuple[str, str], int] = {}
         for row in bench.observed:
             content = bench.after(row.path)
-            if row.lines and content is not None and digest_of(content) == row.digest:
+            if content is None or digest_of(content) != row.digest:
+                continue
+            if row.lines:
                 place = found.setdefault((row.contract, row.path), [])
                 place.append((row.test, spans_in(row.lines)))
+            elif not is_written_in(row.path, "python"):  # of which each line is known
+                whole[row.contract, row.path] = content.count(b"\n") + 1
+        for key, last in whole.items():
+            found.setdefault(key, [("", ((1, last),))])
         return cls({key: tuple(rows) for key, rows in found.items()})
 
     def lines(self, path: str) -> frozenset[int]:

@@ -52,7 +52,8 @@ class _Looked:
 def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Proved:
     """Findings of functions that no test notices, and a proof that says what was tried."""
     executions, own = Executions.of(bench), own_lines(bench)
-    subjects = subjects_of(_mutants(bench, executions, own), bench.tree or bench.base)
+    made = _mutants(bench, executions, own)
+    subjects = subjects_of(made, bench.tree or bench.base, all_of_them=strict)
     copied = tuple(_copied(check, bench, own, strict=strict))
     if not subjects and not strict:
         return Proved(None, copied)
@@ -160,10 +161,14 @@ def _asked(
             f" {len(weighing.noticed)} kinds are noticed ({kinds}), those of more are not",
         )
     for subject, weighing in looked.of(Weight.UNKNOWN):
+        if not subject.can_be_judged and not weighing.survived:
+            continue  # all of the few that there are were noticed, or are no programs
+        few = f"{len(weighing.survived)} of the few mutants that can be made of it passed"
+        crashed = f"its mutants crash or do not end ({len(weighing.crashed)} kinds)"
         yield Finding(
             check=check.id,
             message=f"whether a test notices what {subject.name} does is not known: "
-            f"its mutants crash or do not end ({len(weighing.crashed)} kinds)",
+            f"{crashed if subject.can_be_judged else few}",
             path=subject.path,
             line=subject.line,
             severity=Severity.QUESTION,

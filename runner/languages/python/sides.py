@@ -193,6 +193,17 @@ class _Followed(ast.NodeTransformer):
         put: ast.AST = _Followed(self._known, self._depth - 1).visit(tree.body[0].value)
         return put
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """A part that is given as a value, `a[slice(1, 3)]`, as it is written: `a[1:3]`."""
+        self.generic_visit(node)
+        match node.slice:
+            case ast.Call(func=ast.Name(id="slice"), args=[_, *_] as given, keywords=[]):
+                parts = [None if ast.unparse(one) == "None" else one for one in given]
+                parts = [None, *parts] if len(parts) == 1 else parts
+                part = ast.Slice(*[*parts, None][:3])
+                node = ast.Subscript(node.value, part, node.ctx)
+        return node
+
 
 def _equals_all(side: str, all_equal: frozenset[str]) -> bool:
     name = side.partition("(")[0]

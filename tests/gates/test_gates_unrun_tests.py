@@ -1,0 +1,124 @@
+"""New tests that no test contract ran are told by what the tools named."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+from coverage_bench import Yard
+from gates_bench import a_bench, a_task
+
+from runner.gates import unrun_tests
+from runner.gates.base import Check
+from runner.gates.check_run import try_check
+from runner.gates.junit import TestOutcome, TestResult, TestResults
+from runner.model import Action, Change, Level, Severity, TestContract, digest_of
+from runner.process.limits import Limits
+
+SCRIPT = (
+    'import { test, expect } from "vitest";\n\ntest("sums", () => {\n  expect(a(1)).toBe(2);\n});\n'
+)
+GO = "package shop\n\nfunc Price(n int) int {\n\treturn n + 1\n}\n"
+BODY = '(t *testing.T) {\n\tif Price(1) != 2 {\n\t\tt.Fatal("wrong")\n\t}\n}\n'
+HEAD = 'package shop\n\nimport "testing"\n\n'
+OTHER = f"{HEAD}func TestOther{BODY}"
+EXAMPLE = """\
+package shop
+
+import "fmt"
+
+func ExamplePrice() {{
+	fmt.Println(Price(1))
+	// {}
+}}
+"""
+
+
+class _Ran:
+    """How a contract ended, as far as it is asked."""
+
+    unnamed = False
+    passed = True
+
+    def __init__(self, *rows):
+        tests = (TestResult(name, TestOutcome.PASSED, file=file) for name, file in rows)
+        self.results = TestResults(tuple(tests)) if rows else None
+
+
+def said(folder, path, text, *rows, before=None, command="npx vitest run", by_person=False):
+    content = text.encode()
+    change = Change(path, Action.CREATE, 0o100644, None, digest_of(content), content)
+    contract = TestContract(id="TC-001", level=Level.UNIT, command=command, line=1)
+    bench = replace(
+        a_bench(folder),
+        task=a_task(outputs=("any",), test_contracts=(contract,)),
+        changes=(change,),
+        before=lambda _path: before,
+        by_person=by_person,
+        ran={"TC-001": _Ran(*rows)},
+    )
+    (check,) = unrun_tests.checks(bench.task, bench.settings)
+    return unrun_tests.prove(check, bench).findings
+
+
+def test_a_file_that_no_tool_finds_is_asked_about(tmp_path):
+    other = ("test/b.test.ts > b", "test/b.test.ts")
+    (finding,) = said(tmp_path, "test/a.tests.ts", SCRIPT, other)
+    assert finding.severity is Severity.QUESTION
+    assert finding.message == "its tests never ran: no test contract finds them"
+    assert (finding.path, finding.line) == ("test/a.tests.ts", 3)
+    (finding,) = said(tmp_path, "test/a.tests.ts", SCRIPT, other, by_person=True)
+    assert finding.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "rows", "more"),
+    [
+        ("test/a.test.ts", SCRIPT, [("test/a.test.ts > sums", "test/a.test.ts")], {}),
+        ("test/setup.ts", "export const a = 1;\n", [("x", "test/b.test.ts")], {}),
+        ("test/a.tests.ts", SCRIPT, [], {}),
+        ("test/a.tests.ts", SCRIPT, [("x", "b.ts")], {"command": "npx vitest run -t other"}),
+        ("test/a.tests.ts", SCRIPT, [("x", "b.ts")], {"before": SCRIPT.encode()}),
+        ("test/a.test.mjs", SCRIPT, [("sums", "")], {}),
+        ("a_test.go", OTHER, [("shop.TestOther", "")], {}),
+        ("a_test.go", OTHER.replace("TestOther", "sameAs"), [("shop.TestIt", "")], {}),
+        ("a_test.go", OTHER.replace("TestOther", "BenchmarkIt"), [("shop.TestIt", "")], {}),
+        ("a_test.go", OTHER.replace('t.Fatal("wrong")', 't.Skip("x")'), [("TestIt", "")], {}),
+    ],
+    ids=[
+        *("ran", "helper", "unnamed", "selected", "was there", "no file", "go", "go helper"),
+        *("benchmark", "skipped"),
+    ],
+)
+def test_what_ran_or_is_no_test_is_left_alone(tmp_path, path, text, rows, more):
+    assert said(tmp_path, path, text, *rows, **more) == ()
+
+
+def test_one_of_several_is_only_warned_of(tmp_path):
+    text = f"{OTHER}\nfunc Testsecond{BODY}"
+    (finding,) = said(tmp_path, "a_test.go", text, ("shop.TestOther", ""), command="go test ./...")
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith("Testsecond never ran")
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="Go is not installed")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"{HEAD}func Testprice{BODY}", [Severity.QUESTION]),
+        (f"//go:build e2e\n\n{HEAD}func TestPrice{BODY}", [Severity.WARNING]),
+        (EXAMPLE.format("2"), [Severity.QUESTION]),
+        (EXAMPLE.format("Output: 2"), []),
+        (f"{HEAD}func TestPrice{BODY}", []),
+    ],
+    ids=["lower-case", "tag", "example", "output", "honest"],
+)
+def test_go_is_asked_for_the_names(tmp_path, text, expected):
+    yard = Yard(tmp_path).stands("go.mod", "module shop\n\ngo 1.18\n").write("shop.go", GO)
+    yard.stands("other_test.go", OTHER)
+    yard.write("price_test.go", text)
+    yard.set_up("go test ./...")
+    check = Check("TC-001", "test", "go test ./...", Limits(90, 90, 90))
+    bench = replace(yard.bench, ran={"TC-001": try_check(check, yard.bench)})
+    (check,) = unrun_tests.checks(bench.task, bench.settings)
+    found = unrun_tests.prove(check, bench).findings
+    assert [one.severity for one in found] == expected
