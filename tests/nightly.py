@@ -190,6 +190,7 @@ def environ_of(step, seed, share):
 def try_campaign(step, seed, share, folder=ROOT, python=sys.executable):
     """What came of a campaign in `share` seconds, as far as its tests can be bounded."""
     with _own_folder("nightly-") as place:
+        Path(place).chmod(0o755)  # some tests are run as nobody
         report, began = Path(place, "junit.xml"), time.monotonic()
         environ = environ_of(step, seed, share) | {"TMPDIR": place}
         code, said = run_tests(python, folder, step.tests, environ, 2 * share + PATIENCE, report)
