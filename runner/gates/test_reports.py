@@ -231,8 +231,9 @@ def _suites(files: list[dict[str, object]], root: str) -> Iterator[TestResult]:
     for one in files:
         path = _short(str(one["name"]), root)
         tests = one["assertionResults"]
-        if one.get("status") == "failed" and not tests:  # it could not be loaded
-            message = str(one.get("message") or "")[:_MESSAGE]
+        message = str(one.get("message") or "")[:_MESSAGE]
+        # It could not be loaded; vitest 1 says of such a file that it passed, and why it did not.
+        if not tests and (message or one.get("status") == "failed"):
             yield TestResult(path, TestOutcome.ERROR, message, file=path)
         for test in tests if isinstance(tests, list) else ():
             said = "\n".join(map(str, test.get("failureMessages") or ()))

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from functools import cache
 
 import pytest
 from fake_builder import FakeBuilder
@@ -266,6 +267,9 @@ def test_a_plan_that_is_approved_is_built_and_proposed(case):
     assert case.builder.done[0] == "draft 1"
     assert case.builder.done[1].startswith("approve 1 by mia (comment ")
     assert case.builder.done[2:] == ["build", "verify"]
+    done = len(case.server.writes())
+    assert case.advance() == "a pull request waits for a review"
+    assert len(case.server.writes()) == done, "who waits says nothing twice"
     (pull,) = case.server.pulls
     assert pull["title"] == "Export closes 7 all"
     assert case.server.issues[case.number]["state"] == "open"
@@ -455,6 +459,7 @@ def test_a_kill_at_any_call_leaves_nothing_doubled(bare):
         server = ForgeServer("acme/shop", bare)
         server.people |= {"ada": "write"}
         main = server.sha_of("main")
+        server.sha_of = cache(server.sha_of)  # hundreds of looks at what does not move
         case = Case(server, server.sha_of("runner/1"), Direct(server))
         killing = Killing(case.forge, last, is_made=is_made)
         tell_story(case, killing)

@@ -175,6 +175,22 @@ def test_what_there_was_no_time_for_is_a_question_with_strict(yard, monkeypatch)
     assert message == "mutants of 0 of 1 functions were tried: the time for it was over"
 
 
+@pytest.mark.parametrize(
+    ("tests", "told"),
+    [
+        ("import shop\ndef test_it():\n    assert shop.discounted(200, 80) is not None\n", 1),
+        (GOOD, 0),
+    ],
+    ids=["hollow", "honest"],
+)
+def test_what_was_not_noticed_before_it_was_cut_short_is_told(yard, monkeypatch, tests, told):
+    monkeypatch.setattr(survivors, "_MOST", 2)
+    found = [one for one in of(yard, tests).findings if "first 2 mutants" in one.message]
+    assert len(found) == told
+    assert all(one.path and one.severity is Severity.WARNING for one in found)
+    assert all("of discounted; 2 mutants were tried" in one.message for one in found)
+
+
 def test_pytest_goes_on_behind_a_first_crash(yard):
     tests = """\
 import shop

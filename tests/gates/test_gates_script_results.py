@@ -163,3 +163,20 @@ def test_tests_of_the_tools_of_node_are_compared_by_name(tmp_path, packages, too
     found, _ = asked(tmp_path, before, after, itself if line == "itself" else line)
     said = [message for _, message in found]
     assert said == ([f"`test/price.test.js > a price` {fate}"] if fate else [])
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "outcomes"),
+    [
+        ("passed", "Failed to resolve entry for package", ["error"]),  # as vitest 1 has it
+        ("failed", "", ["error"]),
+        ("passed", "", []),
+    ],
+)
+def test_a_file_that_could_not_be_loaded_is_an_error(tmp_path, status, message, outcomes):
+    suite = {"name": f"{ROOT}/a.spec.ts", "status": status, "message": message}
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps({"testResults": [{**suite, "assertionResults": []}]}))
+    found = read_script_results(file, ROOT)
+    assert [str(one.outcome.value) for one in found.tests] == outcomes
+    assert all(one.message == message for one in found.tests)

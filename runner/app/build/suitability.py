@@ -238,8 +238,10 @@ def carry_trust(source: Project, clone: Project, plan: Plan) -> None:
     """Let a clone's commands run, as far as the person lets the same ones run in `source`.
 
     Raises RunnerError (exit 3) for a `source` that is not trusted, and for what its settings, or
-    agents, were not when the person was asked.
+    agents, were not when the person was asked. `CI=true` is a yes, as everywhere.
     """
+    if clone.environ.get("CI", "").lower() == "true":
+        return
     trust = Trust(source.places.state)
     brought = {line: who for who, line in reversed(tuple(_list_brought_commands(clone, plan)))}
     if not trust.is_given(source.root):

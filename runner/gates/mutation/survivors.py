@@ -29,6 +29,8 @@ _LEAST_RUNS, _MOST_SECONDS = UNNOTICED + 1.0, 10.0
 program that takes a second to start would leave every function unknown otherwise."""
 _STRICT_SECONDS, _STRICT_SHARE, _STRICT_MOST = 60.0, 2.0, 60
 """With `strict` a function that was not looked at could be one that nothing notices."""
+_DOUBT = 2
+"""Kinds that survive, while none is noticed, that are told although it was cut short."""
 _LONGEST = 120
 _MOST_NAMED = 5
 _HINT = "have a test say what it must return or change, and fail otherwise"
@@ -43,6 +45,8 @@ class _Looked:
     survived: int = 0
     crashed: int = 0
     cut_short: str = ""
+    open_one: tuple[Subject, Weighing] | None = None
+    """The function at which it was cut short."""
 
     def of(self, weight: Weight) -> tuple[tuple[Subject, Weighing], ...]:
         """The functions of which so much is noticed."""
@@ -72,7 +76,7 @@ def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Prove
     told += tuple(_tell_results(check, bench, looked, strict=strict))
     asked = tuple(_asked(check, bench, looked, executions, own)) if strict else ()
     proof = _proof(looked, laboratory, len(subjects), strict=strict)
-    short = tuple(_cut_short(check, looked, subjects, strict=strict))
+    short = tuple(_cut_short(check, bench, looked, subjects, strict=strict))
     return Proved(proof, (*told, *copied, *asked, *short))
 
 
@@ -105,6 +109,7 @@ def _look(
         if not _look_at(subject, weighing, laboratory, most):
             over = laboratory.tried < most
             looked.cut_short = "the time for it was over" if over else f"{most} mutants were tried"
+            looked.open_one = subject, weighing
             break
         looked.weights.append((subject, weighing))
     for _, weighing in looked.weights:
@@ -249,10 +254,21 @@ def _format_mutant(mutant: Mutant, content: bytes) -> Iterator[str]:
 
 
 def _cut_short(
-    check: Check, looked: _Looked, subjects: tuple[Subject, ...], *, strict: bool
+    check: Check,
+    bench: GateContext,
+    looked: _Looked,
+    subjects: tuple[Subject, ...],
+    *,
+    strict: bool,
 ) -> Iterator[Finding]:
     if not looked.cut_short:
         return
+    if looked.open_one is not None and not strict:
+        subject, weighing = looked.open_one
+        if len(weighing.survivors) >= _DOUBT and not weighing.noticed:
+            message = f"no test noticed the first {len(weighing.survivors)} mutants of"
+            message += f" {subject.name}; {looked.cut_short}"
+            yield _make_finding(check, subject, weighing, bench, Severity.WARNING, message)
     known = {(one.path, one.name) for one, _ in looked.weights}
     left = [one.name for one in subjects if (one.path, one.name) not in known]
     yield Finding(
